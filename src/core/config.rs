@@ -1,0 +1,394 @@
+//! The configuration in two stages: what was typed ([`file::FleetFile`]) and what it means ([`Fleet`]).
+//!
+//! Everything after [`resolve`] sees only the second: names checked, globs compiled, recipients
+//! parsed, defaults filled in. Paths are still relative to the configuration; only the shell knows
+//! where that stands.
+
+pub mod file;
+pub mod resolve;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::finding::{Code, Severity};
+use crate::k0rdent::builtin::Release;
+use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, Region, SourceName};
+use crate::object::Keep;
+use crate::recipient::Recipient;
+use crate::scope::Scope;
+
+/// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
+#[derive(Clone, Debug, Default)]
+pub struct Globs {
+    patterns: Vec<String>,
+    set: globset::GlobSet,
+}
+
+impl Globs {
+    /// Compiles patterns.
+    ///
+    /// # Errors
+    /// Names the first pattern that is no glob.
+    pub fn new(patterns: &[String]) -> Result<Self, String> {
+        let mut set = globset::GlobSetBuilder::new();
+        for pattern in patterns {
+            set.add(globset::Glob::new(pattern).map_err(|_| pattern.clone())?);
+        }
+        let set = set.build().map_err(|_| patterns.join(", "))?;
+        Ok(Self { patterns: patterns.to_vec(), set })
+    }
+
+    /// Globs that match everything.
+    pub fn everything() -> Self {
+        Self::new(&[String::from("*")]).unwrap_or_default()
+    }
+
+    /// Whether one of them matches the whole of `text`.
+    pub fn matches(&self, text: &str) -> bool {
+        self.set.is_match(text)
+    }
+
+    /// The patterns as typed.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+}
+
+/// What a source may provide; everything else in it is ignored with a finding.
+#[derive(Clone, Debug)]
+pub struct Provides {
+    /// The namespaces whose objects it may provide.
+    pub namespaces: Globs,
+    /// Whether it may provide cluster-scoped objects and those of the system namespace.
+    pub cluster_scoped: bool,
+}
+
+/// One source, in the order of the configuration.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// Its name.
+    pub name: SourceName,
+    /// Where it is.
+    pub place: SourcePlace,
+    /// What it may provide.
+    pub provides: Provides,
+    /// Whether it may say something else about an object of an earlier source.
+    pub overrides: bool,
+    /// The namespace of namespaced objects that name none.
+    pub default_namespace: Option<Namespace>,
+}
+
+/// Where a source is.
+#[derive(Clone, Debug)]
+pub enum SourcePlace {
+    /// A folder, or one file.
+    Directory {
+        /// Relative to the configuration.
+        path: String,
+        /// Which files count.
+        files: FileGlobs,
+    },
+    /// A git repository at a revision, read from its objects.
+    Git {
+        /// URL or local path, the latter relative to the configuration.
+        repository: String,
+        /// A branch, tag or commit.
+        reference: String,
+        /// A folder, or one file, in the tree; empty for the root.
+        path: String,
+        /// Which files count.
+        files: FileGlobs,
+    },
+    /// Standard input.
+    Stdin,
+}
+
+/// Which files of a source count: those that `include` matches and `exclude` does not.
+#[derive(Clone, Debug)]
+pub struct FileGlobs {
+    /// Matched against the path relative to the source's; by default YAML and JSON files.
+    pub include: Globs,
+    /// Matched likewise; by default none.
+    pub exclude: Globs,
+}
+
+/// Where identities are read (DESIGN §2.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Resolution {
+    /// Where the Credential says.
+    AsWritten,
+    /// Where k0rdent's own controller would look.
+    Kcm,
+}
+
+/// Whether the companions of credential propagation are followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Companions {
+    /// They are.
+    Follow,
+    /// They are not.
+    None,
+}
+
+/// Whose meaning of "which namespaces may use this" a kind follows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Tenancy {
+    /// No namespace but its own may use it, or nobody if it is cluster-scoped.
+    None,
+    /// Every namespace may use it.
+    All,
+    /// As AWS identities mean `allowedNamespaces`.
+    Aws,
+    /// As Azure identities mean it; OCI's are the same.
+    Azure,
+    /// As vSphere identities mean it.
+    Vsphere,
+    /// As OpenStack identities mean `namespaceSelector`.
+    Openstack,
+}
+
+/// A further publishable kind (`kinds:`).
+#[derive(Clone, Debug)]
+pub struct ExtraKind {
+    /// Its scope.
+    pub scope: Scope,
+    /// Its tenancy.
+    pub tenancy: Tenancy,
+}
+
+/// What happens to a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RegionState {
+    /// It is rendered.
+    Active,
+    /// Its published bytes stay, verbatim.
+    Paused,
+    /// Its bundle is withdrawn, under the brake.
+    Retired,
+}
+
+/// How a region's bundle reaches the region.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Delivery {
+    /// Somebody else's business.
+    None,
+    /// By Flux's kustomize-controller.
+    Flux(Flux),
+    /// By Argo CD.
+    ArgoCd(ArgoCd),
+}
+
+/// What the emitted Flux Kustomizations say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flux {
+    /// Their namespace; also that of the source and of the decryption Secret.
+    pub namespace: Namespace,
+    /// Kind of the source: `GitRepository`, `OCIRepository` or `Bucket`.
+    pub source_kind: String,
+    /// Name of the source.
+    pub source_name: Name,
+    /// Name of the Secret with the region's age identity.
+    pub decryption_secret: Name,
+    /// Reconcile interval, a Go duration such as `10m`.
+    pub interval: String,
+}
+
+/// How Argo CD decrypts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArgoMode {
+    /// A config management plugin decrypts in place and runs kustomize.
+    Plugin,
+    /// KSOPS runs as a kustomize generator.
+    Ksops,
+}
+
+/// Which Argo CD object is emitted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ArgoKind {
+    /// One Application per region.
+    Application,
+    /// One ApplicationSet for the fleet.
+    ApplicationSet,
+}
+
+/// What the emitted Argo CD objects say.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArgoCd {
+    /// Their namespace.
+    pub namespace: Namespace,
+    /// The AppProject.
+    pub project: Name,
+    /// The repository that holds the bundles.
+    pub repo_url: String,
+    /// The revision that is followed.
+    pub target_revision: String,
+    /// Name of the destination cluster; `{region}` stands for the region's folder.
+    pub destination_name: String,
+    /// How Secrets are decrypted.
+    pub mode: ArgoMode,
+    /// Name of the plugin, for [`ArgoMode::Plugin`].
+    pub plugin: Option<Name>,
+    /// Which object is emitted.
+    pub kind: ArgoKind,
+}
+
+/// One region.
+#[derive(Clone, Debug)]
+pub struct RegionConfig {
+    /// Its name.
+    pub name: Region,
+    /// Its folder.
+    pub directory: Directory,
+    /// What happens to it.
+    pub state: RegionState,
+    /// Everybody who can read it, escrow included; sorted, never empty.
+    pub recipients: Vec<Recipient>,
+    /// Whose Credentials may go there.
+    pub allowed: Globs,
+    /// Labels of namespaces there, for selectors and for the Namespaces that pouch emits.
+    pub labels: BTreeMap<Namespace, BTreeMap<String, String>>,
+    /// How its bundle gets there.
+    pub delivery: Delivery,
+    /// Whether its own ProviderInterfaces keep k0rdent from distributing identities there.
+    pub detached: bool,
+}
+
+/// Where bundles go.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Relative to the configuration, or in the repository.
+    pub path: String,
+    /// The repository to publish to.
+    pub git: Option<OutputGit>,
+}
+
+/// A repository to publish to.
+#[derive(Clone, Debug)]
+pub struct OutputGit {
+    /// URL or local path, the latter relative to the configuration.
+    pub repository: String,
+    /// The branch to commit to.
+    pub branch: String,
+    /// Name and mail address of author and committer.
+    pub author: Identity,
+    /// The template of the commit message's subject, if not the default.
+    pub message: Option<String>,
+}
+
+/// A person, as git names one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+}
+
+/// Where the reuse key and its predecessors are found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum KeyPlace {
+    /// An environment variable.
+    Env(String),
+    /// A file, relative to the configuration.
+    File(String),
+}
+
+/// The reuse key's places.
+#[derive(Clone, Debug)]
+pub struct ReuseKeyPlaces {
+    /// The current one.
+    pub current: KeyPlace,
+    /// Former ones, whose tags are still believed.
+    pub previous: Vec<KeyPlace>,
+}
+
+/// What an acceptance lets through, once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Accept {
+    /// Withdrawals.
+    Deletions,
+    /// Added recipients.
+    Recipients,
+    /// Re-sealing.
+    Reseal,
+}
+
+/// One acceptance: it fits one set of changes on one published base.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Acceptance {
+    /// The region.
+    pub region: Region,
+    /// What is accepted.
+    pub what: Accept,
+    /// First 16 hex digits of the digest that the brake printed.
+    pub digest: String,
+}
+
+/// Bounds of one run.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Withdrawals per region that always pass.
+    pub free_deletions: usize,
+    /// Above that, the most withdrawals per region in percent of its published objects.
+    pub deletion_percent: usize,
+    /// Above that, the most withdrawals per region in objects.
+    pub deletion_objects: usize,
+    /// The most unchanged Secrets of a region that may be sealed anew, in percent.
+    pub reseal_percent: usize,
+    /// What may pass beyond that.
+    pub accept: Vec<Acceptance>,
+    /// How often a lost push is tried again from the start.
+    pub attempts: usize,
+    /// The most objects of one region.
+    pub objects_per_region: usize,
+    /// The most objects of one Credential namespace in one region.
+    pub objects_per_namespace: usize,
+}
+
+/// The resolved configuration.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    /// The fleet's name.
+    pub name: FleetName,
+    /// Sources, in order.
+    pub sources: Vec<Source>,
+    /// k0rdent's system namespace, the same everywhere.
+    pub system_namespace: Namespace,
+    /// Where identities are read.
+    pub resolution: Resolution,
+    /// The release whose built-in ProviderInterfaces count; none for `none`.
+    pub builtin: Option<Release>,
+    /// Further publishable kinds.
+    pub kinds: BTreeMap<GroupKind, ExtraKind>,
+    /// Labels to keep.
+    pub keep_labels: Globs,
+    /// Annotations to keep.
+    pub keep_annotations: Globs,
+    /// Whether companions are followed.
+    pub companions: Companions,
+    /// Whether `AWSClusterControllerIdentity/default` is emitted.
+    pub emit_controller_identity: bool,
+    /// The regions.
+    pub regions: BTreeMap<Region, RegionConfig>,
+    /// Recipients that stand in every region.
+    pub escrow: BTreeSet<Recipient>,
+    /// Where bundles go.
+    pub output: Output,
+    /// Where the reuse key is.
+    pub reuse_key: ReuseKeyPlaces,
+    /// Bounds.
+    pub limits: Limits,
+    /// Severities that differ from the codes' own; `None` switches a code off.
+    pub severities: BTreeMap<Code, Option<Severity>>,
+}
+
+impl Keep for Fleet {
+    fn label(&self, key: &str) -> bool {
+        self.keep_labels.matches(key)
+    }
+
+    fn annotation(&self, key: &str) -> bool {
+        self.keep_annotations.matches(key)
+    }
+}

@@ -1,0 +1,171 @@
+//! Findings: what is wrong or worth knowing, as data with stable codes.
+//!
+//! Bad input is no error of the program: every stage returns its result *and* findings. Each code has
+//! one class ([`codes`]), and the class alone decides what is published for the claims concerned.
+
+pub mod codes;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::name::{Name, Namespace, Region, SourceName};
+use crate::object::ObjectKey;
+pub use codes::{Class, Code};
+
+/// How much a finding matters to the person who reads it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Works, and probably not as meant.
+    Warning,
+    /// Something is not published, or not as asked.
+    Error,
+}
+
+impl Severity {
+    /// The word that is printed and that `findings:` in the configuration uses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// Where something was read.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Origin {
+    /// The source that provided it.
+    pub source: SourceName,
+    /// The place within the source.
+    pub place: Place,
+}
+
+/// A place within a source.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// A position in a file; line and column count from one.
+    File {
+        /// The path as the user would type it.
+        path: alloc::sync::Arc<str>,
+        /// The line.
+        line: u32,
+        /// The column.
+        column: u32,
+    },
+    /// The source as a whole.
+    Whole,
+}
+
+/// `path:line:column`, or the source's name.
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Place::File { path, line, column } => write!(f, "{path}:{line}:{column}"),
+            Place::Whole => write!(f, "source {}", self.source),
+        }
+    }
+}
+
+/// A Credential by namespace and name: who makes a claim.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CredentialName {
+    /// The Credential's namespace.
+    pub namespace: Namespace,
+    /// The Credential's name.
+    pub name: Name,
+}
+
+impl fmt::Display for CredentialName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// One thing that is wrong or worth knowing. It never holds a Secret's value.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Finding {
+    /// How much it matters; comes from the code unless the configuration says otherwise.
+    pub severity: Severity,
+    /// What it is.
+    pub code: Code,
+    /// The region it concerns, if one.
+    pub region: Option<Region>,
+    /// The Credential whose claim it concerns, if one.
+    pub credential: Option<CredentialName>,
+    /// The object it is about.
+    pub object: Option<ObjectKey>,
+    /// Where that stands.
+    pub origin: Option<Origin>,
+    /// What is the matter, in one sentence without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl Finding {
+    /// Makes a finding with the severity of its code.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            severity: code.severity(),
+            code,
+            region: None,
+            credential: None,
+            object: None,
+            origin: None,
+            message: message.into(),
+            help: String::new(),
+        }
+    }
+
+    /// Says which object it is about.
+    pub fn about(mut self, object: &ObjectKey) -> Self {
+        self.object = Some(object.clone());
+        self
+    }
+
+    /// Says where that stands.
+    pub fn at(mut self, origin: &Origin) -> Self {
+        self.origin = Some(origin.clone());
+        self
+    }
+
+    /// Says whose claim it concerns.
+    pub fn claimed_by(mut self, credential: &CredentialName) -> Self {
+        self.credential = Some(credential.clone());
+        self
+    }
+
+    /// Says which region it concerns.
+    pub fn in_region(mut self, region: &Region) -> Self {
+        self.region = Some(region.clone());
+        self
+    }
+
+    /// Says what to do about it.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    /// Says that it matters less or more than its code usually does.
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    /// Whether it stops the claim that it concerns.
+    pub fn stops_claim(&self) -> bool {
+        self.severity == Severity::Error && matches!(self.code.class(), Class::Refused | Class::Broken)
+    }
+}
+
+/// Sorts findings and drops repetitions: the same text for the same input in any order.
+pub fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
+    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.cmp(b)));
+    findings.dedup();
+    findings
+}

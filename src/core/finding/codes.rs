@@ -1,0 +1,154 @@
+//! The table of finding codes: one line each, with class, severity and meaning.
+//!
+//! `docs/findings.md` explains every one with an example and the cure; a test keeps the two equal.
+
+use super::Severity;
+
+/// What a code's class makes of the claims concerned (DESIGN §2.7).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// The claim is not allowed: what it published is withdrawn, under the brake.
+    Refused,
+    /// The claim cannot be resolved now: what it published is carried over, bytes and all.
+    Broken,
+    /// The region stays exactly as published until somebody accepts.
+    Held,
+    /// A part of a source could not be read or is ignored; claims feel it only by what they miss.
+    Source,
+    /// Nothing stops.
+    Notice,
+}
+
+impl Class {
+    /// The word that documentation and JSON use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Class::Refused => "refused",
+            Class::Broken => "broken",
+            Class::Held => "held",
+            Class::Source => "source",
+            Class::Notice => "notice",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident $text:literal $class:ident $severity:ident $meaning:literal;)*) => {
+        /// What a finding is. The text form is stable; scripts match on it.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum Code {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl Code {
+            /// Every code, sorted by class as in the table.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The stable text form.
+            pub fn text(self) -> &'static str {
+                match self { $(Code::$name => $text,)* }
+            }
+
+            /// The class.
+            pub fn class(self) -> Class {
+                match self { $(Code::$name => Class::$class,)* }
+            }
+
+            /// The severity unless a stage or the configuration says otherwise.
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$name => Severity::$severity,)* }
+            }
+
+            /// The meaning, in one sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Code::$name => $meaning,)* }
+            }
+
+            /// The code with this text form.
+            pub fn parse(text: &str) -> Option<Code> {
+                match text { $($text => Some(Code::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+codes! {
+    ForbiddenKind "forbidden-kind" Refused Error "A claim needs an object of a kind that pouch does not publish.";
+    ForbiddenType "forbidden-type" Refused Error "A claim needs a Secret of a type or content that never leaves its cluster.";
+    ForbiddenPlace "forbidden-place" Refused Error "An object would land in a namespace, or under a name, that a bundle must not touch.";
+    ReservedName "reserved-name" Refused Error "An object would land under a name that k0rdent itself writes on the region.";
+    NotAdmitted "not-admitted" Refused Error "A claim reaches for an object that nothing admits its namespace to.";
+    NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace.";
+    ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label without a rule that made it.";
+
+    UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
+    UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
+    InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
+    InvalidDefinition "invalid-definition" Broken Error "A ProviderInterface defines a kind in a way that cannot be followed.";
+    ConflictingDefinitions "conflicting-definitions" Broken Error "Two ProviderInterfaces in the sources define one kind differently.";
+    InvalidReference "invalid-reference" Broken Error "A reference's field holds something that is no name of an object.";
+    MissingReference "missing-reference" Broken Error "A claim needs an object that is proved absent.";
+    MissingReferenceNamespace "missing-reference-namespace" Broken Error "A reference has a name and lacks the namespace that its definition asks for.";
+    Unread "unread" Broken Error "A claim needs an object whose absence is not proved, because a source was not read completely.";
+    TooManyHops "too-many-hops" Broken Error "A claim's chain of references is longer than 16 hops.";
+    TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more objects than the limit.";
+    VersionNotServed "version-not-served" Broken Error "An object is written in a version that the region does not serve.";
+    ProviderNotEnabled "provider-not-enabled" Broken Error "The Region object does not list the provider that the identity needs.";
+    Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
+    DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";
+    NamespaceMissing "namespace-missing" Broken Error "A namespaced object has no namespace and its source no default one.";
+    InlineSecret "inline-secret" Broken Error "An identity holds what looks like a secret in plain sight.";
+    MalformedSecret "malformed-secret" Broken Error "A Secret's entries are not what the API would take.";
+    UndecryptableSource "undecryptable-source" Broken Error "A Secret in a source is encrypted and cannot be read.";
+    InvalidObject "invalid-object" Broken Error "A region's API would reject the object as it is written.";
+    ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
+    SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";
+    ConflictingContent "conflicting-content" Broken Error "Two claims need one object on a region with different content.";
+    TooLarge "too-large" Broken Error "An object is larger than a consumer takes.";
+
+    ForeignFile "foreign-file" Held Error "A file that pouch did not write stands in a region's folders.";
+    UnsignedBundle "unsigned-bundle" Held Error "A region has files and no manifest that the reuse key authenticates.";
+    DeletionsHeld "deletions-held" Held Error "More would be withdrawn from a region than its budget allows.";
+    RecipientAdded "recipient-added" Held Error "A recipient would be added to a published region.";
+    ResealHeld "reseal-held" Held Error "More of a region's Secrets would be sealed anew, unchanged, than its budget allows.";
+    SourceChanged "source-changed" Held Error "A source stands for another cluster or repository than the published bundle says.";
+    CarryImpossible "carry-impossible" Held Error "Something must be carried over and the published bytes cannot be used.";
+    NewerFormat "newer-format" Held Error "The published bundle is written in a format newer than this pouch knows.";
+
+    UnparsableDocument "unparsable-document" Source Error "A document cannot be read; its source counts as incomplete.";
+    UnreadableFile "unreadable-file" Source Error "A file cannot be read; its source counts as incomplete.";
+    RefusedFile "refused-file" Source Error "A path is no plain file inside the source; it is not read, and its source counts as incomplete.";
+    InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
+    NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its provides does not admit; it is ignored.";
+
+    TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
+    RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
+    OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
+    VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
+    Assumed "assumed" Notice Info "An object is taken to exist on every region by the provider's own doing.";
+    AssumedWider "assumed-wider" Notice Warning "An object that the provider makes by itself is narrower in the sources than on the region.";
+    ControllerPrincipal "controller-principal" Notice Info "A role's chain ends in the controller's own identity, which differs from region to region.";
+    MissingCompanion "missing-companion" Notice Info "An object without which credential propagation does not work is absent.";
+    UnusableInNamespace "unusable-in-namespace" Notice Warning "An identity does not admit the namespace of a Credential that may use it anyway.";
+    CredentialNeverReady "credential-never-ready" Notice Warning "K0rdent's own controller would not find what pouch publishes, so the Credential never becomes ready.";
+    FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
+    FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
+    CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
+    DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
+    SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_stable_unique_and_found_again() {
+        for code in Code::ALL {
+            assert_eq!(Code::parse(code.text()), Some(*code));
+            assert!(code.text().bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));
+            assert!(code.meaning().ends_with('.'));
+        }
+        assert_eq!(Code::parse("no-such-code"), None);
+    }
+}

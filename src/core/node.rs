@@ -1,0 +1,192 @@
+//! `Node`: a document as a compact tree.
+//!
+//! Both doors (YAML and JSON) make it. Keys are shared and sorted, lists and maps are boxed slices,
+//! and there is no `Serialize` and no `Display`: a tree can hold a Secret's values until
+//! [`object::admit`](crate::object::admit) has taken them out, so nothing here can print one.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// A key of a map: shared, because the same few hundred keys stand in every document.
+pub type Key = Arc<str>;
+
+/// One value of a document.
+#[derive(Clone, PartialEq)]
+pub enum Node {
+    /// `null`, `~` or nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer that fits 64 bits with sign.
+    Int(i64),
+    /// An integer above `i64::MAX`.
+    Uint(u64),
+    /// A finite number with a fraction or exponent.
+    Float(f64),
+    /// Text.
+    Text(Box<str>),
+    /// A sequence.
+    List(Box<[Node]>),
+    /// A mapping; keys are sorted and stand once.
+    Map(Box<[(Key, Node)]>),
+}
+
+impl Node {
+    /// Makes text.
+    pub fn text(text: &str) -> Self {
+        Node::Text(Box::from(text))
+    }
+
+    /// Makes a map; the keys are sorted here, and the first of equal keys stays.
+    pub fn map(mut entries: Vec<(Key, Node)>) -> Self {
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        entries.dedup_by(|later, first| later.0 == first.0);
+        Node::Map(entries.into_boxed_slice())
+    }
+
+    /// An empty map.
+    pub fn empty_map() -> Self {
+        Node::Map(Box::default())
+    }
+
+    /// What stands under `key`, if this is a map that has it.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        let Node::Map(entries) = self else { return None };
+        let at = entries.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
+        entries.get(at).map(|(_, node)| node)
+    }
+
+    /// What stands at a path of keys, `null` counting as nothing.
+    pub fn at(&self, path: &[&str]) -> Option<&Node> {
+        let found = path.iter().try_fold(self, |node, key| node.get(key))?;
+        (!matches!(found, Node::Null)).then_some(found)
+    }
+
+    /// The text, if this is text.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Node::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The text at a path of keys.
+    pub fn str_at(&self, path: &[&str]) -> Option<&str> {
+        self.at(path).and_then(Node::as_str)
+    }
+
+    /// The truth value, if this is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Node::Bool(value) = self { Some(*value) } else { None }
+    }
+
+    /// The items, if this is a list; else none.
+    pub fn items(&self) -> &[Node] {
+        if let Node::List(items) = self { items } else { &[] }
+    }
+
+    /// The entries, if this is a map; else none.
+    pub fn entries(&self) -> &[(Key, Node)] {
+        if let Node::Map(entries) = self { entries } else { &[] }
+    }
+
+    /// Whether this is a map.
+    pub fn is_map(&self) -> bool {
+        matches!(self, Node::Map(_))
+    }
+
+    /// What the field is called that this value would fill, for messages: never the value itself.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Node::Null => "null",
+            Node::Bool(_) => "a boolean",
+            Node::Int(_) | Node::Uint(_) => "an integer",
+            Node::Float(_) => "a number",
+            Node::Text(_) => "text",
+            Node::List(_) => "a list",
+            Node::Map(_) => "a map",
+        }
+    }
+
+    /// A copy in which the text at `path` is replaced; where the path leads nowhere, a plain copy.
+    pub fn with_text(&self, path: &[&str], text: &str) -> Node {
+        match (path.split_first(), self) {
+            (None, _) => Node::text(text),
+            (Some((head, rest)), Node::Map(entries)) => Node::Map(
+                entries
+                    .iter()
+                    .map(|(key, node)| {
+                        let node = if **key == **head { node.with_text(rest, text) } else { node.clone() };
+                        (key.clone(), node)
+                    })
+                    .collect(),
+            ),
+            (Some(_), _) => self.clone(),
+        }
+    }
+}
+
+/// Shares equal keys among the documents that one reader makes.
+#[derive(Default)]
+pub struct Interner {
+    keys: BTreeSet<Key>,
+}
+
+impl Interner {
+    /// The most keys that are remembered; further ones still work, unshared.
+    const MOST: usize = 65_536;
+
+    /// Makes an empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The shared form of `key`.
+    pub fn key(&mut self, key: &str) -> Key {
+        if let Some(known) = self.keys.get(key) {
+            return known.clone();
+        }
+        let new: Key = Arc::from(key);
+        if self.keys.len() < Self::MOST {
+            self.keys.insert(new.clone());
+        }
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn sample() -> Node {
+        let inner = Node::map(vec![("b".into(), Node::text("x")), ("a".into(), Node::Int(1))]);
+        Node::map(vec![("spec".into(), inner), ("n".into(), Node::Null)])
+    }
+
+    #[test]
+    fn paths_lead_to_values_and_null_is_nothing() {
+        assert_eq!(sample().str_at(&["spec", "b"]), Some("x"));
+        assert!(sample().at(&["n"]).is_none());
+        assert!(sample().at(&["spec", "b", "c"]).is_none());
+    }
+
+    #[test]
+    fn replacing_text_touches_only_its_path() {
+        let edited = sample().with_text(&["spec", "b"], "y");
+        assert_eq!(edited.str_at(&["spec", "b"]), Some("y"));
+        assert!(edited.at(&["spec", "a"]) == Some(&Node::Int(1)));
+        assert!(sample().with_text(&["no", "such"], "y") == sample());
+    }
+
+    #[test]
+    fn equal_keys_are_shared() {
+        let mut interner = Interner::new();
+        let (one, two) = (interner.key("spec"), interner.key("spec"));
+        assert!(Arc::ptr_eq(&one, &two));
+    }
+
+    #[test]
+    fn a_node_stays_small() {
+        assert!(core::mem::size_of::<Node>() <= 24);
+    }
+}

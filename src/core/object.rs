@@ -1,0 +1,372 @@
+//! Objects: what a document becomes once it is admitted.
+//!
+//! [`admit`] is the only function that sees an undivided Secret. It moves the values into a
+//! [`Payload`], keeps of everything else what some stage reads, and drops the rest: managed fields,
+//! annotations that are not allowed (`last-applied-configuration` is a cleartext copy of the Secret),
+//! `status` except where it is read. It knows nothing of sources beyond the [`Origin`] it is told.
+
+use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
+
+use crate::finding::{Code, Origin};
+use crate::k0rdent;
+use crate::name::{GroupKind, Name, Namespace, Version, is_data_key, split_api_version};
+use crate::node::{Key, Node};
+use crate::scope::{Scope, Scopes};
+use crate::secret::{Payload, SecretBytes};
+
+/// What identifies an object: group, kind, namespace and name, whatever version it is written in.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ObjectKey {
+    /// Group and kind.
+    pub kind: GroupKind,
+    /// The namespace; none for cluster-scoped kinds.
+    pub namespace: Option<Namespace>,
+    /// The name.
+    pub name: Name,
+}
+
+impl ObjectKey {
+    /// Joins the parts.
+    pub fn new(kind: GroupKind, namespace: Option<Namespace>, name: Name) -> Self {
+        Self { kind, namespace, name }
+    }
+
+    /// A Secret's key.
+    pub fn secret(namespace: Namespace, name: Name) -> Self {
+        Self::new(GroupKind::new("", "Secret"), Some(namespace), name)
+    }
+
+    /// A ConfigMap's key.
+    pub fn config_map(namespace: Namespace, name: Name) -> Self {
+        Self::new(GroupKind::new("", "ConfigMap"), Some(namespace), name)
+    }
+
+    /// A Namespace's key.
+    pub fn namespace(namespace: &Namespace) -> Self {
+        Self::new(GroupKind::new("", "Namespace"), None, Name::new(namespace.shared()))
+    }
+
+    /// The namespace, empty for cluster-scoped kinds.
+    pub fn namespace_text(&self) -> &str {
+        self.namespace.as_ref().map_or("", Namespace::as_str)
+    }
+}
+
+/// `Kind.group namespace/name`, for people.
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
+}
+
+/// Labels or annotations that were kept, sorted by key.
+pub type Pairs = Box<[(Key, Box<str>)]>;
+
+/// What is wrong with an object as it is written; a claim that needs the object is broken by it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Which finding it becomes.
+    pub code: Code,
+    /// What is the matter; never quotes a value.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl Fault {
+    fn new(code: Code, message: impl Into<String>, help: &str) -> Self {
+        Self { code, message: message.into(), help: help.to_owned() }
+    }
+}
+
+/// An admitted object.
+pub struct Object {
+    /// What identifies it.
+    pub key: ObjectKey,
+    /// The version it is written in.
+    pub version: Version,
+    /// Where it stands.
+    pub origin: Origin,
+    /// The labels that some stage reads or the configuration keeps.
+    pub labels: Pairs,
+    /// The annotations that the configuration, or a companion, keeps.
+    pub annotations: Pairs,
+    /// Whether it has a `deletionTimestamp`.
+    pub deleting: bool,
+    /// A map of the fields that stages read: `spec`, `type`, a ConfigMap's `data`, some `status`.
+    pub body: Node,
+    /// A Secret's values.
+    pub payload: Option<Payload>,
+    /// What is wrong with it.
+    pub faults: Vec<Fault>,
+    /// Why it must never leave its cluster, whatever refers to it.
+    pub stays: Option<&'static str>,
+}
+
+impl Object {
+    /// The label called `key`.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.iter().find(|(k, _)| **k == *key).map(|(_, v)| &**v)
+    }
+
+    /// The field at `path`.
+    pub fn at(&self, path: &[&str]) -> Option<&Node> {
+        self.body.at(path)
+    }
+
+    /// Whether two copies say the same, wherever they stand.
+    pub fn same_content(&self, other: &Self) -> bool {
+        let payloads = match (&self.payload, &other.payload) {
+            (Some(a), Some(b)) => a.same(b),
+            (None, None) => true,
+            _ => false,
+        };
+        payloads
+            && self.version == other.version
+            && self.labels == other.labels
+            && self.annotations == other.annotations
+            && self.deleting == other.deleting
+            && self.body == other.body
+            && self.faults == other.faults
+    }
+}
+
+/// Which labels and annotations are kept (`keep` of the configuration).
+pub trait Keep {
+    /// Whether the label `key` is kept.
+    fn label(&self, key: &str) -> bool;
+    /// Whether the annotation `key` is kept.
+    fn annotation(&self, key: &str) -> bool;
+}
+
+/// Why a document became no object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// Its metadata cannot identify an object; the message says why and quotes no value.
+    Unusable(String),
+    /// It is namespaced, says no namespace, and its source gives none.
+    NamespaceMissing(GroupKind, Name),
+}
+
+/// The annotation that makes Sveltos treat a ConfigMap as a template.
+pub const TEMPLATE_ANNOTATION: &str = "projectsveltos.io/template";
+
+/// The largest sum of a Secret's values, in bytes: the API's own bound.
+///
+/// <https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size>
+pub const MAX_SECRET_BYTES: usize = 1024 * 1024;
+
+/// Makes an object of a document with `apiVersion` and `kind`.
+///
+/// # Errors
+/// Where the metadata identifies no object. Anything else that is wrong stands in
+/// [`Object::faults`], so that it breaks only the claims that need the object.
+pub fn admit(
+    doc: &Node,
+    origin: Origin,
+    scopes: &Scopes,
+    default_namespace: Option<&Namespace>,
+    keep: &dyn Keep,
+) -> Result<Object, Refusal> {
+    let text = |path: &[&str]| match doc.at(path) {
+        None => Ok(None),
+        Some(Node::Text(text)) => Ok(Some(&**text)),
+        Some(other) => Err(Refusal::Unusable(format!("{} is {}, not text", path.join("."), other.type_name()))),
+    };
+    let unusable = |why: &str| Refusal::Unusable(why.to_owned());
+    let (group, version) = split_api_version(text(&["apiVersion"])?.unwrap_or_default());
+    let kind = GroupKind::new(group, text(&["kind"])?.unwrap_or_default());
+    let metadata = doc.get("metadata").ok_or_else(|| unusable("metadata is missing"))?;
+    if !metadata.is_map() {
+        return Err(Refusal::Unusable(format!("metadata is {}, not a map", metadata.type_name())));
+    }
+    let name = text(&["metadata", "name"])?.ok_or_else(|| unusable("metadata.name is missing"))?;
+    let name: Name = name.into();
+    let written = text(&["metadata", "namespace"])?.filter(|n| !n.is_empty()).map(Namespace::from);
+    let namespace = match scopes.of(&kind) {
+        Some(Scope::Cluster) => None,
+        Some(Scope::Namespaced) => match written.or_else(|| default_namespace.cloned()) {
+            Some(namespace) => Some(namespace),
+            None => return Err(Refusal::NamespaceMissing(kind, name)),
+        },
+        None => written,
+    };
+
+    let mut faults = Vec::new();
+    let labels = pairs(metadata.get("labels"), "labels", &mut faults, |key| {
+        key == k0rdent::MANAGED_LABEL || kind.is_namespace() || keep.label(key)
+    });
+    let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
+        (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key)
+    });
+    let deleting = metadata.at(&["deletionTimestamp"]).is_some();
+    let mut object = Object {
+        key: ObjectKey::new(kind, namespace, name),
+        version: version.into(),
+        origin,
+        labels,
+        annotations,
+        deleting,
+        body: Node::empty_map(),
+        payload: None,
+        faults,
+        stays: None,
+    };
+    if object.key.kind.is_secret() {
+        admit_secret(doc, &mut object);
+    } else {
+        object.body = kept_fields(doc, &object.key.kind);
+    }
+    Ok(object)
+}
+
+/// The top-level fields that some stage reads.
+fn kept_fields(doc: &Node, kind: &GroupKind) -> Node {
+    let reads_status = kind.is(k0rdent::GROUP, "Region") || kind.is(k0rdent::GROUP, "Credential");
+    let kept = |key: &str| match key {
+        "spec" => true,
+        "data" | "binaryData" => kind.is_config_map(),
+        "status" => reads_status,
+        _ => false,
+    };
+    Node::Map(doc.entries().iter().filter(|(key, _)| kept(key)).cloned().collect())
+}
+
+fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl Fn(&str) -> bool) -> Pairs {
+    let Some(node) = node else { return Box::default() };
+    if !matches!(node, Node::Map(_) | Node::Null) {
+        let message = format!("metadata.{field} is {}, not a map", node.type_name());
+        faults.push(Fault::new(Code::InvalidObject, message, "Write it as a map of text to text."));
+    }
+    let mut kept = Vec::new();
+    for (key, value) in node.entries().iter().filter(|(key, _)| wanted(key)) {
+        match value {
+            Node::Text(text) => kept.push((key.clone(), text.clone())),
+            Node::Null => kept.push((key.clone(), Box::default())),
+            other => {
+                let message = format!("metadata.{field}, key {key:?}, is {}, not text", other.type_name());
+                faults.push(Fault::new(Code::InvalidObject, message, "Quote the value."));
+            }
+        }
+    }
+    kept.into_boxed_slice()
+}
+
+const TYPE_FIELD: &str = "type";
+const SEALED_PREFIX: &str = "ENC[AES256_GCM,";
+
+fn admit_secret(doc: &Node, object: &mut Object) {
+    if doc.get("sops").is_some() {
+        object.faults.push(sealed_fault());
+    }
+    let kind = match doc.get(TYPE_FIELD) {
+        None | Some(Node::Null) => "Opaque",
+        Some(Node::Text(text)) if text.is_empty() => "Opaque",
+        Some(Node::Text(text)) => text,
+        Some(other) => {
+            let message = format!("type is {}, not text", other.type_name());
+            object.faults.push(Fault::new(Code::MalformedSecret, message, "Quote the value."));
+            "Opaque"
+        }
+    };
+    object.body = Node::map(alloc::vec![(TYPE_FIELD.into(), Node::text(kind))]);
+    object.stays = stays_by_type(kind).or_else(|| stays_by_annotation(doc));
+
+    let mut entries = Vec::new();
+    for (field, encoded) in [("data", true), ("stringData", false)] {
+        let node = match doc.get(field) {
+            None | Some(Node::Null) => continue,
+            Some(node) if node.is_map() => node,
+            Some(other) => {
+                let message = format!("{field} is {}, not a map", other.type_name());
+                object.faults.push(Fault::new(Code::MalformedSecret, message, "Write it as a map of names to text."));
+                continue;
+            }
+        };
+        for (name, value) in node.entries() {
+            match entry(field, encoded, name, value) {
+                Ok(bytes) => entries.push((name.clone(), bytes)),
+                Err(fault) => object.faults.push(fault),
+            }
+        }
+    }
+    let payload = Payload::new(entries);
+    let size: usize = payload.entries().iter().map(|(name, bytes)| name.len().saturating_add(bytes.len())).sum();
+    if size > MAX_SECRET_BYTES {
+        let message = format!("the entries sum to {size} bytes; the API takes {MAX_SECRET_BYTES}");
+        object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret."));
+    }
+    if object.stays.is_none() && payload.entries().iter().any(|(_, bytes)| holds_our_kind_of_key(bytes.expose())) {
+        object.stays = Some("it holds an age or pouch secret key");
+    }
+    object.payload = Some(payload);
+}
+
+fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretBytes, Fault> {
+    let malformed = |message: String, help: &str| Fault::new(Code::MalformedSecret, message, help);
+    if !is_data_key(name) {
+        let message = format!("{field} has the entry {name:?}, which the API refuses as a name");
+        return Err(malformed(message, "Use at most 253 letters, digits, dots, dashes and underscores."));
+    }
+    let text = match value {
+        Node::Null => "",
+        Node::Text(text) => text,
+        other => {
+            let message = format!("entry {name:?} of {field} is {}, not text", other.type_name());
+            return Err(malformed(message, "Quote the value, so that YAML reads it as text."));
+        }
+    };
+    if text.starts_with(SEALED_PREFIX) {
+        return Err(sealed_fault());
+    }
+    if !encoded {
+        return Ok(SecretBytes::new(text.as_bytes().to_vec()));
+    }
+    // As Go's decoder, which the API uses, line breaks count for nothing.
+    let joined: Zeroizing<Vec<u8>> = Zeroizing::new(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect());
+    STANDARD.decode(&*joined).map(SecretBytes::new).map_err(|_| {
+        let message = format!("entry {name:?} of data is not base64");
+        malformed(message, "Encode it with padding, in the standard alphabet, or move it to stringData as it is.")
+    })
+}
+
+fn sealed_fault() -> Fault {
+    Fault::new(
+        Code::UndecryptableSource,
+        "the Secret is encrypted where it stands, and no key is configured to read it",
+        "Give pouch the decrypted manifest, for example on stdin. Ciphertext is never published as a credential.",
+    )
+}
+
+fn stays_by_type(kind: &str) -> Option<&'static str> {
+    match kind {
+        "kubernetes.io/service-account-token" => Some("it is a service-account token"),
+        "bootstrap.kubernetes.io/token" => Some("it is a bootstrap token"),
+        "helm.sh/release.v1" => Some("it is a Helm release"),
+        "cluster.x-k8s.io/secret" => Some("it is a secret of a Cluster API cluster, such as its kubeconfig"),
+        _ => None,
+    }
+}
+
+fn stays_by_annotation(doc: &Node) -> Option<&'static str> {
+    let annotation = ["metadata", "annotations", "kubernetes.io/service-account.name"];
+    doc.at(&annotation).map(|_| "it is a service-account token")
+}
+
+/// Whether the bytes hold an age identity or a pouch reuse key, in either case that bech32 allows.
+fn holds_our_kind_of_key(bytes: &[u8]) -> bool {
+    const MARKS: [&[u8]; 3] = [b"AGE-SECRET-KEY-", b"AGE-PLUGIN-", b"POUCH-REUSE-KEY-1"];
+    MARKS.iter().any(|mark| bytes.windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
+}

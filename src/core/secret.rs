@@ -1,0 +1,118 @@
+//! What must never be printed: the values of Secrets.
+//!
+//! The types here have no `Debug`, `Display`, `Serialize` or `Clone`, compare without branching on
+//! the content, and wipe themselves when dropped. The binary's allocator wipes the copies that
+//! libraries make.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::node::Key;
+
+/// The bytes of one entry of a Secret.
+pub struct SecretBytes(Box<[u8]>);
+
+impl SecretBytes {
+    /// Takes the bytes over.
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(bytes.into_boxed_slice())
+    }
+
+    /// The bytes, for sealing and tagging only.
+    pub fn expose(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The bytes as the API writes them: standard base64 with padding.
+    pub fn to_base64(&self) -> Zeroizing<String> {
+        Zeroizing::new(STANDARD.encode(&self.0))
+    }
+
+    /// How many bytes there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether both hold the same bytes; takes the same time wherever they differ.
+    pub fn same(&self, other: &Self) -> bool {
+        same_bytes(&self.0, &other.0)
+    }
+}
+
+impl Drop for SecretBytes {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+/// Whether two byte strings are equal, in time that depends on their lengths only.
+pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0_u8, |seen, (x, y)| seen | (x ^ y)) == 0
+}
+
+/// All entries of one Secret, sorted by name.
+pub struct Payload {
+    entries: Box<[(Key, SecretBytes)]>,
+}
+
+impl Payload {
+    /// Takes entries over; of equal names the last stays (that is how `stringData` wins).
+    pub fn new(mut entries: Vec<(Key, SecretBytes)>) -> Self {
+        entries.reverse();
+        entries.sort_by(|a, b| a.0.cmp(&b.0));
+        entries.dedup_by(|later, first| later.0 == first.0);
+        Self { entries: entries.into_boxed_slice() }
+    }
+
+    /// The entries, sorted by name.
+    pub fn entries(&self) -> &[(Key, SecretBytes)] {
+        &self.entries
+    }
+
+    /// The entry called `name`.
+    pub fn get(&self, name: &str) -> Option<&SecretBytes> {
+        let at = self.entries.binary_search_by(|(key, _)| (**key).cmp(name)).ok()?;
+        self.entries.get(at).map(|(_, bytes)| bytes)
+    }
+
+    /// Whether both have the same entries with the same bytes.
+    pub fn same(&self, other: &Self) -> bool {
+        self.entries.len() == other.entries.len()
+            && self.entries.iter().zip(&other.entries).all(|(a, b)| a.0 == b.0 && a.1.same(&b.1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn payload(entries: &[(&str, &str)]) -> Payload {
+        Payload::new(entries.iter().map(|(k, v)| (Key::from(*k), SecretBytes::new(v.as_bytes().to_vec()))).collect())
+    }
+
+    #[test]
+    fn later_entries_win_as_string_data_does() {
+        let folded = payload(&[("b", "1"), ("a", "old"), ("a", "new")]);
+        assert_eq!(folded.get("a").map(|v| v.expose().to_vec()), Some(b"new".to_vec()));
+        assert_eq!(folded.entries().iter().map(|(k, _)| &**k).collect::<Vec<_>>(), vec!["a", "b"]);
+    }
+
+    #[test]
+    fn payloads_compare_by_name_and_bytes() {
+        assert!(payload(&[("a", "1")]).same(&payload(&[("a", "1")])));
+        assert!(!payload(&[("a", "1")]).same(&payload(&[("a", "2")])));
+        assert!(!payload(&[("a", "1")]).same(&payload(&[("b", "1")])));
+        assert!(!payload(&[("a", "1")]).same(&payload(&[("a", "1"), ("b", "")])));
+    }
+}

@@ -1,0 +1,3 @@
+//! The YAML doors.
+pub mod emit;
+pub mod read;

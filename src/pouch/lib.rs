@@ -1,0 +1,1 @@
+//! pouch, the shell.

@@ -1,0 +1,2 @@
+//! pouch.
+fn main() {}

@@ -3,11 +3,17 @@
 //! Today a Credential claims its identity for its region. Later AccessManagement, sync rules and
 //! templates claim too, so nothing after this stage knows what a Credential is.
 
+use alloc::borrow::ToOwned as _;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::finding::{CredentialName, Origin};
+use crate::config::{Fleet, RegionState};
+use crate::finding::{Code, CredentialName, Finding, Origin};
+use crate::k0rdent::{self, credential};
 use crate::name::{GroupKind, Name, Namespace, Region, Version};
+use crate::object::{Fault, Object};
+use crate::snapshot::Snapshot;
 
 /// Where a claim's objects go.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,6 +48,14 @@ pub struct Claim {
     pub root: Root,
 }
 
+impl Claim {
+    /// The region whose cluster the objects go to.
+    pub fn region(&self) -> &Region {
+        let Destination::Region(region) = &self.to;
+        region
+    }
+}
+
 /// A text in an object that is replaced before the object is published.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Edit {
@@ -49,4 +63,113 @@ pub struct Edit {
     pub path: Vec<String>,
     /// What stands there afterwards.
     pub text: String,
+}
+
+/// One Credential of the snapshot and what it asks for.
+#[derive(Debug)]
+pub struct Asked {
+    /// The Credential.
+    pub by: CredentialName,
+    /// Where it stands.
+    pub origin: Origin,
+    /// The region that it names, whether or not the configuration knows it.
+    pub region: Option<Region>,
+    /// Its claim; none where it names no region of ours or cannot be read.
+    pub claim: Option<Claim>,
+    /// What is wrong with the Credential itself.
+    pub findings: Vec<Finding>,
+}
+
+impl Asked {
+    /// Whether the Credential's own fields could not be read, so that nobody knows what it asks for.
+    pub fn is_unreadable(&self) -> bool {
+        self.claim.is_none() && self.findings.iter().any(|finding| finding.code == Code::InvalidCredential)
+    }
+}
+
+/// Reads every Credential of the snapshot, sorted by namespace and name.
+pub fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
+    snapshot.all(&GroupKind::new(k0rdent::GROUP, "Credential")).filter_map(|object| ask(fleet, object)).collect()
+}
+
+fn ask(fleet: &Fleet, object: &Object) -> Option<Asked> {
+    let by = CredentialName { namespace: object.key.namespace.clone()?, name: object.key.name.clone() };
+    let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
+    asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
+    let spec = match credential::read(object) {
+        Ok(spec) => spec,
+        Err(faults) => {
+            asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
+            asked.settle();
+            return Some(asked);
+        }
+    };
+    asked.region = spec.region.clone();
+    let Some(region) = spec.region else {
+        return Some(asked);
+    };
+    match fleet.regions.get(&region) {
+        None => asked.findings.push(unknown_region(fleet, &region, object)),
+        Some(config) if config.state == RegionState::Retired => asked.findings.push(
+            Finding::new(Code::RegionRetired, format!("region {region} is retired; nothing is published for it"))
+                .about(&object.key)
+                .at(&object.origin)
+                .help("Delete the Credential, or move it to a region that is in use."),
+        ),
+        Some(_) => {
+            asked.claim = Some(Claim {
+                by: asked.by.clone(),
+                origin: asked.origin.clone(),
+                to: Destination::Region(region),
+                root: Root {
+                    kind: spec.identity.kind,
+                    version: spec.identity.version,
+                    name: spec.identity.name,
+                    namespace: spec.identity.namespace,
+                },
+            });
+        }
+    }
+    if spec.managed {
+        asked.findings.push(
+            Finding::new(Code::ForgedManagedLabel, "the label says that an AccessManagement rule made this Credential")
+                .about(&object.key)
+                .at(&object.origin)
+                .help("Remove the label. This release reads no AccessManagement rules, so none can vouch for it."),
+        );
+    }
+    asked.settle();
+    Some(asked)
+}
+
+impl Asked {
+    /// Tells every finding whose it is and where it belongs.
+    fn settle(&mut self) {
+        for finding in &mut self.findings {
+            finding.credential = Some(self.by.clone());
+            finding.region.clone_from(&self.region);
+        }
+    }
+}
+
+/// What a fault of an object becomes for a claim that needs it.
+pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
+    Finding::new(fault.code, fault.message.clone()).about(&object.key).at(&object.origin).help(fault.help.clone())
+}
+
+fn unknown_region(fleet: &Fleet, region: &Region, object: &Object) -> Finding {
+    let nearest = fleet
+        .regions
+        .keys()
+        .map(|known| (strsim::osa_distance(known.as_str(), region.as_str()), known))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, _)| *distance <= 3);
+    let help = match nearest {
+        Some((_, known)) => format!("Did you mean {known}? Else add the region to `regions` of the configuration."),
+        None => "Add the region to `regions` of the configuration, with its recipients.".to_owned(),
+    };
+    Finding::new(Code::UnknownRegion, format!("the configuration has no region {region}"))
+        .about(&object.key)
+        .at(&object.origin)
+        .help(help)
 }

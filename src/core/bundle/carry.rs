@@ -1,0 +1,108 @@
+//! Carry: what becomes of the claimants that have something published (DESIGN §2.7).
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::draft::Input;
+use super::manifest::NeededBy;
+use super::published::credential;
+use crate::finding::{Code, CredentialName, Finding};
+use crate::judge::Verdict;
+use crate::judge::region::Case;
+use crate::k0rdent;
+use crate::name::GroupKind;
+use crate::object::ObjectKey;
+use crate::snapshot::Lookup;
+
+/// What becomes of one claimant's published objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Its closure is resolved anew; what it no longer needs goes.
+    Fresh,
+    /// They stay as published, for this reason.
+    Carried(Code),
+    /// They go, under the brake.
+    Withdrawn,
+}
+
+/// The fate of every claimant in the published manifest.
+pub struct Fates(BTreeMap<CredentialName, Fate>);
+
+impl Fates {
+    /// The fate of one claimant; of one that this release does not know, to stay.
+    pub fn of(&self, by: &NeededBy) -> Fate {
+        self.0.get(&credential(by)).copied().unwrap_or(Fate::Carried(Code::Unread))
+    }
+
+    /// What is worth saying about claimants that no finding of their own explains.
+    pub fn findings(&self, input: &Input<'_>) -> Vec<Finding> {
+        let explain = |(credential, fate): (&CredentialName, &Fate)| {
+            let (code, message, help) = match fate {
+                Fate::Carried(code @ Code::CredentialInUse) => (
+                    *code,
+                    format!("Credential {credential} is gone and ClusterDeployments still name it; its objects stay"),
+                    "Delete the ClusterDeployments first, or put the Credential back.",
+                ),
+                Fate::Carried(code @ Code::DeletionUnproved) => (
+                    *code,
+                    format!("Credential {credential} is gone; whether ClusterDeployments still name it is unknown"),
+                    "Cure what the source's findings say; until then its objects stay.",
+                ),
+                Fate::Carried(Code::Unread) => (
+                    Code::DeletionUnproved,
+                    format!("whether Credential {credential} still exists is unknown; its objects stay"),
+                    "Cure what the source's findings say.",
+                ),
+                _ => return None,
+            };
+            Some(Finding::new(code, message).claimed_by(credential).in_region(&input.region.name).help(help))
+        };
+        self.0.iter().filter_map(explain).collect()
+    }
+}
+
+/// Decides the fate of every claimant in the published manifest.
+pub fn fates(input: &Input<'_>, cases: &[Case]) -> Fates {
+    let by_name: BTreeMap<&CredentialName, &Case> = cases.iter().map(|case| (&case.claim.by, case)).collect();
+    let mut fates = BTreeMap::new();
+    for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+        for needed_by in &object.needed_by {
+            let credential = needed_credential(by);
+            if !fates.contains_key(&credential) {
+                let fate = fate(input, by_name.get(&credential).copied(), &credential);
+                fates.insert(credential, fate);
+            }
+        }
+    }
+    Fates(fates)
+}
+
+fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> Fate {
+    if let Some(case) = case {
+        return match case.verdict {
+            Verdict::Admitted => Fate::Fresh,
+            Verdict::Refused => Fate::Withdrawn,
+            Verdict::Broken => Fate::Carried(case.broken_by().unwrap_or(Code::Unread)),
+        };
+    }
+    if let Some(asked) = input.asked.get(credential)
+        && asked.is_unreadable()
+    {
+        return Fate::Carried(Code::InvalidCredential);
+    }
+    let snapshot = input.court.snapshot;
+    let kind = GroupKind::new(k0rdent::GROUP, "Credential");
+    let key = ObjectKey::new(kind, Some(credential.namespace.clone()), credential.name.clone());
+    if matches!(snapshot.look_up(&key), Lookup::Unread(_)) {
+        return Fate::Carried(Code::Unread);
+    }
+    if input.deployments.use_credential(credential) {
+        return Fate::Carried(Code::CredentialInUse);
+    }
+    let deployments = GroupKind::new(k0rdent::GROUP, "ClusterDeployment");
+    if snapshot.unread_in(&deployments, Some(&credential.namespace)).is_some() {
+        return Fate::Carried(Code::DeletionUnproved);
+    }
+    Fate::Withdrawn
+}

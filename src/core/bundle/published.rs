@@ -1,0 +1,187 @@
+//! The published tree of one region: untrusted until its manifest authenticates it (DESIGN §4.1).
+//!
+//! A published file is believed only if the manifest's tag verifies under a reuse key, the file's hash
+//! matches, and its path is the one that the layout derives from its object's key. What nobody
+//! vouches for is reported, and is never carried, counted or removed.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use sha2::{Digest as _, Sha256};
+
+use super::manifest::{self, Manifest, ManifestObject, NeededBy};
+use super::path::{self, BundlePath};
+use crate::change::brake::hex;
+use crate::finding::{Code, CredentialName, Finding};
+use crate::judge::region::Incumbents;
+use crate::name::{Directory, FleetName};
+use crate::node::{Interner, Node};
+use crate::object::ObjectKey;
+use crate::reuse::{self, KeyRing};
+use crate::yaml::read;
+
+/// What stands in one region's folders, by path relative to the output; any file can stand there.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What can be said of a region's folders.
+pub enum State {
+    /// There is nothing.
+    Nothing,
+    /// A manifest that a reuse key authenticates.
+    Bundle(Manifest),
+    /// There are files, and no manifest that a reuse key authenticates.
+    Unsigned,
+    /// The manifest is written in a newer format.
+    Newer(String),
+}
+
+/// A region's published files and what vouches for them.
+pub struct Published {
+    /// Every file in the region's folders.
+    pub files: Files,
+    /// What vouches for them.
+    pub state: State,
+    by_key: BTreeMap<ObjectKey, usize>,
+}
+
+impl Published {
+    /// Nothing at all.
+    pub fn nothing() -> Self {
+        Self { files: Files::new(), state: State::Nothing, by_key: BTreeMap::new() }
+    }
+
+    /// Judges what stands in a region's folders.
+    pub fn examine(fleet: &FleetName, directory: &Directory, files: Files, keys: &KeyRing) -> Self {
+        let state = match files.get(path::manifest(directory).as_str()) {
+            None if files.is_empty() => State::Nothing,
+            None => State::Unsigned,
+            Some(bytes) => authenticate(fleet, directory, bytes, keys),
+        };
+        let mut by_key = BTreeMap::new();
+        if let State::Bundle(manifest) = &state {
+            by_key.extend(manifest.objects.iter().enumerate().map(|(index, object)| (object.key.clone(), index)));
+        }
+        Self { files, state, by_key }
+    }
+
+    /// The manifest, if one is authenticated.
+    pub fn manifest(&self) -> Option<&Manifest> {
+        if let State::Bundle(manifest) = &self.state { Some(manifest) } else { None }
+    }
+
+    /// The manifest's entry of an object.
+    pub fn object(&self, key: &ObjectKey) -> Option<&ManifestObject> {
+        self.manifest()?.objects.get(*self.by_key.get(key)?)
+    }
+
+    /// An object's file, if it is the one that the manifest vouches for.
+    pub fn bytes(&self, key: &ObjectKey) -> Option<&[u8]> {
+        let object = self.object(key)?;
+        self.vouched(&object.path, &object.sha256)
+    }
+
+    fn vouched(&self, path: &BundlePath, sha256: &str) -> Option<&[u8]> {
+        let bytes = self.files.get(path.as_str())?;
+        (sha256_hex(bytes) == sha256).then_some(bytes)
+    }
+
+    /// An object's file as a document, if the manifest vouches for it.
+    pub fn document(&self, key: &ObjectKey) -> Option<Node> {
+        let text = read::text_of(self.bytes(key)?).ok()?;
+        let document = read::documents(text).next()?;
+        read::read(&document, &mut Interner::new()).ok()
+    }
+
+    /// Who has something published, and where it was read from.
+    pub fn incumbents(&self) -> Incumbents {
+        let mut incumbents = Incumbents::default();
+        for object in self.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+            incumbents.claimants.extend(object.needed_by.iter().map(credential));
+            if let Some(from) = &object.from {
+                incumbents.sources.insert(object.key.clone(), (from.namespace.clone(), from.name.clone()));
+            }
+        }
+        incumbents
+    }
+
+    /// Files that the manifest does not list.
+    pub fn foreign(&self, directory: &Directory) -> Vec<&str> {
+        let Some(manifest) = self.manifest() else { return Vec::new() };
+        let own = path::manifest(directory);
+        let mut ours: BTreeSet<&str> = manifest.objects.iter().map(|object| object.path.as_str()).collect();
+        ours.extend(manifest.files.iter().map(|file| file.path.as_str()));
+        ours.insert(own.as_str());
+        self.files.keys().map(String::as_str).filter(|path| !ours.contains(path)).collect()
+    }
+
+    /// Files that the manifest lists and that are not as it says, or missing.
+    pub fn tampered(&self) -> Vec<&BundlePath> {
+        let Some(manifest) = self.manifest() else { return Vec::new() };
+        let objects = manifest.objects.iter().map(|object| (&object.path, &object.sha256));
+        let files = manifest.files.iter().map(|file| (&file.path, &file.sha256));
+        objects.chain(files).filter(|(path, sha256)| self.vouched(path, sha256).is_none()).map(|(path, _)| path).collect()
+    }
+
+    /// What of this holds the region, and what is only worth a warning.
+    pub fn findings(&self, directory: &Directory) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        match &self.state {
+            State::Nothing | State::Bundle(_) => {}
+            State::Unsigned => findings.push(
+                Finding::new(
+                    Code::UnsignedBundle,
+                    format!("regions/{directory} has files and no manifest that the reuse key authenticates"),
+                )
+                .help(format!(
+                    "If the reuse key changed, add the old one to reuseKey.previous. To replace what stands there, \
+                     carrying nothing over, pass --adopt {directory}."
+                )),
+            ),
+            State::Newer(version) => findings.push(
+                Finding::new(Code::NewerFormat, format!("the bundle of {directory} is written as {version}"))
+                    .help("Use the pouch that wrote it, or a newer one."),
+            ),
+        }
+        for path in self.foreign(directory) {
+            findings.push(
+                Finding::new(Code::ForeignFile, format!("{path} stands in the region's folders, and pouch did not write it"))
+                    .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed.")),
+            );
+        }
+        for path in self.tampered() {
+            let message = format!("{path} does not match the manifest");
+            findings.push(Finding::new(Code::TamperedFile, message).help("Find out who changed it; pouch writes it anew."));
+        }
+        findings
+    }
+}
+
+fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> State {
+    let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) else { return State::Unsigned };
+    let Ok(text) = read::text_of(rest) else { return State::Unsigned };
+    match manifest::parse(text) {
+        Ok(manifest) if manifest.directory == *directory && manifest.fleet == *fleet => State::Bundle(manifest),
+        Ok(_) => State::Unsigned,
+        Err(manifest::Unusable::Newer(version)) => State::Newer(version),
+        Err(_) => State::Unsigned,
+    }
+}
+
+/// The fleet that a `bundle.yaml` says it belongs to, believed only as far as to leave it alone.
+pub fn fleet_of(bytes: &[u8]) -> Option<String> {
+    let text = read::text_of(bytes).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("fleet: "))?;
+    Some(String::from(line.trim().trim_matches('"')))
+}
+
+/// SHA-256 in lower-case hexadecimal.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// The Credential that a manifest names as a claimant.
+pub fn credential(by: &NeededBy) -> CredentialName {
+    CredentialName { namespace: by.namespace.clone(), name: by.name.clone() }
+}

@@ -1,0 +1,153 @@
+//! Companions: the two objects without which `propagateCredentials` does not work on a region.
+//!
+//! k0rdent does not distribute them (k0rdent/kcm#2836). Sveltos reads ConfigMap
+//! `<identity>-resource-template` and hard-codes the name of Secret `<identity>-secret`.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::landing::Places;
+use super::{Closure, Member, Role, Via, View};
+use crate::claim::Claim;
+use crate::config::Companions;
+use crate::finding::{Code, CredentialName, Finding, Severity};
+use crate::k0rdent;
+use crate::name::{GroupKind, Name, Namespace, SourceName};
+use crate::node::Node;
+use crate::object::ObjectKey;
+use crate::snapshot::{Lookup, Snapshot};
+
+/// Which ClusterDeployments use which Credential.
+#[derive(Default)]
+pub struct Deployments {
+    propagate: BTreeMap<CredentialName, bool>,
+}
+
+impl Deployments {
+    /// Reads the ClusterDeployments of the snapshot.
+    pub fn collect(snapshot: &Snapshot) -> Self {
+        let mut propagate: BTreeMap<CredentialName, bool> = BTreeMap::new();
+        for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ClusterDeployment")) {
+            let (Some(namespace), Some(name)) = (&object.key.namespace, object.body.str_at(&["spec", "credential"])) else {
+                continue;
+            };
+            let credential = CredentialName { namespace: namespace.clone(), name: name.into() };
+            let wants = object.at(&["spec", "propagateCredentials"]).and_then(Node::as_bool).unwrap_or(true);
+            let known = propagate.entry(credential).or_default();
+            *known = *known || wants;
+        }
+        Self { propagate }
+    }
+
+    /// Whether some ClusterDeployment names the Credential.
+    pub fn use_credential(&self, credential: &CredentialName) -> bool {
+        self.propagate.contains_key(credential)
+    }
+
+    /// Whether some ClusterDeployment that names it wants it propagated.
+    pub fn propagate(&self, credential: &CredentialName) -> bool {
+        self.propagate.get(credential).copied().unwrap_or(false)
+    }
+}
+
+/// Adds the companions of a claim's identity.
+pub fn add(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
+    if view.fleet.companions == Companions::None {
+        return;
+    }
+    let Some(root) = closure.members.first().cloned() else { return };
+    if root.role == Role::Assumed || !super::is_publishable(view.fleet, &root.read.kind) {
+        return;
+    }
+    resource_template(view, claim, closure, &root);
+    // Where the identity itself is a Secret, Sveltos reads that one.
+    if !root.read.kind.is_secret() {
+        propagation_secret(view, claim, closure, &root);
+    }
+}
+
+fn resource_template(view: &View<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
+    let name = Name::new(format!("{}-resource-template", claim.root.name));
+    let own = claim.by.namespace.clone();
+    let candidates: Vec<Namespace> = match &root.read.namespace {
+        Some(namespace) => [namespace.clone()].into(),
+        None => [claim.root.namespace.clone(), Some(own.clone()), Some(view.fleet.system_namespace.clone())]
+            .into_iter()
+            .flatten()
+            .collect(),
+    };
+    let lands = ObjectKey::config_map(own, name.clone());
+    let reads = candidates.into_iter().map(|namespace| ObjectKey::config_map(namespace, name.clone()));
+    let found = first_found(view.snapshot, reads);
+    settle(view, claim, closure, Companion { found, lands, role: Role::ResourceTemplate });
+}
+
+fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
+    let name = Name::new(format!("{}-secret", claim.root.name));
+    let namespace = claim.root.namespace.clone().unwrap_or_else(|| claim.by.namespace.clone());
+    if namespace != claim.by.namespace {
+        return;
+    }
+    let lands = ObjectKey::secret(namespace, name);
+    if closure.members.iter().any(|member| member.lands == lands) {
+        return;
+    }
+    // It is read where it lands and nowhere else: taking it from the system namespace would hand a
+    // tenant's namespace on the region a Secret that its own cluster keeps from it.
+    let read = match (&root.read.namespace, &root.lands.namespace) {
+        (Some(read), Some(landed)) if read != landed => ObjectKey::secret(read.clone(), lands.name.clone()),
+        _ => lands.clone(),
+    };
+    let found = first_found(view.snapshot, [read].into_iter());
+    settle(view, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
+}
+
+enum Found<'a> {
+    At(ObjectKey),
+    Nowhere,
+    Unknown(ObjectKey, &'a SourceName),
+}
+
+fn first_found(snapshot: &Snapshot, keys: impl Iterator<Item = ObjectKey>) -> Found<'_> {
+    for key in keys {
+        match snapshot.look_up(&key) {
+            Lookup::Found(_) => return Found::At(key),
+            Lookup::Unread(source) => return Found::Unknown(key, source),
+            Lookup::Absent => {}
+        }
+    }
+    Found::Nowhere
+}
+
+struct Companion<'a> {
+    found: Found<'a>,
+    lands: ObjectKey,
+    role: Role,
+}
+
+fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Companion<'_>) {
+    let Companion { found, lands, role } = companion;
+    match found {
+        Found::At(read) => {
+            let field = if role == Role::ResourceTemplate { "companion resource-template" } else { "companion secret" };
+            let via = Via { interface: None, field: field.into() };
+            closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
+        }
+        Found::Unknown(key, source) => {
+            let message = format!("whether {key} exists is unknown: source {source} was not read completely");
+            closure.find(claim, Finding::new(Code::Unread, message).about(&key).help("Cure what the source's findings say."));
+        }
+        Found::Nowhere => {
+            let wanted = view.deployments.propagate(&claim.by);
+            let severity = if wanted { Severity::Warning } else { Severity::Info };
+            let message = format!("{lands} is absent; credentials do not reach workload clusters without it");
+            closure.find(
+                claim,
+                Finding::new(Code::MissingCompanion, message).severity(severity).about(&lands).at(&claim.origin).help(
+                    "Add it beside the identity, or set propagateCredentials: false on the ClusterDeployments that use it.",
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Landing: where an object is read and where it goes, in both modes (DESIGN §2.3).
+
+use alloc::borrow::ToOwned as _;
+use alloc::string::{String, ToString as _};
+
+use super::reference::NamespaceField;
+use super::{Member, View, scope_of};
+use crate::claim::{Claim, Edit};
+use crate::config::Resolution;
+use crate::name::{GroupKind, Name, Namespace};
+use crate::node::Key;
+use crate::object::ObjectKey;
+use crate::scope::Scope;
+
+/// Where an object is read and where it lands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Places {
+    /// What is read.
+    pub read: ObjectKey,
+    /// What it becomes.
+    pub lands: ObjectKey,
+}
+
+impl Places {
+    fn of(kind: GroupKind, name: Name, read: Option<Namespace>, lands: Option<Namespace>) -> Self {
+        Self { read: ObjectKey::new(kind.clone(), read, name.clone()), lands: ObjectKey::new(kind, lands, name) }
+    }
+}
+
+/// What a reference names.
+pub struct Target {
+    /// Group and kind.
+    pub kind: GroupKind,
+    /// The name.
+    pub name: Name,
+    /// What the namespace field says.
+    pub namespace: NamespaceField,
+}
+
+/// Where a claim's root is read and lands.
+pub fn of_root(view: &View<'_>, claim: &Claim) -> Places {
+    let root = &claim.root;
+    let (kind, name) = (root.kind.clone(), root.name.clone());
+    if scope_of(view, &kind) == Some(Scope::Cluster) {
+        return Places::of(kind, name, None, None);
+    }
+    match view.fleet.resolution {
+        Resolution::AsWritten => {
+            let namespace = root.namespace.clone().unwrap_or_else(|| claim.by.namespace.clone());
+            Places::of(kind, name, Some(namespace.clone()), Some(namespace))
+        }
+        Resolution::Kcm => {
+            let system = view.fleet.system_namespace.clone();
+            Places::of(kind, name, Some(system), Some(claim.by.namespace.clone()))
+        }
+    }
+}
+
+/// Where a reference's target is read and lands, and what is rewritten in the object that names it.
+///
+/// # Errors
+/// The namespace field, where the definition has one and the object lacks it.
+pub fn of_reference(
+    view: &View<'_>,
+    claim: &Claim,
+    referrer: &Member,
+    target: Target,
+    namespace_path: Option<&[Key]>,
+) -> Result<(Places, Option<Edit>), String> {
+    let Target { kind, name, namespace } = target;
+    if scope_of(view, &kind) == Some(Scope::Cluster) {
+        return Ok((Places::of(kind, name, None, None), None));
+    }
+    let system = &view.fleet.system_namespace;
+    let said = match namespace {
+        NamespaceField::NotDefined => {
+            return Ok((Places::of(kind, name, Some(system.clone()), Some(system.clone())), None));
+        }
+        NamespaceField::Missing(field) => return Err(field),
+        NamespaceField::Says(namespace) => namespace,
+    };
+    // k0rdent rewrites the path also inside cluster-scoped identities, where two Credentials then fight
+    // over it; there the object stays as it is written.
+    let rewrites = view.fleet.resolution == Resolution::Kcm && referrer.read.namespace.is_some();
+    if !rewrites {
+        return Ok((Places::of(kind, name, Some(said.clone()), Some(said)), None));
+    }
+    let lands = claim.by.namespace.clone();
+    let path = namespace_path.unwrap_or_default().iter().map(|key| (**key).to_owned()).collect();
+    let edit = (lands != said).then(|| Edit { path, text: lands.to_string() });
+    Ok((Places::of(kind, name, Some(said), Some(lands)), edit))
+}

@@ -1,0 +1,90 @@
+//! Readiness: would k0rdent's own controller find what pouch publishes?
+//!
+//! pouch resolves more layouts than k0rdent does. Where k0rdent's code (`domain/k0rdent.md` §2, the
+//! same from v1.5 to v1.12) fails or looks elsewhere, the Credential never becomes ready, and its
+//! ClusterDeployments are refused, however well the region is served. That is worth a warning.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::reference::dotted;
+use super::{Closure, View, is_controller_identity, scope_of};
+use crate::claim::Claim;
+use crate::finding::{Code, Finding};
+use crate::k0rdent::provider_interface::ReferencePath;
+use crate::name::Namespace;
+use crate::node::{Key, Node};
+use crate::object::{Object, ObjectKey};
+use crate::scope::Scope;
+use crate::snapshot::Lookup;
+
+/// Warns where k0rdent's own rules would leave the Credential unready.
+pub fn check(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
+    let detached = view.fleet.regions.get(claim.region()).is_some_and(|region| region.detached);
+    if detached || closure.findings.iter().any(Finding::stops_claim) {
+        return;
+    }
+    let Some(why) = distribution_fails(view, claim).or_else(|| unready(view, claim, closure)) else { return };
+    let message = format!("k0rdent will not report the Credential as ready: {why}");
+    let system = &view.fleet.system_namespace;
+    let help = format!(
+        "Put a copy into namespace {system} as well; or reduce the region's ProviderInterfaces to \
+         clusterIdentityKinds and say `detached: true` for the region."
+    );
+    closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
+}
+
+/// Why `CopyClusterIdentities` returns an error, if it does.
+fn distribution_fails(view: &View<'_>, claim: &Claim) -> Option<String> {
+    // Without an exact match k0rdent distributes nothing, silently.
+    let definition = view.definitions.exactly(&claim.root.kind, &claim.root.version)?;
+    let system = &view.fleet.system_namespace;
+    let key = match (scope_of(view, &claim.root.kind), &claim.root.namespace) {
+        (Some(Scope::Cluster), _) => ObjectKey::new(claim.root.kind.clone(), None, claim.root.name.clone()),
+        (_, Some(_)) => ObjectKey::new(claim.root.kind.clone(), Some(system.clone()), claim.root.name.clone()),
+        (_, None) => return Some("identityRef has no namespace, and its kind is namespaced".into()),
+    };
+    if is_controller_identity(&key) {
+        return None;
+    }
+    let Lookup::Found(object) = view.snapshot.look_up(&key) else {
+        return Some(format!("it looks for {key}"));
+    };
+    definition.references.iter().find_map(|path| reference_fails(view, object, path))
+}
+
+fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Option<String> {
+    let Some(name) = text(object, &path.name) else {
+        return Some(format!("it takes {} of {} for required", dotted(&path.name), object.key));
+    };
+    let namespace = match &path.namespace {
+        _ if scope_of(view, &path.kind) == Some(Scope::Cluster) => None,
+        None => Some(view.fleet.system_namespace.clone()),
+        Some(field) => match text(object, field) {
+            Some(namespace) => Some(Namespace::from(namespace)),
+            None => return Some(format!("it takes {} of {} for required", dotted(field), object.key)),
+        },
+    };
+    let key = ObjectKey::new(path.kind.clone(), namespace, name.into());
+    // The provider makes this one on the management cluster too.
+    if is_controller_identity(&key) || matches!(view.snapshot.look_up(&key), Lookup::Found(_)) {
+        return None;
+    }
+    Some(format!("it looks for {key}"))
+}
+
+/// Why the identity is not found on the region where `identityRef` says, if it is not.
+fn unready(view: &View<'_>, claim: &Claim, closure: &Closure) -> Option<String> {
+    let landed = closure.members.first()?;
+    if scope_of(view, &claim.root.kind) == Some(Scope::Cluster) || landed.lands.namespace == claim.root.namespace {
+        return None;
+    }
+    let wanted = ObjectKey::new(claim.root.kind.clone(), claim.root.namespace.clone(), claim.root.name.clone());
+    Some(format!("it looks for {wanted} on the region, and the object lands as {}", landed.lands))
+}
+
+fn text<'a>(object: &'a Object, path: &[Key]) -> Option<&'a str> {
+    let path: Vec<&str> = path.iter().map(|key| &**key).collect();
+    object.at(&path).and_then(Node::as_str)
+}

@@ -1,0 +1,116 @@
+//! Tenancy: what admits a claim's namespace to what the claim reaches (DESIGN §2.4).
+//!
+//! Admitted are objects of the Credential's own namespace; cluster-scoped identities that admit the
+//! namespace by their provider's own meaning, at every hop; Secrets of the system namespace through
+//! such an identity. Labels on a Credential prove nothing. Grants will admit more; until then
+//! everything else is refused.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Court;
+use crate::capi::{self, Admits};
+use crate::claim::Claim;
+use crate::closure::{Closure, Member, Role, is_publishable};
+use crate::config::{RegionConfig, Tenancy};
+use crate::finding::{Code, Finding};
+use crate::name::{GroupKind, Namespace};
+use crate::object::Object;
+
+/// Checks every member of a closure.
+pub fn check(court: &Court<'_>, region: &RegionConfig, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for member in &closure.members {
+        // A kind that is not published is refused as such; an assumed identity admits all namespaces.
+        if member.role == Role::Assumed || !is_publishable(court.fleet, &member.read.kind) {
+            continue;
+        }
+        let object = court.snapshot.get(&member.read);
+        match &member.read.namespace {
+            None => findings.extend(object.and_then(|object| identity(court, region, claim, object))),
+            Some(namespace) => {
+                findings.extend(namespaced(court, claim, closure, member, namespace));
+                if *namespace == claim.by.namespace {
+                    findings.extend(object.and_then(|object| unusable(court, region, claim, object)));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// The tenancy of a kind, if it has one.
+fn tenancy_of(court: &Court<'_>, kind: &GroupKind) -> Option<Tenancy> {
+    capi::rules(kind).map(|rules| rules.tenancy).or_else(|| court.fleet.kinds.get(kind).map(|extra| extra.tenancy))
+}
+
+fn admits(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Admits {
+    let namespace = &claim.by.namespace;
+    match tenancy_of(court, &object.key.kind) {
+        Some(tenancy) => capi::admits(tenancy, object.at(&["spec"]), namespace, region.labels.get(namespace)),
+        None => Admits::Unknown("its kind has no rule that says who may use it"),
+    }
+}
+
+/// A cluster-scoped identity: its own rule decides, unless the Credential is in the system namespace.
+fn identity(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
+    if claim.by.namespace == court.fleet.system_namespace {
+        return unusable(court, region, claim, object);
+    }
+    let why = match admits(court, region, claim, object) {
+        Admits::Yes => return None,
+        Admits::No => String::from("its allowedNamespaces does not admit it"),
+        Admits::Unknown(why) => String::from(why),
+    };
+    let namespace = &claim.by.namespace;
+    let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
+    Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(format!(
+        "Admit {namespace} in the identity, or say the namespace's labels in regions.{}.namespaces.labels.",
+        region.name
+    )))
+}
+
+/// Warns of an identity that the Credential may refer to and that nobody in its namespace can use.
+fn unusable(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
+    tenancy_of(court, &object.key.kind)?;
+    let why = match admits(court, region, claim, object) {
+        Admits::Yes => return None,
+        Admits::No => "its allowedNamespaces does not admit it",
+        Admits::Unknown(why) => why,
+    };
+    let message = format!("{} cannot be used by clusters in namespace {}: {why}", object.key, claim.by.namespace);
+    Some(
+        Finding::new(Code::UnusableInNamespace, message)
+            .about(&object.key)
+            .at(&object.origin)
+            .help("Admit the namespace in the identity."),
+    )
+}
+
+/// A namespaced object: the Credential's own namespace, or the system namespace through an identity.
+fn namespaced(
+    court: &Court<'_>,
+    claim: &Claim,
+    closure: &Closure,
+    member: &Member,
+    namespace: &Namespace,
+) -> Option<Finding> {
+    let own = &claim.by.namespace;
+    let system = &court.fleet.system_namespace;
+    let through_identity = || {
+        let referrer = member.referrer.and_then(|index| closure.members.get(index));
+        referrer.is_some_and(|referrer| referrer.read.namespace.is_none())
+    };
+    let kind_may = member.read.kind.is_secret() || member.role == Role::ResourceTemplate;
+    if namespace == own || (namespace == system && kind_may && through_identity()) {
+        return None;
+    }
+    let message = format!("{} is not open to Credentials of namespace {own}", member.read);
+    Some(
+        Finding::new(Code::NotAdmitted, message)
+            .about(&member.read)
+            .at(&claim.origin)
+            .help(format!("Put the object into namespace {own}, or the Credential into namespace {namespace}.")),
+    )
+}

@@ -1,0 +1,47 @@
+//! The one escaper that every untrusted string passes before a person or a log sees it.
+//!
+//! Names and paths come from manifests that anybody may write. A terminal must not obey them, a log
+//! line must not end in them, and a CI system must not take them for a command.
+
+use alloc::string::String;
+use core::fmt::Write as _;
+
+/// Replaces everything that could steer a terminal or forge a line by `\u{…}`.
+///
+/// That is: C0 and C1 controls with line feed and tab, DEL, the bidirectional controls
+/// (CVE-2021-42574), line and paragraph separators, zero-width characters and the byte order mark.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        if is_dangerous(char) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{}", char.escape_unicode());
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+fn is_dangerous(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        let hostile = "a\u{1b}[31mb\nc\r\td\u{85}\u{9b}e\u{202e}f\u{2066}\u{feff}\u{200b}\u{7f}\0";
+        let escaped = escape(hostile);
+        assert!(escaped.chars().all(|c| c == ' ' || c.is_ascii_graphic()), "{escaped}");
+        assert_eq!(escape("a\nb"), "a\\u{a}b");
+        assert_eq!(escape("plain/naïve-名"), "plain/naïve-名");
+    }
+}

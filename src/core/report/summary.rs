@@ -1,0 +1,211 @@
+//! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::change::Change;
+use crate::finding::{Finding, Place};
+use crate::object::ObjectKey;
+
+/// What one run did and found. Values of Secrets never stand in it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Always `pouch/v1alpha1`.
+    pub api_version: &'static str,
+    /// Always `Summary`.
+    pub kind: &'static str,
+    /// The fleet's name.
+    pub fleet: String,
+    /// The command that ran, such as `render`.
+    pub command: &'static str,
+    /// The exit code of the run.
+    pub exit_code: u8,
+    /// The commit that was published, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// How the Credentials fared.
+    pub credentials: Credentials,
+    /// The regions, sorted by name.
+    pub regions: Vec<Region>,
+    /// What was found, most severe first.
+    pub findings: Vec<FindingRecord>,
+}
+
+/// How many Credentials fared how.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Credentials {
+    /// Their closures are published.
+    pub admitted: usize,
+    /// They are not allowed; what they had published is withdrawn.
+    pub refused: usize,
+    /// They cannot be resolved now; what they had published stays.
+    pub broken: usize,
+    /// They name no region, or a retired one.
+    pub unpublished: usize,
+}
+
+/// What became of one region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// Nothing changed, and nothing was written.
+    Unchanged,
+    /// A new state is published.
+    Published,
+    /// It stays as published until somebody accepts what would change.
+    Held,
+    /// The configuration says to leave it alone.
+    Paused,
+    /// Its bundle is withdrawn.
+    Withdrawn,
+}
+
+impl Outcome {
+    /// The word for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Unchanged => "unchanged",
+            Outcome::Published => "published",
+            Outcome::Held => "held",
+            Outcome::Paused => "paused",
+            Outcome::Withdrawn => "withdrawn",
+        }
+    }
+}
+
+/// One region's part of the summary.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Region {
+    /// The region.
+    pub name: String,
+    /// Its folder.
+    pub directory: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Objects in the bundle, Namespaces not counted.
+    pub objects: usize,
+    /// Secrets that were sealed in this run.
+    pub sealed: usize,
+    /// Secrets that kept their bytes.
+    pub kept: usize,
+    /// Objects that were carried over for broken Credentials.
+    pub carried: usize,
+    /// What changed, or would have changed in a held region.
+    pub changes: Vec<ChangeRecord>,
+}
+
+/// One object that changed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeRecord {
+    /// `added`, `changed`, `resealed` or `removed`.
+    pub action: &'static str,
+    /// The object on the region.
+    pub object: ObjectRecord,
+    /// Entries of a Secret that left it or became empty.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lost_entries: Vec<String>,
+}
+
+/// An object's key.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectRecord {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace; absent for cluster-scoped kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+/// One finding.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingRecord {
+    /// The stable code.
+    pub code: &'static str,
+    /// `error`, `warning` or `info`.
+    pub severity: &'static str,
+    /// The code's class: `refused`, `broken`, `held`, `source` or `notice`.
+    pub class: &'static str,
+    /// What is the matter.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub help: String,
+    /// The Credential concerned, as `namespace/name`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<String>,
+    /// The region concerned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// The object concerned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectRecord>,
+    /// The source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column, from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+impl From<&ObjectKey> for ObjectRecord {
+    fn from(key: &ObjectKey) -> Self {
+        Self {
+            group: key.kind.group.to_string(),
+            kind: key.kind.kind.to_string(),
+            namespace: key.namespace.as_ref().map(ToString::to_string),
+            name: key.name.to_string(),
+        }
+    }
+}
+
+impl From<&Change> for ChangeRecord {
+    fn from(change: &Change) -> Self {
+        Self {
+            action: change.action.word(),
+            object: ObjectRecord::from(&change.key),
+            lost_entries: change.lost_entries.clone(),
+        }
+    }
+}
+
+impl From<&Finding> for FindingRecord {
+    fn from(finding: &Finding) -> Self {
+        let (file, line, column) = match finding.origin.as_ref().map(|origin| &origin.place) {
+            Some(Place::File { path, line, column }) => (Some(path.to_string()), Some(*line), Some(*column)),
+            Some(Place::Whole) | None => (None, None, None),
+        };
+        Self {
+            code: finding.code.text(),
+            severity: finding.severity.word(),
+            class: finding.code.class().word(),
+            message: finding.message.clone(),
+            help: finding.help.clone(),
+            credential: finding.credential.as_ref().map(ToString::to_string),
+            region: finding.region.as_ref().map(ToString::to_string),
+            object: finding.object.as_ref().map(ObjectRecord::from),
+            source: finding.origin.as_ref().map(|origin| origin.source.to_string()),
+            file,
+            line,
+            column,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Failures: why a run ended without doing its work, and the exit code that says so.
+//!
+//! Everything that is wrong with the *input* is a finding and not in here. `docs/exit-codes.md` lists
+//! the codes; scripts depend on them.
+
+use std::fmt;
+
+use crate::publish::ShelfError;
+
+/// Exit codes (DESIGN §6).
+pub mod exit {
+    /// Done, or nothing to do.
+    pub const OK: u8 = 0;
+    /// Failed; nothing is published.
+    pub const FAILED: u8 = 1;
+    /// Published; some Credentials are broken or refused.
+    pub const PARTIAL: u8 = 3;
+    /// A region was held by a brake.
+    pub const HELD: u8 = 4;
+    /// A source or the published state is unavailable or inconsistent; nothing is published.
+    pub const UNAVAILABLE: u8 = 5;
+    /// The push lost against other writers until the attempts ran out.
+    pub const LOST: u8 = 6;
+    /// Usage or configuration.
+    pub const USAGE: u8 = 64;
+    /// A bug in pouch.
+    pub const BUG: u8 = 70;
+}
+
+/// Why a run ended without doing its work.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub code: u8,
+    /// What is the matter.
+    pub message: String,
+    /// What to do about it; may be empty.
+    pub help: String,
+}
+
+impl Failure {
+    fn new(code: u8, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: help.into() }
+    }
+
+    /// The command line or the configuration is wrong.
+    pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(exit::USAGE, message, help)
+    }
+
+    /// Something did not work, and nothing is published.
+    pub fn failed(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(exit::FAILED, message, help)
+    }
+
+    /// A source or the published state cannot be read.
+    pub fn unavailable(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(exit::UNAVAILABLE, message, help)
+    }
+
+    /// Others were faster.
+    pub fn lost(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(exit::LOST, message, help)
+    }
+
+    /// pouch itself is wrong.
+    pub fn bug(message: impl Into<String>) -> Self {
+        Self::new(exit::BUG, message, "This is a bug in pouch; please report it.")
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<ShelfError> for Failure {
+    fn from(error: ShelfError) -> Self {
+        let help = match &error {
+            ShelfError::Io { .. } => "Check permissions and free space; what is published is untouched.",
+            ShelfError::NotPlain(_) => "Remove it, or choose another output.",
+            ShelfError::NotOurs(_) | ShelfError::Busy(_) | ShelfError::Git(_) => "",
+        };
+        match &error {
+            ShelfError::NotPlain(_) => Failure::unavailable(error.to_string(), help),
+            _ => Failure::failed(error.to_string(), help),
+        }
+    }
+}

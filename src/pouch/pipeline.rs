@@ -1,0 +1,346 @@
+//! What commands share: survey the sources, draft every region, deliver what may be published.
+//!
+//! The unit of work is one region. The first pass drafts all of them, decides what changed and lets
+//! the brake speak; the second drafts again only what will be written, so that no more than a few
+//! regions are in memory at a time, and seals.
+
+pub mod seal;
+pub mod survey;
+
+use std::collections::BTreeMap;
+
+use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered};
+use pouch_core::bundle::published::{Published, fleet_of, sha256_hex};
+use pouch_core::bundle::{layout, path};
+use pouch_core::claim::{Asked, claims};
+use pouch_core::closure::View;
+use pouch_core::closure::companion::Deployments;
+use pouch_core::closure::definition::Definitions;
+use pouch_core::config::{Fleet, RegionConfig, RegionState};
+use pouch_core::finding::{Class, CredentialName, Finding, Severity, settle};
+use pouch_core::judge::region::Case;
+use pouch_core::judge::{Court, Verdict, cases};
+use pouch_core::report::summary::{self, Outcome};
+use pouch_core::reuse::KeyRing;
+use rayon::prelude::*;
+
+use crate::ambient::Ambient;
+use crate::publish::{NewFile, NewFiles, Shelf};
+use crate::ui::Ui;
+use survey::Survey;
+
+pub use crate::failure::Failure;
+
+/// What a run works with.
+pub struct Run<'a> {
+    /// The resolved configuration.
+    pub fleet: &'a Fleet,
+    /// The reuse keys.
+    pub keys: &'a KeyRing,
+    /// What the user lets through.
+    pub wishes: &'a Wishes,
+    /// Environment, clock and entropy.
+    pub ambient: &'a Ambient,
+    /// Where words go.
+    pub ui: &'a Ui,
+}
+
+/// What a run did and found.
+pub struct Report {
+    /// The regions, sorted by name.
+    pub regions: Vec<summary::Region>,
+    /// How the Credentials fared.
+    pub credentials: summary::Credentials,
+    /// Everything found, settled.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// Whether anything is to be written.
+    pub fn has_changes(&self) -> bool {
+        self.regions.iter().any(|region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn))
+    }
+
+    /// Whether some region is held by a brake.
+    pub fn is_held(&self) -> bool {
+        self.regions.iter().any(|region| region.outcome == Outcome::Held)
+    }
+
+    /// Whether some Credential is not published as asked, or a source was not read completely.
+    pub fn is_partial(&self) -> bool {
+        self.findings.iter().any(|finding| {
+            finding.severity == Severity::Error
+                && matches!(finding.code.class(), Class::Refused | Class::Broken | Class::Source)
+        })
+    }
+}
+
+/// What all regions of a run share.
+struct Shared<'a> {
+    run: &'a Run<'a>,
+    survey: &'a Survey,
+    definitions: Definitions,
+    deployments: Deployments,
+    court: Court<'a>,
+    asked: BTreeMap<CredentialName, Asked>,
+}
+
+/// One region after the first pass.
+struct Drafted<'a> {
+    config: &'a RegionConfig,
+    record: summary::Region,
+    findings: Vec<Finding>,
+    credentials: summary::Credentials,
+}
+
+/// Surveys the sources, drafts every region and stages what changed on the shelf.
+///
+/// # Errors
+/// Where nothing may be published at all: a source or the shelf cannot be read, or the shelf holds a
+/// region that the configuration does not know.
+pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Report, Failure> {
+    check_regions(run.fleet, shelf)?;
+    let (definitions, found) = Definitions::collect(run.fleet, &survey.snapshot);
+    let mut findings = found;
+    let (court, found) = Court::open(run.fleet, &survey.snapshot);
+    findings.extend(found);
+    let shared = Shared {
+        run,
+        survey,
+        definitions,
+        deployments: Deployments::collect(&survey.snapshot),
+        court,
+        asked: claims(run.fleet, &survey.snapshot).into_iter().map(|asked| (asked.by.clone(), asked)).collect(),
+    };
+    let mut credentials = summary::Credentials::default();
+    for asked in shared.asked.values().filter(|asked| asked.claim.is_none()) {
+        let broken = asked.findings.iter().any(Finding::stops_claim);
+        *(if broken { &mut credentials.broken } else { &mut credentials.unpublished }) += 1;
+        findings.extend(asked.findings.iter().cloned());
+    }
+    let by_region = by_region(&shared.asked);
+
+    let regions: Vec<&RegionConfig> = run.fleet.regions.values().collect();
+    let progress = run.ui.progress("comparing", u64::try_from(regions.len()).unwrap_or_default());
+    let drafted: Result<Vec<Drafted<'_>>, Failure> = regions
+        .par_iter()
+        .map(|region| {
+            let drafted = first_pass(&shared, region, &by_region, shelf);
+            progress.step();
+            drafted
+        })
+        .collect();
+    let mut drafted = drafted?;
+    drop(progress);
+
+    let changed: Vec<&RegionConfig> = drafted
+        .iter()
+        .filter(|drafted| matches!(drafted.record.outcome, Outcome::Published | Outcome::Withdrawn))
+        .map(|drafted| drafted.config)
+        .collect();
+    let progress = run.ui.progress("sealing", u64::try_from(changed.len()).unwrap_or_default());
+    let staged: Result<Vec<()>, Failure> = changed
+        .par_iter()
+        .map(|region| {
+            let staged = second_pass(&shared, region, &by_region, shelf);
+            progress.step();
+            staged
+        })
+        .collect();
+    staged?;
+    drop(progress);
+    if run.fleet.regions.values().any(|region| region.state != RegionState::Retired) {
+        for (path, text) in layout::shared(run.fleet) {
+            shelf.stage_shared(path.as_str(), text.as_bytes())?;
+        }
+    }
+
+    let mut report = Report { regions: Vec::new(), credentials, findings };
+    for drafted in &mut drafted {
+        report.findings.append(&mut drafted.findings);
+        report.credentials.admitted += drafted.credentials.admitted;
+        report.credentials.refused += drafted.credentials.refused;
+        report.credentials.broken += drafted.credentials.broken;
+    }
+    report.regions = drafted.into_iter().map(|drafted| drafted.record).collect();
+    report.findings.extend(survey.findings.iter().cloned());
+    report.findings = govern(run.fleet, report.findings);
+    Ok(report)
+}
+
+/// Refuses to work beside a published region of this fleet that the configuration does not know.
+fn check_regions(fleet: &Fleet, shelf: &dyn Shelf) -> Result<(), Failure> {
+    for (name, manifest) in shelf.regions()? {
+        let known = fleet.regions.values().any(|region| region.directory == *name);
+        let ours = manifest.as_deref().and_then(fleet_of).is_some_and(|of| fleet.name == *of);
+        if !known && ours {
+            return Err(Failure::usage(
+                format!("region-not-configured: regions/{name} is published, and no region of the configuration has it"),
+                "Say `state: retired` for the region to have it withdrawn, or set its directory if it was renamed.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn by_region(asked: &BTreeMap<CredentialName, Asked>) -> BTreeMap<pouch_core::name::Region, Vec<&Asked>> {
+    let mut by_region: BTreeMap<_, Vec<&Asked>> = BTreeMap::new();
+    for asked in asked.values() {
+        if let Some(claim) = &asked.claim {
+            by_region.entry(claim.region().clone()).or_default().push(asked);
+        }
+    }
+    by_region
+}
+
+type ByRegion<'a> = BTreeMap<pouch_core::name::Region, Vec<&'a Asked>>;
+
+impl Shared<'_> {
+    fn cases(&self, region: &RegionConfig, by_region: &ByRegion<'_>) -> Vec<Case> {
+        let view = View {
+            fleet: self.run.fleet,
+            snapshot: &self.survey.snapshot,
+            definitions: &self.definitions,
+            deployments: &self.deployments,
+        };
+        let asked = by_region.get(&region.name).into_iter().flatten().copied();
+        cases(&view, &self.court, asked)
+    }
+
+    fn input<'b>(&'b self, region: &'b RegionConfig, published: &'b Published) -> Input<'b> {
+        Input {
+            court: &self.court,
+            definitions: &self.definitions,
+            deployments: &self.deployments,
+            asked: &self.asked,
+            region,
+            published,
+            keys: self.run.keys,
+            wishes: self.run.wishes,
+            sources: &self.survey.sources,
+        }
+    }
+
+    fn published(&self, region: &RegionConfig, shelf: &dyn Shelf) -> Result<Published, Failure> {
+        let files = shelf.read(&region.directory)?;
+        Ok(Published::examine(&self.run.fleet.name, &region.directory, files, self.run.keys))
+    }
+}
+
+/// Drafts one region and decides what becomes of it.
+fn first_pass<'a>(
+    shared: &Shared<'_>,
+    region: &'a RegionConfig,
+    by_region: &ByRegion<'_>,
+    shelf: &dyn Shelf,
+) -> Result<Drafted<'a>, Failure> {
+    let mut cases = shared.cases(region, by_region);
+    let mut record = summary::Region {
+        name: region.name.to_string(),
+        directory: region.directory.to_string(),
+        outcome: Outcome::Paused,
+        objects: 0,
+        sealed: 0,
+        kept: 0,
+        carried: 0,
+        changes: Vec::new(),
+    };
+    let mut findings = Vec::new();
+    if is_rendered(region) {
+        let published = shared.published(region, shelf)?;
+        let mut draft = draft(&shared.input(region, &published), &mut cases);
+        record.outcome = outcome(region, &draft, &published, shared.run.keys);
+        count(&mut record, &draft);
+        findings.append(&mut draft.findings);
+        findings.append(&mut draft.holds);
+    }
+    let mut credentials = summary::Credentials::default();
+    for case in &mut cases {
+        *match case.verdict {
+            Verdict::Admitted => &mut credentials.admitted,
+            Verdict::Refused => &mut credentials.refused,
+            Verdict::Broken => &mut credentials.broken,
+        } += 1;
+        findings.append(&mut case.findings);
+    }
+    Ok(Drafted { config: region, record, findings, credentials })
+}
+
+fn outcome(region: &RegionConfig, draft: &Draft, published: &Published, keys: &KeyRing) -> Outcome {
+    if draft.is_published(published, keys) {
+        Outcome::Unchanged
+    } else if !draft.holds.is_empty() {
+        Outcome::Held
+    } else if region.state == RegionState::Retired {
+        Outcome::Withdrawn
+    } else {
+        Outcome::Published
+    }
+}
+
+fn count(record: &mut summary::Region, draft: &Draft) {
+    use pouch_core::bundle::manifest::State;
+    for object in draft.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
+        record.objects += 1;
+        if object.state != State::Current {
+            record.carried += 1;
+        } else if object.key.kind.is_secret() {
+            match draft.files.get(&object.path) {
+                Some(Content::Seal(_)) => record.sealed += 1,
+                _ => record.kept += 1,
+            }
+        }
+    }
+    record.changes = draft.changes.iter().map(summary::ChangeRecord::from).collect();
+}
+
+/// Drafts one region again, seals what is to be sealed, and stages its files.
+fn second_pass(
+    shared: &Shared<'_>,
+    region: &RegionConfig,
+    by_region: &ByRegion<'_>,
+    shelf: &dyn Shelf,
+) -> Result<(), Failure> {
+    let mut cases = shared.cases(region, by_region);
+    let published = shared.published(region, shelf)?;
+    let Draft { files, mut manifest, .. } = draft(&shared.input(region, &published), &mut cases);
+    let mut sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
+    let mut hashes: BTreeMap<path::BundlePath, String> = BTreeMap::new();
+    let mut new = NewFiles::new();
+    for (path, content) in files {
+        let file = match content {
+            Content::Bytes(bytes) => NewFile::Bytes(bytes),
+            Content::Kept(from) => NewFile::Kept(from),
+            Content::Seal(order) => {
+                let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
+                hashes.insert(path.clone(), sha256_hex(&bytes));
+                NewFile::Bytes(bytes)
+            }
+        };
+        new.insert(path, file);
+    }
+    for object in &mut manifest.objects {
+        if let Some(sha256) = hashes.remove(&object.path) {
+            object.sha256 = sha256;
+        }
+    }
+    if !new.is_empty() {
+        let text = bundle_yaml(&manifest, shared.run.keys);
+        new.insert(path::manifest(&region.directory), NewFile::Bytes(text.into_bytes()));
+    }
+    shelf.stage(&region.directory, new, &published.files)?;
+    Ok(())
+}
+
+/// Applies the configuration's severities, and settles what is left.
+fn govern(fleet: &Fleet, findings: Vec<Finding>) -> Vec<Finding> {
+    let governed = findings.into_iter().filter_map(|mut finding| {
+        match fleet.severities.get(&finding.code) {
+            None => {}
+            Some(None) => return None,
+            Some(Some(severity)) => finding.severity = *severity,
+        }
+        Some(finding)
+    });
+    settle(governed.collect())
+}

@@ -1,0 +1,186 @@
+//! The only printer: results on stdout, everything else on stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use pouch_core::finding::{Finding, Severity};
+use pouch_core::report::summary::FindingRecord;
+use pouch_core::report::text::{self, Paint};
+use pouch_core::report::escape;
+
+/// How what is not a result is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line, for machines.
+    Json,
+}
+
+/// When colours are used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How much is said.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// Errors only.
+    Quiet,
+    /// Errors and warnings.
+    Normal,
+    /// Information too.
+    Verbose,
+}
+
+/// Where a run's words go.
+pub struct Ui {
+    format: LogFormat,
+    paint: Paint,
+    level: Level,
+    terminal: bool,
+}
+
+impl Ui {
+    /// Decides once how to print; `no_color` is whether the environment asks for none.
+    pub fn new(format: LogFormat, colour: Colour, level: Level, no_color: NoColor) -> Self {
+        let terminal = io::stderr().is_terminal();
+        let coloured = match colour {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => terminal && no_color == NoColor::Unset,
+        };
+        let paint = if coloured && format == LogFormat::Text { Paint::Colours } else { Paint::Plain };
+        Self { format, paint, level, terminal }
+    }
+
+    /// Writes a result to stdout. A reader that went away is no error.
+    pub fn result(&self, text: &str) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    }
+
+    /// Writes findings, most severe first, as far as the level asks for them.
+    pub fn findings(&self, findings: &[Finding]) {
+        let least = match self.level {
+            Level::Quiet => Severity::Error,
+            Level::Normal => Severity::Warning,
+            Level::Verbose => Severity::Info,
+        };
+        for finding in findings.iter().filter(|finding| finding.severity >= least) {
+            match self.format {
+                LogFormat::Text => self.log(&format!("{}\n", text::finding(finding, self.paint))),
+                LogFormat::Json => {
+                    let record = serde_json::to_string(&FindingRecord::from(finding)).unwrap_or_default();
+                    self.log(&format!("{record}\n"));
+                }
+            }
+        }
+    }
+
+    /// Says how a run ended, or another fact that is no finding.
+    pub fn note(&self, message: &str) {
+        if self.level > Level::Quiet {
+            self.event("info", message, "");
+        }
+    }
+
+    /// Says what only somebody who looks for it wants to know.
+    pub fn detail(&self, message: &str) {
+        if self.level >= Level::Verbose {
+            self.event("debug", message, "");
+        }
+    }
+
+    /// Warns of something that is no finding about an object.
+    pub fn warn(&self, message: &str) {
+        self.event("warning", message, "");
+    }
+
+    /// Says why the run failed and what to do.
+    pub fn error(&self, message: &str, help: &str) {
+        self.event("error", message, help);
+    }
+
+    fn event(&self, level: &str, message: &str, help: &str) {
+        match self.format {
+            LogFormat::Json => {
+                let mut record = serde_json::Map::new();
+                record.insert("severity".into(), level.into());
+                record.insert("message".into(), message.into());
+                if !help.is_empty() {
+                    record.insert("help".into(), help.into());
+                }
+                self.log(&format!("{}\n", serde_json::Value::Object(record)));
+            }
+            LogFormat::Text => {
+                // Messages may have several lines (a snippet of pouch.yaml); each is escaped by itself.
+                let lines: Vec<String> = message.split('\n').map(escape).collect();
+                let body = lines.join("\n");
+                let head = match level {
+                    "error" => format!("{}: ", self.paint.severity(Severity::Error, "error")),
+                    "warning" => format!("{}: ", self.paint.severity(Severity::Warning, "warning")),
+                    _ => String::new(),
+                };
+                self.log(&format!("{head}{body}\n"));
+                if !help.is_empty() {
+                    self.log(&format!("  {} {}\n", self.paint.with("1;34", "= help:"), escape(help)));
+                }
+            }
+        }
+    }
+
+    fn log(&self, text: &str) {
+        let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Shows that something takes its time, on a terminal only; cleared when dropped or finished.
+    pub fn progress(&self, what: &'static str, total: u64) -> Progress {
+        if !self.terminal || self.format == LogFormat::Json || self.level == Level::Quiet {
+            return Progress(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new(total);
+        let template = if total == 0 { "{spinner} {prefix} {msg}" } else { "{spinner} {prefix} {bar:30} {pos}/{len}" };
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        bar.set_prefix(what);
+        bar.enable_steady_tick(Duration::from_millis(120));
+        Progress(bar)
+    }
+
+    /// How results on stdout are dressed.
+    pub fn paint(&self) -> Paint {
+        self.paint
+    }
+}
+
+/// Whether `NO_COLOR` is set (<https://no-color.org/>).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoColor {
+    /// It is, to something that is not empty.
+    Set,
+    /// It is not.
+    Unset,
+}
+
+/// Something that takes its time.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// One step is done.
+    pub fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

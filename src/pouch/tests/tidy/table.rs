@@ -1,0 +1,210 @@
+//! The table of which module may name what.
+//!
+//! A place is a path without `.rs`: `src/pouch/git` is `git.rs` and everything under `git/`. Places
+//! that are not written yet may stand here. What a module *is* stands in its own first lines; here
+//! stands only what it must not know.
+
+/// A word that only certain places may use.
+pub struct Only {
+    /// The words, each as it would stand in code.
+    pub words: &'static [&'static str],
+    /// Where the rule holds.
+    pub within: &'static str,
+    /// The places that may use them.
+    pub homes: &'static [&'static str],
+    /// What to do instead.
+    pub why: &'static str,
+}
+
+/// Words that a place must not use.
+pub struct Never {
+    /// The places.
+    pub places: &'static [&'static str],
+    /// The words.
+    pub words: &'static [&'static str],
+    /// Why not.
+    pub why: &'static str,
+}
+
+/// Who alone may name a library or touch a part of the outside world.
+pub const ONLY: &[Only] = &[
+    Only {
+        words: &["serde_yaml", "serde_saphyr", "granit_parser"],
+        within: "src",
+        homes: &["src/core/yaml/read"],
+        why: "YAML is read by yaml::read alone, whose errors quote nothing",
+    },
+    Only {
+        words: &["git2", "libgit2_sys"],
+        within: "src",
+        homes: &["src/pouch/git"],
+        why: "repositories are git's business",
+    },
+    Only {
+        words: &["Command::new", "process::Command"],
+        within: "src",
+        homes: &["src/pouch/git"],
+        why: "only git starts programs, with a cleaned environment",
+    },
+    Only {
+        words: &["tera"],
+        within: "src",
+        homes: &["src/pouch/text"],
+        why: "templates make text for people; YAML comes from the emitter",
+    },
+    Only {
+        words: &["println!", "eprintln!", "print!", "eprint!", "io::stdout", "io::stderr", "indicatif"],
+        within: "src",
+        homes: &["src/pouch/ui"],
+        why: "ui is the only printer; it escapes what it prints",
+    },
+    Only {
+        words: &[
+            "env::var",
+            "env::var_os",
+            "env::vars",
+            "env::vars_os",
+            "env::args",
+            "env::args_os",
+            "env::current_dir",
+            "env::home_dir",
+            "SystemTime",
+            "Instant",
+            "Zoned::now",
+            "Timestamp::now",
+            "getrandom",
+            "OsRng",
+        ],
+        within: "src",
+        homes: &["src/pouch/ambient"],
+        why: "ambient is the only reader of environment, clock, current folder and entropy",
+    },
+    Only {
+        words: &["kube::", "k8s_openapi", "tokio"],
+        within: "src",
+        homes: &["src/pouch/cluster"],
+        why: "clusters are reached through cluster",
+    },
+    Only {
+        words: &["rayon"],
+        within: "src",
+        homes: &["src/pouch/pipeline", "src/pouch/source"],
+        why: "threads parse files and map over regions, nowhere else",
+    },
+    Only {
+        words: &["process::exit", "ExitCode"],
+        within: "src",
+        homes: &["src/pouch/main", "src/pouch/cli/error"],
+        why: "main ends the process and cli::error alone knows exit codes",
+    },
+    Only { words: &["aes_gcm"], within: "src", homes: &["src/core/sops"], why: "ciphers are used by sops alone" },
+    Only {
+        words: &["tracing_subscriber"],
+        within: "src",
+        homes: &["src/pouch/telemetry"],
+        why: "telemetry decides where spans go",
+    },
+    Only {
+        words: &["zeroizing_alloc", "global_allocator"],
+        within: "src",
+        homes: &["src/pouch/main"],
+        why: "the binary chooses the allocator",
+    },
+];
+
+/// The core's stages: what each must not know, which keeps the pipeline one-way.
+pub const NEVER: &[Never] = &[
+    Never {
+        places: &["src/core"],
+        words: &["std", "core::time", "core::net"],
+        why: "the core is no_std: it sees no file, network, environment, clock or thread",
+    },
+    Never { places: &["src"], words: &["unsafe"], why: "no unsafe code" },
+    Never {
+        places: &["src"],
+        words: &["HashMap", "HashSet"],
+        why: "their order changes from run to run; use BTreeMap and BTreeSet",
+    },
+    Never {
+        places: &["src/core/name", "src/core/node", "src/core/secret", "src/core/scope"],
+        words: &["yaml", "json", "config", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
+        why: "words know no stage and no format",
+    },
+    Never {
+        places: &["src/core/finding"],
+        words: &["yaml", "json", "config", "claim", "closure", "judge", "bundle", "change", "sops", "secret", "report"],
+        why: "a finding names an object and holds no value, and how it is shown is report's business",
+    },
+    Never {
+        places: &["src/core/object"],
+        words: &["yaml", "json", "config", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
+        why: "an object does not know where it came from or what becomes of it",
+    },
+    Never {
+        places: &["src/core/yaml", "src/core/json"],
+        words: &["config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
+        why: "the doors know formats only",
+    },
+    Never {
+        places: &["src/core/capi"],
+        words: &["yaml", "json", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
+        why: "a provider's file states facts about its kinds",
+    },
+    Never {
+        places: &["src/core/claim"],
+        words: &["yaml", "json", "closure", "judge", "bundle", "change", "sops", "reuse", "report"],
+        why: "a claim says what is asked for, before anything is looked up",
+    },
+    Never {
+        places: &["src/core/closure"],
+        words: &["yaml", "json", "judge", "bundle", "change", "sops", "reuse", "report"],
+        why: "closure knows nothing of formats, verdicts and sealing",
+    },
+    Never {
+        places: &["src/core/judge"],
+        words: &["yaml", "json", "bundle", "change", "sops", "reuse", "report"],
+        why: "a verdict depends on objects and configuration, not on how they are written or sealed",
+    },
+    Never {
+        places: &["src/core/sops", "src/core/reuse"],
+        words: &["config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "report"],
+        why: "sealing knows one document, its recipients and its key",
+    },
+    Never {
+        places: &["src/core/change"],
+        words: &["k0rdent", "capi", "closure", "judge", "report"],
+        why: "what changed is seen on bundles, whatever made them",
+    },
+    Never {
+        places: &["src/core/report"],
+        words: &["sops", "reuse"],
+        why: "a report shows names and findings, never sealed or unsealed bytes",
+    },
+];
+
+/// What the core must never come to depend on, not even through somebody else's default features.
+pub const NOT_IN_CORE: &[&str] = &[
+    "age",
+    "anyhow",
+    "chrono",
+    "clap",
+    "clap_builder",
+    "crossterm",
+    "getrandom",
+    "git2",
+    "hyper",
+    "jiff",
+    "kube",
+    "mio",
+    "rand",
+    "rayon",
+    "reqwest",
+    "rustix",
+    "socket2",
+    "tempfile",
+    "tera",
+    "time",
+    "tokio",
+    "tracing",
+    "walkdir",
+];

@@ -15,4 +15,5 @@ pub mod object;
 pub mod recipient;
 pub mod scope;
 pub mod secret;
+pub mod sops;
 pub mod yaml;

@@ -13,6 +13,8 @@ pub mod name;
 pub mod node;
 pub mod object;
 pub mod recipient;
+pub mod reuse;
 pub mod scope;
 pub mod secret;
+pub mod sops;
 pub mod yaml;

@@ -1,1 +1,3 @@
 //! pouch, the shell.
+
+pub mod age;

@@ -1,1 +1,4 @@
 //! pouch, the shell.
+
+pub mod git;
+pub mod source;

@@ -61,12 +61,12 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         return reading;
     }
     match yaml::text_of(text.bytes) {
-        Err(flaw) => reading.lacks(text.unparsable(&flaw)),
+        Err(flaw) => reading.lacks(text.unparsable(flaw)),
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             for value in values(words) {
                 match json::read(value.text, interner) {
                     Ok(node) => text.take(node, value.line, &mut reading),
-                    Err(flaw) => reading.lacks(text.unparsable(&value.place(flaw))),
+                    Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
                 }
             }
         }
@@ -93,8 +93,7 @@ fn read_yaml(text: &Text<'_>, words: &str, interner: &mut Interner, reading: &mu
         parts.into_iter().for_each(|part| reading.absorb(part));
     }
     if let Some(document) = cut {
-        let what = "the stream ends within a line, so it may be cut short".to_owned();
-        let finding = text.finding(&Flaw { line: document.line, column: 1, what });
+        let finding = text.finding(document.line, 1, "the stream ends within a line, so it may be cut short");
         reading.lacks(finding.help("See whether what writes the stream failed; a whole stream ends in a line feed."));
     }
 }
@@ -104,19 +103,23 @@ impl Text<'_> {
         Origin { source: self.source.clone(), place: Place::File { path: self.path.clone(), line, column } }
     }
 
-    fn finding(&self, flaw: &Flaw) -> Finding {
-        Finding::new(Code::UnparsableDocument, flaw.what.clone()).at(&self.at(flaw.line, flaw.column))
+    fn finding(&self, line: u32, column: u32, what: impl Into<String>) -> Finding {
+        Finding::new(Code::UnparsableDocument, what).at(&self.at(line, column))
     }
 
-    fn unparsable(&self, flaw: &Flaw) -> Finding {
-        self.finding(flaw).help("Correct the document, or exclude the file if it is no manifest.")
+    fn wrong(&self, line: u32, column: u32, what: impl Into<String>) -> Finding {
+        self.finding(line, column, what).help("Correct the document, or exclude the file if it is no manifest.")
+    }
+
+    fn unparsable(&self, flaw: Flaw) -> Finding {
+        self.wrong(flaw.line, flaw.column, flaw.what)
     }
 
     fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
         for document in documents {
             match yaml::read(document, interner) {
                 Ok(node) => self.take(node, document.line, reading),
-                Err(flaw) => reading.lacks(self.unparsable(&flaw)),
+                Err(flaw) => reading.lacks(self.unparsable(flaw)),
             }
         }
     }
@@ -133,21 +136,21 @@ impl Text<'_> {
             Ok(_) => reading.documents.push((node, self.at(line, 1))),
             Err(Headless::Other) if !holds_objects(&node) => reading.skipped = reading.skipped.saturating_add(1),
             Err(Headless::Other) => {
-                let what = "it is a sequence of objects, which kubectl would not take either".to_owned();
-                let finding = self.finding(&Flaw { line, column: 1, what });
+                let what = "it is a sequence of objects, which kubectl would not take either";
+                let finding = self.finding(line, 1, what);
                 reading.lacks(finding.help("Write them as documents of their own, or as the items of a List."));
             }
-            Err(Headless::Broken(what)) => reading.lacks(self.unparsable(&Flaw { line, column: 1, what })),
+            Err(Headless::Broken(what)) => reading.lacks(self.wrong(line, 1, what)),
         }
     }
 
     fn take_list(&self, list: Node, head: &ListHead, line: u32, depth: usize, reading: &mut Reading) {
-        let wrong = |what: String| self.unparsable(&Flaw { line, column: 1, what });
+        let wrong = |what: String| self.wrong(line, 1, what);
         if list.at(&["metadata", "continue"]).is_some_and(|token| *token != Node::text(""))
             || list.at(&["metadata", "remainingItemCount"]).is_some_and(|count| *count != Node::Int(0))
         {
-            let what = "the List is one page of several: its metadata says that more follows".to_owned();
-            let finding = self.finding(&Flaw { line, column: 1, what });
+            let what = "the List is one page of several: its metadata says that more follows";
+            let finding = self.finding(line, 1, what);
             reading.lacks(finding.help("List without a limit, or give all the pages as one."));
         }
         let Some(items) = into_items(list) else {
@@ -446,7 +449,7 @@ mod tests {
         }
         let placed: Vec<(u32, u32)> = values("{}\n  [1] {\n}").iter().map(|v| (v.line, v.column)).collect();
         assert_eq!(placed, [(1, 1), (2, 3), (2, 7)]);
-        let flaw = |line, column| Flaw { line, column, what: String::new() };
+        let flaw = |line, column| Flaw { line, column, what: String::new().into() };
         let value = Value { text: "", line: 2, column: 7 };
         assert_eq!((value.place(flaw(1, 1)), value.place(flaw(2, 1))), (flaw(2, 7), flaw(3, 1)));
     }

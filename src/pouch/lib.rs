@@ -1,3 +1,16 @@
-//! pouch, the shell.
+//! pouch, the shell: everything that touches files, clock, network, terminal or entropy.
+//!
+//! It reads sources and the published tree, hands both to the pure core, seals what the core asks for
+//! and publishes the result. The binary is a thin `main` around [`cli::run`].
 
 pub mod age;
+pub mod ambient;
+pub mod cli;
+pub mod failure;
+pub mod git;
+pub mod pipeline;
+pub mod publish;
+pub mod settings;
+pub mod source;
+pub mod text;
+pub mod ui;

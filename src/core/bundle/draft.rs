@@ -126,7 +126,7 @@ impl Draft {
 /// The text of `bundle.yaml`, tag line included.
 pub fn bundle_yaml(manifest: &Manifest, keys: &KeyRing) -> String {
     let rest = super::manifest::emit(manifest);
-    let mut text = reuse::manifest_line(keys.current(), &manifest.fleet, &manifest.directory, rest.as_bytes());
+    let mut text = reuse::manifest_line(&keys.current, &manifest.fleet, &manifest.directory, rest.as_bytes());
     text.push_str(&rest);
     text
 }
@@ -331,8 +331,8 @@ fn reuse_of(input: &Input<'_>, lands: &ObjectKey, text: &str, unasked: &mut Vec<
     let now = context(input, lands, &region.recipients);
     if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
         return match matched {
-            reuse::Match::Current => Keep::Kept,
-            reuse::Match::Previous => {
+            reuse::Under::Current => Keep::Kept,
+            reuse::Under::Previous => {
                 reuse::retag(input.keys, &now, text.as_bytes(), bytes).map_or(Keep::Changed, Keep::Retagged)
             }
         };

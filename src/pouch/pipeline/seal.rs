@@ -86,7 +86,7 @@ impl Sealer {
             .filter_map(|(name, leaf)| payload.get(name).map(|value| EntryLeaf { name, leaf, value }))
             .collect();
         let body = sealed.text.as_bytes();
-        let mut file = reuse::header(run.keys.current(), &context, plain.as_bytes(), body, &leaves).into_bytes();
+        let mut file = reuse::header(&run.keys.current, &context, plain.as_bytes(), body, &leaves).into_bytes();
         file.extend_from_slice(body);
         Ok(file)
     }

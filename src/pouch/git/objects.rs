@@ -1,0 +1,256 @@
+//! Git repositories on this machine, read from their objects: no work tree, no index, no filters.
+//!
+//! It lists trees and reads blobs. It judges no path and follows no link; names from trees are text
+//! here and never become paths of files.
+
+use std::path::{Path, PathBuf};
+
+use git2::{ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
+
+/// Modes of tree entries; libgit2 gives no other ones.
+const MODE_TREE: i32 = 0o040_000;
+const MODE_LINK: i32 = 0o120_000;
+const MODE_SUBMODULE: i32 = 0o160_000;
+
+/// The id of an object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Id(Oid);
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What an entry of a tree is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A file.
+    File,
+    /// A symlink; the blob is where it leads.
+    Link,
+    /// A folder.
+    Folder,
+    /// A submodule: a commit of another repository.
+    Submodule,
+}
+
+/// An entry of a tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The path from the folder that was listed, with `/` between names.
+    pub path: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The object.
+    pub id: Id,
+}
+
+/// Why a repository or an object in it cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ObjectsError {
+    /// There is no repository at the path.
+    #[error("there is no git repository at {0}")]
+    NoRepository(String),
+    /// The repository belongs to another user, and git's own rule forbids to trust it.
+    #[error("the repository at {0} belongs to another user (dubious ownership)")]
+    Owner(String),
+    /// No branch, tag or commit is called so.
+    #[error("there is no branch, tag or commit {reference}")]
+    NoReference {
+        /// What was looked for.
+        reference: String,
+        /// The branches and tags that exist.
+        known: Vec<String>,
+    },
+    /// The tree has nothing at the path.
+    #[error("there is nothing at {0}")]
+    NoPath(String),
+    /// An object is not there: a partial clone, or damage.
+    #[error("an object is missing, as in a partial or damaged clone")]
+    Missing,
+    /// It is larger than the bound.
+    #[error("it is larger than {0} bytes")]
+    TooLarge(u64),
+    /// Something else; libgit2's own words, which are about repositories and never about content.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<git2::Error> for ObjectsError {
+    fn from(error: git2::Error) -> Self {
+        match error.code() {
+            ErrorCode::NotFound => ObjectsError::Missing,
+            _ => ObjectsError::Other(error.message().chars().filter(|c| !c.is_control()).collect()),
+        }
+    }
+}
+
+/// A repository that is read.
+pub struct Store {
+    path: PathBuf,
+    repository: Repository,
+}
+
+/// Opens the repository at `path`: a bare one, or the root of a work tree.
+///
+/// # Errors
+/// Where there is none, or it is not to be trusted.
+pub fn open(path: &Path) -> Result<Store, ObjectsError> {
+    let shown = || path.display().to_string();
+    let none: [&Path; 0] = [];
+    match Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none) {
+        Ok(repository) => Ok(Store { path: path.to_owned(), repository }),
+        Err(error) => Err(match error.code() {
+            ErrorCode::NotFound => ObjectsError::NoRepository(shown()),
+            ErrorCode::Owner => ObjectsError::Owner(shown()),
+            _ => ObjectsError::from(error),
+        }),
+    }
+}
+
+impl Store {
+    /// Where it was opened: a `Store` belongs to one thread, so that others open it again.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The commit that a branch, tag or commit id names.
+    ///
+    /// # Errors
+    /// Where nothing is called so, or it is no commit.
+    pub fn commit(&self, reference: &str) -> Result<Id, ObjectsError> {
+        let found = self.repository.revparse_single(reference).and_then(|object| object.peel_to_commit());
+        found.map(|commit| Id(commit.id())).map_err(|error| match error.code() {
+            ErrorCode::NotFound => {
+                ObjectsError::NoReference { reference: reference.to_owned(), known: self.branches_and_tags() }
+            }
+            _ => ObjectsError::from(error),
+        })
+    }
+
+    fn branches_and_tags(&self) -> Vec<String> {
+        let Ok(references) = self.repository.references() else { return Vec::new() };
+        let short = |reference: git2::Reference<'_>| {
+            let wanted = reference.is_branch() || reference.is_remote() || reference.is_tag();
+            reference.shorthand().ok().filter(|_| wanted).map(str::to_owned)
+        };
+        let mut known: Vec<String> = references.flatten().filter_map(short).collect();
+        known.sort();
+        known
+    }
+
+    /// What a commit has at `path`; an empty path is the root. Links on the way are not followed.
+    ///
+    /// # Errors
+    /// Where there is nothing.
+    pub fn at(&self, commit: Id, path: &str) -> Result<Entry, ObjectsError> {
+        let tree = self.repository.find_commit(commit.0)?.tree()?;
+        if path.is_empty() {
+            return Ok(Entry { path: String::new(), kind: Kind::Folder, id: Id(tree.id()) });
+        }
+        Self::below(&tree, path)
+    }
+
+    /// What a folder has at `path`, which is not empty. Links on the way are not followed.
+    ///
+    /// # Errors
+    /// Where there is nothing.
+    pub fn in_folder(&self, folder: Id, path: &str) -> Result<Entry, ObjectsError> {
+        Self::below(&self.repository.find_tree(folder.0)?, path)
+    }
+
+    fn below(tree: &git2::Tree<'_>, path: &str) -> Result<Entry, ObjectsError> {
+        let entry = tree.get_path(Path::new(path)).map_err(|error| match error.code() {
+            ErrorCode::NotFound => ObjectsError::NoPath(path.to_owned()),
+            _ => ObjectsError::from(error),
+        })?;
+        Ok(Entry { path: path.to_owned(), kind: kind_of(&entry), id: Id(entry.id()) })
+    }
+
+    /// The entries of one folder, in git's order.
+    ///
+    /// # Errors
+    /// Where the folder's object cannot be read.
+    pub fn folder(&self, id: Id) -> Result<Vec<(String, Kind, Id)>, ObjectsError> {
+        let tree = self.repository.find_tree(id.0)?;
+        let named = |entry: git2::TreeEntry<'_>| {
+            (String::from_utf8_lossy(entry.name_bytes()).into_owned(), kind_of(&entry), Id(entry.id()))
+        };
+        Ok(tree.iter().map(named).collect())
+    }
+
+    /// The bytes of a file, or where a link leads.
+    ///
+    /// # Errors
+    /// Where the object cannot be read or is larger than `most` bytes.
+    pub fn blob(&self, id: Id, most: u64) -> Result<Vec<u8>, ObjectsError> {
+        if self.size(id)? > most {
+            return Err(ObjectsError::TooLarge(most));
+        }
+        Ok(self.repository.find_blob(id.0)?.content().to_vec())
+    }
+
+    /// The size of a file in bytes, without reading it.
+    ///
+    /// # Errors
+    /// Where the object cannot be read or is no file.
+    pub fn size(&self, id: Id) -> Result<u64, ObjectsError> {
+        match self.repository.odb()?.read_header(id.0)? {
+            (size, ObjectType::Blob) => Ok(u64::try_from(size).unwrap_or(u64::MAX)),
+            _ => Err(ObjectsError::Other("it is no file".to_owned())),
+        }
+    }
+}
+
+fn kind_of(entry: &git2::TreeEntry<'_>) -> Kind {
+    match entry.filemode() {
+        MODE_TREE => Kind::Folder,
+        MODE_LINK => Kind::Link,
+        MODE_SUBMODULE => Kind::Submodule,
+        _ => Kind::File,
+    }
+}
+
+/// What a folder lacks because of how git laid it out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WorkTree {
+    /// Files that a sparse checkout leaves out, relative to the folder.
+    pub left_out: Vec<String>,
+    /// Submodules, relative to the folder.
+    pub submodules: Vec<String>,
+    /// Whether the folder is in a sparse checkout whose index cannot be read here.
+    pub unknown: bool,
+}
+
+/// Looks whether `folder`, a canonical path, is in a git work tree, and what of the tree is not there.
+pub fn work_tree(folder: &Path) -> WorkTree {
+    let unread = || {
+        let sparse = |above: &Path| above.join(".git/info/sparse-checkout").exists();
+        WorkTree { unknown: folder.ancestors().any(sparse), ..WorkTree::default() }
+    };
+    let none: [&Path; 0] = [];
+    let repository = match Repository::open_ext(folder, RepositoryOpenFlags::empty(), none) {
+        Ok(repository) => repository,
+        Err(error) if error.code() == ErrorCode::NotFound => return WorkTree::default(),
+        Err(_) => return unread(),
+    };
+    let top = repository.workdir().and_then(|top| std::fs::canonicalize(top).ok());
+    let Some(prefix) = top.as_deref().and_then(|top| folder.strip_prefix(top).ok()) else {
+        return WorkTree::default();
+    };
+    let Ok(index) = repository.index() else { return unread() };
+    let mut found = WorkTree::default();
+    for entry in index.iter() {
+        let path = String::from_utf8_lossy(&entry.path).into_owned();
+        let Ok(path) = Path::new(&path).strip_prefix(prefix).map(|path| path.to_string_lossy().into_owned()) else {
+            continue;
+        };
+        if entry.mode == MODE_SUBMODULE.unsigned_abs() {
+            found.submodules.push(path);
+        } else if entry.flags_extended & IndexEntryExtendedFlag::SKIP_WORKTREE.bits() != 0 {
+            found.left_out.push(path);
+        }
+    }
+    found
+}

@@ -1,0 +1,436 @@
+//! The `git` program: started with a cleaned environment, without prompts and hooks, within a time.
+//!
+//! Everything that is run goes through [`Git::run`]. What git says on standard error comes from
+//! servers too, so it is shortened, freed of control characters and of users and passwords in URLs
+//! before it may stand in a message.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How long one run may take unless somebody says otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The most bytes of standard output that are kept.
+const MOST_OUTPUT: u64 = 64 << 20;
+
+/// The most bytes of standard error that are kept.
+const MOST_WORDS: u64 = 16 << 10;
+
+/// The most characters of standard error that stand in a message.
+const MOST_QUOTED: usize = 400;
+
+/// How often a waiting run looks whether it should stop.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// How long a run that should end may take to do so, and how long its last output is waited for.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What is set for every run, before the subcommand.
+///
+/// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
+/// background maintenance would outlive the run.
+const SETTINGS: [&str; 12] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "fetch.fsckObjects=true",
+];
+
+/// How `git` is run.
+#[derive(Clone)]
+pub struct Git {
+    environment: Vec<(OsString, OsString)>,
+    timeout: Duration,
+    stop: Arc<AtomicBool>,
+}
+
+/// Why a run of `git` came to nothing.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum GitError {
+    /// There is no such program.
+    #[error("the program git is not installed, or not in PATH")]
+    Missing,
+    /// It could not be started.
+    #[error("git cannot be started: {0}")]
+    Start(ErrorKind),
+    /// It said no.
+    #[error("git {command} failed: {words}")]
+    Failed {
+        /// The subcommand.
+        command: String,
+        /// The end of what it said, safe to print.
+        words: String,
+    },
+    /// It took too long, and was ended.
+    #[error("git {command} took longer than {seconds} s and was ended")]
+    TimedOut {
+        /// The subcommand.
+        command: String,
+        /// The bound.
+        seconds: u64,
+    },
+    /// The user asked to stop, and it was ended.
+    #[error("git {command} was ended")]
+    Stopped {
+        /// The subcommand.
+        command: String,
+    },
+}
+
+impl GitError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            GitError::Missing => "Install git; pouch runs it for everything that needs the network.",
+            GitError::Start(_) => "See that git can be run by this user.",
+            GitError::Failed { words, .. } if words.contains("dubious ownership") => {
+                "Tell git to trust the repository: git config --global --add safe.directory PATH"
+            }
+            GitError::Failed { words, .. } if words.contains("Host key verification failed") => {
+                "Add the server's host key to known_hosts; pouch never accepts an unknown one."
+            }
+            GitError::Failed { words, .. } if words.contains("could not read Username") => {
+                "Configure a credential helper for git; pouch never asks."
+            }
+            GitError::Failed { .. } => "Check that the same git command works in a shell, without prompts.",
+            GitError::TimedOut { .. } => "See whether the server answers, and whether git waits for something.",
+            GitError::Stopped { .. } => "Start pouch again.",
+        }
+    }
+}
+
+/// Prepares runs of `git` in `environment`, of which only what children may see is kept.
+pub fn git(environment: &[(OsString, OsString)]) -> Git {
+    let mut kept: Vec<_> = environment.iter().filter(|(name, _)| is_for_children(name)).cloned().collect();
+    let has = |name: &str| environment.iter().any(|(known, _)| *known == *name);
+    // ssh asks on the terminal even so. Where the user has no program for asking, `false` answers.
+    if !has("SSH_ASKPASS") {
+        kept.push(("SSH_ASKPASS".into(), "false".into()));
+        kept.push(("SSH_ASKPASS_REQUIRE".into(), "force".into()));
+    }
+    kept.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+    // Some messages are recognised, so they must come in one language.
+    kept.push(("LC_ALL".into(), "C".into()));
+    Git { environment: kept, timeout: TIMEOUT, stop: Arc::default() }
+}
+
+/// Whether a child may see the variable `name`.
+///
+/// Not ours, not those that hold keys for sops, not those that make git write what it sends to a file,
+/// and not those that would turn git to another repository than it is told. `GIT_CONFIG_COUNT` and its
+/// like stay: CI systems hand credentials over that way, and what is set here wins over them.
+pub fn is_for_children(name: &OsStr) -> bool {
+    const PREFIXES: [&str; 4] = ["POUCH_", "SOPS_", "GIT_TRACE", "GIT_PROTOCOL"];
+    const NAMES: [&str; 19] = [
+        "GIT_ALLOW_PROTOCOL",
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_COMMON_DIR",
+        "GIT_CONFIG",
+        "GIT_CONFIG_PARAMETERS",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_QUARANTINE_PATH",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_TEMPLATE_DIR",
+        "GIT_WORK_TREE",
+    ];
+    let name = name.to_string_lossy();
+    !PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        && !NAMES.contains(&&*name)
+        && !matches!(&*name, "GIT_TERMINAL_PROMPT" | "LC_ALL" | "LANGUAGE")
+}
+
+impl Git {
+    /// Says how long one run may take.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Says what ends a run early when it becomes true.
+    pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// Runs `git COMMAND OPTIONS -- OPERANDS`, in the repository at `folder` if one is given, and
+    /// returns its standard output.
+    ///
+    /// Options are ours; operands may come from the configuration and are never taken for options.
+    ///
+    /// # Errors
+    /// Where it cannot be started, fails, takes too long, or the user asks to stop.
+    pub fn run(
+        &self,
+        folder: Option<&Path>,
+        command: &str,
+        options: &[&str],
+        operands: &[&OsStr],
+    ) -> Result<Vec<u8>, GitError> {
+        let mut child = self.start(folder, command, options, operands)?;
+        let out = child.stdout.take().map(|pipe| collect(pipe, MOST_OUTPUT));
+        let words = child.stderr.take().map(|pipe| collect(pipe, MOST_WORDS));
+        let well = self.wait(child, command)?;
+        // ssh's control master inherits both pipes and stays: their end is not waited for beyond the
+        // grace, and what came until git itself ended is all there is.
+        let out = out.map(Collected::taken).unwrap_or_default();
+        let words = words.map(Collected::taken).unwrap_or_default();
+        if well { Ok(out) } else { Err(GitError::Failed { command: command.to_owned(), words: safe_words(&words) }) }
+    }
+
+    fn start(
+        &self,
+        folder: Option<&Path>,
+        name: &str,
+        options: &[&str],
+        operands: &[&OsStr],
+    ) -> Result<Child, GitError> {
+        let this_machine = |operand: &&OsStr| operand.as_encoded_bytes().starts_with(b"http://");
+        let protocols = if operands.iter().any(this_machine) { "file:http:https:ssh" } else { "file:https:ssh" };
+        #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
+        let mut command = Command::new("git");
+        command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.env("GIT_ALLOW_PROTOCOL", protocols);
+        command.args(SETTINGS);
+        if let Some(folder) = folder {
+            command.arg("--git-dir").arg(folder);
+        }
+        command.arg(name).args(options).arg("--").args(operands);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that ssh and the credential helpers end with it.
+        command.process_group(0);
+        command.spawn().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => GitError::Missing,
+            kind => GitError::Start(kind),
+        })
+    }
+
+    /// Waits for the end, and says whether it ended well.
+    fn wait(&self, mut child: Child, command: &str) -> Result<bool, GitError> {
+        let group = Pid::from_child(&child);
+        let (sender, ended) = channel();
+        std::thread::spawn(move || sender.send(child.wait().is_ok_and(|status| status.success())));
+        let glances = self.timeout.as_millis().div_ceil(GLANCE.as_millis());
+        for _ in 0..glances {
+            match ended.recv_timeout(GLANCE) {
+                Ok(well) => return Ok(well),
+                Err(RecvTimeoutError::Disconnected) => return Ok(false),
+                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                    end(group, &ended);
+                    return Err(GitError::Stopped { command: command.to_owned() });
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+        end(group, &ended);
+        Err(GitError::TimedOut { command: command.to_owned(), seconds: self.timeout.as_secs() })
+    }
+}
+
+/// Ends a process group: asks, waits, and then does not ask. That a process is gone already is no
+/// error.
+fn end(group: Pid, ended: &Receiver<bool>) {
+    let _ = kill_process_group(group, Signal::TERM);
+    if ended.recv_timeout(GRACE).is_err() {
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = ended.recv_timeout(GRACE);
+    }
+}
+
+/// What a pipe has given so far.
+struct Collected {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    end: Receiver<()>,
+}
+
+impl Collected {
+    fn taken(self) -> Vec<u8> {
+        let _ = self.end.recv_timeout(GRACE);
+        self.bytes.lock().map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default()
+    }
+}
+
+/// Reads a pipe on a thread: keeps the first `most` bytes, and drains the rest so that the writer
+/// never waits.
+fn collect(mut pipe: impl Read + Send + 'static, most: u64) -> Collected {
+    let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
+    let (sender, end) = channel();
+    let kept = bytes.clone();
+    std::thread::spawn(move || {
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let mut buffer = vec![0_u8; 32 << 10];
+        loop {
+            let read = match pipe.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            if let Ok(mut kept) = kept.lock() {
+                let room = most.saturating_sub(kept.len()).min(read);
+                kept.extend(buffer.get(..room).unwrap_or_default());
+            }
+        }
+        sender.send(())
+    });
+    Collected { bytes, end }
+}
+
+/// The end of what git said, on one line, without control characters, users and passwords.
+fn safe_words(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let line: String = lines.join("; ").chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let line = without_users(&line);
+    let beyond = line.chars().count().saturating_sub(MOST_QUOTED);
+    let end: String = line.chars().skip(beyond).collect();
+    match (end.is_empty(), beyond) {
+        (true, _) => "it said nothing".to_owned(),
+        (false, 0) => end,
+        (false, _) => format!("…{end}"),
+    }
+}
+
+/// Drops what stands between `://` and `@`.
+fn without_users(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let host_ends = part.find(|c: char| c.is_whitespace() || "/'\"".contains(c)).unwrap_or(part.len());
+        let (host, rest) = part.split_at_checked(host_ends).unwrap_or((part, ""));
+        out.push_str("://");
+        out.push_str(host.rsplit_once('@').map_or(host, |(_, host)| host));
+        out.push_str(rest);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(extra: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+        #[expect(clippy::disallowed_methods, reason = "a test has no other way to find git")]
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let extra = extra.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        std::iter::once((OsString::from("PATH"), path)).chain(extra).collect()
+    }
+
+    fn is_installed() -> bool {
+        let there = !matches!(git(&environment(&[])).run(None, "version", &[], &[]), Err(GitError::Missing));
+        if !there {
+            eprintln!("SKIPPED: the program git is not installed");
+            #[expect(clippy::disallowed_methods, reason = "CI must not skip")]
+            let in_ci = std::env::var_os("CI").is_some();
+            assert!(!in_ci, "git must be installed in CI");
+        }
+        there
+    }
+
+    #[test]
+    fn children_see_neither_our_keys_nor_what_turns_git_elsewhere() {
+        for hidden in
+            ["POUCH_REUSE_KEY", "SOPS_AGE_KEY", "GIT_TRACE_CURL", "GIT_TRACE", "GIT_DIR", "GIT_ALLOW_PROTOCOL"]
+        {
+            assert!(!is_for_children(OsStr::new(hidden)), "{hidden}");
+        }
+        for seen in
+            ["PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "GIT_ASKPASS"]
+        {
+            assert!(is_for_children(OsStr::new(seen)), "{seen}");
+        }
+    }
+
+    #[test]
+    fn a_child_is_started_with_that_environment() {
+        if !is_installed() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let seen = folder.path().join("seen");
+        // git runs an alias that starts with `!` in a shell, which shows what the child was given.
+        let alias = format!("!env > {} #", seen.display());
+        let extra = [
+            ("POUCH_REUSE_KEY", "CANARY"),
+            ("SOPS_AGE_KEY", "CANARY"),
+            ("GIT_TRACE", "1"),
+            ("GIT_CONFIG_COUNT", "1"),
+            ("GIT_CONFIG_KEY_0", "alias.pouch-env"),
+            ("GIT_CONFIG_VALUE_0", &alias),
+        ];
+        git(&environment(&extra)).run(None, "pouch-env", &[], &[]).unwrap();
+        let text = std::fs::read_to_string(&seen).unwrap();
+        assert!(text.contains("GIT_TERMINAL_PROMPT=0") && text.contains("GIT_ALLOW_PROTOCOL=file:https:ssh\n"));
+        assert!(text.contains("core.hookspath") || text.contains("core.hooksPath"), "{text}");
+        assert!(!text.lines().any(|line| line.contains("CANARY") || line.starts_with("GIT_TRACE")));
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_ended_with_its_children() {
+        if !is_installed() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let late = folder.path().join("late");
+        // The alias runs in a shell below git: it would outlive a signal to git alone.
+        let alias = format!("!sleep 1; touch {} #", late.display());
+        let extra = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "alias.slow"), ("GIT_CONFIG_VALUE_0", &alias)];
+        let slow = git(&environment(&extra)).timeout(Duration::from_millis(300));
+        assert_eq!(
+            slow.run(None, "slow", &[], &[]),
+            Err(GitError::TimedOut { command: "slow".to_owned(), seconds: 0 })
+        );
+        let stopped = git(&environment(&extra)).stopped_by(Arc::new(AtomicBool::new(true)));
+        assert_eq!(stopped.run(None, "slow", &[], &[]), Err(GitError::Stopped { command: "slow".to_owned() }));
+        std::thread::sleep(Duration::from_millis(1500));
+        assert!(!late.exists());
+        git(&environment(&extra)).run(None, "slow", &[], &[]).unwrap();
+        assert!(late.exists());
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_said_so() {
+        let nowhere = [(OsString::from("PATH"), OsString::from("/nonexistent"))];
+        assert_eq!(git(&nowhere).run(None, "version", &[], &[]), Err(GitError::Missing));
+    }
+
+    #[test]
+    fn words_are_short_plain_and_without_passwords() {
+        let table = [
+            ("fatal: x\n", "fatal: x"),
+            ("", "it said nothing"),
+            ("a\x1b[31mb\rc\n\nd", "a?[31mb?c; d"),
+            ("fatal: unable to access 'https://u:CANARY@h/r/': no", "fatal: unable to access 'https://h/r/': no"),
+            ("https://CANARY@h https://x@y@h/z", "https://h https://h/z"),
+        ];
+        for (said, expect) in table {
+            assert_eq!(safe_words(said.as_bytes()), expect);
+        }
+        assert_eq!(safe_words("é".repeat(9999).as_bytes()).chars().count(), MOST_QUOTED + 1);
+    }
+}

@@ -1,0 +1,369 @@
+//! A folder, or one file, as a source.
+//!
+//! The walk goes by file descriptors and never through a link, so that swapping a folder for a link
+//! while it is read leads nowhere else. What is no plain file is known by its type before anything is
+//! opened: opening a FIFO waits for a writer, opening a device can do anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use pouch_core::config::FileGlobs;
+use pouch_core::finding::{Code, Finding};
+use pouch_core::name::SourceName;
+use pouch_core::node::Interner;
+use rayon::prelude::*;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::io::Errno;
+
+use super::document::{self, Form, Text};
+use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, whole};
+use crate::git::objects;
+
+/// How many files one task reads; its documents share their keys.
+const FILES_PER_TASK: usize = 32;
+
+/// Reads all documents of the files that count below `path`.
+pub(super) fn read(
+    source: &SourceName,
+    path: &str,
+    files: &FileGlobs,
+    given: &Given<'_>,
+) -> Result<Reading, SourceError> {
+    let typed = given.base.join(path);
+    let shown = tidy(&typed);
+    let unreachable = |error: std::io::Error| {
+        let help = "Correct the path; it is relative to the configuration.";
+        SourceError::new(source, format!("{shown} cannot be read: {}", error.kind()), help)
+    };
+    let real = std::fs::canonicalize(&typed).map_err(unreachable)?;
+    let kind = std::fs::metadata(&real).map_err(unreachable)?;
+    let folder = if kind.is_dir() { Some(&*real) } else { real.parent().filter(|_| kind.is_file()) };
+    let Some(folder) = folder else {
+        let help = "Give a folder or a plain file; for a stream, use a stdin source.";
+        return Err(SourceError::new(source, format!("{shown} is neither a folder nor a plain file"), help));
+    };
+    let root = openat(CWD, folder, FOLDER, Mode::empty()).map_err(|errno| unreachable(errno.into()))?;
+    let mut place = Place { source, root, real: folder, shown: &shown, skip: identities(given.skip) };
+    if let (true, Some(name)) = (kind.is_file(), real.file_name()) {
+        // The file was named, so no glob and no skipping applies.
+        place.skip.clear();
+        let found = vec![Found { opened: PathBuf::from(name), shown: Arc::from(&*shown) }];
+        return Ok(place.read(&found));
+    }
+    let mut walk = Walk::new(&place, Filter::new(files));
+    walk.look_at_work_tree();
+    walk.folders();
+    let Walk { mut reading, files, links, .. } = walk;
+    let found = settle(&place, files, links);
+    reading.absorb(place.read(&found));
+    Ok(reading)
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Where a source's files are.
+struct Place<'a> {
+    source: &'a SourceName,
+    root: OwnedFd,
+    real: &'a Path,
+    shown: &'a str,
+    skip: BTreeSet<(u64, u64)>,
+}
+
+/// A file that counts.
+struct Found {
+    /// Where it is, relative to the root, without links.
+    opened: PathBuf,
+    /// How it is shown.
+    shown: Arc<str>,
+}
+
+/// A walk through the folders of a source.
+struct Walk<'a> {
+    place: &'a Place<'a>,
+    filter: Filter<'a>,
+    reading: Reading,
+    files: BTreeSet<PathBuf>,
+    links: BTreeMap<PathBuf, PathBuf>,
+    submodules: BTreeSet<String>,
+    seen: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(place: &'a Place<'a>, filter: Filter<'a>) -> Self {
+        Self {
+            place,
+            filter,
+            reading: Reading::nothing(),
+            files: BTreeSet::new(),
+            links: BTreeMap::new(),
+            submodules: BTreeSet::new(),
+            seen: 0,
+        }
+    }
+
+    /// Asks git what of its tree is not in the folder: those files are absent from the folder only.
+    fn look_at_work_tree(&mut self) {
+        let tree = objects::work_tree(self.place.real);
+        let left_out = tree.left_out.iter().filter(|path| self.counts(path)).count();
+        if left_out > 0 || tree.unknown {
+            let message = format!("{} is in a sparse git checkout, which leaves files of it out", self.place.top());
+            let help = "Run git sparse-checkout disable, or read the repository as a git source.";
+            let finding = Finding::new(Code::UnreadableFile, message).at(&whole(self.place.source));
+            self.reading.lacks(finding.help(help));
+        }
+        self.submodules = tree.submodules.into_iter().collect();
+    }
+
+    fn counts(&self, path: &str) -> bool {
+        path.split('/').all(|name| self.filter.name(name)) && self.filter.file(path)
+    }
+
+    fn folders(&mut self) {
+        let mut folders = vec![PathBuf::new()];
+        while let Some(folder) = folders.pop() {
+            match self.folder(&folder, &mut folders) {
+                Err(errno) => self.miss(&folder, &words(errno)),
+                Ok(()) if self.seen == 0 && folder.as_os_str().is_empty() => {
+                    let message = format!("{} is empty, which proves nothing", self.place.top());
+                    let help = "See whether something should be mounted there; a folder that is meant to hold \
+                                nothing can hold a file .gitkeep.";
+                    let finding = Finding::new(Code::UnreadableFile, message).at(&whole(self.place.source));
+                    self.reading.lacks(finding.help(help));
+                }
+                Ok(()) => {}
+            }
+            if self.seen > MOST_ENTRIES {
+                let message = format!("{} holds more than {MOST_ENTRIES} files and folders", self.place.top());
+                let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.place.source));
+                return self.reading.lacks(finding.help("Name a folder further down, or exclude folders."));
+            }
+        }
+    }
+
+    fn folder(&mut self, folder: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Errno> {
+        let opened = open_beneath(&self.place.root, folder, FOLDER)?;
+        let opened = File::from(opened);
+        let itself = opened.metadata().map_err(|_| Errno::IO)?;
+        if !folder.as_os_str().is_empty() && self.place.skip.contains(&identity(&itself)) {
+            return Ok(());
+        }
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            self.seen = self.seen.saturating_add(1);
+            if self.seen > MOST_ENTRIES {
+                return Ok(());
+            }
+            let path = folder.join(name);
+            let kind = match entry.file_type() {
+                FileType::Unknown => match statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                    Err(errno) => {
+                        self.miss(&path, &words(errno));
+                        continue;
+                    }
+                },
+                known => known,
+            };
+            if self.filter.name(&name.to_string_lossy()) {
+                self.entry(path, kind, folders);
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: PathBuf, kind: FileType, folders: &mut Vec<PathBuf>) {
+        let text = text_of(&path);
+        match kind {
+            FileType::Directory if !self.filter.folder(&text) => {}
+            FileType::Directory if self.submodules.contains(&*text) => {
+                let help = "Make the submodule a source of its own, or exclude it.";
+                self.refuse(&path, "is a git submodule", help);
+            }
+            FileType::Directory if path.components().count() > MOST_DEPTH => {
+                self.refuse(&path, &format!("lies more than {MOST_DEPTH} folders deep"), "Exclude it.");
+            }
+            FileType::Directory => folders.push(path),
+            FileType::Symlink => self.link(path, &text),
+            _ if !self.filter.file(&text) => {}
+            FileType::RegularFile => {
+                self.files.insert(path);
+            }
+            _ => self.refuse(&path, "is no plain file (a FIFO, socket or device)", "Remove or exclude it."),
+        }
+    }
+
+    /// A link to a file inside counts as that file. Links to folders are refused even there: they
+    /// make loops, and what they hold is read where it is.
+    fn link(&mut self, path: PathBuf, text: &str) {
+        let target = match std::fs::canonicalize(self.place.real.join(&path)) {
+            Ok(target) => target,
+            Err(_) if !self.filter.file(text) => return,
+            Err(error) if error.kind() == ErrorKind::NotFound => return self.miss(&path, "the symlink leads nowhere"),
+            Err(error) => return self.miss(&path, &format!("the symlink cannot be followed: {}", error.kind())),
+        };
+        let kind = std::fs::metadata(&target);
+        let is_folder = kind.as_ref().is_ok_and(Metadata::is_dir);
+        let counts = if is_folder { self.filter.folder(text) } else { self.filter.file(text) };
+        match target.strip_prefix(self.place.real) {
+            _ if !counts => {}
+            Err(_) => {
+                self.refuse(&path, "is a symlink that leads out of the source", "Copy what it names, or exclude it.")
+            }
+            Ok(_) if is_folder => self.refuse(&path, "is a symlink to a folder", "Exclude it, or put a folder there."),
+            Ok(inside) if kind.is_ok_and(|kind| kind.is_file()) => {
+                let inside = inside.to_owned();
+                self.links.insert(path, inside);
+            }
+            Ok(_) => self.refuse(&path, "is a symlink to no plain file", "Remove or exclude it."),
+        }
+    }
+
+    fn refuse(&mut self, path: &Path, why: &str, help: &str) {
+        self.reading.refuse(self.place.source, &self.place.show(path), why, help);
+    }
+
+    fn miss(&mut self, path: &Path, why: &str) {
+        let help = "See that this user can read it, or exclude it.";
+        self.reading.miss(self.place.source, &self.place.show(path), why, help);
+    }
+}
+
+/// All files that count, sorted by path; one that links lead to as well is read once.
+fn settle(place: &Place<'_>, files: BTreeSet<PathBuf>, links: BTreeMap<PathBuf, PathBuf>) -> Vec<Found> {
+    let mut opened = files.clone();
+    let mut found: Vec<(PathBuf, PathBuf)> = files.into_iter().map(|path| (path.clone(), path)).collect();
+    found.extend(links.into_iter().filter(|(_, target)| opened.insert(target.clone())));
+    found.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
+    let shown = |(path, opened): (PathBuf, PathBuf)| Found { shown: Arc::from(place.show(&path)), opened };
+    found.into_iter().map(shown).collect()
+}
+
+impl Place<'_> {
+    fn top(&self) -> &str {
+        if self.shown.is_empty() { "." } else { self.shown }
+    }
+
+    fn show(&self, path: &Path) -> String {
+        match (self.shown, text_of(path)) {
+            ("", path) => path,
+            (top, path) if path.is_empty() => top.to_owned(),
+            ("/", path) => format!("/{path}"),
+            (top, path) => format!("{top}/{path}"),
+        }
+    }
+
+    fn read(&self, found: &[Found]) -> Reading {
+        let task = |files: &[Found]| {
+            let mut reading = Reading::nothing();
+            let mut interner = Interner::new();
+            for file in files {
+                match self.bytes(&file.opened) {
+                    Ok(bytes) => {
+                        let form = Form::of(&file.shown);
+                        let text = Text { source: self.source, path: &file.shown, bytes: &bytes, form };
+                        reading.absorb(document::read(&text, &mut interner));
+                    }
+                    Err(Trouble::Skipped) => {}
+                    Err(Trouble::Refused(why)) => {
+                        reading.refuse(self.source, &file.shown, &why, "Split it, or exclude it.");
+                    }
+                    Err(Trouble::Missed(why)) => {
+                        let help = "See that this user can read it and that nothing writes to it meanwhile.";
+                        reading.miss(self.source, &file.shown, &why, help);
+                    }
+                }
+            }
+            reading
+        };
+        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(task).collect();
+        let mut reading = Reading::nothing();
+        parts.into_iter().for_each(|part| reading.absorb(part));
+        reading
+    }
+
+    fn bytes(&self, path: &Path) -> Result<Vec<u8>, Trouble> {
+        let missed = |error: std::io::Error| Trouble::Missed(error.kind().to_string());
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = open_beneath(&self.root, path, flags).map_err(|errno| Trouble::Missed(words(errno)))?;
+        let mut file = File::from(opened);
+        let before = file.metadata().map_err(missed)?;
+        if !before.is_file() {
+            return Err(Trouble::Missed("it was swapped for something else while it was read".to_owned()));
+        }
+        if self.skip.contains(&identity(&before)) {
+            return Err(Trouble::Skipped);
+        }
+        let too_large = || Trouble::Refused(format!("is larger than {MAX_FILE_BYTES} bytes"));
+        if before.len() > MAX_FILE_BYTES {
+            return Err(too_large());
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(before.len()).unwrap_or(0).saturating_add(1));
+        (&mut file).take(MAX_FILE_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(missed)?;
+        let after = file.metadata().map_err(missed)?;
+        // Half of an old file and half of a new one can be good YAML.
+        let stamp = |of: &Metadata| (of.len(), of.mtime(), of.mtime_nsec());
+        let read = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        match () {
+            () if read > MAX_FILE_BYTES => Err(too_large()),
+            () if stamp(&before) != stamp(&after) || read != after.len() => {
+                Err(Trouble::Missed("it changed while it was read".to_owned()))
+            }
+            () => Ok(bytes),
+        }
+    }
+}
+
+enum Trouble {
+    Skipped,
+    Refused(String),
+    Missed(String),
+}
+
+/// Opens what is at `path` below `root` without following a link anywhere on the way.
+fn open_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut names = path.components().peekable();
+    let mut at = openat(root, ".", FOLDER, Mode::empty())?;
+    while let Some(component) = names.next() {
+        let Component::Normal(name) = component else { return Err(Errno::INVAL) };
+        let flags = if names.peek().is_some() { FOLDER } else { flags };
+        at = openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(at)
+}
+
+fn words(errno: Errno) -> String {
+    std::io::Error::from(errno).kind().to_string()
+}
+
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+fn identities(paths: &[PathBuf]) -> BTreeSet<(u64, u64)> {
+    paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|metadata| identity(&metadata)).collect()
+}
+
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A path without `.` between its names; the empty one stays empty.
+fn tidy(path: &Path) -> String {
+    let kept: PathBuf = path.components().filter(|c| !matches!(c, Component::CurDir)).collect();
+    text_of(&kept)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,371 @@
+//! A git repository at a revision as a source, read from objects: nothing is checked out.
+//!
+//! Names in a tree never become paths of files, so no name can lead anywhere. Links are resolved
+//! within the given folder of the tree; submodules are other repositories and are refused.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pouch_core::config::FileGlobs;
+use pouch_core::finding::{Code, Finding};
+use pouch_core::name::SourceName;
+use pouch_core::node::Interner;
+use rayon::prelude::*;
+
+use super::document::{self, Form, Text};
+use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, whole};
+use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
+use crate::git::{self, Address, program};
+
+/// The most bytes that the files of one source sum to: one blob can stand in a tree a million times.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// How many files one task reads; it opens the repository anew, and its documents share their keys.
+const FILES_PER_TASK: usize = 256;
+
+/// The longest target of a link; Linux allows no longer ones.
+const MOST_LINK_BYTES: u64 = 4096;
+
+/// How many links may lead to each other.
+const MOST_LINKS: usize = 8;
+
+/// How many branches and tags a message names.
+const MOST_NAMED: usize = 8;
+
+/// What the configuration asks for.
+pub(super) struct Wanted<'a> {
+    pub(super) repository: &'a str,
+    pub(super) reference: &'a str,
+    pub(super) path: &'a str,
+    pub(super) files: &'a FileGlobs,
+}
+
+/// Reads all documents of the files that count below the path, at the revision.
+pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) -> Result<Reading, SourceError> {
+    let error = |message: String, help: &str| SourceError::new(source, message, help);
+    if !git::is_reference(wanted.reference) {
+        let help = "Give the name of a branch or tag, or a whole commit id.";
+        return Err(error(format!("ref {:?} cannot name a branch, tag or commit", wanted.reference), help));
+    }
+    let Some(path) = normal(wanted.path) else {
+        let help = "Give a path from the root of the repository, without `..`.";
+        return Err(error(format!("path {:?} leads out of the repository", wanted.path), help));
+    };
+    let identity = git::identity(wanted.repository);
+    let refused =
+        |why: String| error(format!("the repository {why}"), "Give a local path, or a URL with https or ssh.");
+    // Removed when this function returns; what was fetched may hold secrets.
+    let fetched;
+    let (store, reference) = match git::address(wanted.repository).map_err(refused)? {
+        Address::Local(local) => (open(source, &given.base.join(local))?, wanted.reference),
+        Address::Remote(remote) => {
+            fetched = fetch(source, &remote, wanted.reference, given)?;
+            (open(source, fetched.path())?, git::FETCHED)
+        }
+    };
+    let commit = store.commit(reference).map_err(|trouble| unreachable(source, &identity, &trouble))?;
+    let top = store.at(commit, &path).map_err(|trouble| match trouble {
+        ObjectsError::NoPath(_) => {
+            let help = "Correct the path or the ref.";
+            error(format!("{identity} has nothing at path {path:?} in {}", wanted.reference), help)
+        }
+        other => unreachable(source, &identity, &other),
+    })?;
+    let tree = Tree { source, store: &store, commit, top: top.id, path: &path, reference: wanted.reference };
+    let mut reading = match top.kind {
+        Kind::Folder => tree.walk(&Filter::new(wanted.files), given.skip_in_tree),
+        Kind::File => tree.read(&[Found { shown: tree.show(""), id: top.id }]),
+        Kind::Link | Kind::Submodule => {
+            let message = format!("path {path:?} of {identity} is a symlink or a submodule");
+            return Err(error(message, "Name the folder itself, in its own repository."));
+        }
+    };
+    reading.identity = Some(identity);
+    reading.revision = Some(commit.to_string());
+    Ok(reading)
+}
+
+fn open(source: &SourceName, path: &std::path::Path) -> Result<Store, SourceError> {
+    objects::open(path).map_err(|trouble| unreachable(source, "the repository", &trouble))
+}
+
+fn unreachable(source: &SourceName, identity: &str, trouble: &ObjectsError) -> SourceError {
+    let help = match trouble {
+        ObjectsError::NoRepository(_) => "Give the root of a repository, bare or not; it is relative to the \
+                                          configuration."
+            .to_owned(),
+        ObjectsError::Owner(path) => {
+            format!("Check that you trust its owner, then: git config --global --add safe.directory {path}")
+        }
+        ObjectsError::NoReference { known, .. } => name_some(known),
+        _ => "Check the repository with git fsck.".to_owned(),
+    };
+    let message = match trouble {
+        ObjectsError::NoRepository(_) | ObjectsError::Owner(_) => trouble.to_string(),
+        _ => format!("{identity} cannot be read: {trouble}"),
+    };
+    SourceError::new(source, message, help)
+}
+
+fn name_some(known: &[String]) -> String {
+    let named: Vec<&str> = known.iter().take(MOST_NAMED).map(String::as_str).collect();
+    match (named.is_empty(), known.len().saturating_sub(MOST_NAMED)) {
+        (true, _) => "Correct the ref.".to_owned(),
+        (false, 0) => format!("Correct the ref; there are {}.", named.join(", ")),
+        (false, more) => format!("Correct the ref; there are {} and {more} more.", named.join(", ")),
+    }
+}
+
+fn fetch(
+    source: &SourceName,
+    remote: &str,
+    reference: &str,
+    given: &Given<'_>,
+) -> Result<tempfile::TempDir, SourceError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let private = std::fs::Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
+        let message = format!("no temporary folder can be made: {}", error.kind());
+        SourceError::new(source, message, "See that TMPDIR names a folder that this user can write to.")
+    })?;
+    let git = program::git(given.environment).timeout(given.timeout).stopped_by(given.stop.clone());
+    match git::fetch(&git, remote, reference, folder.path()) {
+        Ok(()) => Ok(folder),
+        Err(program::GitError::Failed { words, .. }) if is_unknown_reference(&words) => {
+            let message = format!("{} has no branch, tag or commit {reference}", git::identity(remote));
+            Err(SourceError::new(source, message, name_some(&git::branches_and_tags(&git, remote))))
+        }
+        Err(trouble) => {
+            let message = format!("{} cannot be fetched: {trouble}", git::identity(remote));
+            Err(SourceError::new(source, message, trouble.help()))
+        }
+    }
+}
+
+fn is_unknown_reference(words: &str) -> bool {
+    ["couldn't find remote ref", "not a valid SHA1", "not our ref", "needed a single revision"]
+        .iter()
+        .any(|said| words.contains(said))
+}
+
+/// A folder of a commit.
+struct Tree<'a> {
+    source: &'a SourceName,
+    store: &'a Store,
+    commit: Id,
+    top: Id,
+    path: &'a str,
+    reference: &'a str,
+}
+
+/// A file that counts.
+struct Found {
+    shown: Arc<str>,
+    id: Id,
+}
+
+impl Tree<'_> {
+    /// How a path is shown: as `git show` takes it.
+    fn show(&self, path: &str) -> Arc<str> {
+        let slash = if path.is_empty() || self.path.is_empty() { "" } else { "/" };
+        Arc::from(format!("{}:{}{slash}{path}", self.reference, self.path))
+    }
+
+    /// Whether `path` is one of those that are passed over.
+    fn is_skipped(&self, path: &str, skip: &[String]) -> bool {
+        let full = if self.path.is_empty() { path.to_owned() } else { format!("{}/{path}", self.path) };
+        skip.iter().any(|skipped| normal(skipped).is_some_and(|skipped| skipped == full))
+    }
+
+    fn walk(&self, filter: &Filter<'_>, skip: &[String]) -> Reading {
+        let mut reading = Reading::nothing();
+        let mut files: Vec<(String, Id)> = Vec::new();
+        let mut links: Vec<(String, Id)> = Vec::new();
+        let mut folders = vec![(String::new(), self.top)];
+        let mut seen = 0_usize;
+        while let Some((folder, id)) = folders.pop() {
+            let entries = match self.store.folder(id) {
+                Ok(entries) => entries,
+                Err(trouble) => {
+                    self.miss(&mut reading, &folder, &trouble);
+                    continue;
+                }
+            };
+            seen = seen.saturating_add(entries.len());
+            if seen > MOST_ENTRIES {
+                let message = format!("{} holds more than {MOST_ENTRIES} files and folders", self.show(""));
+                let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
+                reading.lacks(finding.help("Name a folder further down, or exclude folders."));
+                break;
+            }
+            for (name, kind, id) in entries {
+                let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+                if !filter.name(&name) || self.is_skipped(&path, skip) {
+                    continue;
+                }
+                match kind {
+                    Kind::Folder | Kind::Submodule if !filter.folder(&path) => {}
+                    Kind::Folder if path.split('/').count() > MOST_DEPTH => {
+                        self.refuse(
+                            &mut reading,
+                            &path,
+                            &format!("lies more than {MOST_DEPTH} folders deep"),
+                            "Exclude it.",
+                        );
+                    }
+                    Kind::Folder => folders.push((path, id)),
+                    Kind::Submodule => {
+                        let help = "Make the submodule a source of its own, or exclude it.";
+                        self.refuse(&mut reading, &path, "is a git submodule", help);
+                    }
+                    Kind::Link => links.push((path, id)),
+                    Kind::File if filter.file(&path) => files.push((path, id)),
+                    Kind::File => {}
+                }
+            }
+        }
+        let read: BTreeSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
+        self.follow(links, filter, read, &mut files, &mut reading);
+        files.sort();
+        let mut found = Vec::with_capacity(files.len());
+        let mut sum = 0_u64;
+        for (path, id) in files {
+            // An object that cannot be read says so when it is read.
+            sum = sum.saturating_add(self.store.size(id).unwrap_or(0));
+            if sum > MOST_BYTES {
+                let message = format!("the files of {} sum to more than {MOST_BYTES} bytes", self.show(""));
+                let finding = Finding::new(Code::RefusedFile, message).at(&whole(self.source));
+                reading.lacks(finding.help("Name a folder further down, or exclude files."));
+                break;
+            }
+            found.push(Found { shown: self.show(&path), id });
+        }
+        reading.absorb(self.read(&found));
+        reading
+    }
+
+    /// Adds the files that links lead to, once each; refuses what leads out or to no file.
+    fn follow(
+        &self,
+        mut links: Vec<(String, Id)>,
+        filter: &Filter<'_>,
+        mut read: BTreeSet<String>,
+        files: &mut Vec<(String, Id)>,
+        reading: &mut Reading,
+    ) {
+        links.sort();
+        for (path, id) in links {
+            let help = "Copy what it names, or exclude it.";
+            match self.target(&path, id, MOST_LINKS) {
+                Target::File(target, id) if filter.file(&path) && read.insert(target.clone()) => {
+                    files.push((path, id));
+                }
+                Target::Folder if filter.folder(&path) => {
+                    self.refuse(reading, &path, "is a symlink to a folder", "Exclude it, or put a folder there.");
+                }
+                Target::OutsideFile if !filter.file(&path) => {}
+                // Where it is not known to be a file, only an exclusion exempts it.
+                Target::OutsideFile | Target::Outside if filter.folder(&path) => {
+                    self.refuse(reading, &path, "is a symlink that leads out of the source", help);
+                }
+                Target::Nothing if filter.file(&path) => {
+                    let why = "the symlink leads nowhere, or through other symlinks";
+                    reading.miss(self.source, &self.show(&path), why, help);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn target(&self, link: &str, id: Id, left: usize) -> Target {
+        let Ok(bytes) = self.store.blob(id, MOST_LINK_BYTES) else { return Target::Nothing };
+        let Ok(words) = String::from_utf8(bytes) else { return Target::Nothing };
+        let folder = link.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if words.starts_with('/') {
+            return Target::Outside;
+        }
+        let Some(path) = normal(&format!("{folder}/{words}")) else {
+            let elsewhere = normal(&format!("{}/{folder}/{words}", self.path));
+            return match elsewhere.map(|path| self.store.at(self.commit, &path)) {
+                Some(Ok(entry)) if entry.kind == Kind::File => Target::OutsideFile,
+                _ => Target::Outside,
+            };
+        };
+        if path.is_empty() {
+            return Target::Folder;
+        }
+        match self.store.in_folder(self.top, &path) {
+            Ok(entry) if entry.kind == Kind::File => Target::File(path, entry.id),
+            Ok(entry) if entry.kind == Kind::Link && left > 0 => self.target(&path, entry.id, left.saturating_sub(1)),
+            Ok(entry) if entry.kind == Kind::Folder => Target::Folder,
+            Ok(entry) if entry.kind == Kind::Submodule => Target::Outside,
+            _ => Target::Nothing,
+        }
+    }
+
+    fn read(&self, found: &[Found]) -> Reading {
+        let (source, place) = (self.source, self.store.path());
+        let task = |files: &[Found]| {
+            let mut reading = Reading::nothing();
+            let mut interner = Interner::new();
+            // A repository belongs to one thread.
+            let store = objects::open(place);
+            for file in files {
+                match store.as_ref().map_err(Clone::clone).and_then(|store| store.blob(file.id, MAX_FILE_BYTES)) {
+                    Ok(bytes) => {
+                        let form = Form::of(&file.shown);
+                        let text = Text { source, path: &file.shown, bytes: &bytes, form };
+                        reading.absorb(document::read(&text, &mut interner));
+                    }
+                    Err(ObjectsError::TooLarge(most)) => {
+                        let why = format!("is larger than {most} bytes");
+                        reading.refuse(source, &file.shown, &why, "Split it, or exclude it.");
+                    }
+                    Err(trouble) => reading.miss(source, &file.shown, &trouble.to_string(), HELP),
+                }
+            }
+            reading
+        };
+        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(task).collect();
+        let mut reading = Reading::nothing();
+        parts.into_iter().for_each(|part| reading.absorb(part));
+        reading
+    }
+
+    fn refuse(&self, reading: &mut Reading, path: &str, why: &str, help: &str) {
+        reading.refuse(self.source, &self.show(path), why, help);
+    }
+
+    fn miss(&self, reading: &mut Reading, path: &str, trouble: &ObjectsError) {
+        reading.miss(self.source, &self.show(path), &trouble.to_string(), HELP);
+    }
+}
+
+const HELP: &str = "Use a whole clone; git fsck says what is missing.";
+
+/// Where a link in a tree leads.
+enum Target {
+    File(String, Id),
+    Folder,
+    OutsideFile,
+    Outside,
+    Nothing,
+}
+
+/// A path without `.`, `..` and empty names; none if it leads above its start.
+fn normal(path: &str) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop()?;
+            }
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! because the user's ssh, credential helpers and proxies work there. This page holds what both share:
 //! which repositories and references are accepted at all.
 
+pub mod commits;
 pub mod objects;
 pub mod program;
 

@@ -31,6 +31,7 @@ use crate::judge::region::{Case, Forced, immutable_changes, settle};
 use crate::name::Namespace;
 use crate::object::ObjectKey;
 use crate::reuse::{self, Context, KeyRing};
+use crate::secret::Payload;
 use crate::yaml::emit::{Tree, emit};
 
 /// What drafting one region needs.
@@ -238,7 +239,7 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = input.court.snapshot.get(&order.read) else { continue };
         let text = emit(&sanitise(object, &lands, &order.edits, style(input.region)));
-        let keep = if lands.kind.is_secret() { reuse_of(input, &lands, &text, &mut pack.unasked) } else { Keep::Changed };
+        let keep = if lands.kind.is_secret() { reuse_of(input, &lands, &text, object.payload.as_ref(), &mut pack.unasked) } else { Keep::Changed };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
     }
     let namespaces: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
@@ -317,7 +318,13 @@ fn context<'a>(input: &'a Input<'_>, lands: &'a ObjectKey, recipients: &'a [crat
 }
 
 /// Whether a Secret's published bytes can stay (DESIGN §3).
-fn reuse_of(input: &Input<'_>, lands: &ObjectKey, text: &str, unasked: &mut Vec<ObjectKey>) -> Keep {
+fn reuse_of(
+    input: &Input<'_>,
+    lands: &ObjectKey,
+    text: &str,
+    payload: Option<&Payload>,
+    unasked: &mut Vec<ObjectKey>,
+) -> Keep {
     let region = input.region;
     let reseal = &input.wishes.reseal;
     if reseal.contains("all") || reseal.contains(region.name.as_str()) || reseal.contains(region.directory.as_str()) {
@@ -332,9 +339,7 @@ fn reuse_of(input: &Input<'_>, lands: &ObjectKey, text: &str, unasked: &mut Vec<
     if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
         return match matched {
             reuse::Under::Current => Keep::Kept,
-            reuse::Under::Previous => {
-                reuse::retag(input.keys, &now, text.as_bytes(), bytes).map_or(Keep::Changed, Keep::Retagged)
-            }
+            reuse::Under::Previous => retag(input, &now, text, bytes, payload).map_or(Keep::Changed, Keep::Retagged),
         };
     }
     if input.published.bytes(lands).is_none() {
@@ -347,6 +352,19 @@ fn reuse_of(input: &Input<'_>, lands: &ObjectKey, text: &str, unasked: &mut Vec<
         Some(_) => Keep::Resealed,
         None => Keep::Changed,
     }
+}
+
+/// Gives a file whose tag was made with a previous reuse key a header under the current one.
+fn retag(
+    input: &Input<'_>,
+    context: &Context<'_>,
+    text: &str,
+    bytes: &[u8],
+    payload: Option<&Payload>,
+) -> Option<Vec<u8>> {
+    let document = super::published::document(bytes)?;
+    let leaves = reuse::leaves(&document)?;
+    reuse::retag(input.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
 }
 
 /// Marks claims as broken whose objects differ from the published ones where they must not.

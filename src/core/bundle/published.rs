@@ -89,9 +89,7 @@ impl Published {
 
     /// An object's file as a document, if the manifest vouches for it.
     pub fn document(&self, key: &ObjectKey) -> Option<Node> {
-        let text = read::text_of(self.bytes(key)?).ok()?;
-        let document = read::documents(text).next()?;
-        read::read(&document, &mut Interner::new()).ok()
+        document(self.bytes(key)?)
     }
 
     /// Who has something published, and where it was read from.
@@ -174,6 +172,13 @@ pub fn fleet_of(bytes: &[u8]) -> Option<String> {
     let text = read::text_of(bytes).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("fleet: "))?;
     Some(String::from(line.trim().trim_matches('"')))
+}
+
+/// A published file as a document; none where it is not one.
+pub fn document(bytes: &[u8]) -> Option<Node> {
+    let text = read::text_of(bytes).ok()?;
+    let document = read::documents(text).next()?;
+    read::read(&document, &mut Interner::new()).ok()
 }
 
 /// SHA-256 in lower-case hexadecimal.

@@ -1,0 +1,287 @@
+//! The command line: one file per command, each an `Args` struct and one function.
+//!
+//! Here stands what commands share: global flags, opening the configuration, what a user lets through,
+//! and how a run ends. Exit codes are known here and in [`failure`](crate::failure) only.
+
+pub mod completions;
+pub mod config;
+pub mod init;
+pub mod man;
+pub mod publish;
+pub mod render;
+pub mod schema;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use pouch_core::bundle::draft::Wishes;
+use pouch_core::config::{Accept, Acceptance, Fleet};
+use pouch_core::name::Region;
+use pouch_core::report::summary::{FindingRecord, Summary};
+use pouch_core::reuse::KeyRing;
+
+use crate::ambient::Ambient;
+use crate::failure::{Failure, exit};
+use crate::pipeline::Report;
+use crate::settings::{self, Settings};
+use crate::ui::{Colour, Level, LogFormat, NoColor, Ui};
+
+/// Pack cloud credentials into sealed bundles, one per region
+///
+/// pouch reads k0rdent Credentials from manifests, works out everything each of them needs, encrypts
+/// the Secrets with age in SOPS format, and writes one kustomize bundle per region for Flux or Argo CD.
+#[derive(Debug, Parser)]
+#[command(name = "pouch", version, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// The configuration
+    #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true)]
+    pub file: PathBuf,
+    /// Write what the run did and found to FILE, as JSON
+    #[arg(long, value_name = "FILE", global = true)]
+    pub summary: Option<PathBuf>,
+    /// How messages on stderr are written
+    #[arg(long, value_name = "FORMAT", default_value = "text", global = true)]
+    pub log_format: LogFormat,
+    /// When messages are coloured
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    pub color: Colour,
+    /// Show information too, not only warnings and errors
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Show errors only
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Treat these outcomes as success
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', global = true)]
+    pub tolerate: Vec<Tolerate>,
+}
+
+/// An outcome that need not be a failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Tolerate {
+    /// Some Credentials are broken or refused (exit 3)
+    Partial,
+    /// A region was held by a brake (exit 4)
+    Brake,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Args),
+    Render(render::Args),
+    Publish(publish::Args),
+    Config(config::Args),
+    Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// What a run lets through that is otherwise held.
+#[derive(Debug, Default, clap::Args)]
+pub struct Wanted {
+    /// Let a region's withdrawals through, as the brake printed them
+    #[arg(long, value_name = "REGION=DIGEST")]
+    accept_deletions: Vec<String>,
+    /// Let recipients be added to a published region
+    #[arg(long, value_name = "REGION=DIGEST")]
+    accept_recipients: Vec<String>,
+    /// Let Secrets be sealed anew whose files do not match the manifest
+    #[arg(long, value_name = "REGION=DIGEST")]
+    accept_reseal: Vec<String>,
+    /// Let a source stand for another repository than before
+    #[arg(long, value_name = "REGION=ID")]
+    accept_source: Vec<String>,
+    /// Replace a region's files that no manifest authenticates, carrying nothing over
+    #[arg(long, value_name = "REGION")]
+    adopt: Vec<String>,
+    /// Remove files in a region's folders that pouch did not write
+    #[arg(long, value_name = "REGION")]
+    remove_foreign: Vec<String>,
+    /// Seal a region's Secrets anew, or those of all
+    #[arg(long, value_name = "REGION|all")]
+    reseal: Vec<String>,
+}
+
+impl Wanted {
+    /// Joins flags and `limits.accept`.
+    ///
+    /// # Errors
+    /// Where a flag has no `=`, or names a region that the configuration does not know.
+    pub fn wishes(&self, fleet: &Fleet) -> Result<Wishes, Failure> {
+        let known = |region: &str| {
+            let of = |config: &pouch_core::config::RegionConfig| config.name == *region || config.directory == *region;
+            if region == "all" || fleet.regions.values().any(of) {
+                return Ok(());
+            }
+            let names: Vec<&str> = fleet.regions.keys().map(Region::as_str).collect();
+            Err(Failure::usage(
+                format!("the configuration has no region {region}"),
+                format!("Its regions are {}.", names.join(", ")),
+            ))
+        };
+        let pair = |flag: &str, value: &String| match value.split_once('=') {
+            Some((region, rest)) if !rest.is_empty() => {
+                known(region)?;
+                Ok((region.to_owned(), rest.to_owned()))
+            }
+            _ => Err(Failure::usage(
+                format!("{flag} takes REGION=VALUE, as the finding printed it"),
+                "Copy the flag from the finding's help line.",
+            )),
+        };
+        let mut accepted = fleet.limits.accept.clone();
+        for (flag, what, values) in [
+            ("--accept-deletions", Accept::Deletions, &self.accept_deletions),
+            ("--accept-recipients", Accept::Recipients, &self.accept_recipients),
+            ("--accept-reseal", Accept::Reseal, &self.accept_reseal),
+        ] {
+            for value in values {
+                let (region, digest) = pair(flag, value)?;
+                accepted.push(Acceptance { region: Region::from(region.as_str()), what, digest });
+            }
+        }
+        let mut accept_source = BTreeSet::new();
+        for value in &self.accept_source {
+            accept_source.insert(pair("--accept-source", value)?);
+        }
+        for region in self.adopt.iter().chain(&self.remove_foreign).chain(&self.reseal) {
+            known(region)?;
+        }
+        Ok(Wishes {
+            accepted,
+            adopt: self.adopt.iter().cloned().collect(),
+            remove_foreign: self.remove_foreign.iter().cloned().collect(),
+            reseal: self.reseal.iter().cloned().collect(),
+            accept_source,
+        })
+    }
+}
+
+/// The configuration, opened.
+pub struct Opened {
+    /// What it says.
+    pub settings: Settings,
+}
+
+impl Opened {
+    /// Reads the configuration that the global flags name.
+    ///
+    /// # Errors
+    /// Where it cannot be read or is wrong.
+    pub fn open(global: &Global, ambient: &Ambient, ui: &Ui) -> Result<Self, Failure> {
+        let settings = settings::load(&ambient.cwd().join(&global.file), &global.file, ambient, ui.paint())?;
+        Ok(Self { settings })
+    }
+
+    /// Reads the reuse keys.
+    ///
+    /// # Errors
+    /// Where one is missing, empty or malformed.
+    pub fn keys(&self, ambient: &Ambient, ui: &Ui) -> Result<KeyRing, Failure> {
+        let (keys, warnings) = settings::reuse_keys(&self.settings, ambient)?;
+        for warning in warnings {
+            ui.warn(&warning);
+        }
+        Ok(keys)
+    }
+}
+
+/// The exit code of a run that published, or had nothing to.
+fn code_of(report: &Report, tolerate: &[Tolerate]) -> u8 {
+    if report.is_held() && !tolerate.contains(&Tolerate::Brake) {
+        exit::HELD
+    } else if report.is_partial() && !tolerate.contains(&Tolerate::Partial) {
+        exit::PARTIAL
+    } else {
+        exit::OK
+    }
+}
+
+/// Ends a run: writes the summary and says how it went.
+///
+/// # Errors
+/// Where the summary cannot be written.
+pub fn finish(
+    report: &Report,
+    command: &'static str,
+    commit: Option<String>,
+    fleet: &Fleet,
+    global: &Global,
+    ui: &Ui,
+) -> Result<u8, Failure> {
+    let code = code_of(report, &global.tolerate);
+    if let Some(path) = &global.summary {
+        let summary = Summary {
+            api_version: "pouch/v1alpha1",
+            kind: "Summary",
+            fleet: fleet.name.to_string(),
+            command,
+            exit_code: code,
+            commit,
+            credentials: report.credentials.clone(),
+            regions: report.regions.clone(),
+            findings: report.findings.iter().map(FindingRecord::from).collect(),
+        };
+        let mut text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+        text.push('\n');
+        std::fs::write(path, text).map_err(|error| {
+            let message = format!("cannot write the summary to {}: {error}", path.display());
+            Failure::failed(message, "The bundles are written; only the summary is missing.")
+        })?;
+    }
+    let c = &report.credentials;
+    ui.note(&format!(
+        "{} Credentials published, {} refused, {} broken, {} not for a region",
+        c.admitted, c.refused, c.broken, c.unpublished
+    ));
+    Ok(code)
+}
+
+/// Parses the command line and runs the command. Returns the exit code.
+pub fn run(ambient: &Ambient) -> u8 {
+    let cli = match Cli::try_parse_from(ambient.arguments()) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let printed = error.print();
+            let fine = matches!(
+                error.kind(),
+                clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
+            );
+            return if fine && printed.is_ok() { exit::OK } else { exit::USAGE };
+        }
+    };
+    let level = match (cli.global.verbose, cli.global.quiet) {
+        (true, _) => Level::Verbose,
+        (_, true) => Level::Quiet,
+        _ => Level::Normal,
+    };
+    let no_color = if ambient.no_color() { NoColor::Set } else { NoColor::Unset };
+    let ui = Ui::new(cli.global.log_format, cli.global.color, level, no_color);
+    let global = &cli.global;
+    let outcome = match &cli.command {
+        Command::Init(args) => init::run(args, ambient, &ui),
+        Command::Render(args) => render::run(args, global, ambient, &ui),
+        Command::Publish(args) => publish::run(args, global, ambient, &ui),
+        Command::Config(args) => config::run(args, global, ambient, &ui),
+        Command::Schema(args) => schema::run(args, &ui),
+        Command::Completions(args) => completions::run(args, &ui),
+        Command::Man(args) => man::run(args, &ui),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => {
+            ui.error(&failure.message, &failure.help);
+            failure.code
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `pouch render`: writes the bundles to a directory.
+
+use std::path::PathBuf;
+
+use pouch_core::report::summary;
+
+use super::{Global, Opened, Wanted, finish};
+use crate::ambient::Ambient;
+use crate::failure::Failure;
+use crate::pipeline::survey::survey;
+use crate::pipeline::{Report, Run, render};
+use crate::publish::directory::DirectoryShelf;
+use crate::ui::Ui;
+
+/// Write the bundles to a directory
+///
+/// Compares with what stands there, seals what changed, and exchanges each region's folder at once.
+/// Files that pouch did not write are never removed. Nothing changed: nothing is written.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where to write; by default `output.path` of the configuration
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Where nothing was published, or only a part.
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u8, Failure> {
+    let opened = Opened::open(global, ambient, ui)?;
+    let fleet = &opened.settings.fleet;
+    let target = match &args.directory {
+        Some(directory) => ambient.cwd().join(directory),
+        None => opened.settings.base.join(&fleet.output.path),
+    };
+    let keys = opened.keys(ambient, ui)?;
+    let wishes = args.wanted.wishes(fleet)?;
+    let survey = survey(fleet, &opened.settings.base, Some(&target), ambient, ui)?;
+    let shelf = DirectoryShelf::open(&target)?;
+    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui };
+    let report = render(&run, &survey, &shelf)?;
+    for path in shelf.commit()? {
+        ui.warn(&format!("{path} appeared while pouch was writing; it was moved to {}", target.join(".pouch-staging/left").display()));
+    }
+    ui.findings(&report.findings);
+    ui.result(&outcomes(&report));
+    finish(&report, "render", None, fleet, global, ui)
+}
+
+/// One line a region.
+pub fn outcomes(report: &Report) -> String {
+    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
+    report.regions.iter().map(|region| line(region, width)).collect()
+}
+
+fn line(region: &summary::Region, width: usize) -> String {
+    let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
+    let mut parts = vec![format!("{} objects", region.objects)];
+    for action in ["added", "changed", "resealed", "removed"] {
+        if count(action) > 0 {
+            parts.push(format!("{} {action}", count(action)));
+        }
+    }
+    if region.carried > 0 {
+        parts.push(format!("{} carried over", region.carried));
+    }
+    format!("{:width$}  {:9}  {}\n", region.name, region.outcome.word(), parts.join(", "))
+}

@@ -1,0 +1,80 @@
+//! Survey: the sources, read and put together into one snapshot.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use pouch_core::bundle::manifest::SourceIdentity;
+use pouch_core::config::Fleet;
+use pouch_core::finding::Finding;
+use pouch_core::snapshot::{Reading, Snapshot, assemble};
+
+use super::Failure;
+use crate::ambient::Ambient;
+use crate::git::program::TIMEOUT;
+use crate::source::{self, Given};
+use crate::ui::Ui;
+
+/// What the sources say.
+pub struct Survey {
+    /// Every object, by key.
+    pub snapshot: Snapshot,
+    /// What was wrong with the sources themselves.
+    pub findings: Vec<Finding>,
+    /// The sources that can tell which repository they are, for manifests.
+    pub sources: Vec<SourceIdentity>,
+    /// The commit of each git source, for the commit message.
+    pub revisions: Vec<(String, String)>,
+}
+
+/// Reads all sources, in order. `base` is the configuration's folder; `output` is where bundles are
+/// written, which no source is read from.
+///
+/// # Errors
+/// Where a source cannot be reached at all.
+pub fn survey(
+    fleet: &Fleet,
+    base: &Path,
+    output: Option<&Path>,
+    ambient: &Ambient,
+    ui: &Ui,
+) -> Result<Survey, Failure> {
+    let skip: Vec<PathBuf> = output.map(Path::to_owned).into_iter().collect();
+    let skip_in_tree = [fleet.output.path.clone()];
+    let environment = ambient.environment();
+    let stop = Arc::new(AtomicBool::new(false));
+    let given = Given {
+        base,
+        skip: &skip,
+        skip_in_tree: &skip_in_tree,
+        environment: &environment,
+        timeout: TIMEOUT,
+        stop,
+    };
+    let mut readings = Vec::new();
+    let mut survey_findings = Vec::new();
+    let mut sources = Vec::new();
+    let mut revisions = Vec::new();
+    for source in &fleet.sources {
+        let progress = ui.progress("reading", 0);
+        let reading = source::read(source, &given)
+            .map_err(|error| Failure::unavailable(error.to_string(), error.help.clone()))?;
+        drop(progress);
+        ui.detail(&format!(
+            "source {}: {} documents, {} skipped{}",
+            source.name,
+            reading.documents.len(),
+            reading.skipped,
+            if reading.complete { "" } else { ", incomplete" }
+        ));
+        survey_findings.extend(reading.findings);
+        sources.extend(
+            reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }),
+        );
+        revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
+        readings.push(Reading { documents: reading.documents, complete: reading.complete });
+    }
+    let (snapshot, findings) = assemble(fleet, readings);
+    survey_findings.extend(findings);
+    Ok(Survey { snapshot, findings: survey_findings, sources, revisions })
+}

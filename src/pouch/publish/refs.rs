@@ -1,0 +1,244 @@
+//! A branch of a repository as a shelf.
+//!
+//! The branch's tip is fetched into a repository of its own, everything is written there as objects,
+//! and one push with a lease moves the branch from exactly the commit that was read to the new one. A
+//! run that loses against another writer starts over from the sources: rebasing would publish an
+//! older reading on top of a newer one.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::sync::Mutex;
+
+use pouch_core::bundle::published::Files;
+use pouch_core::name::Directory;
+use tempfile::TempDir;
+
+use super::{NewFile, NewFiles, Shelf, ShelfError, folders};
+use crate::git::commits::{Author, FileId, FolderId, Writer};
+use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
+use crate::git::program::{Git, GitError};
+use crate::git::{self, FETCHED};
+
+/// The largest published file that is read, in bytes.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A branch that holds bundles.
+pub struct BranchShelf {
+    git: Git,
+    remote: String,
+    branch: String,
+    /// The output's path in the tree, without a slash at either end; may be empty.
+    prefix: String,
+    inner: Mutex<Inner>,
+    folder: TempDir,
+}
+
+struct Inner {
+    store: Store,
+    tip: Option<Id>,
+    writer: Writer,
+    folders: BTreeMap<String, Option<FolderId>>,
+    files: BTreeMap<String, FileId>,
+}
+
+/// How a push ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Pushed {
+    /// There was nothing to change.
+    Nothing,
+    /// The branch is at this commit now.
+    Commit(String),
+    /// Another writer was faster.
+    Lost,
+}
+
+impl BranchShelf {
+    /// Fetches the tip of `branch`, if there is one.
+    ///
+    /// # Errors
+    /// Where the repository cannot be reached.
+    pub fn open(git: Git, remote: &str, branch: &str, output: &str) -> Result<Self, ShelfError> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let private = std::fs::Permissions::from_mode(0o700);
+        let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir();
+        let folder = folder.map_err(|error| ShelfError::io("cannot make", &std::env::temp_dir(), error))?;
+        let reference = format!("refs/heads/{branch}");
+        let tip = if tip_of(&git, remote, &reference).map_err(unreached)?.is_some() {
+            git::fetch(&git, remote, &reference, folder.path()).map_err(unreached)?;
+            Some(FETCHED)
+        } else {
+            git.run(None, "init", &["--bare", "--quiet", "--template="], &[folder.path().as_os_str()]).map_err(unreached)?;
+            None
+        };
+        let store = objects::open(folder.path()).map_err(damaged)?;
+        let tip_id = tip.map(|reference| store.commit(reference)).transpose().map_err(damaged)?;
+        let writer = Writer::open(folder.path(), tip).map_err(damaged)?;
+        let inner = Inner { store, tip: tip_id, writer, folders: BTreeMap::new(), files: BTreeMap::new() };
+        Ok(Self {
+            git,
+            remote: remote.to_owned(),
+            branch: branch.to_owned(),
+            prefix: clean(output),
+            inner: Mutex::new(inner),
+            folder,
+        })
+    }
+
+    fn below(&self, path: &str) -> String {
+        if self.prefix.is_empty() { path.to_owned() } else { format!("{}/{path}", self.prefix) }
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Inner) -> Result<T, ShelfError>) -> Result<T, ShelfError> {
+        match self.inner.lock() {
+            Ok(mut inner) => work(&mut inner),
+            Err(_) => Err(ShelfError::Git("another part of the run failed".to_owned())),
+        }
+    }
+
+    /// Commits what was staged and pushes it, with a lease on the tip that was read.
+    ///
+    /// # Errors
+    /// Where an object cannot be written or the push fails for another reason than a faster writer.
+    pub fn push(&self, author: &Author<'_>, message: &str) -> Result<Pushed, ShelfError> {
+        let (commit, base) = self.with(|inner| {
+            let commit = inner.writer.commit(&inner.folders, &inner.files, author, message).map_err(damaged)?;
+            Ok((commit, inner.writer.base()))
+        })?;
+        let Some(commit) = commit else { return Ok(Pushed::Nothing) };
+        let reference = format!("refs/heads/{}", self.branch);
+        let lease = format!("--force-with-lease={reference}:{}", base.unwrap_or_default());
+        let move_it = format!("{commit}:{reference}");
+        let operands = [OsStr::new(&self.remote), OsStr::new(&move_it)];
+        let pushed = self.git.run(Some(self.folder.path()), "push", &["--quiet", "--porcelain", "--no-verify", &lease], &operands);
+        let Err(error) = pushed else { return Ok(Pushed::Commit(commit)) };
+        // The server may have taken it before the connection broke: only the branch itself knows.
+        match tip_of(&self.git, &self.remote, &reference) {
+            Ok(Some(tip)) if tip == commit => Ok(Pushed::Commit(commit)),
+            Ok(tip) if tip != self.with(|inner| Ok(inner.writer.base()))? => Ok(Pushed::Lost),
+            _ => Err(unreached(error)),
+        }
+    }
+}
+
+/// The commit at a reference of a remote repository.
+fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, GitError> {
+    let out = git.run(None, "ls-remote", &["--quiet"], &[OsStr::new(remote), OsStr::new(reference)])?;
+    let text = String::from_utf8_lossy(&out);
+    Ok(text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix('\t').map(str::to_owned)))
+}
+
+/// The output's path as one in a tree.
+fn clean(output: &str) -> String {
+    let parts: Vec<&str> = output.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    parts.join("/")
+}
+
+fn unreached(error: GitError) -> ShelfError {
+    let help = error.help();
+    ShelfError::Git(format!("the output repository cannot be reached: {error}. {help}"))
+}
+
+fn damaged(error: ObjectsError) -> ShelfError {
+    ShelfError::Git(format!("the output repository cannot be read or written: {error}"))
+}
+
+impl Shelf for BranchShelf {
+    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+        let path = self.below("regions");
+        self.with(|inner| {
+            let mut found = BTreeMap::new();
+            let Some(top) = folder_at(inner, &path)? else { return Ok(found) };
+            for (name, kind, id) in inner.store.folder(top).map_err(damaged)? {
+                if kind != Kind::Folder {
+                    continue;
+                }
+                let manifest = match inner.store.in_folder(id, "bundle.yaml") {
+                    Ok(entry) if entry.kind == Kind::File => inner.store.blob(entry.id, MOST_BYTES).ok(),
+                    _ => None,
+                };
+                found.insert(name, manifest);
+            }
+            Ok(found)
+        })
+    }
+
+    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
+        let mut files = Files::new();
+        self.with(|inner| {
+            for folder in folders(directory) {
+                if let Some(id) = folder_at(inner, &self.below(&folder))? {
+                    read_into(&inner.store, id, &folder, &mut files)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(files)
+    }
+
+    fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError> {
+        self.with(|inner| {
+            for folder in folders(directory) {
+                let mut here = BTreeMap::new();
+                for (path, file) in &files {
+                    let Some(rest) = path.as_str().strip_prefix(&folder).and_then(|rest| rest.strip_prefix('/')) else {
+                        continue;
+                    };
+                    let bytes = match file {
+                        NewFile::Bytes(bytes) => bytes.as_slice(),
+                        NewFile::Kept(from) => published.get(from.as_str()).map(Vec::as_slice).unwrap_or_default(),
+                    };
+                    here.insert(rest.to_owned(), inner.writer.file(bytes).map_err(damaged)?);
+                }
+                let id = inner.writer.folder(&here).map_err(damaged)?;
+                inner.folders.insert(self.below(&folder), id);
+            }
+            Ok(())
+        })
+    }
+
+    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
+        let path = self.below(path);
+        self.with(|inner| {
+            let standing = match inner.tip {
+                Some(tip) => inner.store.at(tip, &path).and_then(|entry| inner.store.blob(entry.id, MOST_BYTES)).ok(),
+                None => None,
+            };
+            match standing {
+                Some(found) if found == bytes => return Ok(()),
+                Some(found) if path.ends_with(".gitattributes") => {
+                    let keeps_bytes = found.split(|b| *b == b'\n').any(|line| line.trim_ascii() == b"* -text");
+                    return if keeps_bytes { Ok(()) } else { Err(ShelfError::NotOurs(path)) };
+                }
+                _ => {}
+            }
+            let id = inner.writer.file(bytes).map_err(damaged)?;
+            inner.files.insert(path, id);
+            Ok(())
+        })
+    }
+}
+
+fn folder_at(inner: &Inner, path: &str) -> Result<Option<Id>, ShelfError> {
+    let Some(tip) = inner.tip else { return Ok(None) };
+    match inner.store.at(tip, path) {
+        Ok(entry) if entry.kind == Kind::Folder => Ok(Some(entry.id)),
+        Ok(_) => Err(ShelfError::NotPlain(path.to_owned())),
+        Err(ObjectsError::NoPath(_)) => Ok(None),
+        Err(error) => Err(damaged(error)),
+    }
+}
+
+fn read_into(store: &Store, folder: Id, path: &str, files: &mut Files) -> Result<(), ShelfError> {
+    for (name, kind, id) in store.folder(folder).map_err(damaged)? {
+        let path = format!("{path}/{name}");
+        match kind {
+            Kind::Folder => read_into(store, id, &path, files)?,
+            Kind::File => {
+                let bytes = store.blob(id, MOST_BYTES).map_err(damaged)?;
+                files.insert(path, bytes);
+            }
+            Kind::Link | Kind::Submodule => return Err(ShelfError::NotPlain(path)),
+        }
+    }
+    Ok(())
+}

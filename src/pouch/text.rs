@@ -1,0 +1,58 @@
+//! Text for people from templates: the commit message. The only file that names tera.
+//!
+//! Templates come from here or from the configuration, never from a source, and what they are given
+//! are counts and checked names. The subject is one line whatever a template says.
+
+use pouch_core::report::escape;
+use pouch_core::report::summary::{Outcome, Region};
+use tera::{Context, Tera};
+
+/// The subject unless the configuration has another one.
+const SUBJECT: &str = "{% if regions | length == 1 %}{{ regions[0] }}: {{ changes }} changes{% else %}\
+                       {{ regions | length }} regions: {{ changes }} changes{% endif %}";
+
+/// The longest subject, in characters.
+const MOST: usize = 120;
+
+/// Writes the message of a commit: a subject, a line for each region, and trailers.
+///
+/// # Errors
+/// Says what of the configured template does not work.
+pub fn commit_message(
+    template: Option<&str>,
+    fleet: &str,
+    regions: &[Region],
+    revisions: &[(String, String)],
+) -> Result<String, String> {
+    let moved: Vec<&Region> =
+        regions.iter().filter(|region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn)).collect();
+    let changes: usize = moved.iter().map(|region| region.changes.len()).sum();
+    let names: Vec<&str> = moved.iter().map(|region| region.name.as_str()).collect();
+    let mut context = Context::new();
+    context.insert("fleet", fleet);
+    context.insert("regions", &names);
+    context.insert("changes", &changes);
+    let mut tera = Tera::default();
+    let written = tera.render_str(template.unwrap_or(SUBJECT), &context, false);
+    let subject = written.map_err(|error| format!("output.git.message is no usable template: {error}"))?;
+    let subject: String = escape(subject.lines().next().unwrap_or_default().trim()).chars().take(MOST).collect();
+
+    let mut message = format!("{subject}\n\n");
+    for region in &moved {
+        let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
+        let parts: Vec<String> = ["added", "changed", "resealed", "removed"]
+            .into_iter()
+            .filter(|action| count(action) > 0)
+            .map(|action| format!("{} {action}", count(action)))
+            .collect();
+        let what = if parts.is_empty() { "manifest only".to_owned() } else { parts.join(", ") };
+        message.push_str(&format!("- {}: {}, {what}\n", escape(&region.name), region.outcome.word()));
+    }
+    message.push('\n');
+    message.push_str(&format!("Pouch-Fleet: {}\n", escape(fleet)));
+    message.push_str(&format!("Pouch-Version: {}\n", env!("CARGO_PKG_VERSION")));
+    for (source, revision) in revisions {
+        message.push_str(&format!("Pouch-Source: {} {}\n", escape(source), escape(revision)));
+    }
+    Ok(message)
+}

@@ -15,4 +15,8 @@ pub mod object;
 pub mod recipient;
 pub mod scope;
 pub mod secret;
+pub mod selector;
 pub mod yaml;
+
+#[cfg(test)]
+mod testing;

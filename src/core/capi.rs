@@ -1,14 +1,217 @@
-//! Cluster API identity kinds: one file per provider.
-use crate::name::GroupKind;
+//! Cluster API identity kinds: what is known of each without asking a cluster.
+//!
+//! One file per provider says scope, versions, fields, what cannot change and which namespaces an
+//! identity admits; [`schema`] says what of an object a region's API would reject. Read from the
+//! providers' sources and CRDs. This module looks at one object at a time: it follows no reference and
+//! knows nothing of Credentials.
+
+mod allowed;
+pub mod aws;
+pub mod azure;
+pub mod oci;
+pub mod openstack;
+pub mod schema;
+pub mod secret;
+pub mod vsphere;
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+pub use self::schema::check;
+use self::schema::{Field, Shape};
+use crate::config::Tenancy;
+use crate::finding::Code;
+use crate::k0rdent::builtin::Release;
+use crate::name::{GroupKind, Namespace, Version};
+use crate::node::Node;
+use crate::object::Fault;
 use crate::scope::Scope;
 
-/// Facts about one kind.
+/// The API group of all built-in identity kinds.
+pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
+
+/// A path of keys from the top of an object.
+pub type Path = &'static [&'static str];
+
+/// What is known of one identity kind.
+#[derive(Debug)]
 pub struct KindRules {
-    /// Its scope.
+    /// The API group.
+    pub group: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// Whether its objects have a namespace.
     pub scope: Scope,
+    /// Which namespaces may use one of its objects.
+    pub tenancy: Tenancy,
+    /// The versions that regions serve, newest first.
+    pub versions: &'static [Served],
+    /// The fields of `spec`.
+    pub spec: &'static [Field],
+    /// Fields that the provider's webhook asks for although its CRD does not.
+    pub also_required: &'static [Path],
+    /// The only name that an object may have.
+    pub singleton: Option<&'static str>,
+    /// Fields that cannot change once the object exists.
+    pub immutable: &'static [Path],
+    /// The Cluster API provider that serves it, such as `infrastructure-aws`.
+    pub provider: &'static str,
+    /// References that count for some objects only.
+    pub conditional: &'static [Conditional],
+}
+
+/// A served version.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Served {
+    /// Its name.
+    pub version: &'static str,
+    /// The first k0rdent release with it.
+    pub since: Release,
+}
+
+impl Served {
+    /// A version that every known release serves.
+    const fn always(version: &'static str) -> Self {
+        Self { version, since: Release { minor: 0 } }
+    }
+
+    /// A version that came with a release 1.`minor`.
+    const fn since(version: &'static str, minor: u8) -> Self {
+        Self { version, since: Release { minor } }
+    }
+}
+
+/// A reference that counts only where a text beside it has one of some values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conditional {
+    /// The reference, or the map that holds it.
+    pub reference: Path,
+    /// The text that decides.
+    pub given: Path,
+    /// The values with which the reference counts.
+    pub values: &'static [&'static str],
+    /// A field whose presence makes the reference optional.
+    pub unless: Option<Path>,
+}
+
+/// Whether an object needs one of its references.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Need {
+    /// It does not work without it: an absent field is a fault.
+    Needed,
+    /// An absent field is no reference; a present one counts.
+    Optional,
+    /// The provider does not look at it, whatever it says.
+    Unused,
+}
+
+/// The rules of every built-in identity kind.
+pub fn all() -> impl Iterator<Item = &'static KindRules> {
+    let aws: [&'static KindRules; 3] = [&aws::STATIC, &aws::ROLE, &aws::CONTROLLER];
+    aws.into_iter().chain([&azure::IDENTITY, &oci::IDENTITY, &openstack::IDENTITY, &vsphere::IDENTITY])
 }
 
 /// The rules of a built-in identity kind.
-pub fn rules(_kind: &GroupKind) -> Option<&'static KindRules> {
-    None
+pub fn rules(kind: &GroupKind) -> Option<&'static KindRules> {
+    if kind.group != GROUP {
+        return None;
+    }
+    all().find(|rules| kind.kind == rules.kind)
 }
+
+/// Whether regions of a release serve a version; without a release, whether any does.
+pub fn served(rules: &KindRules, version: &Version, release: Option<Release>) -> bool {
+    rules
+        .versions
+        .iter()
+        .any(|served| *version == served.version && release.is_none_or(|release| release >= served.since))
+}
+
+/// Whether an object needs the reference whose name, or whose namespace, stands at `path`.
+///
+/// `body` is the object's body. Where nothing is known of the path, the reference is optional.
+pub fn need(rules: &KindRules, body: &Node, path: &[&str]) -> Need {
+    if let Some(condition) = rules.conditional.iter().find(|condition| path.starts_with(condition.reference)) {
+        let given = body.str_at(condition.given).unwrap_or_default();
+        if !condition.values.contains(&given) {
+            return Need::Unused;
+        }
+        let otherwise = condition.unless.is_some_and(|field| body.at(field).is_some());
+        return if otherwise { Need::Optional } else { Need::Needed };
+    }
+    if rules.also_required.iter().any(|required| path.starts_with(required)) || required_by_schema(rules, path) {
+        return Need::Needed;
+    }
+    Need::Optional
+}
+
+fn required_by_schema(rules: &KindRules, path: &[&str]) -> bool {
+    let Some((&"spec", keys)) = path.split_first() else { return false };
+    let mut fields = rules.spec;
+    keys.iter().all(|key| {
+        let Some(field) = fields.iter().find(|field| field.name == *key) else { return false };
+        fields = if let Shape::Map(inner) = &field.shape { inner } else { &[] };
+        field.required
+    })
+}
+
+/// What of an object cannot replace the published one; both are bodies.
+pub fn immutable_changes(rules: &KindRules, published: &Node, new: &Node) -> Vec<Fault> {
+    let changed = rules.immutable.iter().filter(|path| !same(published.at(path), new.at(path)));
+    changed
+        .map(|path| Fault {
+            code: Code::ImmutableField,
+            message: format!("{} of {} cannot change once the object exists", path.join("."), rules.kind),
+            help: String::from("Make an identity under a new name and move the Credential to it."),
+        })
+        .collect()
+}
+
+/// Equal, where a field that is `null` and one that is absent are the same.
+fn same(a: Option<&Node>, b: Option<&Node>) -> bool {
+    let nothing = |node: Option<&Node>| node.is_none_or(|node| matches!(node, Node::Null));
+    match (a, b) {
+        (Some(a @ Node::Map(_)), Some(b @ Node::Map(_))) => {
+            let keys = a.entries().iter().chain(b.entries()).map(|(key, _)| key);
+            keys.into_iter().all(|key| same(a.get(key), b.get(key)))
+        }
+        (Some(a), Some(b)) => a == b,
+        (a, b) => nothing(a) && nothing(b),
+    }
+}
+
+/// Whether an identity may be used from a namespace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Admits {
+    /// It may.
+    Yes,
+    /// It may not.
+    No,
+    /// Nobody knows, so it may not; says why.
+    Unknown(&'static str),
+}
+
+/// Whether an identity admits a namespace, as its provider's controller would decide.
+///
+/// `spec` is the identity's; `labels` are the namespace's on the region as configured, `None` where
+/// nothing is configured. Absent and empty mean different things to every provider.
+pub fn admits(
+    tenancy: Tenancy,
+    spec: Option<&Node>,
+    namespace: &Namespace,
+    labels: Option<&BTreeMap<String, String>>,
+) -> Admits {
+    match tenancy {
+        Tenancy::None => Admits::No,
+        Tenancy::All => Admits::Yes,
+        Tenancy::Aws => aws::admits(spec, namespace, labels),
+        Tenancy::Azure => azure::admits(spec, namespace, labels),
+        Tenancy::Vsphere => vsphere::admits(spec, namespace, labels),
+        Tenancy::Openstack => openstack::admits(spec, namespace, labels),
+    }
+}
+
+#[cfg(test)]
+mod tests;

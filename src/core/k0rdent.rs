@@ -1,12 +1,183 @@
 //! k0rdent's own objects, read leniently: releases differ, and unknown fields mean nothing here.
+//!
+//! Each file reads one kind into the facts that the stages need. What is wrong becomes a fault of the
+//! object; nothing here decides what a fault means for a claim, and nothing looks at another object.
 
 pub mod builtin;
 pub mod credential;
 pub mod provider_interface;
 pub mod region;
 
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::finding::Code;
+use crate::name::is_dns_label;
+use crate::node::Node;
+use crate::object::Fault;
+
 /// The API group of k0rdent's kinds.
 pub const GROUP: &str = "k0rdent.mirantis.com";
 
 /// The label that k0rdent puts on what it distributes: `"true"` means "mine to overwrite or delete".
 pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";
+
+/// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
+pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
+
+/// Whether `text` can be a kind: a letter, then letters and digits, at most 63 in all.
+fn is_kind(text: &str) -> bool {
+    text.len() <= 63 && starts_with_letter(text) && text.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
+/// Whether `text` can be an API version: an RFC 1035 label.
+fn is_version(text: &str) -> bool {
+    is_dns_label(text) && starts_with_letter(text)
+}
+
+fn starts_with_letter(text: &str) -> bool {
+    text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+}
+
+/// What is wrong with one object, collected while it is read.
+struct Faults {
+    code: Code,
+    found: Vec<Fault>,
+}
+
+/// The fault has been added already.
+#[derive(Clone, Copy)]
+struct Told;
+
+impl Faults {
+    /// The most that are reported for one object; the next ones would say the same.
+    const MOST: usize = 16;
+
+    fn new(code: Code) -> Self {
+        Self { code, found: Vec::new() }
+    }
+
+    fn add(&mut self, message: String, help: &str) {
+        if self.found.len() < Self::MOST && !self.found.iter().any(|fault| fault.message == message) {
+            self.found.push(Fault { code: self.code, message, help: help.to_owned() });
+        }
+    }
+
+    fn wrong_type(&mut self, field: &str, found: &Node, wanted: &str) -> Told {
+        let help = match (found, wanted) {
+            (Node::Text(_), "a map") => "Write it as a map; after a colon YAML wants a space.",
+            (_, "text") => "Quote the value, so that YAML reads it as text.",
+            _ => "Write it as its definition asks.",
+        };
+        self.add(format!("{field} is {}, not {wanted}", found.type_name()), help);
+        Told
+    }
+
+    /// What stands at `path`; `null` is nothing, and something that is no map on the way is a fault.
+    fn walk<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> Result<Option<&'n Node>, Told> {
+        let mut here = node;
+        for (depth, key) in path.iter().enumerate() {
+            if !here.is_map() {
+                let way: Vec<&str> = path.iter().take(depth).copied().collect();
+                return Err(self.wrong_type(&dotted(whole, &way), here, "a map"));
+            }
+            match here.get(key) {
+                None | Some(Node::Null) => return Ok(None),
+                Some(found) => here = found,
+            }
+        }
+        Ok(Some(here))
+    }
+
+    fn walk_to_text<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> Result<Option<&'n str>, Told> {
+        match self.walk(node, whole, path)? {
+            None => Ok(None),
+            // Go cannot tell the empty text from none, and neither does k0rdent.
+            Some(Node::Text(text)) => Ok(Some(&**text).filter(|text| !text.is_empty())),
+            Some(other) => Err(self.wrong_type(&dotted(whole, path), other, "text")),
+        }
+    }
+
+    /// What stands at `path`, if anything.
+    fn at<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> Option<&'n Node> {
+        self.walk(node, whole, path).ok().flatten()
+    }
+
+    /// What stands at `path`, whose absence is a fault.
+    fn needed_at<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str], help: &str) -> Option<&'n Node> {
+        let found = self.walk(node, whole, path);
+        if matches!(found, Ok(None)) {
+            self.add(format!("{} is missing", dotted(whole, path)), help);
+        }
+        found.ok().flatten()
+    }
+
+    /// The text at `path`, if any.
+    fn text<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> Option<&'n str> {
+        self.walk_to_text(node, whole, path).ok().flatten()
+    }
+
+    /// The text at `path`, whose absence is a fault.
+    fn needed<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> Option<&'n str> {
+        let found = self.walk_to_text(node, whole, path);
+        if matches!(found, Ok(None)) {
+            self.add(format!("{} is missing or empty", dotted(whole, path)), "Fill it in.");
+        }
+        found.ok().flatten()
+    }
+
+    /// The items of the list at `path`.
+    fn items<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> &'n [Node] {
+        match self.at(node, whole, path) {
+            None => &[],
+            Some(Node::List(items)) => items,
+            Some(other) => {
+                let Told = self.wrong_type(&dotted(whole, path), other, "a list");
+                &[]
+            }
+        }
+    }
+
+    /// `text`, unless it breaks the rule.
+    fn shaped<'n>(
+        &mut self,
+        text: Option<&'n str>,
+        field: &str,
+        rule: fn(&str) -> bool,
+        shape: &str,
+    ) -> Option<&'n str> {
+        let text = text?;
+        if rule(text) {
+            return Some(text);
+        }
+        self.add(format!("{field} is not {shape}"), "Write it as the API server would take it.");
+        None
+    }
+
+    /// `value`, if nothing was wrong.
+    fn settle<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
+        match value {
+            Some(value) if self.found.is_empty() => Ok(value),
+            _ => Err(self.found),
+        }
+    }
+}
+
+fn dotted(whole: &str, path: &[&str]) -> String {
+    let mut text = whole.to_owned();
+    for key in path {
+        if !text.is_empty() {
+            text.push('.');
+        }
+        text.push_str(key);
+    }
+    if text.is_empty() { "the object".to_owned() } else { text }
+}
+
+const SUBDOMAIN: &str = "a DNS-1123 subdomain, as names of objects are";
+const LABEL: &str = "a DNS-1123 label, as names of namespaces are";
+const KIND: &str = "the name of a kind";
+const VERSION: &str = "the name of an API version";
+const API_GROUP: &str = "the name of an API group";

@@ -206,7 +206,8 @@ pub fn admit(
 
     let mut faults = Vec::new();
     let labels = pairs(metadata.get("labels"), "labels", &mut faults, |key| {
-        key == k0rdent::MANAGED_LABEL || kind.is_namespace() || keep.label(key)
+        let provider = key == k0rdent::PROVIDER_LABEL && kind.is(k0rdent::GROUP, "ProviderInterface");
+        key == k0rdent::MANAGED_LABEL || provider || kind.is_namespace() || keep.label(key)
     });
     let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
         (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key)

@@ -1,1 +1,185 @@
-//! To come.
+//! Credentials: which identity is asked for, and for which region.
+
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
+
+use super::{API_GROUP, Faults, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind, is_version};
+use crate::claim::Root;
+use crate::finding::Code;
+use crate::name::{GroupKind, Namespace, Region, is_dns_label, is_dns_subdomain, split_api_version};
+use crate::object::{Fault, Object};
+
+/// What a Credential says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CredentialSpec {
+    /// `spec.identityRef`.
+    pub identity: Root,
+    /// `spec.region`; without one the Credential is for the management cluster.
+    pub region: Option<Region>,
+    /// Whether k0rdent's managed label is `"true"`: an AccessManagement made it, or somebody says so.
+    pub managed: bool,
+    /// Whether it has a `deletionTimestamp`; it is present all the same.
+    pub deleting: bool,
+}
+
+/// Reads a Credential; fields that are not needed are not looked at.
+///
+/// # Errors
+/// What is missing, of a wrong type or no name that the API server would take. Names end up in paths,
+/// lookups and labels, so nothing else gets past here.
+pub fn read(object: &Object) -> Result<CredentialSpec, Vec<Fault>> {
+    let mut faults = Faults::new(Code::InvalidCredential);
+    let namespace = object.key.namespace.as_ref().map(Namespace::as_str);
+    if namespace.is_none() {
+        faults.add("metadata.namespace is missing".to_string(), "Credentials are namespaced: write the namespace.");
+    }
+    faults.shaped(namespace, "metadata.namespace", is_dns_label, LABEL);
+    faults.shaped(Some(object.key.name.as_str()), "metadata.name", is_dns_subdomain, SUBDOMAIN);
+
+    let body = &object.body;
+    let region = faults.text(body, "", &["spec", "region"]);
+    let region = faults.shaped(region, "spec.region", is_dns_subdomain, SUBDOMAIN).map(Region::from);
+    let identity = identity(&mut faults, object);
+    let spec = identity.map(|identity| CredentialSpec {
+        identity,
+        region,
+        managed: object.label(MANAGED_LABEL) == Some("true"),
+        deleting: object.deleting,
+    });
+    faults.settle(spec)
+}
+
+fn identity(faults: &mut Faults, object: &Object) -> Option<Root> {
+    const AT: &str = "spec.identityRef";
+    const HELP: &str = "Name the identity that the Credential stands for.";
+    let reference = faults.needed_at(&object.body, "", &["spec", "identityRef"], HELP)?;
+    let api_version = faults.needed(reference, AT, &["apiVersion"]);
+    let kind = faults.needed(reference, AT, &["kind"]);
+    let name = faults.needed(reference, AT, &["name"]);
+    let namespace = faults.text(reference, AT, &["namespace"]);
+
+    let (group, version) = api_version.map(split_api_version).unzip();
+    faults.shaped(
+        group,
+        "the group of spec.identityRef.apiVersion",
+        |g| g.is_empty() || is_dns_subdomain(g),
+        API_GROUP,
+    );
+    let version = faults.shaped(version, "the version of spec.identityRef.apiVersion", is_version, VERSION);
+    let kind = faults.shaped(kind, "spec.identityRef.kind", is_kind, KIND);
+    let name = faults.shaped(name, "spec.identityRef.name", is_dns_subdomain, SUBDOMAIN);
+    let namespace = faults.shaped(namespace, "spec.identityRef.namespace", is_dns_label, LABEL);
+    Some(Root {
+        kind: GroupKind::new(group?, kind?),
+        version: version?.into(),
+        name: name?.into(),
+        namespace: namespace.map(Namespace::from),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::object;
+    use alloc::format;
+    use alloc::string::String;
+
+    const HEAD: &str =
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: aws, namespace: team-a}\n";
+
+    #[track_caller]
+    fn check(spec: &str, expect: &str) {
+        let said = match read(&object(&format!("{HEAD}spec: {spec}\n"))) {
+            Ok(spec) => {
+                let root = spec.identity;
+                let namespace = root.namespace.as_ref().map_or("-", Namespace::as_str);
+                let region = spec.region.as_ref().map_or("-", Region::as_str);
+                format!("{} {} {namespace} {} {region}", root.kind, root.version, root.name)
+            }
+            Err(faults) => {
+                assert!(faults.iter().all(|fault| fault.code == Code::InvalidCredential && !fault.help.is_empty()));
+                faults.into_iter().map(|fault| fault.message).collect::<Vec<String>>().join("; ")
+            }
+        };
+        assert_eq!(said, expect, "{spec}");
+    }
+
+    #[test]
+    fn what_is_asked_for_is_read() {
+        check("{identityRef: {apiVersion: v1, kind: Secret, name: s}}", "Secret v1 - s -");
+        check(
+            "{region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, \
+             name: az.x, namespace: team-a, uid: 7, later: [1]}, projectionConfig: {}}",
+            "AzureClusterIdentity.infrastructure.cluster.x-k8s.io v1beta1 team-a az.x eu",
+        );
+        check("{region: '', identityRef: {apiVersion: v1, kind: Secret, name: s, namespace: ''}}", "Secret v1 - s -");
+        check("{region: null, identityRef: {apiVersion: v1, kind: Secret, name: s}}", "Secret v1 - s -");
+    }
+
+    #[test]
+    fn what_is_missing_or_of_a_wrong_type_is_said() {
+        check("{}", "spec.identityRef is missing");
+        check("null", "spec.identityRef is missing");
+        check("[]", "spec is a list, not a map");
+        check("{identityRef: aws}", "spec.identityRef is text, not a map");
+        check(
+            "{identityRef: {}}",
+            "spec.identityRef.apiVersion is missing or empty; spec.identityRef.kind is missing or empty; \
+             spec.identityRef.name is missing or empty",
+        );
+        check(
+            "{identityRef: {apiVersion: v1, kind: Secret, name: 7}}",
+            "spec.identityRef.name is an integer, not text",
+        );
+        check(
+            "{region: [eu], identityRef: {apiVersion: v1, kind: Secret, name: s}}",
+            "spec.region is a list, not text",
+        );
+    }
+
+    #[test]
+    fn names_that_the_api_would_refuse_go_no_further() {
+        let long = "a".repeat(300);
+        for bad in ["a/b", "..", "../../x", "A", "a b", "a\\nb", "\\e[31m", "a\\0", "é", "-a", "a_b", &long] {
+            let reference = format!("{{identityRef: {{apiVersion: v1, kind: Secret, name: \"{bad}\"}}}}");
+            check(&reference, &format!("spec.identityRef.name is not {SUBDOMAIN}"));
+            let region = format!("{{region: \"{bad}\", identityRef: {{apiVersion: v1, kind: Secret, name: s}}}}");
+            check(&region, &format!("spec.region is not {SUBDOMAIN}"));
+        }
+        for bad in ["a.b", "a/b", "..", &long] {
+            let text = format!("{{identityRef: {{apiVersion: v1, kind: Secret, name: s, namespace: \"{bad}\"}}}}");
+            check(&text, &format!("spec.identityRef.namespace is not {LABEL}"));
+        }
+        check(
+            "{identityRef: {apiVersion: a/b/c, kind: Secret, name: s}}",
+            &format!("the version of spec.identityRef.apiVersion is not {VERSION}"),
+        );
+        check(
+            "{identityRef: {apiVersion: '../v1', kind: 'Sec ret', name: s}}",
+            &format!(
+                "the group of spec.identityRef.apiVersion is not {API_GROUP}; spec.identityRef.kind is not {KIND}"
+            ),
+        );
+    }
+
+    #[test]
+    fn the_credentials_own_name_is_held_to_the_same() {
+        let bad = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: ../x, namespace: a.b}\n\
+                   spec: {identityRef: {apiVersion: v1, kind: Secret, name: s}}\n";
+        assert_eq!(read(&object(bad)).map_err(|faults| faults.len()), Err(2));
+    }
+
+    #[test]
+    fn only_the_word_true_makes_it_managed() {
+        for (label, expect) in [("\"true\"", true), ("\"false\"", false), ("\"True\"", false), ("\"\"", false)] {
+            let text = format!(
+                "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\n\
+                 metadata: {{name: a, namespace: b, deletionTimestamp: x, labels: {{k0rdent.mirantis.com/managed: {label}}}}}\n\
+                 spec: {{identityRef: {{apiVersion: v1, kind: Secret, name: s}}}}\n"
+            );
+            let spec = read(&object(&text)).unwrap();
+            assert_eq!(spec.managed, expect, "{label}");
+            assert!(spec.deleting);
+        }
+    }
+}

@@ -1,1 +1,160 @@
-//! To come.
+//! Region objects: facts about a region that the configuration names. They never make a region.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::provider_interface::Definition;
+use super::{Faults, builtin};
+use crate::capi;
+use crate::finding::Code;
+use crate::name::Name;
+use crate::node::Node;
+use crate::object::{Fault, Object};
+
+/// What a Region object says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RegionFacts {
+    /// Names of `spec.providers`, such as `cluster-api-provider-aws`.
+    pub providers: BTreeSet<String>,
+    /// `exposedProviders` of all `status.components`, such as `infrastructure-aws`.
+    pub exposed: BTreeSet<String>,
+    /// Names of Secrets that hold the region's kubeconfig: they never leave, whatever their namespace.
+    pub kubeconfig_secrets: BTreeSet<Name>,
+    /// Whether it has a `deletionTimestamp`.
+    pub deleting: bool,
+}
+
+impl RegionFacts {
+    /// Whether the provider of an identity kind is enabled, as far as the Region says.
+    ///
+    /// `status.availableProviders` is not asked: it flickers during upgrades. A plain Secret needs no
+    /// provider, and a provider that nothing names cannot be found missing.
+    pub fn enables(&self, definition: &Definition) -> bool {
+        if definition.kind.is_secret() || self.providers.contains(&*definition.interface) {
+            return true;
+        }
+        let by_kind = capi::rules(&definition.kind).map(|rules| rules.provider);
+        let named = by_kind.or(definition.provider.as_deref()).or_else(|| builtin::provider_of(&definition.interface));
+        let Some(provider) = named else { return true };
+        let listed = builtin::interface_of(provider).is_some_and(|interface| self.providers.contains(interface));
+        listed || self.exposed.contains(provider)
+    }
+}
+
+/// Reads a Region.
+///
+/// # Errors
+/// Wrong types, and a Region without `spec`: then nothing is known of the region.
+pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
+    let mut faults = Faults::new(Code::InvalidRegionObject);
+    let body = &object.body;
+    let mut facts = RegionFacts { deleting: object.deleting, ..RegionFacts::default() };
+    faults.needed_at(body, "", &["spec"], "Give pouch the whole Region, or leave it out.");
+    for (index, provider) in faults.items(body, "", &["spec", "providers"]).iter().enumerate() {
+        let name = faults.needed(provider, &format!("spec.providers[{index}]"), &["name"]);
+        facts.providers.extend(name.map(String::from));
+    }
+    if let Some(components) = faults.at(body, "", &["status", "components"]) {
+        if !components.is_map() {
+            let _ = faults.wrong_type("status.components", components, "a map");
+        }
+        for (name, component) in components.entries().iter().filter(|(_, node)| !matches!(node, Node::Null)) {
+            let at = format!("status.components.{name}");
+            for item in faults.items(component, &at, &["exposedProviders"]) {
+                match item {
+                    Node::Text(provider) => _ = facts.exposed.insert(provider.to_string()),
+                    other => _ = faults.wrong_type(&format!("{at}.exposedProviders"), other, "text"),
+                }
+            }
+        }
+    }
+    if let Some(name) = faults.text(body, "", &["spec", "kubeConfig", "name"]) {
+        facts.kubeconfig_secrets.insert(name.into());
+    }
+    if let Some(cluster) = faults.text(body, "", &["spec", "clusterDeployment", "name"]) {
+        facts.kubeconfig_secrets.insert(Name::new(format!("{cluster}-kubeconfig")));
+        if let Some(namespace) = faults.text(body, "", &["spec", "clusterDeployment", "namespace"]) {
+            facts.kubeconfig_secrets.insert(Name::new(format!("{namespace}.{cluster}-kubeconfig")));
+        }
+    }
+    faults.settle(Some(facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::k0rdent::builtin::{Release, definitions};
+    use crate::testing::object;
+
+    fn region(rest: &str) -> Result<RegionFacts, Vec<Fault>> {
+        let head = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Region\nmetadata: {name: eu}\n";
+        read(&object(&format!("{head}{rest}\n")))
+    }
+
+    fn names(facts: &RegionFacts) -> Vec<&str> {
+        facts.kubeconfig_secrets.iter().map(Name::as_str).collect()
+    }
+
+    #[test]
+    fn kubeconfigs_have_the_names_that_k0rdent_derives() {
+        assert_eq!(names(&region("spec: {kubeConfig: {name: eu-kube, key: value}}").unwrap()), ["eu-kube"]);
+        let cluster = region("spec: {clusterDeployment: {namespace: ops, name: eu}}").unwrap();
+        assert_eq!(names(&cluster), ["eu-kubeconfig", "ops.eu-kubeconfig"]);
+        assert_eq!(names(&region("spec: {clusterDeployment: {name: eu}}").unwrap()), ["eu-kubeconfig"]);
+    }
+
+    #[test]
+    fn a_provider_is_enabled_by_spec_or_by_what_components_expose() {
+        let shipped = definitions(Release { minor: 12 });
+        let enabled = |facts: &RegionFacts| {
+            let custom = shipped.iter().filter(|d| !d.kind.is_secret() && facts.enables(d));
+            custom.map(|d| d.kind.kind.to_string()).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+        };
+        let aws = "AWSClusterControllerIdentity AWSClusterRoleIdentity AWSClusterStaticIdentity";
+        assert_eq!(enabled(&region("spec: {}").unwrap()), "");
+        assert_eq!(enabled(&region("spec: {providers: [{name: cluster-api-provider-aws, config: {}}]}").unwrap()), aws);
+        let exposed = "spec: {}\nstatus: {availableProviders: [infrastructure-azure], components: {a: null, \
+                       b: {success: false, exposedProviders: [infrastructure-vsphere, bootstrap-x]}}}";
+        assert_eq!(enabled(&region(exposed).unwrap()), "VSphereClusterIdentity");
+        let nothing = region("spec: {}").unwrap();
+        assert!(shipped.iter().filter(|d| d.kind.is_secret()).all(|d| nothing.enables(d)), "Secrets need none");
+    }
+
+    #[test]
+    fn interfaces_from_the_sources_are_matched_by_kind_label_or_name() {
+        let aws = region("spec: {providers: [{name: cluster-api-provider-aws}]}").unwrap();
+        let mut own = definitions(Release { minor: 12 }).remove(0);
+        own.interface = "my-aws".into();
+        own.provider = None;
+        assert!(aws.enables(&own), "the kind is AWS's, whoever defines it");
+        own.kind = crate::name::GroupKind::new("x.y", "Custom");
+        assert!(aws.enables(&own), "nothing says which provider that is");
+        own.provider = Some("infrastructure-x".to_string());
+        assert!(!aws.enables(&own));
+        own.interface = "cluster-api-provider-aws".into();
+        assert!(aws.enables(&own));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        for (rest, expect) in [
+            ("status: {}", "spec is missing"),
+            ("spec: {providers: {}}", "spec.providers is a map, not a list"),
+            ("spec: {providers: [{}]}", "spec.providers[0].name is missing or empty"),
+            ("spec: {providers: [aws]}", "spec.providers[0] is text, not a map"),
+            ("spec: {kubeConfig: eu}", "spec.kubeConfig is text, not a map"),
+            ("spec: {kubeConfig: {name: 7}}", "spec.kubeConfig.name is an integer, not text"),
+            ("spec: {}\nstatus: {components: []}", "status.components is a list, not a map"),
+            (
+                "spec: {}\nstatus: {components: {a: {exposedProviders: [1]}}}",
+                "status.components.a.exposedProviders is an integer, not text",
+            ),
+        ] {
+            let faults = region(rest).unwrap_err();
+            assert_eq!(faults.iter().map(|fault| &*fault.message).collect::<Vec<_>>(), [expect], "{rest}");
+            assert!(faults.iter().all(|fault| fault.code == Code::InvalidRegionObject));
+        }
+    }
+}

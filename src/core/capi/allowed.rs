@@ -1,0 +1,97 @@
+//! `allowedNamespaces` as written, before a provider gives it a meaning.
+//!
+//! Nil and empty must stay apart: to some providers the one is everybody and the other nobody. So the
+//! parts are options, and a `null` is the same as nothing, as it is to the API.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Admits;
+use crate::name::Namespace;
+use crate::node::Node;
+use crate::selector::{Selector, Truth, Unusable};
+
+/// The labels of one namespace, as configured; `None` where nothing is configured.
+pub(super) type Labels<'a> = Option<&'a BTreeMap<String, String>>;
+
+/// A present `allowedNamespaces`.
+pub(super) struct Allowed<'a> {
+    pub(super) list: Option<Vec<&'a str>>,
+    pub(super) selector: Option<Chosen>,
+}
+
+/// A present selector.
+pub(super) enum Chosen {
+    By(Selector),
+    /// Kubernetes refuses it, so it chooses nobody.
+    Nobody,
+}
+
+impl Chosen {
+    pub(super) fn read(node: &Node) -> Result<Self, Admits> {
+        match Selector::read(node) {
+            Ok(selector) => Ok(Chosen::By(selector)),
+            Err(Unusable::Refused(_)) => Ok(Chosen::Nobody),
+            Err(Unusable::NotUnderstood(why)) => Err(Admits::Unknown(why)),
+        }
+    }
+
+    /// Where the empty selector chooses everybody.
+    pub(super) fn or_everybody(&self, namespace: &Namespace, labels: Labels<'_>) -> Admits {
+        let Chosen::By(selector) = self else { return Admits::No };
+        match selector.matches_namespace(namespace, labels) {
+            Truth::Yes => Admits::Yes,
+            Truth::No => Admits::No,
+            Truth::Unknown => {
+                Admits::Unknown("its selector asks for labels of the namespace, and none are configured for the region")
+            }
+        }
+    }
+
+    /// Where the empty selector chooses nobody.
+    pub(super) fn or_nobody(&self, namespace: &Namespace, labels: Labels<'_>) -> Admits {
+        match self {
+            Chosen::By(selector) if selector.is_empty() => Admits::No,
+            chosen => chosen.or_everybody(namespace, labels),
+        }
+    }
+
+    /// Whether it is Go's zero value.
+    pub(super) fn is_zero(&self) -> bool {
+        matches!(self, Chosen::By(selector) if selector.is_zero())
+    }
+}
+
+impl<'a> Allowed<'a> {
+    /// Reads `spec.allowedNamespaces`, which may have `fields` and no others: what the API would drop
+    /// silently can have been all that kept an identity narrow.
+    pub(super) fn read(spec: Option<&'a Node>, fields: &[&str]) -> Result<Option<Self>, Admits> {
+        let Some(spec) = spec.filter(|spec| !matches!(spec, Node::Null)) else { return Ok(None) };
+        if !spec.is_map() {
+            return Err(Admits::Unknown("spec is no map"));
+        }
+        let Some(allowed) = spec.at(&["allowedNamespaces"]) else { return Ok(None) };
+        if !allowed.is_map() {
+            return Err(Admits::Unknown("allowedNamespaces is no map"));
+        }
+        let mut present = allowed.entries().iter().filter(|(_, value)| !matches!(value, Node::Null));
+        if present.any(|(key, _)| !fields.contains(&&**key)) {
+            return Err(Admits::Unknown("allowedNamespaces has a field that the provider does not know"));
+        }
+        let list = match allowed.at(&["list"]) {
+            None => None,
+            Some(Node::List(items)) => {
+                let names: Option<Vec<&str>> = items.iter().map(Node::as_str).collect();
+                Some(names.ok_or(Admits::Unknown("allowedNamespaces.list holds something that is no text"))?)
+            }
+            Some(_) => return Err(Admits::Unknown("allowedNamespaces.list is no list")),
+        };
+        let selector = allowed.at(&["selector"]).map(Chosen::read).transpose()?;
+        Ok(Some(Self { list, selector }))
+    }
+
+    pub(super) fn lists(&self, namespace: &Namespace) -> bool {
+        self.list.as_ref().is_some_and(|list| list.contains(&namespace.as_str()))
+    }
+}

@@ -1,0 +1,98 @@
+//! AWS: static, role and controller identities.
+//!
+//! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-aws>, `api/v1beta2`.
+
+use super::allowed::{Allowed, Chosen, Labels};
+use super::schema::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
+use super::{Admits, GROUP, KindRules, Served};
+use crate::config::Tenancy;
+use crate::name::Namespace;
+use crate::node::Node;
+use crate::scope::Scope;
+
+/// The name of the one controller identity.
+pub const CONTROLLER_NAME: &str = "default";
+
+/// v1beta1 stands in the CRDs and is not served.
+const VERSIONS: &[Served] = &[Served::always("v1beta2")];
+
+/// A role's source; every kind of AWS identity is accepted.
+const SOURCE: Shape = Shape::Map(&[
+    Field::required(
+        "kind",
+        Shape::OneOf(&["AWSClusterControllerIdentity", "AWSClusterRoleIdentity", "AWSClusterStaticIdentity"]),
+    ),
+    Field::required("name", Shape::Text { least: 1, most: None }),
+]);
+
+const BASE: KindRules = KindRules {
+    group: GROUP,
+    kind: "",
+    scope: Scope::Cluster,
+    tenancy: Tenancy::Aws,
+    versions: VERSIONS,
+    spec: &[],
+    also_required: &[],
+    singleton: None,
+    immutable: &[],
+    provider: "infrastructure-aws",
+    conditional: &[],
+};
+
+/// An access key in a Secret of the controller's namespace.
+pub static STATIC: KindRules = KindRules {
+    kind: "AWSClusterStaticIdentity",
+    spec: &[ALLOWED_NAMESPACES, Field::required("secretRef", TEXT)],
+    immutable: &[&["spec", "secretRef"]],
+    ..BASE
+};
+
+/// A role that is assumed from another identity.
+///
+/// Its source cannot be removed once it is there; as the webhook asks for one from the start, that
+/// follows from [`KindRules::also_required`].
+pub static ROLE: KindRules = KindRules {
+    kind: "AWSClusterRoleIdentity",
+    spec: &[
+        ALLOWED_NAMESPACES,
+        Field::optional("durationSeconds", Shape::Int { least: 900, most: 43_200 }),
+        Field::optional("externalID", TEXT),
+        Field::optional("inlinePolicy", TEXT),
+        Field::optional("policyARNs", Shape::List(&TEXT)),
+        Field::required("roleARN", TEXT),
+        Field::optional("sessionName", TEXT),
+        Field::optional("sourceIdentityRef", SOURCE),
+    ],
+    also_required: &[&["spec", "sourceIdentityRef"]],
+    ..BASE
+};
+
+/// The controller's own rights; the provider makes the one object on every cluster.
+pub static CONTROLLER: KindRules = KindRules {
+    kind: "AWSClusterControllerIdentity",
+    spec: &[ALLOWED_NAMESPACES],
+    singleton: Some(CONTROLLER_NAME),
+    immutable: &[&["spec"]],
+    ..BASE
+};
+
+/// Go compares with the zero value, and the selector is a value in it: `selector: {}` is as good as
+/// none, so it admits everybody, whatever the API's documentation says.
+///
+/// `matchLabels: {}` is not the zero value. Until CAPA 2.8 a webhook dropped the empty map on the way,
+/// and it admitted everybody; from 2.9 on it admits nobody. Nobody is the answer that lets nothing out.
+/// <https://github.com/k0rdent/kcm/issues/2022>
+pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
+    let allowed = match Allowed::read(spec, &["list", "selector"]) {
+        Ok(Some(allowed)) => allowed,
+        Ok(None) => return Admits::No,
+        Err(unknown) => return unknown,
+    };
+    if allowed.list.is_none() && allowed.selector.as_ref().is_none_or(Chosen::is_zero) {
+        return Admits::Yes;
+    }
+    if allowed.lists(namespace) {
+        return Admits::Yes;
+    }
+    allowed.selector.map_or(Admits::No, |selector| selector.or_nobody(namespace, labels))
+}

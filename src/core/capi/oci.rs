@@ -1,0 +1,30 @@
+//! Oracle Cloud: one identity kind. It means `allowedNamespaces` as Azure does.
+//!
+//! k0rdent ships no ProviderInterface for it; a source can bring one.
+//! Source: <https://github.com/oracle/cluster-api-provider-oci>, `api/v1beta2`.
+
+use super::schema::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, TEXT};
+use super::{Conditional, GROUP, KindRules, Served};
+use crate::config::Tenancy;
+use crate::scope::Scope;
+
+/// An Oracle Cloud identity.
+pub static IDENTITY: KindRules = KindRules {
+    group: GROUP,
+    kind: "OCIClusterIdentity",
+    scope: Scope::Namespaced,
+    tenancy: Tenancy::Azure,
+    versions: &[Served::always("v1beta2"), Served::always("v1beta1")],
+    spec: &[ALLOWED_NAMESPACES, Field::optional("principalSecret", SECRET_REFERENCE), Field::required("type", TEXT)],
+    also_required: &[],
+    singleton: None,
+    immutable: &[],
+    provider: "infrastructure-oci",
+    conditional: &[Conditional {
+        reference: &["spec", "principalSecret"],
+        given: &["spec", "type"],
+        // InstancePrincipal and Workload authenticate by where the controller runs.
+        values: &["UserPrincipal"],
+        unless: None,
+    }],
+};

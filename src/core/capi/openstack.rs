@@ -1,0 +1,48 @@
+//! OpenStack: one identity kind, cluster-scoped, with a Secret in any namespace.
+//!
+//! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-openstack>, `api/v1alpha1`.
+
+use super::allowed::{Chosen, Labels};
+use super::schema::{Field, SELECTOR, Shape, TEXT};
+use super::{Admits, GROUP, KindRules, Served};
+use crate::config::Tenancy;
+use crate::name::Namespace;
+use crate::node::Node;
+use crate::scope::Scope;
+
+const SELECTOR_FIELD: &str = "namespaceSelector";
+
+/// An OpenStack identity.
+pub static IDENTITY: KindRules = KindRules {
+    group: GROUP,
+    kind: "OpenStackClusterIdentity",
+    scope: Scope::Cluster,
+    tenancy: Tenancy::Openstack,
+    versions: &[Served::always("v1alpha1")],
+    spec: &[
+        Field::optional(SELECTOR_FIELD, SELECTOR),
+        Field::required("secretRef", Shape::Map(&[Field::required("name", TEXT), Field::required("namespace", TEXT)])),
+    ],
+    also_required: &[],
+    singleton: None,
+    immutable: &[],
+    provider: "infrastructure-openstack",
+    conditional: &[],
+};
+
+/// The one provider to whom no selector is everybody. So a misspelt one must not count as none.
+pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
+    let Some(spec) = spec.filter(|spec| spec.is_map()) else { return Admits::Unknown("spec is no map") };
+    let meant_to_narrow = |key: &str| {
+        let key = key.to_ascii_lowercase();
+        key.contains("selector") || key.contains("namespaces")
+    };
+    if spec.entries().iter().any(|(key, _)| **key != *SELECTOR_FIELD && meant_to_narrow(key)) {
+        return Admits::Unknown("spec has a field that looks like a misspelt namespaceSelector");
+    }
+    match spec.at(&[SELECTOR_FIELD]).map(Chosen::read) {
+        None => Admits::Yes,
+        Some(Ok(selector)) => selector.or_everybody(namespace, labels),
+        Some(Err(unknown)) => unknown,
+    }
+}

@@ -1,0 +1,246 @@
+//! What a region's API would reject of an identity: fields, types, names.
+//!
+//! A table per kind, compared in tests with the providers' CRDs. Every message names fields and never a
+//! value: a secret in the wrong place must not become a message.
+
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::KindRules;
+use crate::config::Tenancy;
+use crate::finding::Code;
+use crate::name::{is_dns_label, is_dns_subdomain};
+use crate::node::Node;
+use crate::object::{Fault, Object};
+use crate::selector::{Selector, Unusable};
+
+/// One field of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub shape: Shape,
+    /// Whether it must be there; `null` is not.
+    pub required: bool,
+}
+
+impl Field {
+    pub(super) const fn required(name: &'static str, shape: Shape) -> Self {
+        Self { name, shape, required: true }
+    }
+
+    pub(super) const fn optional(name: &'static str, shape: Shape) -> Self {
+        Self { name, shape, required: false }
+    }
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Text of so many characters.
+    Text {
+        /// The fewest.
+        least: usize,
+        /// The most, if bounded.
+        most: Option<usize>,
+    },
+    /// One of some words.
+    OneOf(&'static [&'static str]),
+    /// An integer between two, both included.
+    Int {
+        /// The smallest.
+        least: i64,
+        /// The greatest.
+        most: i64,
+    },
+    /// A map of any keys to text.
+    TextMap,
+    /// A list.
+    List(&'static Shape),
+    /// A map with these fields and no others.
+    Map(&'static [Field]),
+}
+
+/// Any text.
+pub(super) const TEXT: Shape = Shape::Text { least: 0, most: None };
+
+/// `metav1.LabelSelector`.
+pub(super) const SELECTOR: Shape = Shape::Map(&[
+    Field::optional(
+        "matchExpressions",
+        Shape::List(&Shape::Map(&[
+            Field::required("key", TEXT),
+            Field::required("operator", TEXT),
+            Field::optional("values", Shape::List(&TEXT)),
+        ])),
+    ),
+    Field::optional("matchLabels", Shape::TextMap),
+]);
+
+/// `corev1.SecretReference`.
+pub(super) const SECRET_REFERENCE: Shape =
+    Shape::Map(&[Field::optional("name", TEXT), Field::optional("namespace", TEXT)]);
+
+/// `allowedNamespaces` with a list.
+pub(super) const ALLOWED_NAMESPACES: Field = Field::optional(
+    "allowedNamespaces",
+    Shape::Map(&[Field::optional("list", Shape::List(&TEXT)), Field::optional("selector", SELECTOR)]),
+);
+
+/// The most faults that are reported for one object; the next ones would say the same.
+const MOST_FAULTS: usize = 16;
+
+/// What a region's API, or the provider's webhook, would reject of an object of a built-in kind.
+pub fn check(rules: &KindRules, object: &Object) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    check_names(object, &mut faults);
+    if let Some(name) = rules.singleton.filter(|name| object.key.name != *name) {
+        let message = format!("the only {} that can exist is called {name:?}", rules.kind);
+        say(&mut faults, message, format!("Call it {name}, or refer to that one."));
+    }
+    let nothing = Node::empty_map();
+    let spec = object.at(&["spec"]).unwrap_or(&nothing);
+    check_shape(&Shape::Map(rules.spec), spec, "spec", rules.kind, &mut faults);
+    for path in rules.also_required {
+        if spec.is_map() && object.at(path).is_none() {
+            missing(&path.join("."), &mut faults);
+        }
+    }
+    if rules.tenancy == Tenancy::Aws
+        && let Some(Err(Unusable::Refused(why))) = spec.at(&["allowedNamespaces", "selector"]).map(Selector::read)
+    {
+        let message = format!("spec.allowedNamespaces.selector is none that Kubernetes takes: {why}");
+        say(&mut faults, message, "Write it as a label selector.".to_owned());
+    }
+    faults
+}
+
+/// Checks an object's own names, which the API bounds for every kind.
+pub(super) fn check_names(object: &Object, faults: &mut Vec<Fault>) {
+    if !is_dns_subdomain(object.key.name.as_str()) {
+        let help = "Use at most 253 lower-case letters, digits, dashes and dots, alphanumeric around each dot.";
+        say(faults, "metadata.name is not a DNS-1123 subdomain".to_owned(), help.to_owned());
+    }
+    if object.key.namespace.as_ref().is_some_and(|namespace| !is_dns_label(namespace.as_str())) {
+        let help = "Use at most 63 lower-case letters, digits and dashes, alphanumeric at both ends.";
+        say(faults, "metadata.namespace is not a DNS-1123 label".to_owned(), help.to_owned());
+    }
+}
+
+fn say(faults: &mut Vec<Fault>, message: String, help: String) {
+    if faults.len() < MOST_FAULTS {
+        faults.push(Fault { code: Code::InvalidObject, message, help });
+    }
+}
+
+fn missing(field: &str, faults: &mut Vec<Fault>) {
+    say(faults, format!("{field} is missing"), "Fill it in.".to_owned());
+}
+
+fn check_shape(shape: &Shape, node: &Node, at: &str, kind: &str, faults: &mut Vec<Fault>) {
+    match (shape, node) {
+        (Shape::Map(fields), Node::Map(entries)) => {
+            for (key, value) in entries {
+                match fields.iter().find(|field| *field.name == **key) {
+                    // The API takes null for nothing in every field of these kinds.
+                    Some(_) if matches!(value, Node::Null) => {}
+                    Some(field) => check_shape(&field.shape, value, &format!("{at}.{}", field.name), kind, faults),
+                    None => unknown(fields, key, at, kind, faults),
+                }
+            }
+            for field in fields.iter().filter(|field| field.required && node.at(&[field.name]).is_none()) {
+                missing(&format!("{at}.{}", field.name), faults);
+            }
+        }
+        (Shape::List(inner), Node::List(items)) => {
+            for (index, item) in items.iter().enumerate() {
+                check_shape(inner, item, &format!("{at}[{index}]"), kind, faults);
+            }
+        }
+        (Shape::TextMap, Node::Map(entries)) => {
+            for (key, value) in entries.iter().filter(|(_, value)| value.as_str().is_none()) {
+                wrong_type(&format!("key {} of {at}", quoted(key)), value, "text", faults);
+            }
+        }
+        (Shape::Text { least, most }, Node::Text(text)) => {
+            let length = text.chars().count();
+            if length < *least {
+                say(faults, format!("{at} is empty"), "Fill it in.".to_owned());
+            }
+            if let Some(most) = most.filter(|most| length > *most) {
+                say(faults, format!("{at} is longer than {most} characters"), "Shorten it.".to_owned());
+            }
+        }
+        (Shape::OneOf(words), Node::Text(text)) if !words.contains(&&**text) => {
+            let help = match nearest(text, words.iter().copied()) {
+                Some(word) => format!("Did you mean {word}?"),
+                None => "Write one of them.".to_owned(),
+            };
+            say(faults, format!("{at} is not one of {}", words.join(", ")), help);
+        }
+        (Shape::OneOf(_), Node::Text(_)) => {}
+        (Shape::Int { least, most }, Node::Int(_) | Node::Uint(_)) => {
+            if !matches!(node, Node::Int(value) if (*least..=*most).contains(value)) {
+                say(faults, format!("{at} is not between {least} and {most}"), "Change the number.".to_owned());
+            }
+        }
+        (shape, node) => wrong_type(at, node, shape.name(), faults),
+    }
+}
+
+impl Shape {
+    fn name(&self) -> &'static str {
+        match self {
+            Shape::Text { .. } | Shape::OneOf(_) => "text",
+            Shape::Int { .. } => "an integer",
+            Shape::TextMap | Shape::Map(_) => "a map",
+            Shape::List(_) => "a list",
+        }
+    }
+}
+
+fn wrong_type(at: &str, node: &Node, wanted: &str, faults: &mut Vec<Fault>) {
+    let help = match (node, wanted) {
+        (Node::Text(_), "a map") => "Write it as a map; after a colon YAML wants a space.",
+        (_, "text") => "Quote the value, so that YAML reads it as text.",
+        _ => "Write it as the provider's documentation shows.",
+    };
+    say(faults, format!("{at} is {}, not {wanted}", node.type_name()), help.to_owned());
+}
+
+fn unknown(fields: &[Field], key: &str, at: &str, kind: &str, faults: &mut Vec<Fault>) {
+    if faults.len() >= MOST_FAULTS {
+        return;
+    }
+    let help = match nearest(key, fields.iter().map(|field| field.name)) {
+        Some(name) => format!("Did you mean {name}?"),
+        None => {
+            let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+            format!("Remove it; {at} has {}.", names.join(", "))
+        }
+    };
+    say(faults, format!("{at} has no field {} in {kind}", quoted(key)), help);
+}
+
+/// The key as it can stand in a message: escaped, and cut where no key of these kinds goes.
+fn quoted(key: &str) -> String {
+    let short: String = key.chars().take(63).collect();
+    format!("{short:?}")
+}
+
+/// The name that somebody may have meant.
+fn nearest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    const LONGEST: usize = 63;
+    if text.len() > LONGEST {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    names
+        .map(|name| (strsim::osa_distance(&lower, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= 1.max(name.len() / 4))
+        .min()
+        .map(|(_, name)| name)
+}

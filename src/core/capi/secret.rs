@@ -1,0 +1,129 @@
+//! Secrets of the types that Kubernetes itself knows: entries that the API server asks for.
+//!
+//! Source: `ValidateSecret` in `pkg/apis/core/validation` of <https://github.com/kubernetes/kubernetes>;
+//! types that no claim may publish are not repeated here.
+//! <https://kubernetes.io/docs/concepts/configuration/secret/#secret-types>
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::schema::check_names;
+use crate::finding::Code;
+use crate::object::{Fault, Object};
+use crate::secret::Payload;
+
+/// What a region's API server would reject of a Secret because of its names or its type.
+///
+/// Without values (`--no-values`) only the names can be judged.
+pub fn check_secret(object: &Object) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    check_names(object, &mut faults);
+    let kind = object.body.str_at(&["type"]).unwrap_or_default();
+    if let Some(payload) = &object.payload {
+        faults.extend(check_entries(kind, payload));
+    }
+    faults
+}
+
+fn check_entries(kind: &str, payload: &Payload) -> Vec<Fault> {
+    let has = |name: &str| payload.get(name).is_some();
+    let mut wrong: Vec<String> = Vec::new();
+    let mut need = |there: bool, what: &str| {
+        if !there {
+            wrong.push(format!("a Secret of type {kind} needs {what}"));
+        }
+    };
+    match kind {
+        "kubernetes.io/dockerconfigjson" => {
+            need(holds_json_map(payload, ".dockerconfigjson"), "an entry .dockerconfigjson that holds a JSON object");
+        }
+        "kubernetes.io/dockercfg" => {
+            need(holds_json_map(payload, ".dockercfg"), "an entry .dockercfg that holds a JSON object");
+        }
+        "kubernetes.io/basic-auth" => need(has("username") || has("password"), "an entry username or password"),
+        "kubernetes.io/ssh-auth" => {
+            let key = payload.get("ssh-privatekey");
+            need(key.is_some_and(|key| !key.is_empty()), "an entry ssh-privatekey that is not empty");
+        }
+        "kubernetes.io/tls" => {
+            need(has("tls.crt"), "an entry tls.crt");
+            need(has("tls.key"), "an entry tls.key");
+        }
+        _ => {}
+    }
+    let fault = |message| Fault {
+        code: Code::MalformedSecret,
+        message,
+        help: "Add what is missing, or make the Secret one of type Opaque.".to_string(),
+    };
+    wrong.into_iter().map(fault).collect()
+}
+
+/// Whether the entry is what Go unmarshals into a map: an object, or `null`.
+fn holds_json_map(payload: &Payload, name: &str) -> bool {
+    let Some(bytes) = payload.get(name).map(|bytes| bytes.expose()) else { return false };
+    // Only asks whether it is JSON; nothing of it is kept, and the error, which quotes it, is dropped.
+    let well_formed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    well_formed && matches!(first, Some(b'{' | b'n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::object;
+
+    #[track_caller]
+    fn check(kind: &str, entries: &str, expect: &[&str]) {
+        let head = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: ns}\n";
+        let faults = check_secret(&object(&format!("{head}type: {kind}\nstringData: {entries}\n")));
+        let messages: Vec<&str> = faults.iter().map(|fault| &*fault.message).collect();
+        assert_eq!(messages, expect, "{kind} {entries}");
+        assert!(faults.iter().all(|fault| fault.code == Code::MalformedSecret && !fault.help.is_empty()));
+    }
+
+    #[test]
+    fn typed_secrets_need_their_entries() {
+        let json =
+            "a Secret of type kubernetes.io/dockerconfigjson needs an entry .dockerconfigjson that holds a JSON object";
+        let old = "a Secret of type kubernetes.io/dockercfg needs an entry .dockercfg that holds a JSON object";
+        let basic = "a Secret of type kubernetes.io/basic-auth needs an entry username or password";
+        let ssh = "a Secret of type kubernetes.io/ssh-auth needs an entry ssh-privatekey that is not empty";
+        let crt = "a Secret of type kubernetes.io/tls needs an entry tls.crt";
+        let key = "a Secret of type kubernetes.io/tls needs an entry tls.key";
+        check("kubernetes.io/dockerconfigjson", "{.dockerconfigjson: '{\"auths\": {}}'}", &[]);
+        check("kubernetes.io/dockerconfigjson", "{.dockerconfigjson: ' null '}", &[]);
+        for bad in ["''", "'{'", "'[]'", "'\"x\"'", "'7'", "'{} {}'", "'nul'", "hunter2"] {
+            check("kubernetes.io/dockerconfigjson", &format!("{{.dockerconfigjson: {bad}}}"), &[json]);
+        }
+        check("kubernetes.io/dockerconfigjson", "{.dockercfg: '{}'}", &[json]);
+        check("kubernetes.io/dockercfg", "{.dockercfg: '{}'}", &[]);
+        check("kubernetes.io/dockercfg", "{}", &[old]);
+        check("kubernetes.io/basic-auth", "{username: ''}", &[]);
+        check("kubernetes.io/basic-auth", "{password: p}", &[]);
+        check("kubernetes.io/basic-auth", "{user: p}", &[basic]);
+        check("kubernetes.io/ssh-auth", "{ssh-privatekey: k}", &[]);
+        check("kubernetes.io/ssh-auth", "{ssh-privatekey: ''}", &[ssh]);
+        check("kubernetes.io/tls", "{tls.crt: '', tls.key: ''}", &[]);
+        check("kubernetes.io/tls", "{tls.crt: c}", &[key]);
+        check("kubernetes.io/tls", "{}", &[crt, key]);
+        check("Opaque", "{}", &[]);
+        check("example.com/own", "{}", &[]);
+    }
+
+    #[test]
+    fn names_are_held_to_the_apis_bounds() {
+        let bad = "apiVersion: v1\nkind: Secret\nmetadata: {name: ../s, namespace: a.b}\n";
+        let codes: Vec<Code> = check_secret(&object(bad)).into_iter().map(|fault| fault.code).collect();
+        assert_eq!(codes, [Code::InvalidObject; 2]);
+    }
+
+    #[test]
+    fn json_may_be_nested_as_deep_as_go_lets_it() {
+        let deep = format!("{{\"a\": {}{}}}", "[".repeat(5_000), "]".repeat(5_000));
+        let bytes = crate::secret::SecretBytes::new(deep.into_bytes());
+        let payload = Payload::new(alloc::vec![(".dockercfg".into(), bytes)]);
+        assert!(check_entries("kubernetes.io/dockercfg", &payload).is_empty());
+    }
+}

@@ -1,0 +1,41 @@
+//! vSphere: one identity kind with a Secret of the controller's namespace.
+//!
+//! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-vsphere>, `apis/v1beta2`.
+
+use super::allowed::{Allowed, Labels};
+use super::schema::{Field, SELECTOR, Shape};
+use super::{Admits, GROUP, KindRules, Served};
+use crate::config::Tenancy;
+use crate::name::Namespace;
+use crate::node::Node;
+use crate::scope::Scope;
+
+/// A vSphere identity.
+///
+/// v1beta1 does not ask for `secretName`, but nothing works without it.
+pub static IDENTITY: KindRules = KindRules {
+    group: GROUP,
+    kind: "VSphereClusterIdentity",
+    scope: Scope::Cluster,
+    tenancy: Tenancy::Vsphere,
+    versions: &[Served::since("v1beta2", 10), Served::always("v1beta1")],
+    spec: &[
+        Field::optional("allowedNamespaces", Shape::Map(&[Field::optional("selector", SELECTOR)])),
+        Field::required("secretName", Shape::Text { least: 1, most: Some(253) }),
+    ],
+    also_required: &[],
+    singleton: None,
+    immutable: &[],
+    provider: "infrastructure-vsphere",
+    conditional: &[],
+};
+
+/// There is no `list`: the API drops one silently, and what is left admits everybody. So a `list` is
+/// taken for what it was meant to be, narrower than anybody here can tell.
+pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
+    match Allowed::read(spec, &["selector"]) {
+        Ok(None) => Admits::No,
+        Ok(Some(allowed)) => allowed.selector.map_or(Admits::Yes, |selector| selector.or_everybody(namespace, labels)),
+        Err(unknown) => unknown,
+    }
+}

@@ -79,6 +79,24 @@ fn pyyaml_reads_as_yaml_1_1_does() {
     assert_eq!(String::from_utf8(python.read(&file).stdout).unwrap(), r#"[{"a": true}, {"b": "yes"}]"#);
 }
 
+/// The benchmarks make their keys themselves; age must agree with them, and YAML's own reader too.
+#[test]
+fn a_generated_fleet_is_what_age_and_yaml_say_it_is() {
+    let (Some(python), Some(age)) = (PyYaml::find(), Age::find()) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("fleet");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/bench/fleet");
+    python.script(&script, &["--regions=2", "--credentials=6", "--out", folder.to_str().unwrap()]);
+    let config = fs::read_to_string(folder.join("pouch.yaml")).unwrap();
+    for region in ["region-000", "region-001"] {
+        let recipient = age.recipient(&folder.join("keys").join(region).with_extension("txt"));
+        assert!(config.contains(&format!("recipients: [{recipient}]")), "{region} has another recipient");
+        let file = folder.join("manifests").join(region).with_extension("yaml");
+        let documents: serde_json::Value = serde_json::from_slice(&python.read(&file).stdout).unwrap();
+        assert_eq!(documents.as_array().map(Vec::len), Some(6 * 3));
+    }
+}
+
 #[test]
 fn a_program_is_found_in_the_first_folder_that_has_it() {
     let scratch = tempfile::tempdir().unwrap();

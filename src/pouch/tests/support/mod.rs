@@ -221,4 +221,14 @@ impl PyYaml {
             with open(sys.argv[1], 'rb') as f:\n    json.dump(list(yaml.safe_load_all(f)), sys.stdout, default=repr)\n";
         run(&self.0, ["-I".as_ref(), "-c".as_ref(), SCRIPT.as_ref(), file.as_os_str()], &[])
     }
+
+    /// Runs one of our own scripts.
+    ///
+    /// # Panics
+    /// If it fails.
+    #[track_caller]
+    pub fn script(&self, script: &Path, arguments: &[&str]) {
+        let all = [OsStr::new("-B"), script.as_os_str()].into_iter().chain(arguments.iter().map(OsStr::new));
+        printed(&self.0, &run(&self.0, all, &[]));
+    }
 }

@@ -121,12 +121,7 @@ fn ask(fleet: &Fleet, object: &Object) -> Option<Asked> {
                 by: asked.by.clone(),
                 origin: asked.origin.clone(),
                 to: Destination::Region(region),
-                root: Root {
-                    kind: spec.identity.kind,
-                    version: spec.identity.version,
-                    name: spec.identity.name,
-                    namespace: spec.identity.namespace,
-                },
+                root: spec.identity,
             });
         }
     }

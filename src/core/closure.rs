@@ -17,10 +17,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::capi::{self, Need};
 use crate::claim::{Claim, Edit};
 use crate::config::Fleet;
 use crate::finding::{Code, Finding};
-use crate::name::{GroupKind, Name, Version};
+use crate::name::{GroupKind, Name};
+use crate::node::Key;
 use crate::object::{Object, ObjectKey};
 use crate::scope::Scope;
 use crate::snapshot::{Lookup, Snapshot};
@@ -310,6 +312,9 @@ fn expand(
     };
     for path in &definition.references {
         let field = dotted(&path.name);
+        if is_unused(object, &path.name) {
+            continue;
+        }
         let (kind, name, namespace) = match follow(object, path) {
             Reference::None => continue,
             Reference::To { kind, name, namespace } => (kind, name, namespace),
@@ -351,14 +356,14 @@ fn expand(
     }
 }
 
+/// Whether the provider does not look at a reference, whatever it says: a secret that a workload
+/// identity still names, say.
+fn is_unused(object: &Object, path: &[Key]) -> bool {
+    let path: Vec<&str> = path.iter().map(|key| &**key).collect();
+    capi::rules(&object.key.kind).is_some_and(|rules| capi::need(rules, &object.body, &path) == Need::Unused)
+}
+
 /// The scope of a kind; a kind that nobody knows is taken as it is written.
 fn scope_of(view: &View<'_>, kind: &GroupKind) -> Option<Scope> {
     view.snapshot.scopes.of(kind)
-}
-
-/// The newest served version of a kind, for messages.
-pub fn newest(versions: &[Version]) -> Option<&Version> {
-    versions
-        .iter()
-        .max_by(|a, b| crate::k0rdent::provider_interface::version_priority(a.as_str(), b.as_str()))
 }

@@ -8,21 +8,19 @@ pub mod place;
 pub mod region;
 pub mod tenancy;
 
-use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::bundle::sanitise::inline_secrets;
+use crate::bundle::inline::inline_secrets;
 use crate::capi;
 use crate::claim::{Claim, finding_of};
 use crate::closure::{Closure, Role, is_publishable};
-use crate::config::{Fleet, RegionConfig};
+use crate::config::Fleet;
 use crate::finding::{Class, Code, Finding};
 use crate::k0rdent::region::RegionFacts;
 use crate::k0rdent::{self};
-use crate::name::{GroupKind, Name, Region, Version, is_dns_label, is_dns_subdomain};
+use crate::name::{GroupKind, Name, Region, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, ObjectKey};
 use crate::snapshot::Snapshot;
 
@@ -99,7 +97,7 @@ pub fn judge(court: &Court<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         }
         findings.extend(place::check(court, region, &member.lands));
         if let Some(object) = court.snapshot.get(&member.read) {
-            findings.extend(check_object(court, region, object));
+            findings.extend(check_object(court, object));
         }
     }
     findings.extend(tenancy::check(court, region, claim, closure));
@@ -121,7 +119,7 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
 }
 
 /// What is wrong with an object wherever it goes: faults, what must not leave, what an API rejects.
-fn check_object(court: &Court<'_>, region: &RegionConfig, object: &Object) -> Vec<Finding> {
+fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
     let find = |code, message: String, help: &str| Finding::new(code, message).about(&object.key).at(&object.origin).help(help);
     if let Some(why) = object.stays {
@@ -148,27 +146,21 @@ fn check_object(court: &Court<'_>, region: &RegionConfig, object: &Object) -> Ve
     if let Some(rules) = capi::rules(&object.key.kind) {
         findings.extend(capi::check(rules, object).iter().map(|fault| finding_of(fault, object)));
     }
-    if let Some(served) = served(court, region, &object.key.kind)
-        && !served.contains(&object.version)
-    {
+    if !is_served(court, object) {
         let message = format!("{} is written in {}, which the region does not serve", object.key, object.version);
-        let help = match crate::closure::newest(&served) {
-            Some(version) => format!("Write it in {version}; pouch does not convert versions."),
-            None => "Write it in a version that is served; pouch does not convert versions.".to_owned(),
-        };
-        findings.push(find(Code::VersionNotServed, message, &help));
+        let help = "Write it in a version that is served; pouch does not convert versions.";
+        findings.push(find(Code::VersionNotServed, message, help));
     }
     findings
 }
 
-/// The versions that a region serves of a kind: from a CustomResourceDefinition in the sources, else
-/// from the table of the configured release; none where nobody knows.
-fn served(court: &Court<'_>, _region: &RegionConfig, kind: &GroupKind) -> Option<Vec<Version>> {
-    if let Some(definition) = court.snapshot.definitions.get(kind) {
-        return Some(definition.served.clone());
+/// Whether a region serves the version that an object is written in: by a CustomResourceDefinition in
+/// the sources, else by the table of the configured release; what nobody knows is taken as served.
+fn is_served(court: &Court<'_>, object: &Object) -> bool {
+    if let Some(definition) = court.snapshot.definitions.get(&object.key.kind) {
+        return definition.served.contains(&object.version);
     }
-    let rules = capi::rules(kind)?;
-    Some(capi::served(rules, court.fleet.builtin))
+    capi::rules(&object.key.kind).is_none_or(|rules| capi::served(rules, &object.version, court.fleet.builtin))
 }
 
 /// Closes and judges the claims of one region, each by itself.

@@ -96,7 +96,7 @@ impl Definitions {
         if let Some(exact) = known.definitions.iter().find(|definition| definition.version == *version) {
             return Defined::Exactly(exact);
         }
-        let newest = known.definitions.iter().max_by(|a, b| version_priority(a.version.as_str(), b.version.as_str()));
+        let newest = known.definitions.iter().max_by(|a, b| version_priority(&a.version, &b.version));
         newest.map_or(Defined::Unknown, Defined::Nearest)
     }
 

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::{Court, Verdict, verdict};
 use crate::capi;
-use crate::claim::{Claim, Edit};
+use crate::claim::{Claim, Edit, finding_of};
 use crate::closure::definition::{Defined, Definitions};
 use crate::closure::{Closure, Member, Role};
 use crate::config::RegionConfig;
@@ -205,11 +205,8 @@ pub fn immutable_changes(
         let finding = Finding::new(Code::SecretTypeChanged, message).about(lands).at(&new.origin);
         return Some(finding.help("Give the Secret a new name, or remove it from the region first."));
     }
-    let rules = capi::rules(&lands.kind)?;
-    let field = rules.immutable.iter().find(|path| published.at(path) != new.body.at(path))?;
-    let message = format!("{} of {lands} changes, and the region's API does not let it", field.join("."));
-    let finding = Finding::new(Code::ImmutableField, message).about(lands).at(&new.origin);
-    Some(finding.help("Make a new identity under another name and let the Credential refer to that."))
+    let fault = capi::immutable_changes(capi::rules(&lands.kind)?, published, &new.body).into_iter().next()?;
+    Some(finding_of(&fault, new))
 }
 
 /// Whether the region's delivery replaces objects whose immutable fields change.

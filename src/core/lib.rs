@@ -3,6 +3,7 @@
 
 extern crate alloc;
 
+pub mod bundle;
 pub mod capi;
 pub mod claim;
 pub mod config;

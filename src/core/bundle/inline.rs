@@ -1,0 +1,195 @@
+//! Secrets in plain sight: strings in open objects that look like a password, token or private key.
+//!
+//! Only Secrets are sealed. An identity that carries its password in `spec`, or a template with a
+//! private key in it, would be published for every reader of the repository, so its claim is refused
+//! before that. This module judges by field names and by the marks of private keys; it never returns
+//! or keeps a value.
+
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::name::is_dns_subdomain;
+use crate::node::Node;
+use crate::object::Object;
+
+/// The paths of all strings in `object` that look like secrets; none for Secrets, which are sealed.
+///
+/// In ConfigMaps only private keys count: their values are templates, which talk about passwords.
+pub fn inline_secrets(object: &Object) -> Vec<String> {
+    let mut found = Vec::new();
+    if object.key.kind.is_secret() {
+        return found;
+    }
+    if object.key.kind.is_config_map() {
+        for field in ["data", "binaryData"] {
+            if let Some(node) = object.at(&[field]) {
+                private_keys(node, field, &mut found);
+            }
+        }
+    } else if let Some(spec) = object.at(&["spec"]) {
+        look(spec, "spec", "", &mut found);
+    }
+    for (key, value) in &object.annotations {
+        if is_private_key(value) {
+            found.push(under("metadata.annotations", key));
+        }
+    }
+    found
+}
+
+fn private_keys(node: &Node, path: &str, found: &mut Vec<String>) {
+    match node {
+        Node::Text(text) if is_private_key(text) => found.push(path.to_owned()),
+        Node::List(items) => {
+            for (at, item) in items.iter().enumerate() {
+                private_keys(item, &format!("{path}[{at}]"), found);
+            }
+        }
+        Node::Map(entries) => {
+            for (key, value) in entries {
+                private_keys(value, &under(path, key), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Walks a tree; `key` is the nearest key above that says what a value is.
+fn look(node: &Node, path: &str, key: &str, found: &mut Vec<String>) {
+    match node {
+        Node::Text(text) if is_secret(key, text) => found.push(path.to_owned()),
+        Node::List(items) => {
+            for (at, item) in items.iter().enumerate() {
+                look(item, &format!("{path}[{at}]"), key, found);
+            }
+        }
+        Node::Map(entries) => {
+            // `{name: PASSWORD, value: …}`, as environment variables are written.
+            let named = ["name", "key"].iter().find_map(|key| node.str_at(&[key])).filter(|name| names_secret(name));
+            for (own, value) in entries {
+                let telling = if says_nothing(own) { named.unwrap_or(key) } else { own };
+                look(value, &under(path, own), telling, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn under(path: &str, key: &str) -> String {
+    let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+    if plain { format!("{path}.{key}") } else { format!("{path}[{key:?}]") }
+}
+
+/// Whether a key only says "here is the content of what is above".
+fn says_nothing(key: &str) -> bool {
+    const EMPTY: [&str; 9] =
+        ["value", "values", "data", "stringData", "content", "inline", "literal", "plaintext", "raw"];
+    EMPTY.iter().any(|empty| key.eq_ignore_ascii_case(empty))
+}
+
+fn is_secret(key: &str, text: &str) -> bool {
+    if text.is_empty() {
+        return false;
+    }
+    match meaning(key) {
+        Meaning::Secret => true,
+        Meaning::SecretOrItsName => !looks_like_a_name(text),
+        Meaning::Other => is_private_key(text),
+    }
+}
+
+fn names_secret(key: &str) -> bool {
+    meaning(key) != Meaning::Other
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// What stands there is the secret itself.
+    Secret,
+    /// What stands there may also be the name of a Secret.
+    SecretOrItsName,
+    /// What stands there is no secret by its key.
+    Other,
+}
+
+/// What the last words of a key say. The last word decides: `tokenURL`, `secretName` and
+/// `passwordSecretRef` end in what they are, and so do `apiToken` and `private_key`.
+fn meaning(key: &str) -> Meaning {
+    const SECRET: [&str; 24] = [
+        "accesskey",
+        "accesstoken",
+        "accountkey",
+        "apikey",
+        "authkey",
+        "bearer",
+        "clientkey",
+        "clientsecret",
+        "connectionstring",
+        "encryptionkey",
+        "masterkey",
+        "passphrase",
+        "passwd",
+        "password",
+        "privatekey",
+        "pwd",
+        "rsakey",
+        "secretkey",
+        "sharedkey",
+        "signingkey",
+        "sshkey",
+        "storagekey",
+        "subscriptionkey",
+        "token",
+    ];
+    const SECRET_OR_ITS_NAME: [&str; 5] =
+        ["credential", "kubeconfig", "secret", "serviceaccountjson", "serviceaccountkey"];
+    // Endings that say how the thing is written, not what it is.
+    const FORMS: [&str; 9] = ["pem", "base64", "b64", "data", "value", "string", "text", "json", "plain"];
+
+    let lower: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let ends = |text: &str, words: &[&str]| words.iter().any(|word| text.ends_with(word));
+    let bare = FORMS.iter().find_map(|form| lower.strip_suffix(form)).unwrap_or(&lower);
+    for text in [lower.as_str(), bare, lower.strip_suffix('s').unwrap_or(&lower)] {
+        if ends(text, &SECRET) {
+            return Meaning::Secret;
+        }
+        if ends(text, &SECRET_OR_ITS_NAME) {
+            return Meaning::SecretOrItsName;
+        }
+    }
+    Meaning::Other
+}
+
+/// Whether `text` is what people call Secrets, rather than 20 random characters or a UUID.
+fn looks_like_a_name(text: &str) -> bool {
+    let random = |part: &str| {
+        let digits = part.bytes().filter(u8::is_ascii_digit).count();
+        part.len() >= 12 && digits >= 3 || part.len() >= 20
+    };
+    let is_uuid = text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    is_dns_subdomain(text) && !is_uuid && !text.split(['-', '.']).any(random)
+}
+
+/// Whether `text` holds a private key as PEM, as base64 of PEM, or as age and pouch write theirs.
+fn is_private_key(text: &str) -> bool {
+    const MARKS: [&str; 3] = ["PRIVATE KEY-----", "AGE-SECRET-KEY-1", "POUCH-REUSE-KEY-1"];
+    let marked = |text: &str| MARKS.iter().any(|mark| text.contains(mark));
+    if marked(text) {
+        return true;
+    }
+    // "-----BEGIN " in base64; what follows need not be padded or broken as we would.
+    let Some(at) = text.find("LS0tLS1CRUdJTi") else { return false };
+    let Some((_, encoded)) = text.split_at_checked(at) else { return false };
+    let joined: Vec<u8> = encoded.bytes().filter(|b| !b.is_ascii_whitespace()).take(64).collect();
+    let whole = joined.chunks_exact(4).take_while(|chunk| !chunk.contains(&b'=')).flatten().copied();
+    let head = STANDARD.decode(whole.collect::<Vec<u8>>()).unwrap_or_default();
+    head.windows(b"PRIVATE KEY".len()).any(|window| window == b"PRIVATE KEY")
+}
+
+#[cfg(test)]
+mod tests;

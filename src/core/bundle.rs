@@ -11,16 +11,25 @@
 //! - [`flux`], [`argocd`]: the objects that make a consumer apply the bundle.
 //! - [`manifest`]: `bundle.yaml`, which says what the bundle holds and why.
 //!
-//! None of it seals, compares or reads a published tree, and none of it knows a Credential.
+//! None of the above seals, compares or reads a published tree, and none of it knows a Credential.
+//! On it stand three stages:
+//!
+//! - [`published`]: what stands in a region's folders now, and how far it is to be believed.
+//! - [`carry`]: what becomes of claimants that have something published.
+//! - [`draft`]: one region's bundle as it will be, what changes, and whether the brake lets it pass.
+//!
 //! `docs/bundle-format.md` describes the result for people who read or check bundles.
 
 pub mod argocd;
+pub mod carry;
+pub mod draft;
 pub mod flux;
 pub mod inline;
 pub mod kustomization;
 pub mod manifest;
 pub mod namespace;
 pub mod path;
+pub mod published;
 #[cfg(test)]
 mod sample;
 pub mod sanitise;

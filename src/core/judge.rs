@@ -10,6 +10,7 @@ pub mod tenancy;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::bundle::inline::inline_secrets;

@@ -10,8 +10,8 @@ pub mod survey;
 use std::collections::BTreeMap;
 
 use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered};
-use pouch_core::bundle::published::{Published, fleet_of, sha256_hex};
-use pouch_core::bundle::{layout, path};
+use pouch_core::bundle::published::{Published, fleet_of};
+use pouch_core::bundle::{fleet_files, path, sha256_hex};
 use pouch_core::claim::{Asked, claims};
 use pouch_core::closure::View;
 use pouch_core::closure::companion::Deployments;
@@ -149,8 +149,10 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
         .collect();
     staged?;
     drop(progress);
-    if run.fleet.regions.values().any(|region| region.state != RegionState::Retired) {
-        for (path, text) in layout::shared(run.fleet) {
+    let in_use = run.fleet.regions.values().filter(|region| region.state != RegionState::Retired);
+    let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
+    if !in_use.is_empty() {
+        for (path, text) in fleet_files(&run.fleet.name, &run.fleet.output.path, in_use) {
             shelf.stage_shared(path.as_str(), text.as_bytes())?;
         }
     }

@@ -68,10 +68,10 @@ pub fn fates(input: &Input<'_>, cases: &[Case]) -> Fates {
     let mut fates = BTreeMap::new();
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
-            let credential = needed_credential(by);
-            if !fates.contains_key(&credential) {
-                let fate = fate(input, by_name.get(&credential).copied(), &credential);
-                fates.insert(credential, fate);
+            let name = credential(needed_by);
+            if !fates.contains_key(&name) {
+                let fate = fate(input, by_name.get(&name).copied(), &name);
+                fates.insert(name, fate);
             }
         }
     }

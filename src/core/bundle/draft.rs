@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 use super::carry::{self, Fate, Fates};
 use super::manifest::{Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State as ObjectState, Via};
 use super::path::{self, BundlePath};
-use super::published::{Published, State, sha256_hex};
-use super::sanitise::{Style, sanitise};
-use super::{layout, namespace};
+use super::published::{Published, State};
+use super::sanitise::sanitise;
+use super::{Leaf, Style, namespace, region_files, sha256_hex};
 use crate::change::brake::{self, Load};
 use crate::change::{Action, Change};
 use crate::claim::{Asked, Edit};
@@ -32,7 +32,7 @@ use crate::name::Namespace;
 use crate::object::ObjectKey;
 use crate::reuse::{self, Context, KeyRing};
 use crate::secret::Payload;
-use crate::yaml::emit::{Tree, emit};
+use crate::yaml::emit::emit;
 
 /// What drafting one region needs.
 pub struct Input<'a> {
@@ -132,15 +132,6 @@ pub fn bundle_yaml(manifest: &Manifest, keys: &KeyRing) -> String {
     text
 }
 
-/// How a region's objects are dressed for its delivery.
-pub fn style(region: &RegionConfig) -> Style {
-    match region.delivery {
-        Delivery::None => Style::Plain,
-        Delivery::Flux(_) => Style::Flux,
-        Delivery::ArgoCd(_) => Style::ArgoCd,
-    }
-}
-
 /// Drafts one region's bundle. May mark further cases as broken.
 pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
     let region = input.region;
@@ -238,7 +229,7 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
     carry_over(input, &fates, &mut wanted, &mut pack);
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = input.court.snapshot.get(&order.read) else { continue };
-        let text = emit(&sanitise(object, &lands, &order.edits, style(input.region)));
+        let text = emit(&sanitise(object, &lands, &order.edits, Style::of(&input.region.delivery)));
         let keep = if lands.kind.is_secret() { reuse_of(input, &lands, &text, object.payload.as_ref(), &mut pack.unasked) } else { Keep::Changed };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
     }
@@ -246,7 +237,7 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
     for name in namespaces {
         if namespace::is_emitted(&name, &input.court.fleet.system_namespace) {
             let labels = input.region.labels.get(&name);
-            let text = emit(&namespace::tree(&name, labels, style(input.region)));
+            let text = emit(&namespace::tree(&name, labels, Style::of(&input.region.delivery)));
             pack.objects.insert(ObjectKey::namespace(&name), Packed::Namespace { text });
         }
     }
@@ -512,7 +503,11 @@ fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manif
         });
         files.insert(path, content);
     }
-    for (path, text) in layout::files(input.court.fleet, region, &manifest.objects, input.published.manifest()) {
+    let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
+    let before = input.published.manifest().into_iter().flat_map(|manifest| &manifest.files);
+    let kept: BTreeSet<Leaf> = before.filter_map(|file| Leaf::of_path(directory, &file.path)).collect();
+    let fleet = input.court.fleet;
+    for (path, text) in region_files(&fleet.name, directory, &region.delivery, &fleet.output.path, &paths, &kept) {
         manifest.files.push(ManifestFile { path: path.clone(), sha256: sha256_hex(text.as_bytes()) });
         files.insert(path, Content::Bytes(text.into_bytes()));
     }

@@ -9,11 +9,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use sha2::{Digest as _, Sha256};
-
 use super::manifest::{self, Manifest, ManifestObject, NeededBy};
 use super::path::{self, BundlePath};
-use crate::change::brake::hex;
+use super::sha256_hex;
 use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::region::Incumbents;
 use crate::name::{Directory, FleetName};
@@ -179,11 +177,6 @@ pub fn document(bytes: &[u8]) -> Option<Node> {
     let text = read::text_of(bytes).ok()?;
     let document = read::documents(text).next()?;
     read::read(&document, &mut Interner::new()).ok()
-}
-
-/// SHA-256 in lower-case hexadecimal.
-pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
 }
 
 /// The Credential that a manifest names as a claimant.

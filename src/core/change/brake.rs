@@ -7,11 +7,9 @@ use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write as _;
-
-use sha2::{Digest as _, Sha256};
 
 use super::{Action, Change};
+use crate::bundle::sha256_hex;
 use crate::config::{Accept, Acceptance, Limits};
 use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Region};
@@ -49,7 +47,7 @@ pub fn digest(what: Accept, load: &Load<'_>, lines: &[String]) -> String {
         Accept::Recipients => "recipients",
         Accept::Reseal => "reseal",
     };
-    let base = hex(&Sha256::digest(load.base));
+    let base = sha256_hex(load.base);
     let mut text = format!("pouch/v1 {word}\n{}\n{}\n{base}\n", load.fleet, load.directory);
     let mut lines = lines.to_vec();
     lines.sort();
@@ -57,18 +55,8 @@ pub fn digest(what: Accept, load: &Load<'_>, lines: &[String]) -> String {
         text.push_str(&line);
         text.push('\n');
     }
-    let full = hex(&Sha256::digest(text.as_bytes()));
+    let full = sha256_hex(text.as_bytes());
     full.get(..16).unwrap_or(&full).to_owned()
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    let mut text = String::new();
-    for byte in bytes {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 /// `group/Kind/namespace/name`, as digests and flags write an object.

@@ -1,6 +1,6 @@
 //! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
 
-use alloc::string::{String, ToString as _};
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use crate::finding::{Finding, Place};
 use crate::object::ObjectKey;
 
 /// What one run did and found. Values of Secrets never stand in it.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// Always `pouch/v1alpha1`.
@@ -36,7 +36,7 @@ pub struct Summary {
 }
 
 /// How many Credentials fared how.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Credentials {
     /// Their closures are published.
@@ -79,7 +79,7 @@ impl Outcome {
 }
 
 /// One region's part of the summary.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Region {
     /// The region.
@@ -101,7 +101,7 @@ pub struct Region {
 }
 
 /// One object that changed.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeRecord {
     /// `added`, `changed`, `resealed` or `removed`.
@@ -114,7 +114,7 @@ pub struct ChangeRecord {
 }
 
 /// An object's key.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
     /// The API group; empty for the core group.
@@ -129,7 +129,7 @@ pub struct ObjectRecord {
 }
 
 /// One finding.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingRecord {
     /// The stable code.

@@ -1,10 +1,11 @@
 //! Sealing in the shell: fresh randomness, the clock and age, around the pure codec.
 
-use pouch_core::bundle::draft::{Order, style};
+use pouch_core::bundle::Style;
+use pouch_core::bundle::draft::Order;
 use pouch_core::bundle::sanitise::sanitise;
 use pouch_core::config::RegionConfig;
 use pouch_core::recipient::Recipient;
-use pouch_core::reuse::{self, Context, EntryLeaf};
+use pouch_core::reuse::{self, Context};
 use pouch_core::snapshot::Snapshot;
 use pouch_core::sops::{self, Ingredients};
 use pouch_core::yaml::emit::emit;
@@ -45,7 +46,7 @@ impl Sealer {
         let bug = |what: &str| Failure::bug(format!("{what} while sealing {}", order.lands));
         let object = snapshot.get(&order.read).ok_or_else(|| bug("the Secret vanished"))?;
         let payload = object.payload.as_ref().ok_or_else(|| bug("the Secret has no values"))?;
-        let tree = || sanitise(object, &order.lands, &order.edits, style(region));
+        let tree = || sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery));
         let plain = emit(&tree());
 
         let mut data_key = Zeroizing::new([0_u8; 32]);
@@ -54,14 +55,8 @@ impl Sealer {
         for iv in &mut ivs {
             run.ambient.fill(iv)?;
         }
-        let stanzas: Result<Vec<(Recipient, String)>, Failure> = self
-            .prepared
-            .iter()
-            .map(|prepared| {
-                let armored = age::wrap(&data_key, prepared).map_err(|error| Failure::failed(error.to_string(), ""))?;
-                Ok((prepared.recipient().clone(), armored))
-            })
-            .collect();
+        let stanzas =
+            age::stanzas(&data_key, &self.prepared).map_err(|error| Failure::failed(error.to_string(), ""))?;
         let sealed = sops::seal(
             tree(),
             Ingredients {
@@ -69,7 +64,7 @@ impl Sealer {
                 ivs: &mut ivs.into_iter(),
                 last_modified: &self.time,
                 recipients: &self.recipients,
-                stanzas: &stanzas?,
+                stanzas: &stanzas,
             },
         )
         .map_err(|error| bug(&error.to_string()))?;
@@ -80,11 +75,7 @@ impl Sealer {
             landing: &order.lands,
             recipients: &region.recipients,
         };
-        let leaves: Vec<EntryLeaf<'_>> = sealed
-            .leaves
-            .iter()
-            .filter_map(|(name, leaf)| payload.get(name).map(|value| EntryLeaf { name, leaf, value }))
-            .collect();
+        let leaves = reuse::pair(&sealed.leaves, payload).ok_or_else(|| bug("values went missing"))?;
         let body = sealed.text.as_bytes();
         let mut file = reuse::header(&run.keys.current, &context, plain.as_bytes(), body, &leaves).into_bytes();
         file.extend_from_slice(body);

@@ -1,4 +1,67 @@
-//! pouch's pure core.
+//! The pure core of pouch: what the program decides, without a way to do anything.
+//!
+//! # The pipeline
+//!
+//! ```text
+//! survey ⇄ claim → close → judge ──► pack → compare → brake ──► seal → publish
+//!  I/O       pure   pure    pure      pure    pure     pure      RNG     I/O
+//! sources + published tree → verdicts → one region at a time → directory | git
+//! ```
+//!
+//! The shell (package `pouch`) reads sources into documents. [`snapshot::assemble`] makes objects of
+//! them and remembers what nobody knows. [`claim::claims`] says who asks for which root, where;
+//! [`closure::close`] follows what each root needs; [`judge::cases`] decides whether the claim may have
+//! it. From there the unit of work is one region: [`bundle::draft::draft`] packs the admitted closures,
+//! carries over what broken claims have published, compares with the published tree, and lets the
+//! [brake](change::brake) speak. The shell seals what the draft asks for and publishes.
+//!
+//! # The nouns
+//!
+//! | noun | what it is |
+//! |---|---|
+//! | [`node::Node`] | a document as a compact tree; cannot be printed |
+//! | [`object::Object`] | an admitted document; a Secret's values are in a [`secret::Payload`] apart |
+//! | [`snapshot::Snapshot`] | every object that was read; [`snapshot::Lookup`] is found, absent or unread |
+//! | [`claim::Claim`] | who asks for which root at which [`claim::Destination`] |
+//! | [`closure::Closure`] | a claim's [`closure::Member`]s: what is read, where it lands, what is rewritten |
+//! | [`judge::Verdict`] | admitted, refused (withdrawn) or broken (carried over) |
+//! | [`bundle::published::Published`] | what stands in a region's folders, and what vouches for it |
+//! | [`bundle::draft::Draft`] | a region's bundle as it will be; [`bundle::manifest::Manifest`] describes it |
+//! | [`finding::Finding`] | what is wrong or worth knowing, with a stable [`finding::Code`] |
+//!
+//! # Invariants by absence
+//!
+//! - Nothing here knows the clock, the environment, a file, the network, a terminal or randomness.
+//!   `no_std` holds that for our own code, `dependencies.txt` for what it is built on.
+//! - Stages do not fail on bad input: they return their result and findings. Errors are for callers'
+//!   mistakes and for the configuration.
+//! - Only [`yaml`] knows YAML and only [`json`] knows JSON. Closure and judge know neither, nor sealing.
+//! - [`object::admit`] alone sees an undivided Secret. Nothing that holds a value can be printed.
+//! - Nothing is unordered: the same input in any order gives the same bytes. Rendering a fleet and
+//!   looking at one region gives the same bytes as rendering only that region.
+//! - A labelled Credential proves nothing; absence proves nothing unless it is proved itself.
+//!
+//! # Where to change what
+//!
+//! | to change | go to |
+//! |---|---|
+//! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant) |
+//! | what a provider's identity looks like, who may use it | [`capi`], one file per provider |
+//! | what k0rdent ships or how its objects are read | [`k0rdent`], [`k0rdent::builtin`] |
+//! | what a claim needs, where it is read and lands | [`closure`], [`closure::reference`], [`closure::landing`] |
+//! | companions of credential propagation | [`closure::companion`] |
+//! | who may use what | [`judge::tenancy`]; places and names: [`judge::place`] |
+//! | conflicts, quotas, immutable fields | [`judge::region`] |
+//! | a finding code, its class or severity | [`finding::codes`] |
+//! | what of an object is published | [`bundle::sanitise`] |
+//! | files and folders of a bundle | [`bundle::path`], [`bundle::kustomization`], [`bundle::flux`], [`bundle::argocd`] |
+//! | `bundle.yaml` | [`bundle::manifest`] |
+//! | what is carried over, what counts as a change | [`bundle::carry`], [`bundle::draft`] |
+//! | deletion budgets and acceptances | [`change::brake`] |
+//! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
+//! | how findings and summaries read | [`report`] |
+//!
+//! What touches the world is in package `pouch`: sources, git, age, publishing, the command line.
 #![no_std]
 
 extern crate alloc;

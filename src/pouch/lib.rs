@@ -8,6 +8,7 @@ pub mod ambient;
 pub mod cli;
 pub mod failure;
 pub mod git;
+pub mod harden;
 pub mod pipeline;
 pub mod publish;
 pub mod settings;

@@ -184,3 +184,8 @@ impl Drop for Progress {
         self.0.finish_and_clear();
     }
 }
+
+/// Writes to stderr from where no [`Ui`] is at hand: before there is one, and in a panic.
+pub fn last_words(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,22 @@
+//! What the process does before anything else: no core dumps, no values in panics.
+
+use std::panic;
+
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+
+/// Switches core dumps and tracing by other processes of the user off, and makes panics say where they
+/// happened and nothing else: a panic's message can quote what was being worked on.
+pub fn harden() {
+    // Neither is a reason not to run: a container may forbid both.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
+        crate::ui::last_words(&format!("pouch stopped because of a bug in itself, at {place}; please report it\n"));
+    }));
+}
+
+/// Runs `work` and gives exit code 70 where it panics.
+pub fn guarded(work: impl FnOnce() -> u8 + panic::UnwindSafe) -> u8 {
+    panic::catch_unwind(work).unwrap_or(crate::failure::exit::BUG)
+}

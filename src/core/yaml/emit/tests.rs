@@ -278,6 +278,36 @@ for load in (yaml.SafeLoader, loader):
     assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stderr));
 }
 
+/// kubectl reads with sigs.k8s.io/yaml, as do kustomize, Flux and Argo CD.
+#[test]
+fn kubectl_sees_the_same_strings() {
+    let strings = awkward();
+    let pairs = strings.iter().map(|text| Tree::map([(&**text, Tree::text(&**text))])).collect();
+    let tree = Tree::map([
+        ("apiVersion", Tree::text("v1")),
+        ("kind", Tree::text("ConfigMap")),
+        ("metadata", Tree::map([("name", Tree::text("x"))])),
+        ("pairs", Tree::List(pairs)),
+    ]);
+    let child = Command::new("kubectl")
+        .args(["annotate", "--local", "-f", "-", "a=b", "-o", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        eprintln!("SKIPPED: kubectl is not there");
+        return;
+    };
+    let mut input = child.stdin.take().expect("kubectl listens");
+    input.write_all(emit(&tree).as_bytes()).expect("kubectl reads");
+    drop(input);
+    let answer = child.wait_with_output().expect("kubectl ends");
+    let found: serde_json::Value = serde_json::from_slice(&answer.stdout).expect("kubectl answers in JSON");
+    for (at, text) in strings.iter().enumerate() {
+        assert_eq!(found["pairs"][at], serde_json::json!({ text.as_str(): text }));
+    }
+}
+
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),

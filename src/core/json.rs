@@ -1,22 +1,208 @@
-//! Stand-in for the JSON door.
+//! The JSON door: what an API server answers, and sources written in JSON.
+//!
+//! The same tree and the same refusals as the YAML door: a key twice in one map is an error, because
+//! readers disagree on which one counts. The caller bounds the text; the tree is at most twelve times
+//! as large.
 
-use alloc::string::ToString as _;
+use core::cell::Cell;
+use core::fmt;
 
-use serde::de::DeserializeSeed as _;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
-use crate::node::{Interner, Node};
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+
+use crate::node::{Interner, Key, Node};
 use crate::yaml::Flaw;
-use crate::yaml::read::Seed;
 
-/// Reads one JSON value.
+/// Reads one JSON document.
 ///
 /// # Errors
-/// Where it is no JSON.
+/// A [`Flaw`] where the text is no JSON, has a key twice in one map, is nested deeper than 127 levels
+/// or goes on after its end. Columns count bytes.
 pub fn read(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
-    let mut de = serde_json::Deserializer::from_str(text);
-    Seed(interner).deserialize(&mut de).and_then(|node| de.end().map(|()| node)).map_err(|error| Flaw {
-        line: u32::try_from(error.line()).unwrap_or(1),
-        column: u32::try_from(error.column()).unwrap_or(1),
-        what: "it is no JSON that pouch reads".to_string(),
+    let twice = Cell::new(false);
+    let mut json = serde_json::Deserializer::from_str(text);
+    let node = Seed { interner, twice: &twice }.deserialize(&mut json);
+    node.and_then(|node| json.end().map(|()| node)).map_err(|error| {
+        let what = match error.classify() {
+            _ if twice.get() => "this key stands here for the second time",
+            serde_json::error::Category::Eof => "the document ends too early",
+            _ => "this is not valid JSON, or is nested too deeply",
+        };
+        Flaw::new(error.line(), error.column(), what)
     })
+}
+
+struct Seed<'a> {
+    interner: &'a mut Interner,
+    twice: &'a Cell<bool>,
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Node;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
+        Ok(Node::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node, E> {
+        Ok(Node::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
+        Ok(i64::try_from(value).map_or(Node::Uint(value), Node::Int))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
+        Ok(Node::Float(value))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
+        Ok(Node::text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = list.next_element_seed(Seed { interner: &mut *self.interner, twice: self.twice })? {
+            items.push(item);
+        }
+        Ok(Node::List(items.into_boxed_slice()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+        let mut entries: Vec<(Key, Node)> = Vec::new();
+        let mut seen = BTreeSet::new();
+        while let Some(key) = map.next_key_seed(KeySeed(&mut *self.interner))? {
+            // API servers answer with sorted keys, so one look at the last usually tells that a key is new.
+            let in_order = seen.is_empty() && entries.last().is_none_or(|(last, _)| *last < key);
+            if !in_order {
+                if seen.is_empty() {
+                    seen.extend(entries.iter().map(|(key, _)| key.clone()));
+                }
+                if !seen.insert(key.clone()) {
+                    self.twice.set(true);
+                    return Err(A::Error::custom(""));
+                }
+            }
+            let value = map.next_value_seed(Seed { interner: &mut *self.interner, twice: self.twice })?;
+            entries.push((key, value));
+        }
+        if !seen.is_empty() {
+            entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        }
+        Ok(Node::Map(Box::from(entries)))
+    }
+}
+
+struct KeySeed<'a>(&'a mut Interner);
+
+impl<'de> DeserializeSeed<'de> for KeySeed<'_> {
+    type Value = Key;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for KeySeed<'_> {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Key, E> {
+        Ok(self.0.key(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::{String, ToString as _};
+
+    fn read_one(text: &str) -> Result<Node, Flaw> {
+        read(text, &mut Interner::new())
+    }
+
+    #[test]
+    fn values_keep_their_kind() {
+        let text = r#"{"b":[1,-1,18446744073709551615,1.5,1.0,"x\u0000",true,null,[],{}],"a":{}}"#;
+        let Ok(Node::Map(entries)) = read_one(text) else { panic!("a map") };
+        assert_eq!(entries.iter().map(|(key, _)| &**key).collect::<Vec<_>>(), ["a", "b"]);
+        let expect = [
+            Node::Int(1),
+            Node::Int(-1),
+            Node::Uint(u64::MAX),
+            Node::Float(1.5),
+            Node::Float(1.0),
+            Node::text("x\0"),
+            Node::Bool(true),
+            Node::Null,
+            Node::List(Box::default()),
+            Node::empty_map(),
+        ];
+        assert!(entries[1].1.items() == expect);
+    }
+
+    #[test]
+    fn keys_are_sorted_and_shared() {
+        let mut interner = Interner::new();
+        let Ok(Node::List(items)) = read(r#"[{"c":1,"a":2,"b":3},{"a":0}]"#, &mut interner) else { panic!("a list") };
+        let keys: Vec<&str> = items[0].entries().iter().map(|(key, _)| &**key).collect();
+        assert_eq!(keys, ["a", "b", "c"]);
+        assert!(Key::ptr_eq(&items[0].entries()[0].0, &items[1].entries()[0].0));
+    }
+
+    #[test]
+    fn flaws_say_where_and_never_what() {
+        let deep = "[".repeat(10_000);
+        for (text, line, what) in [
+            (r#"{"a":1,"a":"CANARY"}"#, 1, "this key stands here for the second time"),
+            ("{\"x\":{\"b\":1,\n\"a\":2,\n\"b\":\"CANARY\"}}", 3, "this key stands here for the second time"),
+            (r#"{"a":"CANARY"#, 1, "the document ends too early"),
+            ("", 1, "the document ends too early"),
+            ("{\"a\":\n CANARY}", 2, "this is not valid JSON, or is nested too deeply"),
+            (r#"{"a":1} CANARY"#, 1, "this is not valid JSON, or is nested too deeply"),
+            (r#"{1:2}"#, 1, "this is not valid JSON, or is nested too deeply"),
+            (r#"["\ud800 CANARY"]"#, 1, "this is not valid JSON, or is nested too deeply"),
+            ("[1e999]", 1, "this is not valid JSON, or is nested too deeply"),
+            ("[NaN]", 1, "this is not valid JSON, or is nested too deeply"),
+            ("[\"a\u{1}\"]", 1, "this is not valid JSON, or is nested too deeply"),
+            (&deep, 1, "this is not valid JSON, or is nested too deeply"),
+        ] {
+            let Err(flaw) = read_one(text) else { panic!("{text:?} was read") };
+            assert_eq!((flaw.line, &*flaw.what), (line, what), "{text:?}");
+            assert!(!flaw.to_string().contains("CANARY"));
+        }
+    }
+
+    #[test]
+    fn a_duplicate_is_found_in_every_order() {
+        for text in [r#"{"a":1,"b":1,"b":1}"#, r#"{"b":1,"a":1,"b":1}"#, r#"{"c":1,"a":1,"b":1,"a":1}"#] {
+            assert!(read_one(text).is_err(), "{text}");
+        }
+        let many: String = (0..5_000).map(|n| format!("\"k{}\":0,", n * 7_919 % 5_000)).collect();
+        assert!(read_one(&format!("{{{many}\"z\":0}}")).is_ok());
+        assert!(read_one(&format!("{{{many}\"k77\":0}}")).is_err());
+    }
 }

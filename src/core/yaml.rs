@@ -1,14 +1,39 @@
-//! The YAML doors.
-pub mod emit;
-pub mod read;
+//! The YAML doors: what comes in ([`read`]) and what goes out ([`emit`]).
+//!
+//! Responsible for: bytes → text → documents ([`stream`]), what an unquoted word means ([`scalar`]),
+//! documents → [`Node`](crate::node::Node), and the one form in which trees are written. Refuses to
+//! know: Kubernetes, what a document is for, where it came from.
 
-/// Where a document cannot be read, and why in our own words: never a quotation.
-#[derive(Clone, PartialEq, Eq, Debug)]
+pub mod emit;
+mod expected;
+pub mod read;
+pub mod scalar;
+pub mod stream;
+
+use alloc::borrow::Cow;
+
+/// What makes a text unreadable, and where: position and own words, never a word of the text.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("line {line}, column {column}: {what}")]
 pub struct Flaw {
-    /// The line, from one.
+    /// The line in the file, from one.
     pub line: u32,
-    /// The column, from one.
+    /// The column in characters, from one.
     pub column: u32,
-    /// What is the matter.
-    pub what: alloc::string::String,
+    /// What is the matter, in one sentence without a full stop.
+    pub what: Cow<'static, str>,
+}
+
+impl Flaw {
+    /// Makes one; what does not fit 32 bits counts as the last line or column.
+    pub(crate) fn new(line: usize, column: usize, what: impl Into<Cow<'static, str>>) -> Self {
+        let bounded = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
+        Self { line: bounded(line), column: bounded(column), what: what.into() }
+    }
+
+    /// Makes one that stands right after `before`.
+    pub(crate) fn after(before: &str, what: &'static str) -> Self {
+        let last = before.rsplit('\n').next().unwrap_or(before);
+        Self::new(before.matches('\n').count().saturating_add(1), last.chars().count().saturating_add(1), what)
+    }
 }

@@ -1,12 +1,19 @@
-//! The one YAML emitter: keys sorted, two spaces of indent, strings that YAML 1.1 and 1.2 readers agree on.
+//! The one YAML emitter: strings that YAML 1.1 and 1.2 readers agree on, one form for each tree.
+//!
+//! Its bytes go under HMAC tags and into git, so the form is part of the format: changing it re-seals
+//! every published Secret and rewrites every bundle. The form: keys sorted by bytes, two spaces of
+//! indent, list items in their parent's column (as kubectl writes), nothing folded, no comments, no
+//! `---`. Refuses to know what it writes: [`Tree::Plain`] is the caller's word that a text is safe.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt::Write as _;
 
 use zeroize::Zeroizing;
 
+use super::read::is_printable;
 use crate::node::Node;
 
 /// What can be emitted. Maps are sorted by key, whatever order they were filled in.
@@ -19,14 +26,14 @@ pub enum Tree<'a> {
     Int(i64),
     /// An integer above `i64::MAX`.
     Uint(u64),
-    /// A finite number.
+    /// A number; what is not finite is written as `null`, as JSON does.
     Float(f64),
     /// Text, quoted wherever some reader could take it for something else.
     Text(Cow<'a, str>),
     /// Text that is wiped on drop; quoted like [`Tree::Text`].
     Secret(Zeroizing<String>),
-    /// Text that is always written plain: only for `ENC[…]` values, whose consumers search for the
-    /// unquoted form.
+    /// Text that is written plain: only for `ENC[…]` values, whose consumers search for the unquoted
+    /// form. What some reader could not read back so is quoted all the same.
     Plain(Cow<'a, str>),
     /// A sequence.
     List(Vec<Tree<'a>>),
@@ -63,54 +70,218 @@ impl<'a> Tree<'a> {
 /// Writes one document, ending in a line feed, without a `---` line.
 pub fn emit(tree: &Tree<'_>) -> Zeroizing<String> {
     let mut out = Zeroizing::new(String::new());
-    write(tree, 0, &mut out);
+    match tree {
+        Tree::List(items) if !items.is_empty() => list(items, 0, &mut out),
+        Tree::Map(entries) if !entries.is_empty() => map(entries, 0, &mut out),
+        leaf => value(leaf, 0, &mut out),
+    }
     out
 }
 
-fn write(tree: &Tree<'_>, indent: usize, out: &mut String) {
-    match tree {
-        Tree::Null => out.push_str("null\n"),
-        Tree::Bool(value) => push_line(out, &value.to_string()),
-        Tree::Int(value) => push_line(out, &value.to_string()),
-        Tree::Uint(value) => push_line(out, &value.to_string()),
-        Tree::Float(value) => push_line(out, &value.to_string()),
-        Tree::Text(text) => push_line(out, &quoted(text)),
-        Tree::Secret(text) => push_line(out, &quoted(text)),
-        Tree::Plain(text) => push_line(out, text),
-        Tree::List(items) if items.is_empty() => out.push_str("[]\n"),
-        Tree::Map(entries) if entries.is_empty() => out.push_str("{}\n"),
-        Tree::List(items) => {
-            for item in items {
-                pad(out, indent);
-                out.push_str("- ");
-                write(item, indent.saturating_add(2), out);
-            }
+/// Writes the items of a list that is not empty; the cursor stands at `column` of a line.
+fn list(items: &[Tree<'_>], column: usize, out: &mut String) {
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            pad(column, out);
         }
-        Tree::Map(entries) => {
-            for (key, value) in entries {
-                pad(out, indent);
-                out.push_str(&quoted(key));
-                out.push_str(": ");
-                if matches!(value, Tree::List(items) if !items.is_empty())
-                    || matches!(value, Tree::Map(entries) if !entries.is_empty())
-                {
-                    out.push('\n');
-                }
-                write(value, indent.saturating_add(2), out);
+        out.push_str("- ");
+        let inner = column.saturating_add(2);
+        match item {
+            Tree::List(items) if !items.is_empty() => list(items, inner, out),
+            Tree::Map(entries) if !entries.is_empty() => map(entries, inner, out),
+            leaf => value(leaf, column, out),
+        }
+    }
+}
+
+/// Writes the entries of a map that is not empty; the cursor stands at `column` of a line.
+fn map(entries: &BTreeMap<Cow<'_, str>, Tree<'_>>, column: usize, out: &mut String) {
+    for (at, (name, tree)) in entries.iter().enumerate() {
+        if at > 0 {
+            pad(column, out);
+        }
+        let explicit = key(name, column, out);
+        out.push(':');
+        let inner = column.saturating_add(2);
+        match tree {
+            Tree::List(items) if !items.is_empty() => {
+                // Behind an explicit key some readers want a list deeper than the key.
+                let column = if explicit { inner } else { column };
+                out.push('\n');
+                pad(column, out);
+                list(items, column, out);
+            }
+            Tree::Map(entries) if !entries.is_empty() => {
+                out.push('\n');
+                pad(inner, out);
+                map(entries, inner, out);
+            }
+            leaf => {
+                out.push(' ');
+                value(leaf, column, out);
             }
         }
     }
 }
 
-fn push_line(out: &mut String, text: &str) {
-    out.push_str(text);
+/// Bytes from which on a key is written after `?`: readers look for the colon of any other for 1,024
+/// characters. <https://yaml.org/spec/1.1/#simple%20key/>
+const LONG_KEY: usize = 1_000;
+
+fn key(name: &str, column: usize, out: &mut String) -> bool {
+    let start = out.len();
+    if is_plain(name) {
+        out.push_str(name)
+    } else {
+        quote(name, out)
+    }
+    let explicit = out.len().saturating_sub(start) > LONG_KEY;
+    if explicit {
+        out.insert_str(start, "? ");
+        out.push('\n');
+        pad(column, out);
+    }
+    explicit
+}
+
+/// Writes a scalar or an empty collection and ends the line; `column` is that of the parent.
+fn value(tree: &Tree<'_>, column: usize, out: &mut String) {
+    match tree {
+        Tree::Null => out.push_str("null"),
+        Tree::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Tree::Int(value) => out.push_str(&alloc::format!("{value}")),
+        Tree::Uint(value) => out.push_str(&alloc::format!("{value}")),
+        Tree::Float(value) => float(*value, out),
+        Tree::Text(text) => return string(text, column, out),
+        Tree::Secret(text) => return string(text, column, out),
+        Tree::Plain(text) if is_safe_marker(text) => out.push_str(text),
+        Tree::Plain(text) => return string(text, column, out),
+        Tree::List(_) => out.push_str("[]"),
+        Tree::Map(_) => out.push_str("{}"),
+    }
     out.push('\n');
 }
 
-fn pad(out: &mut String, indent: usize) {
-    out.extend(core::iter::repeat_n(' ', indent));
+fn string(text: &str, column: usize, out: &mut String) {
+    if is_plain(text) {
+        out.push_str(text);
+    } else if is_literal(text) {
+        // One trailing line feed is what `|` means, none is `|-`.
+        let body = text.strip_suffix('\n');
+        out.push_str(if body.is_some() { "|" } else { "|-" });
+        for line in body.unwrap_or(text).split('\n') {
+            out.push('\n');
+            if !line.is_empty() {
+                pad(column.saturating_add(2), out);
+                out.push_str(line);
+            }
+        }
+    } else {
+        quote(text, out);
+    }
+    out.push('\n');
 }
 
-fn quoted(text: &str) -> String {
-    alloc::format!("{text:?}")
+/// The shortest digits that read back as the same number, in the one form that every reader takes
+/// for a float: YAML 1.1 wants a point, and a sign in the exponent.
+fn float(value: f64, out: &mut String) {
+    if !value.is_finite() {
+        return out.push_str("null");
+    }
+    let digits = alloc::format!("{value:?}");
+    let (mantissa, exponent) = digits.split_once('e').map_or((&*digits, None), |(m, e)| (m, Some(e)));
+    out.push_str(mantissa);
+    if !mantissa.contains('.') {
+        out.push_str(".0");
+    }
+    if let Some(exponent) = exponent {
+        out.push_str(if exponent.starts_with('-') { "e" } else { "e+" });
+        out.push_str(exponent);
+    }
 }
+
+fn pad(column: usize, out: &mut String) {
+    out.extend(core::iter::repeat_n(' ', column));
+}
+
+/// Words that some reader takes for something else; compared without regard to case.
+const WORDS: [&str; 13] =
+    ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf", "infinity"];
+
+/// Whether no reader of YAML 1.1 or 1.2 takes `text` for anything but this text, unquoted and anywhere.
+///
+/// A letter, a slash or a relative path first leaves numbers, dates, indicators and the merge key
+/// behind.
+fn is_plain(text: &str) -> bool {
+    let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
+        || text.starts_with("./")
+        || text.starts_with("../");
+    starts_well
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./:@+=-".contains(&b))
+        && !text.ends_with(':')
+        && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// Whether `ENC[…]` text can stand as it is.
+fn is_safe_marker(text: &str) -> bool {
+    text.starts_with("ENC[")
+        && text.bytes().all(|b| matches!(b, b' '..=b'~'))
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.ends_with([':', ' '])
+}
+
+/// Whether `text` can stand as a literal block without an indentation or keep indicator.
+///
+/// Trailing blanks and more than one trailing line feed are kept by YAML and taken away by editors and
+/// git hooks, and tabs are taken for indentation; such text is quoted, where nothing is invisible.
+fn is_literal(text: &str) -> bool {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    text.contains('\n')
+        && !body.is_empty()
+        && !body.starts_with([' ', '\n'])
+        && !body.ends_with('\n')
+        && body.split('\n').all(|line| !line.ends_with(' '))
+        && body.chars().all(|c| c == '\n' || is_visible(c))
+}
+
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_visible(c) => out.push(c),
+            c => {
+                // Writing to a `String` does not fail.
+                let code = u32::from(c);
+                let _ = match code {
+                    ..0x100 => write!(out, "\\x{code:02x}"),
+                    0x100..0x1_0000 => write!(out, "\\u{code:04x}"),
+                    _ => write!(out, "\\U{code:08x}"),
+                };
+            }
+        }
+    }
+    out.push('"');
+}
+
+/// Whether `c` may stand raw: YAML allows it, no reader takes it for a line break, and who reviews the
+/// file sees it where it stands. The rest of what Unicode calls format characters (zero width,
+/// direction, tags) is written as escapes, against sources that look like something else
+/// (CVE-2021-42574).
+fn is_visible(c: char) -> bool {
+    is_printable(c)
+        && !matches!(c,
+            '\t' | '\n' | '\r' | '\u{85}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{fdd0}'..='\u{fdef}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        // The last two of every plane are no characters.
+        && u32::from(c) & 0xfffe != 0xfffe
+}
+
+#[cfg(test)]
+mod tests;

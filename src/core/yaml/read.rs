@@ -1,124 +1,487 @@
-//! Stand-in for the YAML door.
+//! Documents → [`Node`], and the configuration → its types.
+//!
+//! The only file that names serde-saphyr. Manifests are read from its parser's events and not through
+//! serde: words must mean what they mean to kubectl ([`scalar`](super::scalar)), every flaw must have
+//! its place in the file, and it takes less than half the time. The files of our own formats go through
+//! serde, for the sake of its errors. Either way a parser's message is dropped at this door: it can
+//! quote a Secret.
 
-use alloc::string::{String, ToString as _};
+use alloc::borrow::Cow;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::vec::Vec;
-use core::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::DeserializeOwned;
+use serde_yaml::Error;
+use serde_yaml::budget::BudgetBreach;
+use serde_yaml::granit_parser::{self, ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
 
-use crate::node::{Interner, Node};
-use crate::yaml::Flaw;
+use super::Flaw;
+use super::expected;
+use super::scalar::{self, Word};
+pub use super::stream::{Document, MAX_DOCUMENT_BYTES, documents, text_of};
+use crate::node::{Interner, Key, Node};
 
-/// One document of a stream.
-#[derive(Clone, Copy, Debug)]
-pub struct Document<'a> {
-    /// Its text.
-    pub text: &'a str,
-    /// The line it starts on, from one.
-    pub line: u32,
-}
+/// The most levels of lists and maps in one document.
+pub const MAX_DEPTH: usize = 128;
 
-/// The text of a file.
-///
-/// # Errors
-/// Where it is not UTF-8 or holds NUL.
-pub fn text_of(bytes: &[u8]) -> Result<&str, Flaw> {
-    let bad = |what: &str| Flaw { line: 1, column: 1, what: what.to_string() };
-    let text = core::str::from_utf8(bytes).map_err(|_| bad("it is not UTF-8"))?;
-    if text.contains('\0') { Err(bad("it holds a NUL")) } else { Ok(text) }
-}
-
-/// Splits a stream.
-pub fn documents(text: &str) -> impl Iterator<Item = Document<'_>> {
-    let mut found = Vec::new();
-    let (mut start, mut at, mut line, mut first) = (0_usize, 0_usize, 1_u32, 1_u32);
-    for part in text.split_inclusive('\n') {
-        let next = at.saturating_add(part.len());
-        if part.trim_end() == "---" {
-            found.push(Document { text: text.get(start..at).unwrap_or_default(), line: first });
-            start = next;
-            first = line.saturating_add(1);
-        }
-        at = next;
-        line = line.saturating_add(1);
-    }
-    found.push(Document { text: text.get(start..).unwrap_or_default(), line: first });
-    found.into_iter().filter(|d| d.text.lines().any(|l| !l.trim().is_empty() && !l.starts_with('#')))
-}
+/// Keys of a map up to which a new one is compared with each; above that a set is kept.
+const FEW: usize = 16;
 
 /// Reads one document.
 ///
+/// Anchors, aliases and merge keys are followed. What they copy may weigh 1 MiB and four times the
+/// document's length, and there may be 65,536 nodes and one for every four bytes, so that neither
+/// an alias bomb nor `[0,0,0,…` takes more memory than a multiple of what it took to send.
+///
 /// # Errors
-/// Where it is no YAML.
+/// A [`Flaw`] with its position in the file: text that is no YAML, a document over
+/// [`MAX_DOCUMENT_BYTES`], [`MAX_DEPTH`] or those bounds, a key twice in one map, a key that is no
+/// text, a number that is not finite, a tag outside YAML's core schema, a character that YAML does
+/// not allow, and a merge key after a key that it also sets (kubectl takes the merged value, kustomize
+/// the other).
 pub fn read(document: &Document<'_>, interner: &mut Interner) -> Result<Node, Flaw> {
-    let options = serde_yaml::Options::default();
-    serde_yaml::with_deserializer_from_str_with_options(document.text, options, |d| Seed(interner).deserialize(d))
-        .map_err(|error| {
-            let at = error.location();
-            let line = at.and_then(|l| u32::try_from(l.line()).ok()).unwrap_or(1);
-            let column = at.and_then(|l| u32::try_from(l.column()).ok()).unwrap_or(1);
-            Flaw {
-                line: document.line.saturating_add(line).saturating_sub(1),
-                column,
-                what: "it is no YAML that pouch reads".to_string(),
-            }
-        })
+    let text = document.text;
+    compose(text, interner).map_err(|flaw| {
+        let before = u32::try_from(document.lines_before()).unwrap_or(u32::MAX);
+        Flaw { line: flaw.line.saturating_add(before), ..flaw }
+    })
 }
 
-pub(crate) struct Seed<'a>(pub(crate) &'a mut Interner);
-
-impl<'de> DeserializeSeed<'de> for Seed<'_> {
-    type Value = Node;
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Node, D::Error> {
-        d.deserialize_any(self)
+fn compose(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
+    if text.len() > MAX_DOCUMENT_BYTES {
+        return Err(Flaw::new(1, 1, "the document is larger than 64 MiB"));
     }
-}
-
-impl<'de> Visitor<'de> for Seed<'_> {
-    type Value = Node;
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a document")
-    }
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
-    }
-    fn visit_none<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
-    }
-    fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Node, D::Error> {
-        d.deserialize_any(self)
-    }
-    fn visit_bool<E>(self, v: bool) -> Result<Node, E> {
-        Ok(Node::Bool(v))
-    }
-    fn visit_i64<E>(self, v: i64) -> Result<Node, E> {
-        Ok(Node::Int(v))
-    }
-    fn visit_u64<E>(self, v: u64) -> Result<Node, E> {
-        Ok(i64::try_from(v).map_or(Node::Uint(v), Node::Int))
-    }
-    fn visit_f64<E>(self, v: f64) -> Result<Node, E> {
-        Ok(Node::Float(v))
-    }
-    fn visit_str<E>(self, v: &str) -> Result<Node, E> {
-        Ok(Node::text(v))
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Node, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(Seed(self.0))? {
-            items.push(item);
+    refuse_unprintable(text)?;
+    let options = granit_parser::options! {
+        emit_comments: false,
+        flow_nesting_limit: MAX_DEPTH.saturating_add(1),
+        block_nesting_limit: MAX_DEPTH.saturating_add(1),
+    };
+    let mut composer = Composer {
+        parser: Parser::new_from_str_with_options(text, options),
+        interner,
+        anchors: BTreeMap::new(),
+        entries: Vec::new(),
+        items: Vec::new(),
+        nodes_left: (text.len() / 4).saturating_add(1 << 16),
+        copies_left: text.len().saturating_mul(4).saturating_add(1 << 20),
+    };
+    let mut root = None;
+    loop {
+        match composer.next()? {
+            (Event::StreamEnd, _) => return Ok(root.unwrap_or(Node::Null)),
+            (Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd, _) => {}
+            (_, at) if root.is_some() => return Err(flaw(at, "a second document begins here")),
+            (event, at) => root = Some(composer.node(event, at, 0)?),
         }
-        Ok(Node::List(items.into()))
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let mut entries: Vec<(crate::node::Key, Node)> = Vec::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if entries.iter().any(|(k, _)| **k == *key) {
-                return Err(A::Error::custom("duplicate key"));
-            }
-            let key = self.0.key(&key);
-            entries.push((key, map.next_value_seed(Seed(self.0))?));
-        }
-        Ok(Node::map(entries))
     }
 }
+
+/// What a node weighs beside its text, against the bound on copies.
+const NODE_WEIGHT: usize = 32;
+
+struct Anchored {
+    node: Node,
+    weight: usize,
+    height: usize,
+}
+
+struct Composer<'text, 'run> {
+    parser: Parser<'text, StrInput<'text>>,
+    interner: &'run mut Interner,
+    anchors: BTreeMap<usize, Anchored>,
+    /// Entries and items of the collections that are open, so that each is allocated once, at its size.
+    entries: Vec<(Key, Node)>,
+    items: Vec<Node>,
+    nodes_left: usize,
+    copies_left: usize,
+}
+
+impl<'text> Composer<'text, '_> {
+    fn next(&mut self) -> Result<(Event<'text>, Marker), Flaw> {
+        match self.parser.next_event() {
+            Some(Ok((event, span))) => Ok((event, span.start)),
+            Some(Err(error)) => Err(scan_flaw(&error)),
+            None => Ok((Event::StreamEnd, Marker::default())),
+        }
+    }
+
+    fn node(&mut self, event: Event<'text>, at: Marker, depth: usize) -> Result<Node, Flaw> {
+        self.nodes_left = self.nodes_left.checked_sub(1).ok_or_else(|| flaw(at, "the document has too many values"))?;
+        let (node, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                (scalar(&text, style, tag.as_deref()).map_err(|what| flaw(at, what))?, anchor)
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                refuse_tag_unless("seq", tag.as_deref()).map_err(|what| flaw(at, what))?;
+                (self.list(deeper(depth, at)?)?, anchor)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                refuse_tag_unless("map", tag.as_deref()).map_err(|what| flaw(at, what))?;
+                (self.map(deeper(depth, at)?)?, anchor)
+            }
+            Event::Alias(anchor) => return self.copy(anchor, at, depth),
+            _ => return Err(flaw(at, "a value is missing here")),
+        };
+        if anchor != 0 {
+            self.keep(anchor, &node, at)?;
+        }
+        Ok(node)
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Node, Flaw> {
+        let start = self.items.len();
+        loop {
+            match self.next()? {
+                (Event::SequenceEnd, _) => break,
+                (event, at) => {
+                    let item = self.node(event, at, depth)?;
+                    self.items.push(item);
+                }
+            }
+        }
+        Ok(Node::List(self.items.drain(start..).collect()))
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Node, Flaw> {
+        let start = self.entries.len();
+        let mut seen = BTreeSet::new();
+        let mut merged: Option<BTreeMap<Key, Node>> = None;
+        loop {
+            let (event, at) = self.next()?;
+            let key = match event {
+                Event::MappingEnd => break,
+                Event::Scalar(text, ScalarStyle::Plain, 0, None) if text == "<<" => {
+                    let (event, value_at) = self.next()?;
+                    let value = self.node(event, value_at, depth)?;
+                    let sources = merge_sources(value).ok_or_else(|| flaw(value_at, "only maps can be merged"))?;
+                    if merged.is_some() {
+                        return Err(flaw(at, "the merge key stands here for the second time"));
+                    }
+                    if sources.keys().any(|key| self.has_key(start, &seen, key)) {
+                        return Err(flaw(
+                            at,
+                            "this merge sets a key that stands before it, and readers disagree on which one counts; put the merge first",
+                        ));
+                    }
+                    merged = Some(sources);
+                    continue;
+                }
+                event => self.key(event, at)?,
+            };
+            if self.has_key(start, &seen, &key) {
+                return Err(flaw(at, "this key stands here for the second time"));
+            }
+            let (event, value_at) = self.next()?;
+            let value = self.node(event, value_at, depth)?;
+            self.entries.push((key.clone(), value));
+            let own = self.entries.get(start..).unwrap_or_default();
+            if own.len() == FEW {
+                seen.extend(own.iter().map(|(key, _)| key.clone()));
+            } else if own.len() > FEW {
+                seen.insert(key);
+            }
+        }
+        for (key, value) in merged.into_iter().flatten() {
+            if !self.has_key(start, &seen, &key) {
+                // Not noted in `seen`: the keys of what is merged differ among themselves.
+                self.entries.push((key, value));
+            }
+        }
+        if let Some(own) = self.entries.get_mut(start..) {
+            own.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        }
+        Ok(Node::Map(self.entries.drain(start..).collect()))
+    }
+
+    fn has_key(&self, start: usize, seen: &BTreeSet<Key>, key: &str) -> bool {
+        let own = self.entries.get(start..).unwrap_or_default();
+        if seen.is_empty() { own.iter().any(|(known, _)| **known == *key) } else { seen.contains(key) }
+    }
+
+    fn key(&mut self, event: Event<'text>, at: Marker) -> Result<Key, Flaw> {
+        let refusal = || flaw(at, "a key must be text; put it in quotes");
+        self.nodes_left = self.nodes_left.checked_sub(1).ok_or_else(|| flaw(at, "the document has too many values"))?;
+        match event {
+            Event::Scalar(text, ScalarStyle::Plain, 0, None) => {
+                if scalar::resolve(&text) == Word::Text {
+                    Ok(self.interner.key(&text))
+                } else {
+                    Err(refusal())
+                }
+            }
+            Event::Scalar(text, _, 0, None) => Ok(self.interner.key(&text)),
+            event @ (Event::Scalar(..) | Event::Alias(_)) => {
+                let key = self.node(event, at, 0)?;
+                key.as_str().map(|text| self.interner.key(text)).ok_or_else(refusal)
+            }
+            _ => Err(refusal()),
+        }
+    }
+
+    /// Keeps what an anchor names. Keeping counts like copying: anchors around anchors would
+    /// otherwise hold the innermost text once for each.
+    fn keep(&mut self, anchor: usize, node: &Node, at: Marker) -> Result<(), Flaw> {
+        let (weight, height) = measure(node);
+        self.pay(weight, at)?;
+        self.anchors.insert(anchor, Anchored { node: node.clone(), weight, height });
+        Ok(())
+    }
+
+    fn copy(&mut self, anchor: usize, at: Marker, depth: usize) -> Result<Node, Flaw> {
+        let Some(Anchored { node, weight, height }) = self.anchors.get(&anchor) else {
+            return Err(flaw(at, "an alias stands inside of what it names"));
+        };
+        let (node, weight, height) = (node.clone(), *weight, *height);
+        deeper(depth.saturating_add(height).saturating_sub(1), at)?;
+        self.pay(weight, at)?;
+        Ok(node)
+    }
+
+    fn pay(&mut self, weight: usize, at: Marker) -> Result<(), Flaw> {
+        self.copies_left =
+            self.copies_left.checked_sub(weight).ok_or_else(|| flaw(at, "the document's aliases copy too much"))?;
+        Ok(())
+    }
+}
+
+fn deeper(depth: usize, at: Marker) -> Result<usize, Flaw> {
+    let depth = depth.saturating_add(1);
+    if depth > MAX_DEPTH { Err(flaw(at, "lists and maps are nested too deeply here")) } else { Ok(depth) }
+}
+
+/// The entries that `<<` brings; of a list of maps the earlier ones win.
+fn merge_sources(value: Node) -> Option<BTreeMap<Key, Node>> {
+    let maps = match value {
+        Node::List(maps) => maps,
+        map => Box::from([map]),
+    };
+    let mut merged = BTreeMap::new();
+    for map in maps {
+        let Node::Map(entries) = map else { return None };
+        for (key, value) in entries {
+            merged.entry(key).or_insert(value);
+        }
+    }
+    Some(merged)
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, &'static str> {
+    let Some(tag) = tag else {
+        return if style == ScalarStyle::Plain { word(text) } else { Ok(Node::text(text)) };
+    };
+    let not_this = "the value is not what its tag says";
+    match tag.core_suffix() {
+        Some("str") => Ok(Node::text(text)),
+        Some("null") => matches!(word(text)?, Node::Null).then_some(Node::Null).ok_or(not_this),
+        Some("bool") => Some(word(text)?).filter(|node| matches!(node, Node::Bool(_))).ok_or(not_this),
+        Some("int") => Some(word(text)?).filter(|node| matches!(node, Node::Int(_) | Node::Uint(_))).ok_or(not_this),
+        Some("float") => float(text)?.map(Node::Float).ok_or(not_this),
+        _ if is_bare(tag) => Ok(Node::text(text)),
+        _ => Err(FOREIGN_TAG),
+    }
+}
+
+const FOREIGN_TAG: &str = "this tag is not one of YAML's core schema";
+
+/// The tag `!`, which says of a scalar that it is text.
+fn is_bare(tag: &Tag) -> bool {
+    matches!(tag.parts(), ("", "!") | ("!", ""))
+}
+
+fn word(text: &str) -> Result<Node, &'static str> {
+    Ok(match scalar::resolve(text) {
+        Word::Null => Node::Null,
+        Word::Bool(value) => Node::Bool(value),
+        Word::Int(value) => Node::Int(value),
+        Word::Uint(value) => Node::Uint(value),
+        Word::Float(value) => Node::Float(value),
+        Word::Text | Word::Merge => Node::text(text),
+        Word::NotFinite => return Err("a number must be finite; put it in quotes if it is text"),
+    })
+}
+
+fn float(text: &str) -> Result<Option<f64>, &'static str> {
+    // An integer under `!!float` goes through the decimal form, which rounds as reading does.
+    Ok(match word(text)? {
+        Node::Float(value) => Some(value),
+        Node::Int(value) => format!("{value}").parse().ok(),
+        Node::Uint(value) => format!("{value}").parse().ok(),
+        _ => None,
+    })
+}
+
+fn refuse_tag_unless(kind: &str, tag: Option<&Tag>) -> Result<(), &'static str> {
+    match tag {
+        None => Ok(()),
+        Some(tag) if tag.core_suffix() == Some(kind) || is_bare(tag) => Ok(()),
+        Some(_) => Err(FOREIGN_TAG),
+    }
+}
+
+/// What a tree weighs, and how many levels it has.
+fn measure(node: &Node) -> (usize, usize) {
+    let inner = |(weight, height): (usize, usize), (w, h): (usize, usize)| (weight.saturating_add(w), height.max(h));
+    let (weight, height) = match node {
+        Node::Text(text) => (text.len(), 0),
+        Node::List(items) => items.iter().map(measure).fold((0, 0), inner),
+        Node::Map(entries) => entries.iter().map(|(_, value)| measure(value)).fold((0, 0), inner),
+        _ => (0, 0),
+    };
+    let levels = usize::from(matches!(node, Node::List(_) | Node::Map(_)));
+    (weight.saturating_add(NODE_WEIGHT), height.saturating_add(levels))
+}
+
+fn flaw(at: Marker, what: &'static str) -> Flaw {
+    Flaw::new(at.line(), at.col().saturating_add(1), what)
+}
+
+/// Refuses what YAML's `c-printable` leaves out, as kubectl does: a parser may stop at a NUL, and a
+/// terminal obeys an escape. <https://yaml.org/spec/1.2.2/#51-character-set>
+fn refuse_unprintable(text: &str) -> Result<(), Flaw> {
+    // C1 controls begin with 0xC2, U+FFFE and U+FFFF with 0xEF: most texts have none of these bytes.
+    let suspicious = |byte: u8| matches!(byte, 0..=8 | 11 | 12 | 14..=31 | 127 | 0xC2 | 0xEF);
+    // Without an early end the compiler looks at many bytes at once.
+    if !text.bytes().fold(false, |found, byte| found | suspicious(byte)) {
+        return Ok(());
+    }
+    match text.find(|c: char| !is_printable(c)) {
+        Some(at) => Err(Flaw::after(text.get(..at).unwrap_or_default(), "a control character stands here")),
+        None => Ok(()),
+    }
+}
+
+/// YAML's `c-printable`.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
+}
+
+/// The parser's complaint in our words: its own can quote a character of the text.
+fn scan_flaw(error: &ScanError) -> Flaw {
+    use ErrorKind as Kind;
+    let what = match error.kind() {
+        Kind::TabNotAllowed
+        | Kind::TabInBlockIndentation
+        | Kind::TabInIndentation
+        | Kind::TabInPlainScalar
+        | Kind::TabAtBlockScalarStart => "a tab stands here where YAML wants spaces",
+        Kind::UnclosedQuotedScalar | Kind::InvalidQuotedScalarIndent => {
+            "quotes are opened and not closed, or the text in them is not indented"
+        }
+        Kind::DocumentIndicatorInQuotedScalar => "the document ends inside of quotes",
+        Kind::UnclosedFlowCollection { .. }
+        | Kind::UnexpectedEofFlowSequence
+        | Kind::UnexpectedEofFlowMapping
+        | Kind::UnexpectedEofImplicitFlowMapping
+        | Kind::ExpectedFlowMappingSeparator
+        | Kind::ExpectedFlowSequenceSeparator => "a bracket is opened and not closed, or a comma is missing",
+        Kind::MisplacedFlowCollectionEnd | Kind::MismatchedFlowCollectionEnd { .. } => {
+            "a bracket is closed that was not opened"
+        }
+        Kind::UnexpectedEof | Kind::UnexpectedEofBlockSequence | Kind::UnexpectedEofBlockMapping => {
+            "the document ends too early"
+        }
+        Kind::UnknownAnchor => "an alias names an anchor that does not exist",
+        Kind::UndeclaredTagHandle => FOREIGN_TAG,
+        Kind::RecursionLimitExceeded => "lists and maps are nested too deeply here",
+        Kind::SimpleKeyExpected | Kind::InvalidSimpleKey | Kind::ExpectedBlockMappingKey => {
+            "a key with a colon is expected here"
+        }
+        Kind::MappingValueNotAllowed | Kind::InvalidColonPlacement | Kind::InvalidMappingValueWhitespace => {
+            "a colon is not allowed here; text that contains `: ` needs quotes"
+        }
+        Kind::InvalidIndentation
+        | Kind::InvalidBlockScalarIndent
+        | Kind::InvalidFlowScalarIndent
+        | Kind::ZeroBlockScalarIndent
+        | Kind::ExpectedBlockSequenceEntry
+        | Kind::BlockSequenceEntryNotAllowed => "the indentation does not fit what stands above",
+        Kind::UnknownQuotedScalarEscape
+        | Kind::InvalidQuotedScalarHexEscape
+        | Kind::InvalidLowSurrogateHexEscape
+        | Kind::InvalidLowSurrogate
+        | Kind::MissingLowSurrogate
+        | Kind::UnpairedLowSurrogate
+        | Kind::InvalidUnicodeEscape => "double quotes hold an escape that YAML does not know",
+        Kind::InvalidTrailingSingleQuotedScalar | Kind::InvalidTrailingDoubleQuotedScalar => {
+            "something stands behind the closing quotes"
+        }
+        Kind::UnexpectedCharacter { .. } => "text cannot begin with this character; put it in quotes",
+        Kind::BomInsideDocument => "a byte order mark stands inside the document",
+        _ => "this is not valid YAML",
+    };
+    flaw(*error.marker(), what)
+}
+
+/// Reads `pouch.yaml` or `bundle.yaml` into its type.
+///
+/// A number or truth value where text belongs is refused and not made text: `no` is a region's name
+/// only in quotes.
+///
+/// # Errors
+/// A [`Flaw`] with its position and what belongs there: an unknown field with the nearest valid name,
+/// a missing field, a wrong type, a key twice in one map, text that is no YAML, several documents.
+pub fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Flaw> {
+    if text.len() > MAX_DOCUMENT_BYTES {
+        return Err(Flaw::new(1, 1, "the file is larger than 64 MiB"));
+    }
+    refuse_unprintable(text)?;
+    let length = text.len();
+    let options = serde_yaml::options! {
+        with_snippet: false,
+        no_schema: true,
+        reject_unsupported_tags: true,
+        budget: serde_yaml::budget! {
+            max_events: length.saturating_add(1 << 16),
+            max_nodes: (length / 2).saturating_add(1 << 16),
+            max_total_scalar_bytes: length.saturating_mul(2).saturating_add(1 << 16),
+        },
+    };
+    serde_yaml::from_str_with_options(text, options).map_err(|error| {
+        // What is wrong with text that is no YAML at all, the other door says better.
+        if let (Error::ExternalMessage { .. }, Err(flaw)) = (&error, compose(text, &mut Interner::new())) {
+            return flaw;
+        }
+        let (line, column) = error.location().map_or((1, 1), |at| (at.line(), at.column()));
+        let bounded = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        Flaw::new(bounded(line), bounded(column), words(&error))
+    })
+}
+
+fn words(error: &Error) -> Cow<'static, str> {
+    let fixed = match error {
+        Error::SerdeUnknownField { field, expected, .. } => return expected::unknown_field(field, expected).into(),
+        Error::SerdeUnknownVariant { variant, expected, .. } => {
+            return expected::unknown_word(variant, expected).into();
+        }
+        Error::SerdeMissingField { field, .. } => return format!("the field `{field}` is missing").into(),
+        Error::SerdeInvalidType { expected, .. } | Error::SerdeInvalidValue { expected, .. } => {
+            return format!("{} is expected here", expected::kind(expected)).into();
+        }
+        Error::Unexpected { expected, .. } => return format!("{} is expected here", expected::kind(expected)).into(),
+        Error::InvalidScalar { ty, .. } => return format!("{} is expected here", expected::kind(ty)).into(),
+        Error::SerdeInvalidLength { .. } => "the number of items does not fit",
+        Error::QuotingRequired { .. } => "text is expected here; put the value in quotes",
+        Error::NullIntoString { .. } => "text is expected here, and nothing stands here",
+        Error::InvalidBooleanStrict { .. } => "`true` or `false` is expected here",
+        Error::DuplicateMappingKey { .. } => "this key stands here for the second time",
+        Error::MultipleDocuments { .. } => "a second document begins here; the file must have one",
+        Error::Eof { .. } => "the file is empty, or ends too early",
+        Error::UnknownAnchor { .. } => "an alias names an anchor that does not exist",
+        Error::UnsupportedTag { .. } => FOREIGN_TAG,
+        Error::Budget { breach: BudgetBreach::Depth { .. }, .. } => "lists and maps are nested too deeply here",
+        Error::Budget { .. } | Error::AliasReplayLimitExceeded { .. } | Error::AliasExpansionLimitExceeded { .. } => {
+            "the file has too many values, or its aliases copy too much"
+        }
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => return words(error),
+        // The parser's text, which can quote.
+        Error::ExternalMessage { .. } => "this is not valid YAML",
+        _ => "the value does not fit here",
+    };
+    fixed.into()
+}
+
+#[cfg(test)]
+mod tests;

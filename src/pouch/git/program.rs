@@ -37,8 +37,9 @@ const GRACE: Duration = Duration::from_secs(2);
 /// What is set for every run, before the subcommand.
 ///
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
-/// background maintenance would outlive the run.
-const SETTINGS: [&str; 12] = [
+/// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
+/// neither reftables nor SHA-256, so a repository made here has neither, whatever the user prefers.
+const SETTINGS: [&str; 16] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -51,6 +52,10 @@ const SETTINGS: [&str; 12] = [
     "maintenance.auto=false",
     "-c",
     "fetch.fsckObjects=true",
+    "-c",
+    "init.defaultRefFormat=files",
+    "-c",
+    "init.defaultObjectFormat=sha1",
 ];
 
 /// How `git` is run.
@@ -138,13 +143,15 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
 /// like stay: CI systems hand credentials over that way, and what is set here wins over them.
 pub fn is_for_children(name: &OsStr) -> bool {
     const PREFIXES: [&str; 4] = ["POUCH_", "SOPS_", "GIT_TRACE", "GIT_PROTOCOL"];
-    const NAMES: [&str; 19] = [
+    const NAMES: [&str; 21] = [
         "GIT_ALLOW_PROTOCOL",
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_CEILING_DIRECTORIES",
         "GIT_COMMON_DIR",
         "GIT_CONFIG",
         "GIT_CONFIG_PARAMETERS",
+        "GIT_DEFAULT_HASH",
+        "GIT_DEFAULT_REF_FORMAT",
         "GIT_DIR",
         "GIT_GRAFT_FILE",
         "GIT_IMPLICIT_WORK_TREE",

@@ -13,6 +13,7 @@ pub mod name;
 pub mod node;
 pub mod object;
 pub mod recipient;
+pub mod reuse;
 pub mod scope;
 pub mod secret;
 pub mod yaml;

@@ -82,7 +82,10 @@ fn write(tree: &Tree<'_>, indent: usize, out: &mut String) {
         Tree::List(items) => {
             for item in items {
                 pad(out, indent);
-                out.push_str("- ");
+                // STAND-IN: the emitter is written on another branch.
+                let is_block = matches!(item, Tree::List(items) if !items.is_empty())
+                    || matches!(item, Tree::Map(entries) if !entries.is_empty());
+                out.push_str(if is_block { "-\n" } else { "- " });
                 write(item, indent.saturating_add(2), out);
             }
         }

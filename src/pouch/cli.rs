@@ -1,0 +1,4 @@
+//! Commands. STAND-IN: the integrator wires them.
+pub mod config;
+pub mod init;
+pub mod schema;

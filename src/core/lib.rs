@@ -16,4 +16,5 @@ pub mod recipient;
 pub mod reuse;
 pub mod scope;
 pub mod secret;
+pub mod sops;
 pub mod yaml;

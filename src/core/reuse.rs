@@ -1,46 +1,191 @@
-//! Reuse keys. STAND-IN: this is written on another branch.
+//! Reuse: proof, without being able to decrypt, that a published file still says what it should.
+//!
+//! Sealing is randomised, so sealing again would change every file on every run. Each file therefore
+//! opens with tags under a key that only the renderer holds. The file tag covers the plaintext, the
+//! context and every byte of the file itself: because random ciphertext is part of it, equal values
+//! never show as equal tags, a value that returns shows no former tag, and any edit of the file is
+//! seen. A plain or salted hash would let anybody with the repository try passwords against it.
+//!
+//! ```text
+//! # pouch/v1 <key-id> <file tag>
+//! # pouch/v1 entry <name> <entry tag>
+//! # pouch/v1 entries <joint tag>
+//! ```
+//!
+//! Every field that goes into a tag is its length, as a big-endian u64, and its bytes; a list starts
+//! with its count. Nothing here knows how to seal, or where a file lies.
+
+mod entry;
+mod key;
+mod manifest;
+
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::str;
 
-use bech32::{Bech32, ByteIterExt as _, Fe32IterExt as _, Hrp};
-use zeroize::Zeroizing;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::Mac as _;
+use sha2::{Digest as _, Sha256};
 
-/// A reuse key.
-pub struct ReuseKey(());
+pub use entry::{Change, EntryLeaf, compare_entries, entry_tag, joint_tag, leaves, pair};
+use key::Keyed;
+pub use key::{KeyRing, ReuseKey, ReuseKeyError, Under};
+pub use manifest::{manifest_line, manifest_verifies};
 
-/// Why text is no reuse key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("this is no reuse key")]
-pub struct ReuseKeyError;
+use crate::name::{Directory, FleetName};
+use crate::object::ObjectKey;
+use crate::recipient::Recipient;
+use crate::secret::same_bytes;
 
-impl ReuseKeyError {
-    /// What to do about it.
-    pub fn help(self) -> &'static str {
-        "Give the whole line as it was generated."
+/// The format that tags are bound to.
+const FORMAT: &[u8] = b"pouch/v1";
+/// What the first line starts with, up to the key's id.
+const FIRST: &str = "# pouch/v1 ";
+/// What every line of a header starts with, in this format and in later ones.
+const LEADING: &[u8] = b"# pouch";
+/// Length of a file tag: HMAC-SHA-256 as base64url without padding.
+const TAG_LENGTH: usize = 43;
+
+/// What a sealed file is for. A tag made for one context is worth nothing in another; the file's path
+/// is no part of it, so that moving a file re-seals nothing.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The fleet.
+    pub fleet: &'a FleetName,
+    /// The region's folder.
+    pub directory: &'a Directory,
+    /// The object as it lands on the region.
+    pub landing: &'a ObjectKey,
+    /// Who can open the file, in any order.
+    pub recipients: &'a [Recipient],
+}
+
+/// A file taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tagged<'a> {
+    /// The id of the key that the tags were made with, as the file says.
+    pub key_id: &'a str,
+    /// The file tag.
+    pub file_tag: &'a str,
+    /// All further lines of the header, line feeds included.
+    pub entry_lines: &'a str,
+    /// The sealed document.
+    pub body: &'a [u8],
+}
+
+/// Takes a file apart; none where it does not open with the first line of this format. Nothing is
+/// verified.
+pub fn split(file: &[u8]) -> Option<Tagged<'_>> {
+    let (key_id, file_tag, rest) = first_line(file)?;
+    let mut body = rest;
+    while body.starts_with(LEADING) {
+        body = after_line(body);
+    }
+    let (lines, _) = rest.split_at_checked(rest.len().checked_sub(body.len())?)?;
+    Some(Tagged { key_id, file_tag, entry_lines: str::from_utf8(lines).ok()?, body })
+}
+
+/// Whether a file opens with a header of a later format than this one.
+pub fn is_newer(file: &[u8]) -> bool {
+    let version = file.strip_prefix(b"# pouch/v").and_then(|rest| rest.split(|b| *b == b' ').next());
+    version.and_then(|digits| str::from_utf8(digits).ok()?.parse::<u64>().ok()).is_some_and(|version| version > 1)
+}
+
+/// Makes the header of a file: `plain` is the document as emitted before sealing, `body` the sealed
+/// text, and `entries` its leaves with their values, in any order.
+pub fn header(key: &ReuseKey, context: &Context<'_>, plain: &[u8], body: &[u8], entries: &[EntryLeaf<'_>]) -> String {
+    let lines = entry::lines(key, context, entries);
+    let tag = file_tag(key, context, plain, &lines, body);
+    format!("{FIRST}{} {tag}\n{lines}", key.id())
+}
+
+/// Verifies that `file` is exactly what was written for `plain` in `context`, and says under which
+/// key; none where anything at all differs. After [`Under::Current`] the bytes stay as they are, after
+/// [`Under::Previous`] they go through [`retag`].
+pub fn verify(keys: &KeyRing, context: &Context<'_>, plain: &[u8], file: &[u8]) -> Option<Under> {
+    let tagged = split(file)?;
+    let (_, under) = keys.with_id(tagged.key_id).find(|(key, _)| {
+        let tag = file_tag(key, context, plain, tagged.entry_lines, tagged.body);
+        same_bytes(tag.as_bytes(), tagged.file_tag.as_bytes())
+    })?;
+    Some(under)
+}
+
+/// Gives a file that verifies a new header under the current key, its ciphertext untouched; none where
+/// it does not verify. `entries` are the leaves of its own body ([`leaves`]) with their values.
+pub fn retag(
+    keys: &KeyRing,
+    context: &Context<'_>,
+    plain: &[u8],
+    file: &[u8],
+    entries: &[EntryLeaf<'_>],
+) -> Option<Vec<u8>> {
+    verify(keys, context, plain, file)?;
+    let body = split(file)?.body;
+    let mut bytes = header(&keys.current, context, plain, body, entries).into_bytes();
+    bytes.extend_from_slice(body);
+    Some(bytes)
+}
+
+fn file_tag(key: &ReuseKey, context: &Context<'_>, plain: &[u8], lines: &str, body: &[u8]) -> String {
+    let mut tag = key.file();
+    add_context(&mut tag, context);
+    add(&mut tag, plain);
+    add(&mut tag, &Sha256::digest(lines));
+    add(&mut tag, &Sha256::digest(body));
+    URL_SAFE_NO_PAD.encode(tag.finalize().into_bytes())
+}
+
+fn add_context(tag: &mut Keyed, context: &Context<'_>) {
+    let Context { fleet, directory, landing, recipients } = context;
+    let ObjectKey { kind, namespace: _, name } = landing;
+    add(tag, FORMAT);
+    add(tag, fleet.as_str().as_bytes());
+    add(tag, directory.as_str().as_bytes());
+    for part in [kind.group.as_str(), kind.kind.as_str(), landing.namespace_text(), name.as_str()] {
+        add(tag, part.as_bytes());
+    }
+    let mut recipients: Vec<&str> = recipients.iter().map(Recipient::as_str).collect();
+    recipients.sort_unstable();
+    add_count(tag, recipients.len());
+    for recipient in recipients {
+        add(tag, recipient.as_bytes());
     }
 }
 
-impl ReuseKey {
-    /// Takes the text of a key.
-    ///
-    /// # Errors
-    /// Where it is none.
-    pub fn parse(text: &str) -> Result<Self, ReuseKeyError> {
-        let text = text.strip_suffix('\n').unwrap_or(text);
-        if text.starts_with("POUCH-REUSE-KEY-1") && text.len() == 75 { Ok(Self(())) } else { Err(ReuseKeyError) }
-    }
-
-    /// The text of a key.
-    pub fn to_text(bytes: &[u8; 32]) -> Zeroizing<String> {
-        let prefix = Hrp::parse_unchecked("pouch-reuse-key-");
-        let symbols = bytes.iter().copied().bytes_to_fes().with_checksum::<Bech32>(&prefix).chars();
-        Zeroizing::new(symbols.map(|c| c.to_ascii_uppercase()).collect())
-    }
+fn add(tag: &mut Keyed, field: &[u8]) {
+    add_count(tag, field.len());
+    tag.update(field);
 }
 
-/// The current key and its predecessors.
-pub struct KeyRing {
-    /// What tags are made with.
-    pub current: ReuseKey,
-    /// What older tags are verified with as well.
-    pub previous: alloc::vec::Vec<ReuseKey>,
+fn add_count(tag: &mut Keyed, count: usize) {
+    // No target has lengths beyond 64 bits.
+    tag.update(&u64::try_from(count).unwrap_or(u64::MAX).to_be_bytes());
 }
+
+/// Key id and tag of the first line, and all bytes after it.
+fn first_line(file: &[u8]) -> Option<(&str, &str, &[u8])> {
+    let rest = after_line(file);
+    let (line, _) = file.split_at_checked(file.len().checked_sub(rest.len())?)?;
+    let line = str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    let (id, tag) = line.strip_prefix(FIRST)?.split_once(' ')?;
+    let id_shaped = id.len() == 8 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    let tag_shaped = tag.len() == TAG_LENGTH && tag.bytes().all(is_base64url);
+    (id_shaped && tag_shaped).then_some((id, tag, rest))
+}
+
+fn is_base64url(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')
+}
+
+/// What follows the first line feed; nothing where there is none.
+fn after_line(bytes: &[u8]) -> &[u8] {
+    let mut parts = bytes.splitn(2, |b| *b == b'\n');
+    parts.next();
+    parts.next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! Entry tags: what `plan` needs to say which entry of a Secret changes.
+//!
+//! They never decide reuse. A value of 16 bytes or more has a tag of its own; shorter ones, which
+//! could be guessed one by one if the key leaked, share one tag. Every tag covers the leaf's own
+//! ciphertext, so that equal values show no equal tags.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::Mac as _;
+
+use super::key::Keyed;
+use super::{Context, ReuseKey, add, add_context, add_count};
+use crate::node::Node;
+use crate::secret::{Payload, SecretBytes, same_bytes};
+
+/// From this many decoded bytes on, a value has a tag of its own.
+const LONG: usize = 16;
+const ENTRY: &str = "# pouch/v1 entry ";
+const ENTRIES: &str = "# pouch/v1 entries ";
+
+/// One entry of a sealed Secret, with its value.
+#[derive(Clone, Copy)]
+pub struct EntryLeaf<'a> {
+    /// The entry's name, a valid data key.
+    pub name: &'a str,
+    /// The text that stands in the file: `ENC[…]`, or nothing for an empty value.
+    pub leaf: &'a str,
+    /// The decoded value.
+    pub value: &'a SecretBytes,
+}
+
+/// The leaves of the `data` of a sealed document, sorted by name; none where one is no text.
+pub fn leaves(sealed: &Node) -> Option<Vec<(String, String)>> {
+    let entries = sealed.at(&["data"]).map(Node::entries).unwrap_or_default();
+    entries.iter().map(|(name, leaf)| Some(((**name).to_owned(), leaf.as_str()?.to_owned()))).collect()
+}
+
+/// Puts leaves and values together by name; none unless both have the same names, and the same of them
+/// empty.
+pub fn pair<'a>(leaves: &'a [(String, String)], payload: &'a Payload) -> Option<Vec<EntryLeaf<'a>>> {
+    if leaves.len() != payload.entries().len() {
+        return None;
+    }
+    let paired = leaves.iter().map(|(name, leaf)| {
+        let value = payload.get(name)?;
+        (leaf.is_empty() == value.is_empty()).then_some(EntryLeaf { name, leaf, value })
+    });
+    paired.collect()
+}
+
+/// The tag of one entry: the first 8 bytes of an HMAC over context, name, leaf and value.
+pub fn entry_tag(key: &ReuseKey, context: &Context<'_>, entry: &EntryLeaf<'_>) -> String {
+    let mut tag = key.entry();
+    add_context(&mut tag, context);
+    add_entry(&mut tag, entry);
+    shortened(tag)
+}
+
+/// The one tag of all short values, in the same form; none where every value is long or empty.
+pub fn joint_tag(key: &ReuseKey, context: &Context<'_>, entries: &[EntryLeaf<'_>]) -> Option<String> {
+    let mut short: Vec<_> = entries.iter().filter(|entry| (1..LONG).contains(&entry.value.len())).collect();
+    short.sort_unstable_by_key(|entry| entry.name);
+    if short.is_empty() {
+        return None;
+    }
+    let mut tag = key.entry();
+    add_context(&mut tag, context);
+    // The count keeps this apart from an entry's tag: there, a name's length and a letter follow.
+    add_count(&mut tag, short.len());
+    for entry in short {
+        add_entry(&mut tag, entry);
+    }
+    Some(shortened(tag))
+}
+
+fn add_entry(tag: &mut Keyed, entry: &EntryLeaf<'_>) {
+    add(tag, entry.name.as_bytes());
+    add(tag, entry.leaf.as_bytes());
+    add(tag, entry.value.expose());
+}
+
+fn shortened(tag: Keyed) -> String {
+    let bytes: [u8; 32] = tag.finalize().into_bytes().into();
+    URL_SAFE_NO_PAD.encode(bytes.first_chunk::<8>().map_or(bytes.as_slice(), |first| first))
+}
+
+/// The lines of a header after its first.
+pub(super) fn lines(key: &ReuseKey, context: &Context<'_>, entries: &[EntryLeaf<'_>]) -> String {
+    let mut long: Vec<_> = entries.iter().filter(|entry| entry.value.len() >= LONG).collect();
+    long.sort_unstable_by_key(|entry| entry.name);
+    let mut text = String::new();
+    for entry in long {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{ENTRY}{} {}", entry.name, entry_tag(key, context, entry));
+    }
+    if let Some(tag) = joint_tag(key, context, entries) {
+        let _ = writeln!(text, "{ENTRIES}{tag}");
+    }
+    text
+}
+
+/// What becomes of an entry of a published Secret.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Its value stays.
+    Same,
+    /// Its value becomes another.
+    Changed,
+    /// One or more of the short values become others, and this may be one.
+    PerhapsChanged,
+    /// It was not published.
+    Added,
+    /// It is published and goes.
+    Removed,
+}
+
+/// Compares published entries with the values to come, sorted by name.
+///
+/// `key` and `context` are those that the file was written with: its key id, its published recipients.
+/// `entry_lines` and `published` ([`leaves`]) are the file's own; whether they can be believed is
+/// proved elsewhere, by the manifest.
+pub fn compare_entries(
+    key: &ReuseKey,
+    context: &Context<'_>,
+    entry_lines: &str,
+    published: &[(String, String)],
+    payload: &Payload,
+) -> Vec<(String, Change)> {
+    let tags: BTreeMap<&str, &str> =
+        entry_lines.lines().filter_map(|line| line.strip_prefix(ENTRY)?.split_once(' ')).collect();
+    let published: BTreeMap<&str, &str> = published.iter().map(|(name, leaf)| (name.as_str(), leaf.as_str())).collect();
+    let short: Vec<(&str, &str)> = published
+        .iter()
+        .filter(|(name, leaf)| !leaf.is_empty() && !tags.contains_key(**name))
+        .map(|(name, leaf)| (*name, *leaf))
+        .collect();
+    let joint = entry_lines.lines().find_map(|line| line.strip_prefix(ENTRIES));
+    let judge_short = || {
+        let paired: Option<Vec<_>> = short
+            .iter()
+            .map(|(name, leaf)| {
+                let value = payload.get(name).filter(|value| (1..LONG).contains(&value.len()))?;
+                Some(EntryLeaf { name, leaf, value })
+            })
+            .collect();
+        match paired.and_then(|entries| joint_tag(key, context, &entries)).zip(joint) {
+            Some((tag, written)) if same_bytes(tag.as_bytes(), written.as_bytes()) => Change::Same,
+            _ if short.len() == 1 => Change::Changed,
+            _ => Change::PerhapsChanged,
+        }
+    };
+    let of_short = judge_short();
+    let judge = |name: &str| match (published.get(name), payload.get(name)) {
+        (None, _) => Change::Added,
+        (_, None) => Change::Removed,
+        (Some(leaf), Some(value)) => match tags.get(name) {
+            _ if leaf.is_empty() && value.is_empty() => Change::Same,
+            _ if leaf.is_empty() || value.is_empty() => Change::Changed,
+            Some(written) => {
+                let tag = entry_tag(key, context, &EntryLeaf { name, leaf, value });
+                let same = same_bytes(tag.as_bytes(), written.as_bytes());
+                if same { Change::Same } else { Change::Changed }
+            }
+            None if value.len() >= LONG => Change::Changed,
+            None => of_short,
+        },
+    };
+    let names: BTreeSet<&str> =
+        published.keys().copied().chain(payload.entries().iter().map(|(name, _)| &**name)).collect();
+    names.into_iter().map(|name| (name.to_owned(), judge(name))).collect()
+}

@@ -1,0 +1,382 @@
+//! Sealing: one Secret as a SOPS file that Flux, KSOPS and `sops` open.
+//!
+//! [`seal`] takes values in and gives bytes out: data key, IVs, time and age stanzas come from the
+//! caller, so that this module needs neither clock nor chance and a test can fix them all. It checks
+//! its own work before it hands it over. [`decrypt`] and [`open`] read files of the same shape, with
+//! the MAC verified. It knows nothing of regions, of tags, or of how age wraps a data key.
+//!
+//! The format: <https://github.com/getsops/sops> (`sops.go`, `aes/cipher.go`, `stores/`).
+
+pub mod cipher;
+pub mod mac;
+pub mod metadata;
+
+use alloc::borrow::{Cow, ToOwned as _};
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::str;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroize as _;
+
+use crate::node::Node;
+use crate::recipient::Recipient;
+use crate::secret::{SecretBytes, same_bytes};
+use crate::yaml::emit::{self, Tree};
+use cipher::{Cipher, CipherError, Type};
+use mac::Mac;
+use metadata::is_sealed_key;
+pub use metadata::stanzas;
+
+/// All that sealing needs and must not find by itself.
+pub struct Ingredients<'a> {
+    /// 32 fresh random bytes, used for this file and never again.
+    pub data_key: &'a [u8; 32],
+    /// Fresh random IVs: one per non-empty value, and one more for the MAC.
+    pub ivs: &'a mut dyn Iterator<Item = [u8; 32]>,
+    /// The time of sealing as `2026-11-21T07:51:52Z`, always UTC and to the second.
+    pub last_modified: &'a str,
+    /// Who must be able to open the file; sorted, each once, at least one.
+    pub recipients: &'a [Recipient],
+    /// For each of them, in the same order, an armored age file that holds the data key.
+    pub stanzas: &'a [(Recipient, String)],
+}
+
+/// A sealed Secret.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SealedText {
+    /// The file's text, without header lines.
+    pub text: String,
+    /// The entries of `data`, sorted by name, with the text that stands there now: `ENC[…]`, or
+    /// nothing for an empty value.
+    pub leaves: Vec<(String, String)>,
+}
+
+/// Why a document was not sealed. Each of these is a mistake of the caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SealError {
+    /// The document is no map.
+    #[error("the document is no map")]
+    NotMap,
+    /// The document has a `sops` block already.
+    #[error("the document has a sops block already")]
+    Sealed,
+    /// A value under `data` is neither text nor null.
+    #[error("a value to seal is no text")]
+    NotText,
+    /// A secret stands where it would stay readable.
+    #[error("a secret stands outside of data and stringData")]
+    Exposed,
+    /// A number is none that SOPS can hash.
+    #[error("a number is not finite, or an integer larger than 64 bits with sign")]
+    Number,
+    /// There are fewer IVs than values, or one came twice.
+    #[error("the IVs ran out or repeated themselves")]
+    Ivs,
+    /// The time is not in the one form.
+    #[error("the time of sealing is not written as 2026-11-21T07:51:52Z")]
+    Time,
+    /// There is not exactly one armored stanza per recipient.
+    #[error("the stanzas are not one per recipient, or a recipient is missing or repeated")]
+    Stanzas,
+    /// A value is too long for the cipher.
+    #[error("a value is too long for the cipher")]
+    TooLong,
+    /// What was made is not what was meant.
+    #[error("the sealed document does not pass its own check")]
+    SelfCheck,
+}
+
+/// Seals a document: every text below a `data` or `stringData`, wherever on the path that key stands.
+///
+/// The tree is one of a sanitised Secret. Values come out in the order of its sorted keys, in which
+/// kustomize writes them too, so that the full MAC survives a build.
+///
+/// # Errors
+/// Where the document or the ingredients are not as asked for, and where the result does not pass the
+/// check that nothing readable is left.
+pub fn seal(document: Tree<'_>, ingredients: Ingredients<'_>) -> Result<SealedText, SealError> {
+    let (sealed, leaves) = seal_tree(document, ingredients)?;
+    let text = core::mem::take(&mut *emit::emit(&sealed));
+    Ok(SealedText { text, leaves })
+}
+
+type Leaves = Vec<(String, String)>;
+
+fn seal_tree<'t>(document: Tree<'t>, ingredients: Ingredients<'_>) -> Result<(Tree<'t>, Leaves), SealError> {
+    let Ingredients { data_key, ivs, last_modified, recipients, stanzas } = ingredients;
+    if !metadata::is_time(last_modified) {
+        return Err(SealError::Time);
+    }
+    judge_stanzas(recipients, stanzas)?;
+    match &document {
+        Tree::Map(entries) if entries.contains_key(metadata::KEY) => return Err(SealError::Sealed),
+        Tree::Map(_) => {}
+        _ => return Err(SealError::NotMap),
+    }
+    let mut sealing = Sealing { cipher: Cipher::new(data_key), mac: Mac::default(), ivs, used: BTreeSet::new() };
+    let mut sealed = sealing.tree(document, &mut String::new(), false)?;
+    let sum = core::mem::take(&mut sealing.mac).finish();
+    // The MAC's place is the time, not a path.
+    let mac = sealing.text(sum.as_bytes(), last_modified)?;
+    let leaves = judge_sealed(&sealed)?;
+    if let Tree::Map(entries) = &mut sealed {
+        entries.insert(Cow::Borrowed(metadata::KEY), metadata::write(stanzas, last_modified, mac));
+    }
+    Ok((sealed, leaves))
+}
+
+struct Sealing<'a> {
+    cipher: Cipher,
+    mac: Mac,
+    ivs: &'a mut dyn Iterator<Item = [u8; 32]>,
+    used: BTreeSet<[u8; 32]>,
+}
+
+impl Sealing<'_> {
+    /// `path` has a colon after every key, as the additional data of a value wants it; items of a list
+    /// add nothing to it.
+    fn tree<'t>(&mut self, tree: Tree<'t>, path: &mut String, below: bool) -> Result<Tree<'t>, SealError> {
+        match tree {
+            Tree::Map(entries) => {
+                let mut sealed = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    let length = path.len();
+                    path.push_str(&key);
+                    path.push(':');
+                    let value = self.tree(value, path, below || is_sealed_key(&key))?;
+                    path.truncate(length);
+                    sealed.push((key, value));
+                }
+                Ok(Tree::map(sealed))
+            }
+            Tree::List(items) => {
+                let sealed: Result<_, _> = items.into_iter().map(|item| self.tree(item, path, below)).collect();
+                sealed.map(Tree::List)
+            }
+            Tree::Null => Ok(Tree::Null),
+            Tree::Secret(_) if !below => Err(SealError::Exposed),
+            Tree::Secret(text) => self.leaf(&text, path),
+            Tree::Text(mut text) if below => {
+                let sealed = self.leaf(&text, path);
+                if let Cow::Owned(text) = &mut text {
+                    text.zeroize();
+                }
+                sealed
+            }
+            Tree::Text(text) => {
+                self.mac.bytes(text.as_bytes());
+                Ok(Tree::Text(text))
+            }
+            _ if below => Err(SealError::NotText),
+            Tree::Bool(value) => {
+                self.mac.boolean(value);
+                Ok(Tree::Bool(value))
+            }
+            Tree::Int(value) => {
+                self.mac.integer(value);
+                Ok(Tree::Int(value))
+            }
+            Tree::Float(value) if value.is_finite() => {
+                self.mac.number(value);
+                Ok(Tree::Float(value))
+            }
+            Tree::Float(_) | Tree::Uint(_) => Err(SealError::Number),
+            Tree::Plain(_) => Err(SealError::Sealed),
+        }
+    }
+
+    /// An empty value stays as it is: SOPS neither seals nor counts it.
+    fn leaf<'t>(&mut self, text: &str, path: &str) -> Result<Tree<'t>, SealError> {
+        if text.is_empty() {
+            return Ok(Tree::text(""));
+        }
+        self.mac.bytes(text.as_bytes());
+        self.text(text.as_bytes(), path).map(|sealed| Tree::Plain(sealed.into()))
+    }
+
+    fn text(&mut self, plain: &[u8], place: &str) -> Result<String, SealError> {
+        let iv = self.ivs.next().ok_or(SealError::Ivs)?;
+        // Two values under one IV would show their difference: no source of chance is trusted with it.
+        if !self.used.insert(iv) {
+            return Err(SealError::Ivs);
+        }
+        self.cipher.seal(plain, &iv, place).map_err(|_| SealError::TooLong)
+    }
+}
+
+fn judge_stanzas(recipients: &[Recipient], stanzas: &[(Recipient, String)]) -> Result<(), SealError> {
+    let sorted = recipients.windows(2).all(|pair| matches!(pair, [a, b] if a < b));
+    let one_each = recipients.iter().eq(stanzas.iter().map(|(recipient, _)| recipient));
+    let armored = stanzas.iter().all(|(_, text)| metadata::is_stanza(text));
+    if sorted && one_each && armored && !recipients.is_empty() { Ok(()) } else { Err(SealError::Stanzas) }
+}
+
+/// Looks at what was made as a stranger would, and gives the leaves of the top-level `data`.
+fn judge_sealed(sealed: &Tree<'_>) -> Result<Leaves, SealError> {
+    judge_leaves(sealed, false)?;
+    let Tree::Map(entries) = sealed else { return Err(SealError::SelfCheck) };
+    let Some(Tree::Map(data)) = entries.get("data") else { return Ok(Vec::new()) };
+    Ok(data
+        .iter()
+        .filter_map(|(name, leaf)| match leaf {
+            Tree::Plain(text) | Tree::Text(text) => Some((name.clone().into_owned(), text.clone().into_owned())),
+            _ => None,
+        })
+        .collect())
+}
+
+fn judge_leaves(tree: &Tree<'_>, below: bool) -> Result<(), SealError> {
+    let good = match tree {
+        Tree::Map(entries) => {
+            return entries.iter().try_for_each(|(key, value)| judge_leaves(value, below || is_sealed_key(key)));
+        }
+        Tree::List(items) => return items.iter().try_for_each(|item| judge_leaves(item, below)),
+        Tree::Null => true,
+        Tree::Secret(_) => false,
+        Tree::Plain(text) => below && cipher::is_sealed(text),
+        Tree::Text(text) => !below || text.is_empty(),
+        Tree::Bool(_) | Tree::Int(_) | Tree::Uint(_) | Tree::Float(_) => !below,
+    };
+    if good { Ok(()) } else { Err(SealError::SelfCheck) }
+}
+
+/// Why a sealed document was not opened. Paths are of keys, each with a colon after it; no values.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// It has no `sops` block.
+    #[error("the document has no sops block")]
+    NoBlock,
+    /// Its data key is split among groups of keys.
+    #[error("the data key is split among key groups, which pouch does not put together")]
+    KeyGroups,
+    /// Its MAC covers sealed values only.
+    #[error("the MAC covers sealed values only (mac_only_encrypted)")]
+    MacOnlyEncrypted,
+    /// It is sealed under another rule.
+    #[error("the document is not sealed under encrypted_regex {}", metadata::ENCRYPTED_REGEX)]
+    Rule,
+    /// It names no version.
+    #[error("the sops block names no version")]
+    NoVersion,
+    /// Its time is missing or in another form.
+    #[error("the sops block has no lastmodified written as 2026-11-21T07:51:52Z")]
+    Time,
+    /// It has no MAC.
+    #[error("the sops block has no MAC")]
+    NoMac,
+    /// Its MAC cannot be opened.
+    #[error("the MAC cannot be opened: {0}")]
+    SealedMac(CipherError),
+    /// Its MAC is that of other values.
+    #[error("the MAC does not fit: a value was changed, moved, added or taken away")]
+    Mac,
+    /// A value that should be sealed is not.
+    #[error("the value at {0} is not sealed")]
+    NotSealed(String),
+    /// A value cannot be opened.
+    #[error("the value at {0} cannot be opened: {1}")]
+    Value(String, CipherError),
+    /// A value is not what its type says.
+    #[error("the value at {0} is not what its type says")]
+    Type(String),
+    /// An entry of `data` is not base64.
+    #[error("entry {0:?} of data is not base64")]
+    NotBase64(String),
+}
+
+/// Opens a document: the same tree without its `sops` block, every value readable, the MAC verified.
+///
+/// Keys are taken in sorted order, because that is how a [`Node`] holds them and how pouch writes
+/// them; of a file in another order the MAC does not fit.
+///
+/// # Errors
+/// Where anything is not sealed as [`seal`] seals, or not with this data key.
+pub fn decrypt(document: &Node, data_key: &[u8; 32]) -> Result<Node, OpenError> {
+    let block = metadata::read(document)?;
+    let mut opening = Opening { cipher: Cipher::new(data_key), mac: Mac::default() };
+    let bare = document.entries().iter().filter(|(key, _)| **key != *metadata::KEY).cloned().collect();
+    let opened = opening.node(&Node::Map(bare), &mut String::new(), false)?;
+    let (written, _) = opening.cipher.open(block.mac, block.last_modified).map_err(OpenError::SealedMac)?;
+    let sum = opening.mac.finish();
+    if same_bytes(sum.as_bytes(), &written) { Ok(opened) } else { Err(OpenError::Mac) }
+}
+
+/// Opens a Secret and gives the entries of its `data`, decoded and sorted by name.
+///
+/// # Errors
+/// As [`decrypt`], and where an entry is no base64 text.
+pub fn open(document: &Node, data_key: &[u8; 32]) -> Result<Vec<(String, SecretBytes)>, OpenError> {
+    let opened = decrypt(document, data_key)?;
+    let entries = opened.at(&["data"]).map(Node::entries).unwrap_or_default();
+    let decode = |(name, value): &(crate::node::Key, Node)| {
+        let text = if matches!(value, Node::Null) { Some("") } else { value.as_str() };
+        let bytes = text.and_then(|text| STANDARD.decode(text).ok());
+        let bytes = bytes.ok_or_else(|| OpenError::NotBase64((**name).to_owned()))?;
+        Ok(((**name).to_owned(), SecretBytes::new(bytes)))
+    };
+    entries.iter().map(decode).collect()
+}
+
+struct Opening {
+    cipher: Cipher,
+    mac: Mac,
+}
+
+impl Opening {
+    fn node(&mut self, node: &Node, path: &mut String, below: bool) -> Result<Node, OpenError> {
+        match node {
+            Node::Map(entries) => {
+                let mut opened = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    let length = path.len();
+                    path.push_str(key);
+                    path.push(':');
+                    let value = self.node(value, path, below || is_sealed_key(key))?;
+                    path.truncate(length);
+                    opened.push((key.clone(), value));
+                }
+                return Ok(Node::Map(opened.into_boxed_slice()));
+            }
+            Node::List(items) => {
+                let opened: Result<Box<[Node]>, _> = items.iter().map(|item| self.node(item, path, below)).collect();
+                return opened.map(Node::List);
+            }
+            Node::Null => {}
+            Node::Text(text) if below && text.is_empty() => {}
+            Node::Text(text) if below && text.starts_with(cipher::MARK) => return self.leaf(text, path),
+            _ if below => return Err(OpenError::NotSealed(path.clone())),
+            Node::Text(text) => self.mac.bytes(text.as_bytes()),
+            Node::Bool(value) => self.mac.boolean(*value),
+            Node::Int(value) => self.mac.integer(*value),
+            Node::Float(value) => self.mac.number(*value),
+            Node::Uint(_) => return Err(OpenError::Type(path.clone())),
+        }
+        Ok(node.clone())
+    }
+
+    fn leaf(&mut self, sealed: &str, path: &str) -> Result<Node, OpenError> {
+        let (plain, kind) = self.cipher.open(sealed, path).map_err(|error| OpenError::Value(path.to_owned(), error))?;
+        self.mac.bytes(&plain);
+        let text = str::from_utf8(&plain).ok();
+        let node = text.and_then(|text| match kind {
+            Type::Str | Type::Time => Some(Node::text(text)),
+            Type::Int => text.parse().ok().map(Node::Int),
+            Type::Float => text.parse().ok().filter(|value: &f64| value.is_finite()).map(Node::Float),
+            Type::Bool => match text {
+                "True" => Some(Node::Bool(true)),
+                "False" => Some(Node::Bool(false)),
+                _ => None,
+            },
+        });
+        node.ok_or_else(|| OpenError::Type(path.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

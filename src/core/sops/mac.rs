@@ -1,0 +1,74 @@
+//! The MAC of a SOPS file: SHA-512 over all values, in the order in which they stand.
+//!
+//! It covers neither keys nor the boundaries between values; that is SOPS's definition, and the reason
+//! why a decrypted file does not prove its own name. It says nothing of how it is sealed.
+
+use alloc::string::String;
+use core::fmt::Write as _;
+
+use sha2::{Digest as _, Sha512};
+use zeroize::Zeroizing;
+
+/// The sum while it is made. Values of a document are added in its order; `null` adds nothing.
+#[derive(Default)]
+pub struct Mac(Sha512);
+
+impl Mac {
+    /// Adds text, or any value in the form in which it was sealed.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Adds a truth value.
+    pub fn boolean(&mut self, value: bool) {
+        self.0.update(if value { "True" } else { "False" });
+    }
+
+    /// Adds an integer.
+    pub fn integer(&mut self, value: i64) {
+        self.0.update(alloc::format!("{value}"));
+    }
+
+    /// Adds a finite number: the shortest decimal form, never with an exponent.
+    pub fn number(&mut self, value: f64) {
+        self.0.update(alloc::format!("{value}"));
+    }
+
+    /// The 128 upper-case hexadecimal digits. They are made of secrets and are sealed like one.
+    pub fn finish(self) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::with_capacity(128));
+        for byte in self.0.finalize() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02X}");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_hashed_in_the_form_that_go_writes() {
+        let mut mac = Mac::default();
+        mac.boolean(true);
+        mac.boolean(false);
+        mac.integer(-3);
+        for value in [1.5, 1e21, 1.25e-7, -0.5] {
+            mac.number(value);
+        }
+        mac.bytes(b"x");
+        let mut same = Mac::default();
+        same.bytes(b"TrueFalse-31.510000000000000000000000.000000125-0.5x");
+        assert_eq!(*mac.finish(), *same.finish());
+    }
+
+    #[test]
+    fn the_sum_is_upper_case_sha_512() {
+        let mut mac = Mac::default();
+        mac.bytes(b"abc");
+        // FIPS 180-4, example of SHA-512.
+        assert!(mac.finish().starts_with("DDAF35A193617ABACC417349AE204131"));
+    }
+}

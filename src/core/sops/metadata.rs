@@ -1,0 +1,162 @@
+//! The `sops` block: who can open a file, under which rule, and its sealed MAC.
+//!
+//! What pouch writes is constant but for stanzas, time and MAC. Reading takes a block apart and
+//! refuses, by name, whatever would make the rest of the file mean something else.
+
+use alloc::borrow::ToOwned as _;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::OpenError;
+use crate::node::Node;
+use crate::recipient::Recipient;
+use crate::yaml::emit::Tree;
+
+/// The top-level key that holds the block.
+pub const KEY: &str = "sops";
+
+/// The rule of every file: a value is sealed if any key on its path is one of the two.
+pub const ENCRYPTED_REGEX: &str = "^(data|stringData)$";
+
+/// The version that files claim: the oldest with every feature used, because old readers compare it
+/// and the command refuses files without one.
+pub const VERSION: &str = "3.9.0";
+
+/// Whether a key brings all below it under the rule of [`ENCRYPTED_REGEX`].
+pub fn is_sealed_key(key: &str) -> bool {
+    key == "data" || key == "stringData"
+}
+
+/// Whether text is a UTC time to the second, as `2026-11-21T07:51:52Z`: the only form in which the
+/// MAC's additional data equals the text itself.
+pub fn is_time(text: &str) -> bool {
+    let shaped = text.len() == 20
+        && text.bytes().zip(*b"0000-00-00T00:00:00Z").all(|(b, form)| match form {
+            b'0' => b.is_ascii_digit(),
+            _ => b == form,
+        });
+    let mut numbers = text.split(['-', 'T', ':', 'Z']).skip(1).map(|part| part.parse::<u8>().unwrap_or(u8::MAX));
+    let mut within = |low, high| numbers.next().is_some_and(|number| (low..=high).contains(&number));
+    shaped && within(1, 12) && within(1, 31) && within(0, 23) && within(0, 59) && within(0, 59)
+}
+
+/// Whether text is an armored age file, in form.
+pub fn is_stanza(text: &str) -> bool {
+    let inner = text
+        .strip_prefix("-----BEGIN AGE ENCRYPTED FILE-----\n")
+        .and_then(|rest| rest.strip_suffix("\n-----END AGE ENCRYPTED FILE-----\n"));
+    inner.is_some_and(|inner| {
+        !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'\n'))
+    })
+}
+
+/// Writes the block.
+pub fn write(stanzas: &[(Recipient, String)], last_modified: &str, mac: String) -> Tree<'static> {
+    let stanza = |(recipient, armored): &(Recipient, String)| {
+        Tree::map([("recipient", Tree::text(recipient.as_str().to_owned())), ("enc", Tree::text(armored.clone()))])
+    };
+    Tree::map([
+        ("age", Tree::List(stanzas.iter().map(stanza).collect())),
+        ("encrypted_regex", Tree::text(ENCRYPTED_REGEX)),
+        ("lastmodified", Tree::text(last_modified.to_owned())),
+        // Plain, because Flux looks for the bytes `mac: ENC[`.
+        ("mac", Tree::Plain(mac.into())),
+        ("version", Tree::text(VERSION)),
+    ])
+}
+
+/// What of a block is needed to open its file.
+pub struct Metadata<'a> {
+    /// The time that the MAC is bound to.
+    pub last_modified: &'a str,
+    /// The sealed MAC.
+    pub mac: &'a str,
+}
+
+/// Reads the block of `document` under the one rule that pouch writes.
+///
+/// # Errors
+/// Where there is none, where it lacks what SOPS asks for, or where it says something that changes
+/// which values are sealed or counted.
+pub fn read(document: &Node) -> Result<Metadata<'_>, OpenError> {
+    const RULES: [&str; 6] = [
+        "unencrypted_suffix",
+        "encrypted_suffix",
+        "unencrypted_regex",
+        "encrypted_regex",
+        "unencrypted_comment_regex",
+        "encrypted_comment_regex",
+    ];
+    let block = document.at(&[KEY]).filter(|block| block.is_map()).ok_or(OpenError::NoBlock)?;
+    let said = |key: &str| block.at(&[key]).is_some_and(|node| node.as_str() != Some("") && !is_empty_list(node));
+    if said("key_groups") || said("shamir_threshold") {
+        return Err(OpenError::KeyGroups);
+    }
+    if block.at(&["mac_only_encrypted"]).is_some_and(|node| node.as_bool() != Some(false)) {
+        return Err(OpenError::MacOnlyEncrypted);
+    }
+    let text = |key: &str| block.str_at(&[key]).filter(|text| !text.is_empty());
+    let other_rules = RULES.iter().any(|rule| *rule != "encrypted_regex" && said(rule));
+    if other_rules || text("encrypted_regex") != Some(ENCRYPTED_REGEX) {
+        return Err(OpenError::Rule);
+    }
+    text("version").ok_or(OpenError::NoVersion)?;
+    let last_modified = text("lastmodified").filter(|text| is_time(text)).ok_or(OpenError::Time)?;
+    let mac = text("mac").ok_or(OpenError::NoMac)?;
+    Ok(Metadata { last_modified, mac })
+}
+
+fn is_empty_list(node: &Node) -> bool {
+    matches!(node, Node::List(items) if items.is_empty())
+}
+
+/// The recipients of a document's `sops` block and their armored age files, in order; empty where
+/// there are none. An entry without both texts is left out.
+pub fn stanzas(document: &Node) -> Vec<(String, String)> {
+    let entries = document.at(&[KEY, "age"]).map(Node::items).unwrap_or_default();
+    let both = |entry: &Node| Some((entry.str_at(&["recipient"])?.into(), entry.str_at(&["enc"])?.into()));
+    entries.iter().filter_map(both).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_utc_seconds() {
+        assert!(is_time("2026-11-21T07:51:52Z"));
+        for bad in [
+            "",
+            "2026-11-21",
+            "2026-11-21T07:51:52",
+            "2026-11-21T07:51:52+00:00",
+            "2026-11-21T07:51:52.0Z",
+            "2026-11-21t07:51:52z",
+            "2026-13-21T07:51:52Z",
+            "2026-00-21T07:51:52Z",
+            "2026-11-32T07:51:52Z",
+            "2026-11-21T24:51:52Z",
+            "2026-11-21T07:60:52Z",
+            "2026-11-21T07:51:60Z",
+            "2026-11-21T07:51:5éZ",
+            "2026-11-21 07:51:52Z",
+        ] {
+            assert!(!is_time(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn stanzas_are_armored() {
+        assert!(is_stanza("-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----\n"));
+        for bad in [
+            "",
+            "YWdl",
+            "-----BEGIN AGE ENCRYPTED FILE-----\n\n-----END AGE ENCRYPTED FILE-----\n",
+            "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----",
+            "-----BEGIN AGE ENCRYPTED FILE-----\r\nYWdl\r\n-----END AGE ENCRYPTED FILE-----\r\n",
+            "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n-----END AGE ENCRYPTED FILE-----\nmore\n",
+        ] {
+            assert!(!is_stanza(bad), "{bad}");
+        }
+    }
+}

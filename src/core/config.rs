@@ -4,8 +4,13 @@
 //! parsed, defaults filled in. Paths are still relative to the configuration; only the shell knows
 //! where that stands.
 
+pub mod error;
 pub mod file;
+pub mod repository;
 pub mod resolve;
+pub mod shape;
+pub mod show;
+pub mod written;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -270,8 +275,10 @@ pub struct OutputGit {
     pub repository: String,
     /// The branch to commit to.
     pub branch: String,
-    /// Name and mail address of author and committer.
+    /// Name and mail address of the author.
     pub author: Identity,
+    /// Name and mail address of the committer.
+    pub committer: Identity,
     /// The template of the commit message's subject, if not the default.
     pub message: Option<String>,
 }

@@ -1,1 +1,243 @@
-//! To come.
+//! From what was typed to what it means: names checked, globs compiled, recipients parsed, defaults
+//! filled in.
+//!
+//! All faults are collected, none stops the others: a person mends a file in one go. The files of
+//! recipients that a configuration names are arguments, so nothing here reads anything.
+
+mod delivery;
+mod limit;
+mod output;
+mod region;
+mod source;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::error::{ConfigError, Faults, FieldPath, quoted};
+use super::file::{self, CompanionsWord, FleetFile, KindFile, ResolutionWord, ScopeWord, TenancyWord};
+use super::{Companions, ExtraKind, Fleet, Globs, Resolution, Tenancy};
+use crate::capi;
+use crate::k0rdent;
+use crate::k0rdent::builtin::Release;
+use crate::name::{FleetName, GroupKind, Namespace, is_dns_label, is_dns_subdomain};
+use crate::scope::Scope;
+
+/// What is said of a file of recipients whose content was not handed over.
+pub const NOT_READ: &str = "the file was not read";
+
+/// The files of recipients that the configuration names, as typed, sorted, each once.
+pub fn files_needed(file: &FleetFile) -> Vec<String> {
+    let names: BTreeSet<&String> = file.regions.values().filter_map(|region| region.recipients_file.as_ref()).collect();
+    names.into_iter().cloned().collect()
+}
+
+/// Works out what a configuration means; `texts` holds the content of each of [`files_needed`].
+///
+/// # Errors
+/// Everything that is wrong with it, in the order of the fields as documented.
+pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fleet, Vec<ConfigError>> {
+    let mut faults = Faults::default();
+    header(file, &mut faults);
+    let root = FieldPath::root();
+    let system_namespace = namespace(&file.system_namespace, &root.key("systemNamespace"), &mut faults);
+    let builtin = builtin(&file.provider_interfaces.builtin, &mut faults);
+    let sources = source::resolve(file, &mut faults);
+    let kinds = kinds(&file.kinds, &mut faults);
+    let keep_labels = globs(&file.keep.labels, &root.key("keep").key("labels"), &mut faults);
+    let keep_annotations = annotations(&file.keep.annotations, &mut faults);
+    let output = output::resolve(&file.output, &mut faults);
+    let escrow = region::escrow(&file.escrow_recipients, &mut faults);
+    let regions = region::resolve(file, texts, &escrow, &output, &mut faults);
+    let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
+    let limits = limit::resolve(&file.limits, &regions, &mut faults);
+    let severities = limit::severities(&file.findings, &mut faults);
+
+    let errors = faults.into_errors();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Fleet {
+        name: FleetName::from(file.metadata.name.as_str()),
+        sources,
+        system_namespace,
+        resolution: match file.resolution {
+            ResolutionWord::AsWritten => Resolution::AsWritten,
+            ResolutionWord::Kcm => Resolution::Kcm,
+        },
+        builtin,
+        kinds,
+        keep_labels,
+        keep_annotations,
+        companions: match file.companions {
+            CompanionsWord::Follow => Companions::Follow,
+            CompanionsWord::None => Companions::None,
+        },
+        emit_controller_identity: file.emit_controller_identity,
+        regions,
+        escrow,
+        output,
+        reuse_key,
+        limits,
+        severities,
+    })
+}
+
+fn header(file: &FleetFile, faults: &mut Faults) {
+    let root = FieldPath::root();
+    if file.api_version != file::API_VERSION {
+        let message = format!("{} is no format that this pouch reads", quoted(&file.api_version));
+        faults.add(&root.key("apiVersion"), message, format!("Write {:?}.", file::API_VERSION));
+    }
+    if file.kind != file::KIND {
+        let message = format!("{} is no kind of configuration", quoted(&file.kind));
+        faults.add(&root.key("kind"), message, format!("Write {:?}.", file::KIND));
+    }
+    label(&file.metadata.name, "fleet", &root.key("metadata").key("name"), faults);
+}
+
+/// Checks a DNS label.
+fn label(text: &str, what: &str, path: &FieldPath, faults: &mut Faults) {
+    if !is_dns_label(text) {
+        let message = format!("{} cannot name a {what}", quoted(text));
+        let help = "Use 1 to 63 of a-z, 0-9 and dashes, with a letter or digit at both ends.";
+        faults.add(path, message, help);
+    }
+}
+
+/// Checks a namespace.
+fn namespace(text: &str, path: &FieldPath, faults: &mut Faults) -> Namespace {
+    label(text, "namespace", path, faults);
+    Namespace::from(text)
+}
+
+/// Checks the name of an object.
+fn object_name(text: &str, path: &FieldPath, faults: &mut Faults) -> crate::name::Name {
+    if !is_dns_subdomain(text) {
+        let message = format!("{} cannot name an object", quoted(text));
+        faults.add(path, message, "Use labels of a-z, 0-9 and dashes, joined by dots, at most 253 characters in all.");
+    }
+    text.into()
+}
+
+/// Compiles globs.
+fn globs(patterns: &[String], path: &FieldPath, faults: &mut Faults) -> Globs {
+    for (at, pattern) in patterns.iter().enumerate() {
+        if pattern.is_empty() || Globs::new(core::slice::from_ref(pattern)).is_err() {
+            let help =
+                "`*` stands for any characters, `?` for one, `[ab]` for one of some, `{a,b}` for one text of some.";
+            faults.add(&path.index(at), format!("{} is no glob", quoted(pattern)), help);
+        }
+    }
+    Globs::new(patterns).unwrap_or_default()
+}
+
+/// Compiles globs over namespaces; one without a wildcard must be able to name one.
+fn namespace_globs(patterns: &[String], path: &FieldPath, faults: &mut Faults) -> Globs {
+    for (at, pattern) in patterns.iter().enumerate() {
+        if !pattern.is_empty() && !pattern.contains(['*', '?', '[', '{']) {
+            namespace(pattern, &path.index(at), faults);
+        }
+    }
+    globs(patterns, path, faults)
+}
+
+/// Annotations in which tools keep a whole copy of the object, a Secret's values included.
+const COPIES: [&str; 5] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kapp.k14s.io/original",
+    "objectset.rio.cattle.io/applied",
+    "banzaicloud.com/last-applied",
+    "argocd.argoproj.io/last-applied-configuration",
+];
+
+fn annotations(patterns: &[String], faults: &mut Faults) -> Globs {
+    let path = FieldPath::root().key("keep").key("annotations");
+    let compiled = globs(patterns, &path, faults);
+    for (at, pattern) in patterns.iter().enumerate() {
+        let Ok(glob) = Globs::new(core::slice::from_ref(pattern)) else { continue };
+        if let Some(copy) = COPIES.iter().find(|copy| glob.matches(copy)) {
+            let message = format!("the glob matches {copy}, which holds a copy of the object in clear");
+            faults.add(
+                &path.index(at),
+                message,
+                "Name the annotations that the regions need, such as `example.com/*`.",
+            );
+        }
+    }
+    compiled
+}
+
+fn builtin(text: &str, faults: &mut Faults) -> Option<Release> {
+    if text == "none" {
+        return None;
+    }
+    match Release::parse(text) {
+        Ok(release) => Some(release),
+        Err(error) => {
+            let path = FieldPath::root().key("providerInterfaces").key("builtin");
+            faults.add(&path, error.to_string(), "Write one of them, or `none` where the sources define all kinds.");
+            None
+        }
+    }
+}
+
+fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKind> {
+    let mut known = BTreeMap::new();
+    for (at, entry) in kinds.iter().enumerate() {
+        let path = FieldPath::root().key("kinds").index(at);
+        let kind = GroupKind::new(&entry.group, &entry.kind);
+        let camel = entry.kind.starts_with(|c: char| c.is_ascii_uppercase())
+            && entry.kind.bytes().all(|b| b.is_ascii_alphanumeric())
+            && entry.kind.len() <= 63;
+        if !camel {
+            let message = format!("{} cannot be a kind", quoted(&entry.kind));
+            faults.add(&path.key("kind"), message, "Write it as manifests do, such as `AWSClusterStaticIdentity`.");
+        }
+        if !entry.group.is_empty() && !is_dns_subdomain(&entry.group) {
+            let message = format!("{} cannot be an API group", quoted(&entry.group));
+            faults.add(&path.key("group"), message, "Write what stands before the slash of `apiVersion`.");
+        } else if is_kubernetes_own(&entry.group) {
+            let message = "kinds of Kubernetes itself are not published by configuration";
+            faults.add(
+                &path.key("group"),
+                message,
+                "Secrets, ConfigMaps and Namespaces are published as references need them.",
+            );
+        } else if entry.group == k0rdent::GROUP {
+            let message = "kinds of k0rdent itself are not published";
+            faults.add(&path.key("group"), message, "Regions get identities, not the Credentials that ask for them.");
+        } else if capi::rules(&kind).is_some() {
+            let message = format!("{} is built in", quoted(&entry.kind));
+            faults.add(&path, message, "Remove the entry.");
+        }
+        let extra = ExtraKind {
+            scope: match entry.scope {
+                ScopeWord::Namespaced => Scope::Namespaced,
+                ScopeWord::Cluster => Scope::Cluster,
+            },
+            tenancy: match entry.allowed_namespaces {
+                TenancyWord::None => Tenancy::None,
+                TenancyWord::All => Tenancy::All,
+                TenancyWord::Aws => Tenancy::Aws,
+                TenancyWord::Azure => Tenancy::Azure,
+                TenancyWord::Vsphere => Tenancy::Vsphere,
+                TenancyWord::Openstack => Tenancy::Openstack,
+            },
+        };
+        if known.insert(kind, extra).is_some() {
+            faults.add(&path, "the kind stands here twice", "Remove one of the entries.");
+        }
+    }
+    known
+}
+
+/// The core group, groups without a dot and `*.k8s.io`: a Role that a ProviderInterface points at
+/// would be a way to rights on the region. Cluster API's own groups end in `x-k8s.io`.
+fn is_kubernetes_own(group: &str) -> bool {
+    !group.contains('.') || group == "k8s.io" || group.ends_with(".k8s.io")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! What is wrong with a configuration: the field, the fault and the cure.
+//!
+//! Everything that quotes the user's text does it through [`quoted`], which knows what a secret
+//! looks like: a key pasted into the wrong field must not travel on into a CI log. This module knows
+//! nothing of files; the shell adds line and column.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::repository;
+
+/// One step from a map or list into it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Step {
+    /// To the value of a key.
+    Key(String),
+    /// To an item, counted from zero.
+    Index(usize),
+}
+
+/// The path of a field, shown as `regions.eu-west.recipients[0]`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct FieldPath(Vec<Step>);
+
+impl FieldPath {
+    /// The path of the document itself.
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// The path of the value of `key` below this one.
+    pub fn key(&self, key: &str) -> Self {
+        self.step(Step::Key(key.to_string()))
+    }
+
+    /// The path of an item below this one.
+    pub fn index(&self, index: usize) -> Self {
+        self.step(Step::Index(index))
+    }
+
+    /// The steps from the root.
+    pub fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    fn step(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+}
+
+/// Keys that are no plain words stand in brackets and quotes, so that a dot in a name is no step.
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = |key: &str| {
+            !key.is_empty()
+                && key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+                && !holds_secret(key)
+        };
+        for (at, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if plain(key) && at == 0 => f.write_str(key)?,
+                Step::Key(key) if plain(key) => write!(f, ".{key}")?,
+                Step::Key(key) => write!(f, "[{}]", quoted(key))?,
+                Step::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which part of a field the fault is at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Spot {
+    /// Its key.
+    Key,
+    /// Its value.
+    Value,
+}
+
+/// One thing that is wrong with a configuration.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ConfigError {
+    /// The field that it is about.
+    pub field: FieldPath,
+    /// Which part of it.
+    pub spot: Spot,
+    /// What is the matter, in one sentence without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+    /// Whether the field holds what must not be shown, so that its line in the file is not quoted.
+    pub secret: bool,
+}
+
+/// `field: message`.
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.field.steps().is_empty() {
+            write!(f, "{}", self.message)
+        } else {
+            write!(f, "{}: {}", self.field, self.message)
+        }
+    }
+}
+
+/// The faults that were found so far.
+#[derive(Default, Debug)]
+pub struct Faults(Vec<ConfigError>);
+
+impl Faults {
+    /// Records a fault of a value.
+    pub fn add(&mut self, field: &FieldPath, message: impl Into<String>, help: impl Into<String>) {
+        self.push(field, Spot::Value, message.into(), help.into(), false);
+    }
+
+    /// Records a fault of a key.
+    pub fn add_at_key(&mut self, field: &FieldPath, message: impl Into<String>, help: impl Into<String>) {
+        self.push(field, Spot::Key, message.into(), help.into(), false);
+    }
+
+    /// Records a fault of a value that holds a secret.
+    pub fn add_secret(&mut self, field: &FieldPath, message: impl Into<String>, help: impl Into<String>) {
+        self.push(field, Spot::Value, message.into(), help.into(), true);
+    }
+
+    /// Everything that was recorded, in order, each once.
+    pub fn into_errors(self) -> Vec<ConfigError> {
+        self.0
+    }
+
+    fn push(&mut self, field: &FieldPath, spot: Spot, message: String, help: String, secret: bool) {
+        let error = ConfigError { field: field.clone(), spot, message, help, secret };
+        // What regions share is looked at once for each of them.
+        if !self.0.contains(&error) {
+            self.0.push(error);
+        }
+    }
+}
+
+/// Whether `text` holds a key of age or pouch, a private key in PEM, or a URL with a password.
+pub fn holds_secret(text: &str) -> bool {
+    const MARKS: [&[u8]; 4] = [b"AGE-SECRET-KEY-", b"AGE-PLUGIN-", b"POUCH-REUSE-KEY-", b"-----BEGIN "];
+    MARKS.iter().any(|mark| text.as_bytes().windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
+        || text.split([' ', '\t', '"', '\'', ',', '[', ']', '{', '}', '\n']).any(repository::holds_password)
+}
+
+/// The user's text in quotes: escaped, cut at 80 characters, and withheld if it holds a secret.
+pub fn quoted(text: &str) -> String {
+    const MOST: usize = 80;
+    if holds_secret(text) {
+        return String::from("a value that is not shown");
+    }
+    let mut short: String = text.chars().take(MOST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("{short:?}")
+}
+
+/// The known word that is nearest to `typed`, if one is near enough to be meant.
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let bound = (typed.chars().count() / 3).max(1);
+    let distance = |word: &str| strsim::damerau_levenshtein(&typed.to_lowercase(), &word.to_lowercase());
+    known.into_iter().map(|word| (distance(word), word)).filter(|(far, _)| *far <= bound).min().map(|(_, word)| word)
+}
+
+/// `Did you mean "x"?`, or the words there are.
+pub fn suggest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    match nearest(typed, known.clone()) {
+        Some(word) => format!("Did you mean {word:?}?"),
+        None => {
+            let words: Vec<&str> = known.into_iter().collect();
+            if words.is_empty() { String::from("There is none.") } else { format!("There are: {}.", words.join(", ")) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_show_dots_in_names_as_no_steps() {
+        let path = FieldPath::root().key("regions").key("eu.west").key("recipients").index(2);
+        assert_eq!(path.to_string(), "regions[\"eu.west\"].recipients[2]");
+        assert_eq!(FieldPath::root().key("a").key("b-c").to_string(), "a.b-c");
+    }
+
+    #[test]
+    fn secrets_are_seen_and_never_quoted() {
+        for secret in [
+            "AGE-SECRET-KEY-1QQQ",
+            "age-secret-key-1qqq",
+            "x: POUCH-REUSE-KEY-1ABC",
+            "https://me:hunter2@example.com/x.git",
+            "  - {repository: \"https://me:hunter2@example.com/x.git\"}",
+            "-----BEGIN OPENSSH PRIVATE KEY-----",
+        ] {
+            assert!(holds_secret(secret), "{secret}");
+            assert_eq!(quoted(secret), "a value that is not shown");
+        }
+        for plain in ["age1qqq", "https://git.example.com/x.git", "git@example.com:x.git", "a: b", "interval: 10m"] {
+            assert!(!holds_secret(plain), "{plain}");
+        }
+    }
+
+    #[test]
+    fn quotes_escape_what_terminals_obey() {
+        assert_eq!(quoted("a\u{1b}[2J\u{202e}b"), "\"a\\u{1b}[2J\\u{202e}b\"");
+        assert!(quoted(&"x".repeat(200)).chars().count() < 90);
+    }
+
+    #[test]
+    fn near_words_are_found_and_far_ones_are_not() {
+        let known = ["regions", "resolution", "output"];
+        assert_eq!(nearest("region", known), Some("regions"));
+        assert_eq!(nearest("Resolutoin", known), Some("resolution"));
+        assert_eq!(nearest("zebra", known), None);
+        assert_eq!(nearest("", known), None);
+    }
+}

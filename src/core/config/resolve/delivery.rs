@@ -1,0 +1,200 @@
+//! Delivery: what the emitted Flux and Argo CD objects say, the region's word over the fleet's.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+
+use super::super::error::{Faults, FieldPath, quoted};
+use super::super::file::{
+    ArgoCdFile, ArgoKindWord, ArgoModeWord, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord,
+};
+use super::super::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig};
+use super::{namespace, object_name};
+use crate::name::{Namespace, Region};
+
+/// Resolves one region's delivery; `path` is that of the region's own word.
+pub(super) fn resolve(file: &FleetFile, typed: &RegionDeliveryFile, path: &FieldPath, faults: &mut Faults) -> Delivery {
+    match typed {
+        RegionDeliveryFile::Word(DeliveryWord::None) => Delivery::None,
+        RegionDeliveryFile::Word(DeliveryWord::Flux) => Delivery::Flux(flux(file, None, path, faults)),
+        RegionDeliveryFile::Word(DeliveryWord::Argocd) => Delivery::ArgoCd(argocd(file, None, path, faults)),
+        RegionDeliveryFile::Map(map) => match (&map.flux, &map.argocd) {
+            (Some(over), None) => Delivery::Flux(flux(file, Some(over), path, faults)),
+            (None, Some(over)) => Delivery::ArgoCd(argocd(file, Some(over), path, faults)),
+            _ => {
+                let help = "Write `flux`, `argocd`, `none`, or a map with `flux` or `argocd` in it.";
+                faults.add(path, "a region has exactly one way of delivery", help);
+                Delivery::None
+            }
+        },
+    }
+}
+
+/// Checks what the fleet's `delivery` says although no region uses it yet.
+pub(super) fn check_unused(file: &FleetFile, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
+    let path = FieldPath::root().key("delivery");
+    if file.delivery.flux.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::Flux(_))) {
+        flux(file, None, &path, faults);
+    }
+    if file.delivery.argocd.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::ArgoCd(_)))
+    {
+        argocd(file, None, &path, faults);
+    }
+}
+
+/// A field of the region's map, else of the fleet's, with its path.
+fn pick<'a, F, T>(
+    over: (Option<&'a F>, &FieldPath),
+    fleet: (Option<&'a F>, &FieldPath),
+    key: &str,
+    field: impl Fn(&'a F) -> Option<&'a T>,
+) -> (Option<&'a T>, FieldPath) {
+    if let Some(value) = over.0.and_then(&field) {
+        return (Some(value), over.1.key(key));
+    }
+    // What stands nowhere is missed where the region asks for it, unless the fleet's map is there.
+    let at = if fleet.0.is_some() { fleet.1 } else { over.1 };
+    (fleet.0.and_then(&field), at.key(key))
+}
+
+fn flux(file: &FleetFile, over: Option<&FluxFile>, path: &FieldPath, faults: &mut Faults) -> Flux {
+    let over = (over, &path.key("flux"));
+    let fleet = (file.delivery.flux.as_ref(), &FieldPath::root().key("delivery").key("flux"));
+    let (value, at) = pick(over, fleet, "namespace", |f| f.namespace.as_ref());
+    let namespace = place(value.map_or("flux-system", String::as_str), file, &at, faults);
+
+    let (source, at) = pick(over, fleet, "sourceRef", |f| f.source_ref.as_ref());
+    let (source_kind, source_name) = match source {
+        Some(source) => {
+            let kind = match source.kind {
+                SourceKindWord::GitRepository => "GitRepository",
+                SourceKindWord::OciRepository => "OCIRepository",
+                SourceKindWord::Bucket => "Bucket",
+            };
+            (kind, object_name(&source.name, &at.key("name"), faults))
+        }
+        None => {
+            let help = "Add the Flux source that holds the bundles: `sourceRef: {kind: GitRepository, name: NAME}`.";
+            faults.add_at_key(&at, "the field is missing, and a region is delivered by Flux", help);
+            ("GitRepository", "".into())
+        }
+    };
+
+    let (decryption, at) = pick(over, fleet, "decryption", |f| f.decryption.as_ref());
+    let secret = decryption.map_or("sops-age", |decryption| decryption.secret_ref.as_str());
+    let decryption_secret = object_name(secret, &at.key("secretRef"), faults);
+
+    let (interval, at) = pick(over, fleet, "interval", |f| f.interval.as_ref());
+    let interval = interval.map_or("10m", String::as_str);
+    if !is_duration(interval) {
+        let help = "Write a Go duration above zero in h, m, s or ms, such as `10m` or `1h30m`.";
+        faults.add(&at, format!("{} is no duration", quoted(interval)), help);
+    }
+    Flux { namespace, source_kind: source_kind.into(), source_name, decryption_secret, interval: interval.into() }
+}
+
+fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults: &mut Faults) -> ArgoCd {
+    let over = (over, &path.key("argocd"));
+    let fleet = (file.delivery.argocd.as_ref(), &FieldPath::root().key("delivery").key("argocd"));
+    let (value, at) = pick(over, fleet, "namespace", |f| f.namespace.as_ref());
+    let namespace = place(value.map_or("argocd", String::as_str), file, &at, faults);
+
+    let (value, at) = pick(over, fleet, "project", |f| f.project.as_ref());
+    let project = object_name(value.map_or("default", String::as_str), &at, faults);
+
+    let (value, at) = pick(over, fleet, "repoURL", |f| f.repo_url.as_ref());
+    let repo_url = value.cloned().unwrap_or_default();
+    match value {
+        Some(url) => super::output::url(url, &at, faults),
+        None => {
+            let help = "Add the URL by which Argo CD reads the repository of the bundles.";
+            faults.add_at_key(&at, "the field is missing, and a region is delivered by Argo CD", help);
+        }
+    }
+
+    let (value, at) = pick(over, fleet, "targetRevision", |f| f.target_revision.as_ref());
+    let branch = || file.output.git.as_ref().map_or("HEAD", |git| git.branch.as_str());
+    let target_revision = value.map_or_else(branch, String::as_str);
+    if value.is_some() {
+        super::output::ref_name(target_revision, &at, faults);
+    }
+
+    let (value, at) = pick(over, fleet, "destination", |f| f.destination.as_ref());
+    let destination_name = value.map_or("{region}", |destination| destination.name.as_str());
+    let filled = destination_name.replace("{region}", "x");
+    if filled.is_empty() || filled.contains(['{', '}']) || filled.chars().any(char::is_control) {
+        let message = format!("{} cannot name a cluster", quoted(destination_name));
+        faults.add(&at.key("name"), message, "Write its name in Argo CD; the only placeholder is `{region}`.");
+    }
+
+    let (mode, _) = pick(over, fleet, "mode", |f| f.mode.as_ref());
+    let mode = match mode {
+        Some(ArgoModeWord::Ksops) => ArgoMode::Ksops,
+        Some(ArgoModeWord::Plugin) | None => ArgoMode::Plugin,
+    };
+    let (value, at) = pick(over, fleet, "plugin", |f| f.plugin.as_ref());
+    let plugin = value.map(|name| object_name(name, &at, faults));
+    if plugin.is_some() && mode == ArgoMode::Ksops {
+        faults.add(&at, "a plugin is named, and the mode is `ksops`, which uses none", "Remove one of them.");
+    }
+
+    let (kind, _) = pick(over, fleet, "kind", |f| f.kind.as_ref());
+    let kind = match kind {
+        Some(ArgoKindWord::ApplicationSet) => ArgoKind::ApplicationSet,
+        Some(ArgoKindWord::Application) | None => ArgoKind::Application,
+    };
+    ArgoCd {
+        namespace,
+        project,
+        repo_url,
+        target_revision: target_revision.into(),
+        destination_name: destination_name.into(),
+        mode,
+        plugin,
+        kind,
+    }
+}
+
+/// The namespace of delivery objects; nothing that is published may land there.
+fn place(text: &str, file: &FleetFile, path: &FieldPath, faults: &mut Faults) -> Namespace {
+    if text == file.system_namespace {
+        let message = "delivery objects would stand in the system namespace, and then nothing could be published there";
+        faults.add(path, message, "Use a namespace of its own, such as `flux-system` or `argocd`.");
+    }
+    namespace(text, path, faults)
+}
+
+/// Whether Flux takes `text` as an interval: the pattern of its CRDs, and above zero.
+///
+/// <https://fluxcd.io/flux/components/kustomize/api/v1/>
+fn is_duration(text: &str) -> bool {
+    let mut rest = text;
+    let mut above_zero = false;
+    while !rest.is_empty() {
+        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let Some((number, unit)) = rest.split_at_checked(number_end) else { return false };
+        let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+        if whole.is_empty() || part.is_empty() || part.contains('.') {
+            return false;
+        }
+        above_zero |= number.bytes().any(|b| matches!(b, b'1'..=b'9'));
+        let Some(after) = ["ms", "s", "m", "h"].iter().find_map(|name| unit.strip_prefix(name)) else { return false };
+        rest = after;
+    }
+    above_zero
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_are_go_durations_that_flux_takes() {
+        for good in ["10m", "1h30m", "500ms", "1.5h", "1h0m0s"] {
+            assert!(is_duration(good), "{good}");
+        }
+        for bad in ["", "10", "m", "0s", "10 m", "-1m", "1d", "1.m", ".5m", "1us", "10mm", "1.2.3s", "é"] {
+            assert!(!is_duration(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Bounds of one run, acceptances, and the severities of findings.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::error::{Faults, FieldPath, quoted, suggest};
+use super::super::file::{AcceptFile, LevelWord, LimitsFile};
+use super::super::{Accept, Acceptance, Limits, RegionConfig};
+use crate::finding::{Class, Code, Severity};
+use crate::name::Region;
+
+/// Resolves `limits`.
+pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) -> Limits {
+    let at = FieldPath::root().key("limits");
+    let mut number = |value: u32, least: u32, most: u32, path: FieldPath| {
+        if value < least || value > most {
+            let help = format!("Write a number from {least} to {most}.");
+            faults.add(&path, format!("{value} is out of range"), help);
+        }
+        usize::try_from(value).unwrap_or(usize::MAX)
+    };
+    let deletions = at.key("deletions");
+    let mut limits = Limits {
+        free_deletions: number(typed.deletions.free, 0, u32::MAX, deletions.key("free")),
+        deletion_percent: number(typed.deletions.percent, 0, 100, deletions.key("percent")),
+        deletion_objects: number(typed.deletions.objects, 0, u32::MAX, deletions.key("objects")),
+        reseal_percent: number(typed.reseal.percent, 0, 100, at.key("reseal").key("percent")),
+        accept: Vec::new(),
+        attempts: number(typed.attempts, 1, 100, at.key("attempts")),
+        objects_per_region: number(typed.objects_per_region, 1, u32::MAX, at.key("objectsPerRegion")),
+        objects_per_namespace: number(typed.objects_per_namespace, 1, u32::MAX, at.key("objectsPerNamespace")),
+    };
+    for (index, typed) in typed.accept.iter().enumerate() {
+        limits.accept.extend(acceptance(typed, &at.key("accept").index(index), regions, faults));
+    }
+    limits
+}
+
+fn acceptance(
+    typed: &AcceptFile,
+    path: &FieldPath,
+    regions: &BTreeMap<Region, RegionConfig>,
+    faults: &mut Faults,
+) -> Option<Acceptance> {
+    if !regions.contains_key(typed.region.as_str()) {
+        let message = format!("there is no region {}", quoted(&typed.region));
+        let known: Vec<&str> = regions.keys().map(Region::as_str).collect();
+        faults.add(&path.key("region"), message, suggest(&typed.region, known));
+    }
+    let (what, field, digest) = match (&typed.deletions, &typed.recipients, &typed.reseal) {
+        (Some(digest), None, None) => (Accept::Deletions, "deletions", digest),
+        (None, Some(digest), None) => (Accept::Recipients, "recipients", digest),
+        (None, None, Some(digest)) => (Accept::Reseal, "reseal", digest),
+        _ => {
+            let help = "Write one of `deletions`, `recipients` and `reseal`; further ones are further entries.";
+            faults.add(path, "an acceptance lets exactly one thing through", help);
+            return None;
+        }
+    };
+    if digest.len() != 16 || !digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        let help = "Copy the 16 hex digits that `pouch plan` prints for the region.";
+        faults.add(&path.key(field), format!("{} is no digest", quoted(digest)), help);
+    }
+    Some(Acceptance { region: Region::from(typed.region.as_str()), what, digest: digest.clone() })
+}
+
+/// Resolves `findings`.
+pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Faults) -> BTreeMap<Code, Option<Severity>> {
+    let at = FieldPath::root().key("findings");
+    let mut severities = BTreeMap::new();
+    for (text, level) in typed {
+        let path = at.key(text);
+        let Some(code) = Code::parse(text) else {
+            let help = match super::super::error::nearest(text, Code::ALL.iter().map(|code| code.text())) {
+                Some(code) => format!("Did you mean {code:?}?"),
+                None => String::from("docs/findings.md lists all codes."),
+            };
+            faults.add_at_key(&path, format!("there is no finding {}", quoted(text)), help);
+            continue;
+        };
+        let severity = match level {
+            LevelWord::Error => Some(Severity::Error),
+            LevelWord::Warning => Some(Severity::Warning),
+            LevelWord::Info => Some(Severity::Info),
+            LevelWord::Off => None,
+        };
+        // The class decides what is published; a milder word would only hide it.
+        let stops = matches!(code.class(), Class::Refused | Class::Broken | Class::Held);
+        if stops && severity != Some(Severity::Error) {
+            let message = format!("findings of the class {} cannot be lowered", code.class().word());
+            faults.add(&path, message, "Remove the entry; cure the finding, or accept what the plan offers to accept.");
+            continue;
+        }
+        severities.insert(code, severity);
+    }
+    severities
+}

@@ -1,0 +1,158 @@
+//! Where bundles go, and where the reuse key is.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::error::{Faults, FieldPath, holds_secret, quoted};
+use super::super::file::{IdentityFile, OutputFile, ReuseKeyFile};
+use super::super::repository::{self, PathFault, UrlFault};
+use super::super::{Identity, KeyPlace, Output, OutputGit, ReuseKeyPlaces};
+
+/// Resolves `output`.
+pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
+    let at = FieldPath::root().key("output");
+    // In a repository the path is one of its tree; elsewhere `..` is a neighbour of the configuration.
+    let tidied = match &typed.git {
+        Some(_) => repository::tidy_inside(&typed.path),
+        None => repository::tidy(&typed.path).and_then(|path| {
+            let nothing_but_up = path.split('/').all(|part| part == "..");
+            if nothing_but_up { Err(PathFault::Empty) } else { Ok(path) }
+        }),
+    };
+    let path = tidied.unwrap_or_else(|fault| {
+        let help = "Write a folder that is for bundles only, relative and with forward slashes, such as `bundles`.";
+        faults.add(&at.key("path"), fault.message(), help);
+        String::from("bundles")
+    });
+    let git = typed.git.as_ref().map(|git| {
+        let at = at.key("git");
+        url(&git.repository, &at.key("repository"), faults);
+        ref_name(&git.branch, &at.key("branch"), faults);
+        if git.branch == "HEAD" {
+            faults.add(&at.key("branch"), "HEAD is no branch", "Write the branch's name, such as `main`.");
+        }
+        let author = identity(&git.author, &at.key("author"), faults);
+        let committer = git.committer.as_ref().map(|typed| identity(typed, &at.key("committer"), faults));
+        if git.message.as_ref().is_some_and(|text| text.trim().is_empty() || text.contains('\0')) {
+            let help = "Write a template, or leave it away for the default.";
+            faults.add(&at.key("message"), "the message is empty or holds a NUL", help);
+        }
+        OutputGit {
+            repository: git.repository.clone(),
+            branch: git.branch.clone(),
+            committer: committer.unwrap_or_else(|| author.clone()),
+            author,
+            message: git.message.clone(),
+        }
+    });
+    Output { path, git }
+}
+
+/// Checks a repository's URL or path.
+pub(super) fn url(text: &str, path: &FieldPath, faults: &mut Faults) {
+    match repository::check_url(text) {
+        Ok(()) => {}
+        Err(fault @ UrlFault::Password) => faults.add_secret(path, fault.message(), fault.help()),
+        Err(fault) => faults.add(path, fault.message(), fault.help()),
+    }
+}
+
+/// Checks the short name of a branch or tag, or a commit.
+pub(super) fn ref_name(text: &str, path: &FieldPath, faults: &mut Faults) {
+    if let Some(fault) = repository::ref_fault(text) {
+        let message = format!("{} cannot be used: {fault}", quoted(text));
+        faults.add(path, message, "Write it as `git branch` or `git tag` shows it.");
+    }
+}
+
+fn identity(typed: &IdentityFile, path: &FieldPath, faults: &mut Faults) -> Identity {
+    let (name, email) = match typed {
+        IdentityFile::Map(person) => (person.name.as_str(), person.email.as_str()),
+        IdentityFile::Text(text) => match text.strip_suffix('>').and_then(|text| text.split_once('<')) {
+            Some((name, email)) => (name.trim(), email.trim()),
+            None => ("", ""),
+        },
+    };
+    // Git strips these from both parts, silently.
+    let unfit = |c: char| c.is_control() || matches!(c, '<' | '>');
+    if name.is_empty() || email.is_empty() || name.contains(unfit) || email.contains(unfit) || email.contains(' ') {
+        faults.add(path, "this is no name and mail address", "Write `Name <mail@example.com>`.");
+    }
+    Identity { name: name.into(), email: email.into() }
+}
+
+/// Resolves `reuseKey`.
+pub(super) fn reuse_key(typed: &ReuseKeyFile, output: &Output, faults: &mut Faults) -> ReuseKeyPlaces {
+    let at = FieldPath::root().key("reuseKey");
+    let current = key_place(typed.env.as_deref(), typed.file.as_deref(), &at, output, faults);
+    let mut previous: Vec<KeyPlace> = Vec::new();
+    for (index, typed) in typed.previous.iter().enumerate() {
+        let at = at.key("previous").index(index);
+        let Some(place) = key_place(typed.env.as_deref(), typed.file.as_deref(), &at, output, faults) else { continue };
+        if current.as_ref() == Some(&place) || previous.contains(&place) {
+            faults.add(&at, "the key stands here twice", "Remove it here.");
+        }
+        previous.push(place);
+    }
+    // Only read where nothing is wrong.
+    ReuseKeyPlaces { current: current.unwrap_or_else(|| KeyPlace::Env(String::new())), previous }
+}
+
+fn key_place(
+    env: Option<&str>,
+    file: Option<&str>,
+    path: &FieldPath,
+    output: &Output,
+    faults: &mut Faults,
+) -> Option<KeyPlace> {
+    let pasted = |path: &FieldPath, faults: &mut Faults| {
+        let message = "a key stands here; where it is found was wanted";
+        let help = "Treat the key as leaked: make another with `pouch init`, and write here the variable or file that holds it.";
+        faults.add_secret(path, message, help);
+        None
+    };
+    match (env, file) {
+        (Some(name), None) => {
+            let path = path.key("env");
+            if holds_secret(name) {
+                return pasted(&path, faults);
+            }
+            let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+            if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.bytes().all(word) {
+                let message = format!("{} cannot name an environment variable", quoted(name));
+                faults.add(&path, message, "Write a name such as `POUCH_REUSE_KEY`.");
+            }
+            Some(KeyPlace::Env(name.into()))
+        }
+        (None, Some(name)) => {
+            let path = path.key("file");
+            if holds_secret(name) {
+                return pasted(&path, faults);
+            }
+            if name.is_empty() || name.chars().any(char::is_control) {
+                let help = "Write a path relative to this file.";
+                faults.add(&path, "the path is empty or has a control character in it", help);
+            }
+            not_among_bundles(name, &path, output, faults);
+            Some(KeyPlace::File(name.into()))
+        }
+        (None, None) => {
+            faults.add(path, "nothing says where the key is", "Add `env: POUCH_REUSE_KEY`, or `file: PATH`.");
+            None
+        }
+        (Some(_), Some(_)) => {
+            faults.add(path, "both `env` and `file` say where the key is", "Keep one of them.");
+            None
+        }
+    }
+}
+
+/// Checks that a file is not among the bundles, where publishing would take it along or who writes
+/// bundles could change it.
+pub(super) fn not_among_bundles(file: &str, path: &FieldPath, output: &Output, faults: &mut Faults) {
+    if repository::tidy(file).is_ok_and(|file| repository::is_within(&file, &output.path)) {
+        let message = "the file is under `output.path`, where bundles are written";
+        faults.add(path, message, "Move it to another folder.");
+    }
+}

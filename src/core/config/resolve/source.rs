@@ -1,0 +1,121 @@
+//! Sources: where they are and what they may provide.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::error::{Faults, FieldPath, quoted};
+use super::super::file::{FleetFile, GitFile, SourceFile};
+use super::super::repository;
+use super::super::{FileGlobs, Globs, Provides, Source, SourcePlace};
+use super::{globs, label, namespace, namespace_globs};
+use crate::name::SourceName;
+
+/// Resolves all sources.
+pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Vec<Source> {
+    let path = FieldPath::root().key("sources");
+    if file.sources.is_empty() {
+        faults.add(&path, "there is no source", "Name at least one `directory`, `git` repository or `stdin`.");
+    }
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut stdin = None;
+    let mut sources = Vec::new();
+    for (at, typed) in file.sources.iter().enumerate() {
+        let path = path.index(at);
+        label(&typed.name, "source", &path.key("name"), faults);
+        if let Some(first) = names.insert(&typed.name, at) {
+            let message = format!("sources[{first}] has the same name");
+            faults.add(&path.key("name"), message, "Give every source a name of its own.");
+        }
+        if typed.stdin.is_some() {
+            if let Some(first) = stdin {
+                let message = format!("sources[{first}] is standard input already, and there is only one");
+                faults.add(&path.key("stdin"), message, "Join what comes in, or read the rest from a directory.");
+            }
+            stdin = stdin.or(Some(at));
+        }
+        let Some(place) = place(typed, &path, faults) else { continue };
+        let provides = provides(typed, file.sources.len(), &path, faults);
+        let default_namespace = typed.default_namespace.as_ref().map(|text| {
+            let path = path.key("defaultNamespace");
+            let namespace = namespace(text, &path, faults);
+            if !provides.namespaces.matches(text) {
+                let message = format!("the source does not provide {}, so all of that would be ignored", quoted(text));
+                faults.add(&path, message, "Add the namespace to `provides.namespaces`.");
+            }
+            namespace
+        });
+        let name = SourceName::from(typed.name.as_str());
+        sources.push(Source { name, place, provides, overrides: typed.overrides, default_namespace });
+    }
+    sources
+}
+
+fn place(typed: &SourceFile, path: &FieldPath, faults: &mut Faults) -> Option<SourcePlace> {
+    match (&typed.directory, &typed.git, &typed.stdin) {
+        (Some(directory), None, None) => {
+            let at = path.key("directory");
+            if directory.path.is_empty() || directory.path.chars().any(char::is_control) {
+                let help = "Write a folder or a file, relative to this file.";
+                faults.add(&at.key("path"), "the path is empty or has a control character in it", help);
+            }
+            let files = file_globs(&directory.include, &directory.exclude, &at, faults);
+            Some(SourcePlace::Directory { path: directory.path.clone(), files })
+        }
+        (None, Some(git), None) => Some(git_place(git, &path.key("git"), faults)),
+        (None, None, Some(_)) => Some(SourcePlace::Stdin),
+        (None, None, None) => {
+            faults.add(path, "the source says nowhere to read", "Add one of `directory`, `git` and `stdin`.");
+            None
+        }
+        _ => {
+            faults.add(path, "the source names several places", "Keep one of `directory`, `git` and `stdin`.");
+            None
+        }
+    }
+}
+
+fn git_place(git: &GitFile, path: &FieldPath, faults: &mut Faults) -> SourcePlace {
+    super::output::url(&git.repository, &path.key("repository"), faults);
+    super::output::ref_name(&git.reference, &path.key("ref"), faults);
+    let folder = match git.path.as_str() {
+        "" | "." | "./" => String::new(),
+        text => repository::tidy_inside(text).unwrap_or_else(|fault| {
+            let help = "Write a folder or a file in the repository, or leave it away for the root.";
+            faults.add(&path.key("path"), fault.message(), help);
+            String::new()
+        }),
+    };
+    let files = file_globs(&git.include, &git.exclude, path, faults);
+    SourcePlace::Git { repository: git.repository.clone(), reference: git.reference.clone(), path: folder, files }
+}
+
+fn file_globs(include: &[String], exclude: &[String], path: &FieldPath, faults: &mut Faults) -> FileGlobs {
+    if include.is_empty() {
+        faults.add(&path.key("include"), "no file would count", "Leave it away to read YAML and JSON files.");
+    }
+    FileGlobs {
+        include: globs(include, &path.key("include"), faults),
+        exclude: globs(exclude, &path.key("exclude"), faults),
+    }
+}
+
+fn provides(typed: &SourceFile, sources: usize, path: &FieldPath, faults: &mut Faults) -> Provides {
+    match &typed.provides {
+        Some(provides) => {
+            let at = path.key("provides").key("namespaces");
+            let namespaces = namespace_globs(&provides.namespaces, &at, faults);
+            Provides { namespaces, cluster_scoped: provides.cluster_scoped }
+        }
+        None => {
+            if sources > 1 {
+                let message = "with more than one source, each must say what it may provide";
+                let help =
+                    "Add `provides: {namespaces: [GLOB]}`, and `clusterScoped: true` to the one that you trust most.";
+                faults.add_at_key(&path.key("provides"), message, help);
+            }
+            Provides { namespaces: Globs::everything(), cluster_scoped: true }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The shape of a configuration: its fields, their types and the words that they take.
+//!
+//! The document is checked against the very schema that editors use, which finds every fault at once
+//! where a deserialiser stops at the first, and proves the schema right each time. What a field may
+//! *mean* is [`super::resolve`]'s business.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use serde_json::Value as Json;
+
+use super::error::{ConfigError, Faults, FieldPath, Step, quoted, suggest};
+use super::file::{self, FleetFile};
+use super::written::{Value, Written};
+use crate::yaml::Flaw;
+use crate::yaml::read::typed;
+
+/// Why a text is no configuration.
+#[derive(Debug)]
+pub enum Unfit {
+    /// It cannot be read as YAML.
+    Flawed(Flaw),
+    /// It has not the shape of a configuration; never without an error.
+    Misshapen(Written, Vec<ConfigError>),
+}
+
+/// Reads a configuration as it was typed, together with the places of its fields.
+///
+/// # Errors
+/// Where the text is no YAML, or has fields that are unknown, missing or of another type.
+pub fn read(text: &str) -> Result<(FleetFile, Written), Unfit> {
+    let written: Written = typed(text).map_err(Unfit::Flawed)?;
+    let errors = check(&written);
+    if !errors.is_empty() {
+        return Err(Unfit::Misshapen(written, errors));
+    }
+    let file = typed(text).map_err(Unfit::Flawed)?;
+    Ok((file, written))
+}
+
+/// Finds everything that is wrong with a document's shape, in the order of the schema.
+pub fn check(written: &Written) -> Vec<ConfigError> {
+    let root: Json = file::schema().to_value();
+    let mut faults = Faults::default();
+    Walk { root: &root }.value(written, &root, &FieldPath::root(), &mut faults);
+    faults.into_errors()
+}
+
+/// Fields that the design has and this release has not, by the path of the map that they stand in.
+const NOT_YET: &[(&str, &str)] = &[
+    ("", "grants"),
+    ("sources[]", "cluster"),
+    ("sources[]", "decryption"),
+    ("output.git", "base"),
+    ("output.git", "sign"),
+    ("output.git", "key"),
+    ("output.git", "allowedSigners"),
+    ("output.git", "cache"),
+];
+
+fn is_not_yet(path: &FieldPath, field: &str) -> bool {
+    let mut place = String::new();
+    for step in path.steps() {
+        match step {
+            Step::Index(_) => place.push_str("[]"),
+            Step::Key(key) => {
+                if !place.is_empty() {
+                    place.push('.');
+                }
+                place.push_str(key);
+            }
+        }
+    }
+    NOT_YET.iter().any(|(map, name)| *map == place && *name == field)
+}
+
+struct Walk<'a> {
+    root: &'a Json,
+}
+
+impl<'a> Walk<'a> {
+    fn value(&self, written: &Written, schema: &'a Json, path: &FieldPath, faults: &mut Faults) {
+        let forms = self.forms(schema);
+        let Some(form) = forms.iter().find(|form| fits(form, &written.value)) else {
+            return mistyped(written, &forms, path, faults);
+        };
+        match &written.value {
+            Value::Map(_) => self.map(written, form, path, faults),
+            Value::List(items) => {
+                if let Some(schema) = form.get("items") {
+                    for (at, item) in items.iter().enumerate() {
+                        self.value(item, schema, &path.index(at), faults);
+                    }
+                }
+            }
+            Value::Text(text) => word(text, form, path, faults),
+            Value::Integer(number) => in_range(*number, form, path, faults),
+            Value::Null | Value::Bool(_) | Value::Number => {}
+        }
+    }
+
+    /// What a schema allows: itself, or what it refers to, or its alternatives.
+    fn forms(&self, schema: &'a Json) -> Vec<&'a Json> {
+        if let Some(name) = schema.get("$ref").and_then(Json::as_str) {
+            let found = name.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            return found.map(|schema| self.forms(schema)).unwrap_or_default();
+        }
+        match schema.get("anyOf").and_then(Json::as_array) {
+            Some(alternatives) => alternatives.iter().flat_map(|schema| self.forms(schema)).collect(),
+            None => alloc::vec![schema],
+        }
+    }
+
+    fn map(&self, written: &Written, form: &'a Json, path: &FieldPath, faults: &mut Faults) {
+        let Value::Map(entries) = &written.value else { return };
+        let properties = form.get("properties").and_then(Json::as_object);
+        let others = form.get("additionalProperties").filter(|schema| schema.is_object());
+        for (key, value) in entries {
+            let below = path.key(&key.text);
+            if let Some(schema) = properties.and_then(|fields| fields.get(&key.text)).or(others) {
+                self.value(value, schema, &below, faults);
+            } else if is_not_yet(path, &key.text) {
+                let help = "Leave it away; a later release of pouch brings it.";
+                faults.add_at_key(&below, "the field is not in this release", help);
+            } else {
+                let known = properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str));
+                let message = format!("unknown field {}", quoted(&key.text));
+                faults.add_at_key(&below, message, suggest(&key.text, known.collect::<Vec<_>>()));
+            }
+        }
+        for field in form.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
+            if !entries.iter().any(|(key, _)| key.text == field) {
+                let text = properties.and_then(|fields| fields.get(field)).and_then(|schema| schema.get("description"));
+                let text = text.and_then(Json::as_str).unwrap_or_default().replace('\n', " ");
+                faults.add_at_key(&path.key(field), "the field is missing", format!("It says: {text}"));
+            }
+        }
+    }
+}
+
+fn types(form: &Json) -> Vec<&str> {
+    match form.get("type") {
+        Some(Json::String(one)) => alloc::vec![one.as_str()],
+        Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
+        _ if form.get("oneOf").is_some() || form.get("const").is_some() => alloc::vec!["string"],
+        _ => Vec::new(),
+    }
+}
+
+fn fits(form: &Json, value: &Value) -> bool {
+    let wanted = match value {
+        Value::Null => "null",
+        // To readers of YAML 1.1 an unquoted `off` is a truth value; [`super::file::LevelWord`] takes it.
+        Value::Bool(false) if words(form).contains(&"off") => "string",
+        Value::Bool(_) => "boolean",
+        Value::Integer(_) => "integer",
+        Value::Number => "number",
+        Value::Text(_) => "string",
+        Value::List(_) => "array",
+        Value::Map(_) => "object",
+    };
+    types(form).contains(&wanted)
+}
+
+fn mistyped(written: &Written, forms: &[&Json], path: &FieldPath, faults: &mut Faults) {
+    let mut wanted: Vec<&str> = forms
+        .iter()
+        .flat_map(|form| types(form))
+        .filter_map(|name| match name {
+            "string" => Some("text"),
+            "integer" => Some("a whole number"),
+            "boolean" => Some("true or false"),
+            "array" => Some("a list"),
+            "object" => Some("a map"),
+            _ => None,
+        })
+        .collect();
+    wanted.dedup();
+    let takes_text = wanted.contains(&"text");
+    let message = format!("the value is {}; {} is wanted", written.value.type_name(), wanted.join(" or "));
+    let help = match &written.value {
+        Value::Null => "Write a value, or leave the key away if it has a default.",
+        Value::Bool(_) | Value::Integer(_) | Value::Number if takes_text => "Quote it, so that YAML reads it as text.",
+        _ => "Look at docs/configuration.md for an example.",
+    };
+    if path.steps().is_empty() && matches!(written.value, Value::Null) {
+        return faults.add(path, "the file is empty", "`pouch init` writes one to start from.");
+    }
+    faults.add(path, message, help);
+}
+
+fn word(text: &str, form: &Json, path: &FieldPath, faults: &mut Faults) {
+    let words = words(form);
+    if !words.is_empty() && !words.contains(&text) {
+        let message = format!("{} is no word for this field", quoted(text));
+        faults.add(path, message, suggest(text, words));
+    }
+}
+
+/// The words that a schema allows; none where any text will do.
+fn words(form: &Json) -> Vec<&str> {
+    let alternatives = form.get("oneOf").and_then(Json::as_array).into_iter().flatten();
+    let schemas = core::iter::once(form).chain(alternatives);
+    schemas
+        .flat_map(|schema| {
+            let listed = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
+            schema.get("const").into_iter().chain(listed).filter_map(Json::as_str)
+        })
+        .collect()
+}
+
+fn in_range(number: i128, form: &Json, path: &FieldPath, faults: &mut Faults) {
+    let bound = |key: &str, default: i128| form.get(key).and_then(Json::as_i64).map_or(default, i128::from);
+    let (least, most) = (bound("minimum", 0), bound("maximum", u32::MAX.into()));
+    if number < least || number > most {
+        let help = format!("Write a number from {least} to {most}.");
+        faults.add(path, format!("{number} is out of range"), help);
+    }
+}

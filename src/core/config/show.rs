@@ -1,0 +1,237 @@
+//! The resolved configuration in the form of the file: what `pouch config` prints.
+//!
+//! What is printed is a configuration again, and means the same; a test holds it to that. It names
+//! the places of keys and never a key.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::ToString as _;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::file::{API_VERSION, KIND};
+use super::{
+    Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
+    Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Source, SourcePlace,
+    Tenancy,
+};
+use crate::name::GroupKind;
+use crate::recipient::Recipient;
+use crate::scope::Scope;
+use crate::yaml::emit::Tree;
+
+/// The tree of a resolved configuration, defaults written out.
+pub fn tree(fleet: &Fleet) -> Tree<'_> {
+    let builtin = fleet.builtin.map_or(Cow::Borrowed("none"), |release| Cow::Owned(release.name()));
+    let regions = fleet.regions.iter().map(|(name, region)| (name.as_str(), region_tree(region, fleet)));
+    let findings = fleet.severities.iter().map(|(code, level)| {
+        let level = level.map_or("off", crate::finding::Severity::word);
+        (code.text(), Tree::text(level))
+    });
+    Tree::map([
+        ("apiVersion", Tree::text(API_VERSION)),
+        ("kind", Tree::text(KIND)),
+        ("metadata", Tree::map([("name", Tree::text(fleet.name.as_str()))])),
+        ("sources", Tree::List(fleet.sources.iter().map(source).collect())),
+        ("systemNamespace", Tree::text(fleet.system_namespace.as_str())),
+        (
+            "resolution",
+            Tree::text(match fleet.resolution {
+                Resolution::AsWritten => "as-written",
+                Resolution::Kcm => "kcm",
+            }),
+        ),
+        ("providerInterfaces", Tree::map([("builtin", Tree::text(builtin))])),
+        ("kinds", Tree::List(fleet.kinds.iter().map(|(kind, extra)| kind_tree(kind, extra)).collect())),
+        ("keep", Tree::map([("labels", globs(&fleet.keep_labels)), ("annotations", globs(&fleet.keep_annotations))])),
+        (
+            "companions",
+            Tree::text(match fleet.companions {
+                Companions::Follow => "follow",
+                Companions::None => "none",
+            }),
+        ),
+        ("emitControllerIdentity", Tree::Bool(fleet.emit_controller_identity)),
+        ("regions", Tree::map(regions)),
+        ("escrowRecipients", recipients(fleet.escrow.iter())),
+        ("output", output(&fleet.output)),
+        ("reuseKey", reuse_key(&fleet.reuse_key)),
+        ("limits", limits(&fleet.limits)),
+        ("findings", Tree::map(findings)),
+    ])
+}
+
+fn globs(globs: &Globs) -> Tree<'_> {
+    Tree::List(globs.patterns().iter().map(|pattern| Tree::text(pattern.as_str())).collect())
+}
+
+fn recipients<'a>(recipients: impl Iterator<Item = &'a Recipient>) -> Tree<'a> {
+    Tree::List(recipients.map(|recipient| Tree::text(recipient.to_string())).collect())
+}
+
+fn count(number: usize) -> Tree<'static> {
+    u64::try_from(number).map_or(Tree::Null, Tree::Uint)
+}
+
+fn source(source: &Source) -> Tree<'_> {
+    fn place<'a>(files: &'a FileGlobs, fields: Vec<(&'static str, &'a str)>) -> Tree<'a> {
+        let texts = fields.into_iter().map(|(key, text)| (key, Tree::text(text)));
+        Tree::map(texts.chain([("include", globs(&files.include)), ("exclude", globs(&files.exclude))]))
+    }
+    let (key, place) = match &source.place {
+        SourcePlace::Directory { path, files } => ("directory", place(files, vec![("path", path)])),
+        SourcePlace::Git { repository, reference, path, files } => {
+            ("git", place(files, vec![("repository", repository), ("ref", reference), ("path", path)]))
+        }
+        SourcePlace::Stdin => ("stdin", Tree::Map(BTreeMap::new())),
+    };
+    let provides = Tree::map([
+        ("namespaces", globs(&source.provides.namespaces)),
+        ("clusterScoped", Tree::Bool(source.provides.cluster_scoped)),
+    ]);
+    let mut fields = vec![
+        ("name", Tree::text(source.name.as_str())),
+        (key, place),
+        ("provides", provides),
+        ("overrides", Tree::Bool(source.overrides)),
+    ];
+    fields.extend(source.default_namespace.as_ref().map(|name| ("defaultNamespace", Tree::text(name.as_str()))));
+    Tree::map(fields)
+}
+
+fn kind_tree<'a>(kind: &'a GroupKind, extra: &ExtraKind) -> Tree<'a> {
+    let scope = match extra.scope {
+        Scope::Namespaced => "Namespaced",
+        Scope::Cluster => "Cluster",
+    };
+    let tenancy = match extra.tenancy {
+        Tenancy::None => "none",
+        Tenancy::All => "all",
+        Tenancy::Aws => "aws",
+        Tenancy::Azure => "azure",
+        Tenancy::Vsphere => "vsphere",
+        Tenancy::Openstack => "openstack",
+    };
+    Tree::map([
+        ("group", Tree::text(kind.group.as_str())),
+        ("kind", Tree::text(kind.kind.as_str())),
+        ("scope", Tree::text(scope)),
+        ("allowedNamespaces", Tree::text(tenancy)),
+    ])
+}
+
+fn region_tree<'a>(region: &'a RegionConfig, fleet: &'a Fleet) -> Tree<'a> {
+    let state = match region.state {
+        RegionState::Active => "active",
+        RegionState::Paused => "paused",
+        RegionState::Retired => "retired",
+    };
+    let labels = region.labels.iter().map(|(namespace, labels)| {
+        let labels = labels.iter().map(|(key, value)| (key.as_str(), Tree::text(value.as_str())));
+        (namespace.as_str(), Tree::map(labels))
+    });
+    let namespaces = Tree::map([("allowed", globs(&region.allowed)), ("labels", Tree::map(labels))]);
+    let own = region.recipients.iter().filter(|recipient| !fleet.escrow.contains(recipient));
+    Tree::map([
+        ("recipients", recipients(own)),
+        ("state", Tree::text(state)),
+        ("directory", Tree::text(region.directory.as_str())),
+        ("delivery", delivery(&region.delivery)),
+        ("namespaces", namespaces),
+        ("detached", Tree::Bool(region.detached)),
+    ])
+}
+
+fn delivery(delivery: &Delivery) -> Tree<'_> {
+    match delivery {
+        Delivery::None => Tree::text("none"),
+        Delivery::Flux(fields) => Tree::map([("flux", flux(fields))]),
+        Delivery::ArgoCd(fields) => Tree::map([("argocd", argocd(fields))]),
+    }
+}
+
+fn flux(flux: &Flux) -> Tree<'_> {
+    let source = [("kind", Tree::text(flux.source_kind.as_str())), ("name", Tree::text(flux.source_name.as_str()))];
+    Tree::map([
+        ("namespace", Tree::text(flux.namespace.as_str())),
+        ("sourceRef", Tree::map(source)),
+        ("decryption", Tree::map([("secretRef", Tree::text(flux.decryption_secret.as_str()))])),
+        ("interval", Tree::text(flux.interval.as_str())),
+    ])
+}
+
+fn argocd(argo: &ArgoCd) -> Tree<'_> {
+    let mode = match argo.mode {
+        ArgoMode::Plugin => "plugin",
+        ArgoMode::Ksops => "ksops",
+    };
+    let kind = match argo.kind {
+        ArgoKind::Application => "Application",
+        ArgoKind::ApplicationSet => "ApplicationSet",
+    };
+    let mut fields = vec![
+        ("namespace", Tree::text(argo.namespace.as_str())),
+        ("project", Tree::text(argo.project.as_str())),
+        ("repoURL", Tree::text(argo.repo_url.as_str())),
+        ("targetRevision", Tree::text(argo.target_revision.as_str())),
+        ("destination", Tree::map([("name", Tree::text(argo.destination_name.as_str()))])),
+        ("mode", Tree::text(mode)),
+        ("kind", Tree::text(kind)),
+    ];
+    fields.extend(argo.plugin.as_ref().map(|plugin| ("plugin", Tree::text(plugin.as_str()))));
+    Tree::map(fields)
+}
+
+fn output(output: &Output) -> Tree<'_> {
+    let person = |person: &Identity| Tree::text(format!("{} <{}>", person.name, person.email));
+    let mut fields = vec![("path", Tree::text(output.path.as_str()))];
+    if let Some(git) = &output.git {
+        let mut git_fields = vec![
+            ("repository", Tree::text(git.repository.as_str())),
+            ("branch", Tree::text(git.branch.as_str())),
+            ("author", person(&git.author)),
+            ("committer", person(&git.committer)),
+        ];
+        git_fields.extend(git.message.as_ref().map(|text| ("message", Tree::text(text.as_str()))));
+        fields.push(("git", Tree::map(git_fields)));
+    }
+    Tree::map(fields)
+}
+
+fn key_place(place: &KeyPlace) -> (&'static str, Tree<'_>) {
+    match place {
+        KeyPlace::Env(name) => ("env", Tree::text(name.as_str())),
+        KeyPlace::File(path) => ("file", Tree::text(path.as_str())),
+    }
+}
+
+fn reuse_key(places: &ReuseKeyPlaces) -> Tree<'_> {
+    let previous = places.previous.iter().map(|place| Tree::map([key_place(place)])).collect();
+    Tree::map([key_place(&places.current), ("previous", Tree::List(previous))])
+}
+
+fn limits(limits: &Limits) -> Tree<'_> {
+    let deletions = [
+        ("free", count(limits.free_deletions)),
+        ("percent", count(limits.deletion_percent)),
+        ("objects", count(limits.deletion_objects)),
+    ];
+    Tree::map([
+        ("deletions", Tree::map(deletions)),
+        ("reseal", Tree::map([("percent", count(limits.reseal_percent))])),
+        ("accept", Tree::List(limits.accept.iter().map(acceptance).collect())),
+        ("attempts", count(limits.attempts)),
+        ("objectsPerRegion", count(limits.objects_per_region)),
+        ("objectsPerNamespace", count(limits.objects_per_namespace)),
+    ])
+}
+
+fn acceptance(acceptance: &Acceptance) -> Tree<'_> {
+    let what = match acceptance.what {
+        Accept::Deletions => "deletions",
+        Accept::Recipients => "recipients",
+        Accept::Reseal => "reseal",
+    };
+    Tree::map([("region", Tree::text(acceptance.region.as_str())), (what, Tree::text(acceptance.digest.as_str()))])
+}

@@ -1,0 +1,137 @@
+//! The surroundings of a run: environment, clock, current folder, entropy, terminals.
+//!
+//! This is the only place that asks the process for any of them, so that whatever a run depends on
+//! besides its files is named here, and a test can stand in for it. It refuses to know what anything
+//! is for.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+/// What a run finds around itself.
+#[derive(Debug)]
+pub struct Ambient {
+    vars: Vars,
+    clock: Clock,
+    cwd: PathBuf,
+}
+
+#[derive(Debug)]
+enum Vars {
+    Process,
+    Fixed(BTreeMap<String, String>),
+}
+
+#[derive(Debug)]
+enum Clock {
+    System,
+    Fixed(Timestamp),
+}
+
+/// The operating system gives no random bytes.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the operating system gives no random bytes")]
+pub struct NoEntropy;
+
+impl Ambient {
+    /// The surroundings of this process.
+    ///
+    /// # Errors
+    /// Where the current folder is gone or may not be looked at.
+    #[allow(clippy::disallowed_methods, reason = "this is the one place that asks")]
+    pub fn of_process() -> io::Result<Self> {
+        Ok(Self { vars: Vars::Process, clock: Clock::System, cwd: std::env::current_dir()? })
+    }
+
+    /// Surroundings that stand still: no terminal, these variables, this time, this folder. Entropy
+    /// stays the operating system's.
+    pub fn fixed(cwd: &Path, now: Timestamp, vars: &[(&str, &str)]) -> Self {
+        let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self { vars: Vars::Fixed(vars), clock: Clock::Fixed(now), cwd: cwd.to_owned() }
+    }
+
+    /// The environment variable `name`, if it is set and UTF-8.
+    #[allow(clippy::disallowed_methods, reason = "this is the one place that asks")]
+    pub fn var(&self, name: &str) -> Option<String> {
+        match &self.vars {
+            // The standard library panics on names that no variable can have.
+            Vars::Process if name.is_empty() || name.contains(['=', '\0']) => None,
+            Vars::Process => std::env::var(name).ok(),
+            Vars::Fixed(vars) => vars.get(name).cloned(),
+        }
+    }
+
+    /// The time in UTC, to the second; it prints as RFC 3339, such as `2026-03-01T12:00:00Z`.
+    ///
+    /// <https://www.rfc-editor.org/rfc/rfc3339>
+    pub fn now(&self) -> Timestamp {
+        let now = match self.clock {
+            Clock::System => Timestamp::now(),
+            Clock::Fixed(now) => now,
+        };
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    /// The current folder.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Fills `bytes` with random bytes from the operating system.
+    ///
+    /// # Errors
+    /// Where it has none to give; nothing may then be sealed.
+    pub fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
+        getrandom::fill(bytes).map_err(|_| NoEntropy)
+    }
+
+    /// Whether standard input is a terminal.
+    pub fn stdin_is_terminal(&self) -> bool {
+        self.is_live() && io::stdin().is_terminal()
+    }
+
+    /// Whether standard output is a terminal.
+    pub fn stdout_is_terminal(&self) -> bool {
+        self.is_live() && io::stdout().is_terminal()
+    }
+
+    /// Whether standard error is a terminal.
+    pub fn stderr_is_terminal(&self) -> bool {
+        self.is_live() && io::stderr().is_terminal()
+    }
+
+    fn is_live(&self) -> bool {
+        matches!(self.vars, Vars::Process)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_has_no_fractions() {
+        let now: Timestamp = "2026-03-01T12:00:00.987654321Z".parse().unwrap();
+        let ambient = Ambient::fixed(Path::new("/"), now, &[("A", "b")]);
+        assert_eq!(ambient.now().to_string(), "2026-03-01T12:00:00Z");
+        assert_eq!((ambient.var("A").as_deref(), ambient.var("B")), (Some("b"), None));
+        assert!(!Ambient::of_process().unwrap().now().to_string().contains('.'));
+    }
+
+    #[test]
+    fn impossible_names_are_unset() {
+        let ambient = Ambient::of_process().unwrap();
+        assert_eq!((ambient.var(""), ambient.var("A=B"), ambient.var("A\0")), (None, None, None));
+    }
+
+    #[test]
+    fn entropy_differs() {
+        let ambient = Ambient::fixed(Path::new("/"), Timestamp::UNIX_EPOCH, &[]);
+        let (mut one, mut two) = ([0_u8; 32], [0_u8; 32]);
+        ambient.fill(&mut one).unwrap();
+        ambient.fill(&mut two).unwrap();
+        assert_ne!(one, two);
+    }
+}

@@ -1,0 +1,160 @@
+//! `pouch schema`: the JSON Schemas of what pouch reads and writes.
+
+use clap::{Args, ValueEnum};
+use pouch_core::config::file;
+
+/// Print a JSON Schema.
+///
+/// Put `# yaml-language-server: $schema=FILE` on the first line of pouch.yaml, and editors complete and
+/// check it.
+#[derive(Args, Clone, Debug)]
+pub struct SchemaArgs {
+    /// Of which document.
+    #[arg(value_enum, default_value_t = Document::Fleet)]
+    pub document: Document,
+}
+
+/// A document with a schema.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Document {
+    /// `pouch.yaml`.
+    Fleet,
+}
+
+impl Document {
+    /// Where its schema is committed, from the root of the repository.
+    pub fn committed_at(self) -> &'static str {
+        match self {
+            Document::Fleet => "schemas/fleet.schema.json",
+        }
+    }
+}
+
+/// Makes what goes to standard output, which is also what stands in `schemas/`.
+pub fn run(args: &SchemaArgs) -> String {
+    let schema = match args.document {
+        Document::Fleet => file::schema(),
+    };
+    format!("{:#}\n", schema.to_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pouch_core::config::shape;
+    use pouch_core::yaml::read::typed;
+    use serde_json::Value;
+    use std::path::{Path, PathBuf};
+
+    fn root(path: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a switch of the tests, not of the program")]
+    fn is_rewriting() -> bool {
+        std::env::var("POUCH_REWRITE").is_ok_and(|value| value == "1")
+    }
+
+    #[test]
+    fn committed_schemas_are_fresh() {
+        for document in Document::value_variants().iter().copied() {
+            let path = document.committed_at();
+            let text = run(&SchemaArgs { document });
+            if is_rewriting() {
+                std::fs::write(root(path), &text).unwrap();
+            }
+            let committed = std::fs::read_to_string(root(path)).unwrap_or_default();
+            assert!(committed == text, "{path} is stale: run the tests with POUCH_REWRITE=1");
+        }
+    }
+
+    fn validator() -> jsonschema::Validator {
+        let schema: Value = serde_json::from_str(&run(&SchemaArgs { document: Document::Fleet })).unwrap();
+        jsonschema::validator_for(&schema).unwrap()
+    }
+
+    /// The YAML examples of the documentation that are whole configurations.
+    fn examples() -> Vec<String> {
+        let docs = std::fs::read_to_string(root("docs/configuration.md")).unwrap();
+        let blocks = docs.split("```yaml\n").skip(1).filter_map(|rest| rest.split_once("```")).map(|(block, _)| block);
+        blocks.filter(|block| block.contains("apiVersion: pouch/")).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn documented_examples_fit_schema_and_program() {
+        let validator = validator();
+        assert!(!examples().is_empty());
+        for example in examples() {
+            let value: Value = typed(&example).unwrap();
+            assert!(validator.is_valid(&value), "{:?}", validator.iter_errors(&value).next());
+            let (file, _) = shape::read(&example).unwrap();
+            let needed = pouch_core::config::resolve::files_needed(&file);
+            let recipient = "age1rzkruu6r7qtgjrz3p6fljdfxz95ancl4v4pkg2vrp7hsjd85lpjqr3ereq\n";
+            let texts = needed.into_iter().map(|name| (name, recipient.to_owned())).collect();
+            pouch_core::config::resolve::resolve(&file, &texts).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_schema_and_the_program_refuse_the_same_shapes() {
+        let validator = validator();
+        let example = examples().remove(0);
+        for (from, to) in [
+            ("kind: Fleet", "kind: Flet"),
+            ("metadata:", "metadat:"),
+            ("kind: Fleet", "kind: Fleet\nzebra: 1"),
+            ("kind: Fleet", "kind: Fleet\nresolution: kcn"),
+            ("limits: {", "limits: {attempts: 0, "),
+            ("limits: {", "limits: {attempts: many, "),
+            ("percent: 20", "percent: 101"),
+            ("kind: Fleet", "kind: Fleet\nkeep: []"),
+            ("kind: Fleet", "kind: Fleet\nkinds: [{}]"),
+        ] {
+            let text = example.replacen(from, to, 1);
+            assert_ne!(text, example, "{from}");
+            let value: Value = typed(&text).unwrap();
+            assert!(!validator.is_valid(&value), "the schema takes {to}");
+            assert!(shape::read(&text).is_err(), "the program takes {to}");
+        }
+    }
+
+    fn paths(schema: &Value, root: &Value, at: &str, found: &mut Vec<String>) {
+        if let Some(name) = schema["$ref"].as_str() {
+            return paths(root.pointer(name.trim_start_matches('#')).unwrap(), root, at, found);
+        }
+        // A region's `delivery` has the fields of the fleet's; `previous` those of `reuseKey`.
+        if at == "regions.<r>.delivery" || at == "output.git.author" || at == "output.git.committer" {
+            return;
+        }
+        for schema in schema["anyOf"].as_array().into_iter().flatten() {
+            paths(schema, root, at, found);
+        }
+        if schema["items"].is_object() {
+            paths(&schema["items"], root, &format!("{at}[]"), found);
+        }
+        if schema["additionalProperties"].is_object() {
+            let name = if at == "regions" { "<r>" } else { "<name>" };
+            paths(&schema["additionalProperties"], root, &format!("{at}.{name}"), found);
+        }
+        for (key, below) in schema["properties"].as_object().into_iter().flatten() {
+            let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+            found.push(path.clone());
+            paths(below, root, &path, found);
+        }
+    }
+
+    #[test]
+    fn every_key_is_documented_and_no_other() {
+        let schema = file::schema().to_value();
+        let mut keys = Vec::new();
+        paths(&schema, &schema, "", &mut keys);
+        assert!(keys.len() > 70, "{keys:?}");
+        let docs = std::fs::read_to_string(root("docs/configuration.md")).unwrap();
+        let rows: Vec<&str> =
+            docs.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |")).map(|(key, _)| key).collect();
+        let missing: Vec<_> = keys.iter().filter(|key| !rows.contains(&key.as_str())).collect();
+        assert!(missing.is_empty(), "not in docs/configuration.md: {missing:?}");
+        let unknown: Vec<_> = rows.iter().filter(|row| !keys.iter().any(|key| key == *row)).collect();
+        assert!(unknown.is_empty(), "documented and not there: {unknown:?}");
+    }
+}

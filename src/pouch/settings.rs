@@ -1,0 +1,408 @@
+//! `pouch.yaml` and the files that it names.
+//!
+//! Reads the configuration, the files of recipients and, when asked, the reuse keys; what any of it
+//! means is the core's business. Faults are shown with their place, those of `pouch.yaml` with their
+//! line as well: it is the only file whose lines are ever shown, and not those that hold a secret.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use pouch_core::config::error::{ConfigError, holds_secret};
+use pouch_core::config::shape::{self, Unfit};
+use pouch_core::config::written::{Position, Written};
+use pouch_core::config::{Fleet, KeyPlace, resolve};
+use pouch_core::reuse::{KeyRing, ReuseKey};
+use zeroize::Zeroizing;
+
+use crate::ambient::Ambient;
+
+/// The largest configuration and the largest file of recipients, in bytes.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// The largest file of a reuse key, in bytes; a key has 75.
+const MAX_KEY_BYTES: u64 = 4 << 10;
+
+/// The configuration of a run.
+#[derive(Debug)]
+pub struct Settings {
+    /// What it means.
+    pub fleet: Fleet,
+    /// The folder of the file, which its paths are relative to.
+    pub base: PathBuf,
+}
+
+/// One thing that is wrong with the configuration or with a file that it names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// The file, as it was named.
+    pub file: String,
+    /// The place in the file, if it is one of the configuration.
+    pub position: Option<Position>,
+    /// What is the matter, in one sentence without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+    /// The line of the place, if it may be shown.
+    line: Option<String>,
+}
+
+/// Everything that is wrong with a configuration; exit code 64.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettingsError {
+    /// The problems, in the order of the file; never empty.
+    pub problems: Vec<Problem>,
+}
+
+impl std::error::Error for SettingsError {}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, problem) in self.problems.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+/// As compilers show it: the message, the place, the line with a mark below, the help.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let title = Level::ERROR.primary_title(self.message.as_str());
+        let help = Level::HELP.message(self.help.as_str());
+        if let (Some(at), Some(line)) = (self.position, &self.line) {
+            let mark = AnnotationKind::Primary.span(marked(line, at.column));
+            let number = usize::try_from(at.line).unwrap_or(0);
+            let snippet = Snippet::source(line.as_str()).line_start(number).path(self.file.as_str()).annotation(mark);
+            let report = [title.element(snippet).element(help)];
+            return f.write_str(&Renderer::plain().render(&report));
+        }
+        let place = match self.position {
+            Some(at) => format!("{}:{}:{}", self.file, at.line, at.column),
+            None => self.file.clone(),
+        };
+        let report: [Group<'_>; 1] = [title.element(annotate_snippets::Origin::path(place)).element(help)];
+        f.write_str(&Renderer::plain().render(&report))
+    }
+}
+
+/// The bytes of the word that starts at a column.
+fn marked(line: &str, column: u32) -> std::ops::Range<usize> {
+    let before = usize::try_from(column).unwrap_or(1).saturating_sub(1);
+    let start = line.char_indices().nth(before).map_or(line.len(), |(at, _)| at);
+    let rest = line.get(start..).unwrap_or_default();
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let length = match quote {
+        Some(quote) => rest.get(1..).and_then(|inner| inner.find(quote)).map(|at| at.saturating_add(2)),
+        None => rest.find([' ', ',', ']', '}', ':']).filter(|at| *at > 0),
+    };
+    start..start.saturating_add(length.unwrap_or(rest.len()))
+}
+
+/// Reads and resolves the configuration at `path`, which is relative to the current folder.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    let shown = path.display().to_string();
+    let whole = ambient.cwd().join(path);
+    let base = whole.parent().unwrap_or(ambient.cwd()).to_owned();
+    let text = match read_text(&whole, MAX_FILE_BYTES) {
+        Ok(text) => text,
+        Err(fault) => {
+            let help = match fault {
+                FileFault::Absent => "`pouch init` writes one to start from; -f names another file.",
+                _ => "Name the configuration with -f.",
+            };
+            return Err(one(shown, fault.message("the configuration"), help));
+        }
+    };
+    let (file, written) = match shape::read(&text) {
+        Ok(read) => read,
+        Err(Unfit::Flawed(flaw)) => {
+            let position = (flaw.line > 0).then_some(Position { line: flaw.line, column: flaw.column.max(1) });
+            let line = position.and_then(|at| line_of(&text, at.line));
+            let help = String::from("docs/configuration.md has examples; `pouch schema` lets an editor help.");
+            let message = flaw.what.into_owned();
+            return Err(SettingsError { problems: vec![Problem { file: shown, position, message, help, line }] });
+        }
+        Err(Unfit::Misshapen(written, errors)) => return Err(place(errors, &written, &text, &shown)),
+    };
+
+    let mut texts = BTreeMap::new();
+    let mut problems = Vec::new();
+    for name in resolve::files_needed(&file) {
+        match read_text(&base.join(&name), MAX_FILE_BYTES) {
+            Ok(text) => {
+                texts.insert(name, text);
+            }
+            Err(fault) => {
+                let help = "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.";
+                problems.extend(one(name, fault.message("the file of recipients"), help).problems);
+            }
+        }
+    }
+    match resolve::resolve(&file, &texts) {
+        Ok(fleet) if problems.is_empty() => Ok(Settings { fleet, base }),
+        Ok(_) => Err(SettingsError { problems }),
+        Err(errors) => {
+            // A file that cannot be read is said once, with the reason.
+            let unread = |error: &ConfigError| error.message == resolve::NOT_READ && !problems.is_empty();
+            let errors: Vec<ConfigError> = errors.into_iter().filter(|error| !unread(error)).collect();
+            problems.extend(place(errors, &written, &text, &shown).problems);
+            Err(SettingsError { problems })
+        }
+    }
+}
+
+fn place(errors: Vec<ConfigError>, written: &Written, text: &str, file: &str) -> SettingsError {
+    let mut problems: Vec<Problem> = errors
+        .into_iter()
+        .map(|error| {
+            let position = written.position(&error.field, error.spot);
+            let line = position.filter(|_| !error.secret).and_then(|at| line_of(text, at.line));
+            Problem { file: file.to_owned(), position, message: error.to_string(), help: error.help, line }
+        })
+        .collect();
+    problems.sort_by_key(|problem| problem.position);
+    SettingsError { problems }
+}
+
+/// A line of the configuration, if it may be shown.
+fn line_of(text: &str, number: u32) -> Option<String> {
+    const MOST: usize = 400;
+    let line = text.lines().nth(usize::try_from(number).ok()?.checked_sub(1)?)?;
+    (!holds_secret(line) && line.len() <= MOST).then(|| line.to_owned())
+}
+
+fn one(file: String, message: String, help: &str) -> SettingsError {
+    SettingsError { problems: vec![Problem { file, position: None, message, help: help.to_owned(), line: None }] }
+}
+
+/// The reuse keys of a run, and what is worth a warning about them.
+///
+/// # Errors
+/// Where a key is not there, or is no key; sealing without one would make every run change every file.
+pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Vec<String>), SettingsError> {
+    let places = &settings.fleet.reuse_key;
+    let mut warnings = Vec::new();
+    let mut problems = Vec::new();
+    let mut keys = Vec::new();
+    for place in std::iter::once(&places.current).chain(&places.previous) {
+        match key_text(place, settings, ambient, &mut warnings) {
+            Ok(text) => match ReuseKey::parse(&text) {
+                Ok(key) => keys.push(key),
+                Err(error) => problems.extend(one(named(place), error.to_string(), error.help()).problems),
+            },
+            Err(error) => problems.extend(error.problems),
+        }
+    }
+    let mut keys = keys.into_iter();
+    match keys.next() {
+        Some(current) if problems.is_empty() => Ok((KeyRing { current, previous: keys.collect() }, warnings)),
+        _ => Err(SettingsError { problems }),
+    }
+}
+
+fn named(place: &KeyPlace) -> String {
+    match place {
+        KeyPlace::Env(name) => format!("environment variable {name}"),
+        KeyPlace::File(path) => path.clone(),
+    }
+}
+
+fn key_text(
+    place: &KeyPlace,
+    settings: &Settings,
+    ambient: &Ambient,
+    warnings: &mut Vec<String>,
+) -> Result<Zeroizing<String>, SettingsError> {
+    const HELP: &str = "`pouch init` makes a reuse key for a new fleet; a published fleet needs the one that it was \
+                        published with.";
+    match place {
+        KeyPlace::Env(name) => match ambient.var(name).map(Zeroizing::new) {
+            Some(text) => Ok(text),
+            None => Err(one(named(place), "the reuse key's environment variable is not set".into(), HELP)),
+        },
+        KeyPlace::File(path) => {
+            let whole = settings.base.join(path);
+            let text = read_text(&whole, MAX_KEY_BYTES).map(Zeroizing::new);
+            let text = text.map_err(|fault| one(named(place), fault.message("the reuse key"), HELP))?;
+            if is_open_to_all(&whole) {
+                warnings.push(format!(
+                    "everybody on this machine can read or write the reuse key in {path}; `chmod 600` it, or set \
+                     `defaultMode: 0400` on the volume"
+                ));
+            }
+            Ok(text)
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_open_to_all(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o007 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_open_to_all(_: &Path) -> bool {
+    false
+}
+
+enum FileFault {
+    Absent,
+    NoFile,
+    TooLarge(u64),
+    NotText,
+    Unreadable(io::ErrorKind),
+}
+
+impl FileFault {
+    fn message(&self, what: &str) -> String {
+        match self {
+            FileFault::Absent => format!("{what} is not there"),
+            FileFault::NoFile => format!("{what} is no plain file"),
+            FileFault::TooLarge(most) => format!("{what} is larger than {most} bytes"),
+            FileFault::NotText => format!("{what} is not UTF-8"),
+            FileFault::Unreadable(kind) => format!("{what} cannot be read: {kind}"),
+        }
+    }
+}
+
+fn read_text(path: &Path, most: u64) -> Result<String, FileFault> {
+    let fault = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => FileFault::Absent,
+        kind => FileFault::Unreadable(kind),
+    };
+    // Looked at before it is opened: opening a pipe would wait for a writer.
+    if !fs::metadata(path).map_err(fault)?.is_file() {
+        return Err(FileFault::NoFile);
+    }
+    let mut bytes = Zeroizing::new(Vec::new());
+    File::open(path).map_err(fault)?.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(fault)?;
+    if u64::try_from(bytes.len()).map_or(true, |length| length > most) {
+        return Err(FileFault::TooLarge(most));
+    }
+    std::str::from_utf8(&bytes).map(str::to_owned).map_err(|_| FileFault::NotText)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::write;
+
+    const A: &str = "age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4";
+    const SECRET: &str = "AGE-SECRET-KEY-1QYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQS7KDVNN";
+
+    fn config(rest: &str) -> String {
+        format!(
+            "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources:\n  - {{name: a, directory: {{path: \
+             m}}}}\nreuseKey: {{env: POUCH_REUSE_KEY}}\n{rest}"
+        )
+    }
+
+    fn loaded(rest: &str, vars: &[(&str, &str)]) -> (tempfile::TempDir, Ambient, Result<Settings, SettingsError>) {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path().join("pouch.yaml"), config(rest)).unwrap();
+        let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, vars);
+        let result = load(Path::new("pouch.yaml"), &ambient);
+        (folder, ambient, result)
+    }
+
+    fn region(recipient: &str) -> String {
+        format!("regions: {{eu: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}}}}}\n")
+    }
+
+    #[test]
+    fn faults_show_their_place_and_line() {
+        let (_folder, _, result) = loaded(&format!("{}resolution: kcn\n", region(A)), &[]);
+        let expect = "error: resolution: \"kcn\" is no word for this field\n --> pouch.yaml:8:13\n  |\n8 | resolution: kcn\n  \
+                      |             ^^^\n  |\n  = help: Did you mean \"kcm\"?";
+        assert_eq!(result.unwrap_err().to_string(), expect);
+    }
+
+    #[test]
+    fn lines_with_secrets_are_not_shown() {
+        for text in [SECRET, &SECRET.to_lowercase()] {
+            let (_folder, _, result) = loaded(&region(text), &[]);
+            let shown = result.unwrap_err().to_string();
+            assert!(shown.contains("pouch.yaml:7:") && shown.contains("secret key"), "{shown}");
+            assert!(!shown.to_lowercase().contains("1qyqsz"), "{shown}");
+        }
+        // Another fault on the same line, and a fault of the syntax.
+        for rest in [
+            format!("regions: {{eu: {{recipients: [{SECRET}], zebra: 1, namespaces: {{allowed: ['*']}}}}}}\n"),
+            format!("regions: {{eu: {{recipients: [{SECRET}]\n"),
+            format!("regions: {{eu: {{recipients: {{{SECRET}: 1}}, namespaces: {{allowed: ['*']}}}}}}\n"),
+            "output: {git: {repository: 'https://me:hunter2@example.com/x', zebra: 1}}\n".to_owned(),
+        ] {
+            let (_folder, _, result) = loaded(&rest, &[]);
+            let shown = format!("{0} {0:?}", result.unwrap_err());
+            assert!(!shown.contains("1QYQSZ") && !shown.contains("hunter2"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn files_of_recipients_are_read_beside_the_configuration() {
+        let (folder, ambient, result) =
+            loaded("regions: {eu: {recipientsFile: eu.txt, namespaces: {allowed: ['*']}}}\n", &[]);
+        let error = result.unwrap_err();
+        assert_eq!(error.problems.len(), 1);
+        assert!(error.to_string().contains("the file of recipients is not there"), "{error}");
+        write(folder.path().join("eu.txt"), format!("# eu\n{A}\n")).unwrap();
+        let settings = load(Path::new("pouch.yaml"), &ambient).unwrap();
+        assert_eq!(settings.fleet.regions["eu"].recipients.len(), 1);
+        assert_eq!(settings.base, folder.path());
+        write(folder.path().join("eu.txt"), format!("{A}\nnonsense\n")).unwrap();
+        let error = load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string();
+        assert!(error.contains("line 2 of the file") && !error.contains("nonsense"), "{error}");
+        write(folder.path().join("eu.txt"), [0xff, 0xfe]).unwrap();
+        assert!(load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string().contains("not UTF-8"));
+    }
+
+    #[test]
+    fn a_configuration_that_is_not_there_names_init() {
+        let folder = tempfile::tempdir().unwrap();
+        let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
+        assert!(load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string().contains("pouch init"));
+        let folder_instead = load(Path::new("."), &ambient).unwrap_err().to_string();
+        assert!(folder_instead.contains("no plain file"), "{folder_instead}");
+    }
+
+    #[test]
+    fn reuse_keys_are_all_there_or_refused() {
+        let good = ReuseKey::to_text(&[7; 32]);
+        let (_folder, ambient, result) = loaded(&region(A), &[("POUCH_REUSE_KEY", &good)]);
+        assert!(reuse_keys(&result.unwrap(), &ambient).is_ok());
+        let short = good.chars().take(40).collect::<String>();
+        for vars in [vec![], vec![("POUCH_REUSE_KEY", "")], vec![("POUCH_REUSE_KEY", short.as_str())]] {
+            let (_folder, ambient, result) = loaded(&region(A), &vars);
+            let error = reuse_keys(&result.unwrap(), &ambient).err().unwrap().to_string();
+            assert!(error.contains("environment variable POUCH_REUSE_KEY"), "{error}");
+            assert!(!error.contains(&short), "{error}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_that_everybody_can_read_is_a_warning() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let text = config(&region(A)).replace("{env: POUCH_REUSE_KEY}", "{file: key}");
+        write(folder.path().join("pouch.yaml"), text).unwrap();
+        write(folder.path().join("key"), format!("{}\n", *ReuseKey::to_text(&[7; 32]))).unwrap();
+        let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
+        let settings = load(Path::new("pouch.yaml"), &ambient).unwrap();
+        for (mode, warnings) in [(0o600, 0), (0o640, 0), (0o644, 1)] {
+            fs::set_permissions(folder.path().join("key"), fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(reuse_keys(&settings, &ambient).unwrap().1.len(), warnings, "{mode:o}");
+        }
+    }
+}

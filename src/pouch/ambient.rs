@@ -5,6 +5,7 @@
 //! is for.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -60,6 +61,20 @@ impl Ambient {
             Vars::Process if name.is_empty() || name.contains(['=', '\0']) => None,
             Vars::Process => std::env::var(name).ok(),
             Vars::Fixed(vars) => vars.get(name).cloned(),
+        }
+    }
+
+    /// The command line, the program's own name first.
+    pub fn arguments(&self) -> Vec<OsString> {
+        if self.is_live() { std::env::args_os().collect() } else { Vec::new() }
+    }
+
+    /// The whole environment, for children that are given a part of it.
+    #[allow(clippy::disallowed_methods, reason = "this is the one place that asks")]
+    pub fn environment(&self) -> Vec<(OsString, OsString)> {
+        match &self.vars {
+            Vars::Process => std::env::vars_os().collect(),
+            Vars::Fixed(vars) => vars.iter().map(|(name, value)| (name.into(), value.into())).collect(),
         }
     }
 

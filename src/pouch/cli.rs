@@ -25,7 +25,7 @@ use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::pipeline::Report;
 use crate::settings::{self, Settings};
-use crate::ui::{Colour, Level, LogFormat, NoColor, Ui};
+use crate::ui::{Colour, Level, LogFormat, Ui};
 
 /// Pack cloud credentials into sealed bundles, one per region
 ///
@@ -77,11 +77,11 @@ pub enum Tolerate {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Init(init::Args),
+    Init(init::InitArgs),
     Render(render::Args),
     Publish(publish::Args),
-    Config(config::Args),
-    Schema(schema::Args),
+    Config(config::ConfigArgs),
+    Schema(schema::SchemaArgs),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -178,8 +178,8 @@ impl Opened {
     ///
     /// # Errors
     /// Where it cannot be read or is wrong.
-    pub fn open(global: &Global, ambient: &Ambient, ui: &Ui) -> Result<Self, Failure> {
-        let settings = settings::load(&ambient.cwd().join(&global.file), &global.file, ambient, ui.paint())?;
+    pub fn open(global: &Global, ambient: &Ambient) -> Result<Self, Failure> {
+        let settings = settings::load(&global.file, ambient)?;
         Ok(Self { settings })
     }
 
@@ -247,6 +247,22 @@ pub fn finish(
     Ok(code)
 }
 
+fn print(ui: &Ui, text: &str) -> u8 {
+    ui.result(text);
+    exit::OK
+}
+
+/// Runs the command that this process was started for. Returns the exit code.
+pub fn main() -> u8 {
+    match Ambient::of_process() {
+        Ok(ambient) => run(&ambient),
+        Err(error) => {
+            crate::ui::last_words(&format!("error: the current folder cannot be used: {}\n", error.kind()));
+            exit::FAILED
+        }
+    }
+}
+
 /// Parses the command line and runs the command. Returns the exit code.
 pub fn run(ambient: &Ambient) -> u8 {
     let cli = match Cli::try_parse_from(ambient.arguments()) {
@@ -265,15 +281,14 @@ pub fn run(ambient: &Ambient) -> u8 {
         (_, true) => Level::Quiet,
         _ => Level::Normal,
     };
-    let no_color = if ambient.no_color() { NoColor::Set } else { NoColor::Unset };
-    let ui = Ui::new(cli.global.log_format, cli.global.color, level, no_color);
+    let ui = Ui::new(cli.global.log_format, cli.global.color, level, ambient);
     let global = &cli.global;
     let outcome = match &cli.command {
-        Command::Init(args) => init::run(args, ambient, &ui),
+        Command::Init(args) => init::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from),
         Command::Render(args) => render::run(args, global, ambient, &ui),
         Command::Publish(args) => publish::run(args, global, ambient, &ui),
-        Command::Config(args) => config::run(args, global, ambient, &ui),
-        Command::Schema(args) => schema::run(args, &ui),
+        Command::Config(args) => config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from),
+        Command::Schema(args) => Ok(print(&ui, &schema::run(args))),
         Command::Completions(args) => completions::run(args, &ui),
         Command::Man(args) => man::run(args, &ui),
     };

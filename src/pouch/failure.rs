@@ -5,7 +5,9 @@
 
 use std::fmt;
 
+use crate::cli::init::InitError;
 use crate::publish::ShelfError;
+use crate::settings::SettingsError;
 
 /// Exit codes (DESIGN §6).
 pub mod exit {
@@ -88,5 +90,18 @@ impl From<ShelfError> for Failure {
             ShelfError::NotPlain(_) => Failure::unavailable(error.to_string(), help),
             _ => Failure::failed(error.to_string(), help),
         }
+    }
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        // The problems carry their own help, each beside its place.
+        Failure::usage(error.to_string(), "")
+    }
+}
+
+impl From<InitError> for Failure {
+    fn from(error: InitError) -> Self {
+        if error.is_usage() { Failure::usage(error.to_string(), "") } else { Failure::failed(error.to_string(), "") }
     }
 }

@@ -1,7 +1,7 @@
 //! pouch, the shell: everything that touches files, clock, network, terminal or entropy.
 //!
 //! It reads sources and the published tree, hands both to the pure core, seals what the core asks for
-//! and publishes the result. The binary is a thin `main` around [`cli::run`].
+//! and publishes the result. The binary is a thin `main` around [`cli::main`].
 
 pub mod age;
 pub mod ambient;

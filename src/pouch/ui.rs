@@ -1,13 +1,15 @@
 //! The only printer: results on stdout, everything else on stderr.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pouch_core::finding::{Finding, Severity};
 use pouch_core::report::summary::FindingRecord;
-use pouch_core::report::text::{self, Paint};
 use pouch_core::report::escape;
+use pouch_core::report::text::{self, Paint};
+
+use crate::ambient::Ambient;
 
 /// How what is not a result is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -49,13 +51,15 @@ pub struct Ui {
 }
 
 impl Ui {
-    /// Decides once how to print; `no_color` is whether the environment asks for none.
-    pub fn new(format: LogFormat, colour: Colour, level: Level, no_color: NoColor) -> Self {
-        let terminal = io::stderr().is_terminal();
+    /// Decides once how to print.
+    pub fn new(format: LogFormat, colour: Colour, level: Level, ambient: &Ambient) -> Self {
+        let terminal = ambient.stderr_is_terminal();
+        // <https://no-color.org/>
+        let unwanted = ambient.var("NO_COLOR").is_some_and(|value| !value.is_empty());
         let coloured = match colour {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => terminal && no_color == NoColor::Unset,
+            Colour::Auto => terminal && !unwanted,
         };
         let paint = if coloured && format == LogFormat::Text { Paint::Colours } else { Paint::Plain };
         Self { format, paint, level, terminal }
@@ -158,15 +162,6 @@ impl Ui {
     pub fn paint(&self) -> Paint {
         self.paint
     }
-}
-
-/// Whether `NO_COLOR` is set (<https://no-color.org/>).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NoColor {
-    /// It is, to something that is not empty.
-    Set,
-    /// It is not.
-    Unset,
 }
 
 /// Something that takes its time.

@@ -20,6 +20,8 @@ use serde_yaml::granit_parser::{self, ErrorKind, Event, Marker, Parser, ScalarSt
 use super::Flaw;
 use super::expected;
 use super::scalar::{self, Word};
+pub use serde_yaml::Spanned;
+
 pub use super::stream::{Document, MAX_DOCUMENT_BYTES, documents, text_of};
 use crate::node::{Interner, Key, Node};
 

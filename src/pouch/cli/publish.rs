@@ -28,7 +28,7 @@ pub struct Args {
 /// # Errors
 /// Where nothing was published, or only a part.
 pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u8, Failure> {
-    let opened = Opened::open(global, ambient, ui)?;
+    let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
     let Some(output) = &fleet.output.git else {
         return Err(Failure::usage(
@@ -52,7 +52,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u
         let report = render(&run, &survey, &shelf)?;
         let message = commit_message(output.message.as_deref(), fleet.name.as_str(), &report.regions, &survey.revisions)
             .map_err(|error| Failure::usage(error, "Correct the template."))?;
-        let author = Author { name: &output.author.name, email: &output.author.email, seconds: ambient.now_seconds() };
+        let author = Author { name: &output.author.name, email: &output.author.email, seconds: ambient.now().as_second() };
         let commit = match shelf.push(&author, &message)? {
             Pushed::Lost => {
                 ui.note("another writer was faster; starting over");

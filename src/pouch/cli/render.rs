@@ -30,7 +30,7 @@ pub struct Args {
 /// # Errors
 /// Where nothing was published, or only a part.
 pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u8, Failure> {
-    let opened = Opened::open(global, ambient, ui)?;
+    let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
     let target = match &args.directory {
         Some(directory) => ambient.cwd().join(directory),

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{Failure, Run};
 use crate::age::{self, Prepared};
-use crate::ambient::Ambient;
+use crate::ambient::{Ambient, NoEntropy};
 
 /// Seals Secrets for one region.
 pub struct Sealer {
@@ -29,7 +29,7 @@ impl Sealer {
     /// Where a recipient cannot be used after all.
     pub fn new(ambient: &Ambient, recipients: &[Recipient]) -> Result<Self, Failure> {
         let prepared = age::prepare(recipients).map_err(|error| Failure::failed(error.to_string(), ""))?;
-        Ok(Self { prepared, recipients: recipients.to_vec(), time: ambient.now_text() })
+        Ok(Self { prepared, recipients: recipients.to_vec(), time: ambient.now().to_string() })
     }
 
     /// Seals one Secret: a data key, IVs and stanzas that nothing else ever uses.
@@ -50,10 +50,10 @@ impl Sealer {
         let plain = emit(&tree());
 
         let mut data_key = Zeroizing::new([0_u8; 32]);
-        run.ambient.fill(data_key.as_mut_slice())?;
+        run.ambient.fill(data_key.as_mut_slice()).map_err(no_entropy)?;
         let mut ivs = vec![[0_u8; 32]; payload.entries().len().saturating_add(1)];
         for iv in &mut ivs {
-            run.ambient.fill(iv)?;
+            run.ambient.fill(iv).map_err(no_entropy)?;
         }
         let stanzas =
             age::stanzas(&data_key, &self.prepared).map_err(|error| Failure::failed(error.to_string(), ""))?;
@@ -81,4 +81,8 @@ impl Sealer {
         file.extend_from_slice(body);
         Ok(file)
     }
+}
+
+fn no_entropy(error: NoEntropy) -> Failure {
+    Failure::failed(error.to_string(), "Nothing is published; see why the machine has no entropy.")
 }

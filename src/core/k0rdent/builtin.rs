@@ -11,7 +11,7 @@ pub struct Release {
 
 /// Why a text names no release with a known set.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no such release; known are {0}")]
+#[error("{0}")]
 pub struct UnknownRelease(String);
 
 impl Release {
@@ -22,8 +22,11 @@ impl Release {
     pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
         let known = [5, 6, 8, 9, 10, 11, 12].map(|minor| Release { minor });
         let found = known.into_iter().find(|release| release.name() == text);
-        let neighbours = if text == "v1.7" { "v1.6, v1.8" } else { "v1.5, v1.6, v1.8 to v1.12" };
-        found.ok_or_else(|| UnknownRelease(neighbours.into()))
+        let why = match text {
+            "v1.7" => "what k0rdent v1.7 ships is not known; take a neighbour: v1.6, v1.8",
+            _ => "no such release; known are v1.5, v1.6, v1.8, v1.9, v1.10, v1.11, v1.12",
+        };
+        found.ok_or_else(|| UnknownRelease(why.into()))
     }
 
     /// The release as the configuration writes it: `v1.11`.

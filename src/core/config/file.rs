@@ -4,14 +4,21 @@
 //! [`super::shape`] checks a document against. Nothing here knows what a field means; that is
 //! [`super::resolve`]'s business.
 
-use alloc::boxed::Box;
+mod delivery;
+mod limit;
+
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use core::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+pub use delivery::{
+    ArgoCdFile, ArgoKindWord, ArgoModeWord, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile,
+    RegionDeliveryFile, SourceKindWord, SourceRefFile,
+};
+pub use limit::{AcceptFile, DeletionsFile, LevelWord, LimitsFile, ResealFile};
 
 use crate::finding::Code;
 
@@ -305,141 +312,6 @@ pub struct RegionNamespacesFile {
     pub labels: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// How a region's bundle reaches the region.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum RegionDeliveryFile {
-    /// As the fleet's `delivery` says.
-    Word(DeliveryWord),
-    /// With differences to the fleet's `delivery`; exactly one of `flux` and `argocd`.
-    Map(Box<DeliveryFile>),
-}
-
-impl Default for RegionDeliveryFile {
-    fn default() -> Self {
-        Self::Word(DeliveryWord::None)
-    }
-}
-
-/// Who applies a region's bundle.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliveryWord {
-    /// Nobody that pouch writes objects for.
-    None,
-    /// Flux's kustomize-controller.
-    Flux,
-    /// Argo CD.
-    Argocd,
-}
-
-/// What the emitted delivery objects say.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DeliveryFile {
-    /// What the Flux Kustomizations say.
-    pub flux: Option<FluxFile>,
-    /// What the Argo CD objects say.
-    pub argocd: Option<ArgoCdFile>,
-}
-
-/// What the emitted Flux Kustomizations say.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FluxFile {
-    /// Their namespace, which is also that of the source and of the decryption Secret; by default
-    /// `flux-system`.
-    pub namespace: Option<String>,
-    /// The Flux source that holds the bundles; needed.
-    pub source_ref: Option<SourceRefFile>,
-    /// How Flux opens the Secrets.
-    pub decryption: Option<DecryptionRefFile>,
-    /// How often Flux reconciles, a Go duration; by default `10m`.
-    pub interval: Option<String>,
-}
-
-/// A Flux source.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SourceRefFile {
-    /// Its kind.
-    #[serde(default)]
-    pub kind: SourceKindWord,
-    /// Its name.
-    pub name: String,
-}
-
-/// The kind of a Flux source.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-pub enum SourceKindWord {
-    /// A git repository.
-    #[default]
-    GitRepository,
-    /// An OCI artifact.
-    #[serde(rename = "OCIRepository")]
-    OciRepository,
-    /// An object store.
-    Bucket,
-}
-
-/// How Flux opens the Secrets.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DecryptionRefFile {
-    /// The Secret with the region's age identity; by default `sops-age`.
-    pub secret_ref: String,
-}
-
-/// What the emitted Argo CD objects say.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ArgoCdFile {
-    /// Their namespace; by default `argocd`.
-    pub namespace: Option<String>,
-    /// The AppProject; by default `default`.
-    pub project: Option<String>,
-    /// The repository that holds the bundles, a URL without password; needed.
-    #[serde(rename = "repoURL")]
-    pub repo_url: Option<String>,
-    /// The revision to follow; by default the branch of `output.git`, else `HEAD`.
-    pub target_revision: Option<String>,
-    /// The cluster that the bundle goes to.
-    pub destination: Option<DestinationFile>,
-    /// How Secrets are decrypted; by default `plugin`.
-    pub mode: Option<ArgoModeWord>,
-    /// The name of the config management plugin; by default Argo CD finds it by itself.
-    pub plugin: Option<String>,
-    /// Which object is emitted; by default `Application`.
-    pub kind: Option<ArgoKindWord>,
-}
-
-/// The cluster that a bundle goes to.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DestinationFile {
-    /// The cluster's name in Argo CD; `{region}` stands for the region's folder, and is the default.
-    pub name: String,
-}
-
-/// How Argo CD decrypts.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ArgoModeWord {
-    /// A config management plugin decrypts in place and runs kustomize.
-    Plugin,
-    /// KSOPS runs as a kustomize generator.
-    Ksops,
-}
-
-/// Which Argo CD object is emitted.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub enum ArgoKindWord {
-    /// One Application per region.
-    Application,
-    /// One ApplicationSet for the fleet.
-    ApplicationSet,
-}
-
 /// Where bundles go.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -524,143 +396,6 @@ pub struct KeyPlaceFile {
     pub file: Option<String>,
 }
 
-/// Bounds of one run.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct LimitsFile {
-    /// How much a region may lose at once.
-    #[serde(default)]
-    pub deletions: DeletionsFile,
-    /// How much of a region may be sealed anew without having changed.
-    #[serde(default)]
-    pub reseal: ResealFile,
-    /// What may pass beyond that, once: the digests are those that `pouch plan` prints.
-    #[serde(default)]
-    pub accept: Vec<AcceptFile>,
-    /// How often a push that lost against another writer is tried again from the start.
-    #[serde(default = "attempts")]
-    #[schemars(range(min = 1, max = 100))]
-    pub attempts: u32,
-    /// The most objects of one region.
-    #[serde(default = "objects_per_region")]
-    #[schemars(range(min = 1))]
-    pub objects_per_region: u32,
-    /// The most objects of one Credential namespace in one region.
-    #[serde(default = "objects_per_namespace")]
-    #[schemars(range(min = 1))]
-    pub objects_per_namespace: u32,
-}
-
-impl Default for LimitsFile {
-    fn default() -> Self {
-        Self {
-            deletions: DeletionsFile::default(),
-            reseal: ResealFile::default(),
-            accept: Vec::new(),
-            attempts: attempts(),
-            objects_per_region: objects_per_region(),
-            objects_per_namespace: objects_per_namespace(),
-        }
-    }
-}
-
-/// How much a region may lose at once: up to `free` always; above that both `percent` and `objects` hold.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct DeletionsFile {
-    /// Withdrawals that always pass, unless the region empties.
-    #[serde(default = "free")]
-    pub free: u32,
-    /// The most withdrawals, in percent of the region's published objects.
-    #[serde(default = "percent")]
-    #[schemars(range(min = 0, max = 100))]
-    pub percent: u32,
-    /// The most withdrawals, in objects.
-    #[serde(default = "objects")]
-    pub objects: u32,
-}
-
-impl Default for DeletionsFile {
-    fn default() -> Self {
-        Self { free: free(), percent: percent(), objects: objects() }
-    }
-}
-
-/// How much of a region may be sealed anew without having changed.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ResealFile {
-    /// The most Secrets, in percent of the region's.
-    #[serde(default = "percent")]
-    #[schemars(range(min = 0, max = 100))]
-    pub percent: u32,
-}
-
-impl Default for ResealFile {
-    fn default() -> Self {
-        Self { percent: percent() }
-    }
-}
-
-/// One acceptance; exactly one of `deletions`, `recipients` and `reseal`, each a digest of 16 hex digits.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AcceptFile {
-    /// The region.
-    pub region: String,
-    /// Accepts these withdrawals.
-    pub deletions: Option<String>,
-    /// Accepts these added recipients.
-    pub recipients: Option<String>,
-    /// Accepts this re-sealing.
-    pub reseal: Option<String>,
-}
-
-/// The severity of a finding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema)]
-#[schemars(rename_all = "lowercase")]
-pub enum LevelWord {
-    /// Something is not published, or not as asked.
-    Error,
-    /// Works, and probably not as meant.
-    Warning,
-    /// Worth knowing.
-    Info,
-    /// Not reported at all.
-    Off,
-}
-
-/// Written by hand for one word: to readers of YAML 1.1 an unquoted `off` is a truth value.
-impl<'de> Deserialize<'de> for LevelWord {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Level;
-
-        impl serde::de::Visitor<'_> for Level {
-            type Value = LevelWord;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("error, warning, info or off")
-            }
-
-            fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<LevelWord, E> {
-                if value { Err(E::invalid_type(serde::de::Unexpected::Bool(value), &self)) } else { Ok(LevelWord::Off) }
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LevelWord, E> {
-                match text {
-                    "error" => Ok(LevelWord::Error),
-                    "warning" => Ok(LevelWord::Warning),
-                    "info" => Ok(LevelWord::Info),
-                    "off" => Ok(LevelWord::Off),
-                    _ => Err(E::unknown_variant("", &["error", "warning", "info", "off"])),
-                }
-            }
-        }
-
-        deserializer.deserialize_any(Level)
-    }
-}
-
 fn codes() -> serde_json::Value {
     serde_json::json!({"enum": Code::ALL.iter().map(|code| code.text()).collect::<Vec<_>>()})
 }
@@ -687,30 +422,6 @@ fn output_path() -> String {
 
 fn branch() -> String {
     "main".to_string()
-}
-
-fn free() -> u32 {
-    3
-}
-
-fn percent() -> u32 {
-    20
-}
-
-fn objects() -> u32 {
-    10
-}
-
-fn attempts() -> u32 {
-    5
-}
-
-fn objects_per_region() -> u32 {
-    5000
-}
-
-fn objects_per_namespace() -> u32 {
-    500
 }
 
 /// The JSON Schema (draft 2020-12) of `pouch.yaml`.

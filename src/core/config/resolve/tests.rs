@@ -185,7 +185,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "providerInterfaces: {builtin: v1.7}",
-        "20:31 providerInterfaces.builtin: no such release; known are v1.6, v1.8",
+        "20:31 providerInterfaces.builtin: what k0rdent v1.7 ships is not known; take a neighbour: v1.6, v1.8",
     ),
     (
         "",
@@ -292,7 +292,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "    recipients: [<A>, <B>]",
         "14:7 regions.us-east.recipients: a recipient of this region also stands in the region \"eu-west\": age18c37s9sq89v55vuffajkfcd3xj9m67sq3r2zcjktw0h2a4vuqqwsdn8mfl",
     ),
-    (EU, "    recipients: [age1nonsense]", "10:18 regions.eu-west.recipients[0]: this is no age recipient"),
+    (
+        EU,
+        "    recipients: [age1nonsense]",
+        "10:18 regions.eu-west.recipients[0]: the recipient has 12 characters instead of 62",
+    ),
     (
         EU,
         "    recipients: [<SECRET>]",
@@ -306,7 +310,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         EU,
         "    recipientsFile: regions/bad.txt",
-        "10:21 regions.eu-west.recipientsFile: line 2 of the file: this is no age recipient",
+        "10:21 regions.eu-west.recipientsFile: line 2 of the file: the recipient has 12 characters instead of 62",
     ),
     (
         EU,

@@ -1,0 +1,142 @@
+//! Delivery as it is typed.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// How a region's bundle reaches the region.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RegionDeliveryFile {
+    /// As the fleet's `delivery` says.
+    Word(DeliveryWord),
+    /// With differences to the fleet's `delivery`; exactly one of `flux` and `argocd`.
+    Map(Box<DeliveryFile>),
+}
+
+impl Default for RegionDeliveryFile {
+    fn default() -> Self {
+        Self::Word(DeliveryWord::None)
+    }
+}
+
+/// Who applies a region's bundle.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryWord {
+    /// Nobody that pouch writes objects for.
+    None,
+    /// Flux's kustomize-controller.
+    Flux,
+    /// Argo CD.
+    Argocd,
+}
+
+/// What the emitted delivery objects say.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeliveryFile {
+    /// What the Flux Kustomizations say.
+    pub flux: Option<FluxFile>,
+    /// What the Argo CD objects say.
+    pub argocd: Option<ArgoCdFile>,
+}
+
+/// What the emitted Flux Kustomizations say.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FluxFile {
+    /// Their namespace, which is also that of the source and of the decryption Secret; by default
+    /// `flux-system`.
+    pub namespace: Option<String>,
+    /// The Flux source that holds the bundles; needed.
+    pub source_ref: Option<SourceRefFile>,
+    /// How Flux opens the Secrets.
+    pub decryption: Option<DecryptionRefFile>,
+    /// How often Flux reconciles, a Go duration; by default `10m`.
+    pub interval: Option<String>,
+}
+
+/// A Flux source.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceRefFile {
+    /// Its kind.
+    #[serde(default)]
+    pub kind: SourceKindWord,
+    /// Its name.
+    pub name: String,
+}
+
+/// The kind of a Flux source.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+pub enum SourceKindWord {
+    /// A git repository.
+    #[default]
+    GitRepository,
+    /// An OCI artifact.
+    #[serde(rename = "OCIRepository")]
+    OciRepository,
+    /// An object store.
+    Bucket,
+}
+
+/// How Flux opens the Secrets.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DecryptionRefFile {
+    /// The Secret with the region's age identity; by default `sops-age`.
+    pub secret_ref: String,
+}
+
+/// What the emitted Argo CD objects say.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ArgoCdFile {
+    /// Their namespace; by default `argocd`.
+    pub namespace: Option<String>,
+    /// The AppProject; by default `default`.
+    pub project: Option<String>,
+    /// The repository that holds the bundles, a URL without password; needed.
+    #[serde(rename = "repoURL")]
+    pub repo_url: Option<String>,
+    /// The revision to follow; by default the branch of `output.git`, else `HEAD`.
+    pub target_revision: Option<String>,
+    /// The cluster that the bundle goes to.
+    pub destination: Option<DestinationFile>,
+    /// How Secrets are decrypted; by default `plugin`.
+    pub mode: Option<ArgoModeWord>,
+    /// The name of the config management plugin; by default Argo CD finds it by itself.
+    pub plugin: Option<String>,
+    /// Which object is emitted; by default `Application`.
+    pub kind: Option<ArgoKindWord>,
+}
+
+/// The cluster that a bundle goes to.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DestinationFile {
+    /// The cluster's name in Argo CD; `{region}` stands for the region's folder, and is the default.
+    pub name: String,
+}
+
+/// How Argo CD decrypts.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ArgoModeWord {
+    /// A config management plugin decrypts in place and runs kustomize.
+    Plugin,
+    /// KSOPS runs as a kustomize generator.
+    Ksops,
+}
+
+/// Which Argo CD object is emitted.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum ArgoKindWord {
+    /// One Application per region.
+    Application,
+    /// One ApplicationSet for the fleet.
+    ApplicationSet,
+}

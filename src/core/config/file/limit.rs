@@ -1,0 +1,169 @@
+//! Bounds of one run, acceptances and severities as they are typed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Bounds of one run.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LimitsFile {
+    /// How much a region may lose at once.
+    #[serde(default)]
+    pub deletions: DeletionsFile,
+    /// How much of a region may be sealed anew without having changed.
+    #[serde(default)]
+    pub reseal: ResealFile,
+    /// What may pass beyond that, once: the digests are those that `pouch plan` prints.
+    #[serde(default)]
+    pub accept: Vec<AcceptFile>,
+    /// How often a push that lost against another writer is tried again from the start.
+    #[serde(default = "attempts")]
+    #[schemars(range(min = 1, max = 100))]
+    pub attempts: u32,
+    /// The most objects of one region.
+    #[serde(default = "objects_per_region")]
+    #[schemars(range(min = 1))]
+    pub objects_per_region: u32,
+    /// The most objects of one Credential namespace in one region.
+    #[serde(default = "objects_per_namespace")]
+    #[schemars(range(min = 1))]
+    pub objects_per_namespace: u32,
+}
+
+impl Default for LimitsFile {
+    fn default() -> Self {
+        Self {
+            deletions: DeletionsFile::default(),
+            reseal: ResealFile::default(),
+            accept: Vec::new(),
+            attempts: attempts(),
+            objects_per_region: objects_per_region(),
+            objects_per_namespace: objects_per_namespace(),
+        }
+    }
+}
+
+/// How much a region may lose at once: up to `free` always; above that both `percent` and `objects` hold.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeletionsFile {
+    /// Withdrawals that always pass, unless the region empties.
+    #[serde(default = "free")]
+    pub free: u32,
+    /// The most withdrawals, in percent of the region's published objects.
+    #[serde(default = "percent")]
+    #[schemars(range(min = 0, max = 100))]
+    pub percent: u32,
+    /// The most withdrawals, in objects.
+    #[serde(default = "objects")]
+    pub objects: u32,
+}
+
+impl Default for DeletionsFile {
+    fn default() -> Self {
+        Self { free: free(), percent: percent(), objects: objects() }
+    }
+}
+
+/// How much of a region may be sealed anew without having changed.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResealFile {
+    /// The most Secrets, in percent of the region's.
+    #[serde(default = "percent")]
+    #[schemars(range(min = 0, max = 100))]
+    pub percent: u32,
+}
+
+impl Default for ResealFile {
+    fn default() -> Self {
+        Self { percent: percent() }
+    }
+}
+
+/// One acceptance; exactly one of `deletions`, `recipients` and `reseal`, each a digest of 16 hex digits.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AcceptFile {
+    /// The region.
+    pub region: String,
+    /// Accepts these withdrawals.
+    pub deletions: Option<String>,
+    /// Accepts these added recipients.
+    pub recipients: Option<String>,
+    /// Accepts this re-sealing.
+    pub reseal: Option<String>,
+}
+
+/// The severity of a finding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub enum LevelWord {
+    /// Something is not published, or not as asked.
+    Error,
+    /// Works, and probably not as meant.
+    Warning,
+    /// Worth knowing.
+    Info,
+    /// Not reported at all.
+    Off,
+}
+
+/// Written by hand for one word: to readers of YAML 1.1 an unquoted `off` is a truth value.
+impl<'de> Deserialize<'de> for LevelWord {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Level;
+
+        impl serde::de::Visitor<'_> for Level {
+            type Value = LevelWord;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("error, warning, info or off")
+            }
+
+            fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<LevelWord, E> {
+                if value { Err(E::invalid_type(serde::de::Unexpected::Bool(value), &self)) } else { Ok(LevelWord::Off) }
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<LevelWord, E> {
+                match text {
+                    "error" => Ok(LevelWord::Error),
+                    "warning" => Ok(LevelWord::Warning),
+                    "info" => Ok(LevelWord::Info),
+                    "off" => Ok(LevelWord::Off),
+                    _ => Err(E::unknown_variant("", &["error", "warning", "info", "off"])),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(Level)
+    }
+}
+
+fn free() -> u32 {
+    3
+}
+
+fn percent() -> u32 {
+    20
+}
+
+fn objects() -> u32 {
+    10
+}
+
+fn attempts() -> u32 {
+    5
+}
+
+fn objects_per_region() -> u32 {
+    5000
+}
+
+fn objects_per_namespace() -> u32 {
+    500
+}

@@ -32,7 +32,7 @@ pub fn commit_message(
     context.insert("fleet", fleet);
     context.insert("regions", &names);
     context.insert("changes", &changes);
-    let mut tera = Tera::default();
+    let tera = Tera::default();
     let written = tera.render_str(template.unwrap_or(SUBJECT), &context, false);
     let subject = written.map_err(|error| format!("output.git.message is no usable template: {error}"))?;
     let subject: String = escape(subject.lines().next().unwrap_or_default().trim()).chars().take(MOST).collect();

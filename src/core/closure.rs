@@ -143,9 +143,9 @@ fn root(view: &View<'_>, claim: &Claim, closure: &mut Closure) -> Option<Places>
             let message = format!("no ProviderInterface defines {}", root.kind);
             closure.find(
                 claim,
-                Finding::new(Code::UnknownIdentityKind, message)
-                    .at(&claim.origin)
-                    .help("Correct identityRef.kind and apiVersion, or add the provider's ProviderInterface to a source."),
+                Finding::new(Code::UnknownIdentityKind, message).at(&claim.origin).help(
+                    "Correct identityRef.kind and apiVersion, or add the provider's ProviderInterface to a source.",
+                ),
             );
             return None;
         }
@@ -174,7 +174,8 @@ fn walk(view: &View<'_>, claim: &Claim, root: Places, closure: &mut Closure) {
         }
         if closure.members.len() > MAX_OBJECTS {
             let message = format!("the claim needs more than {MAX_OBJECTS} objects");
-            closure.find(claim, Finding::new(Code::TooManyObjects, message).at(&claim.origin).help("Split the identity."));
+            closure
+                .find(claim, Finding::new(Code::TooManyObjects, message).at(&claim.origin).help("Split the identity."));
             return;
         }
         if !is_publishable(view.fleet, &member.read.kind) || assume(view, claim, closure, index, &member) {
@@ -260,7 +261,8 @@ fn look_up<'a>(view: &View<'a>, claim: &Claim, closure: &mut Closure, member: &M
                 closure.find(claim, Finding::new(code, message).about(&at.key).at(&at.origin));
             }
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
-            let origin = referrer.and_then(|key| view.snapshot.get(&key)).map_or(&claim.origin, |object| &object.origin);
+            let origin =
+                referrer.and_then(|key| view.snapshot.get(&key)).map_or(&claim.origin, |object| &object.origin);
             let finding = Finding::new(Code::MissingReference, by).about(&member.read).at(origin).help(help);
             closure.find(claim, finding);
             None
@@ -322,10 +324,10 @@ fn expand(
                 let message = format!("{field} of {} holds {what}, not the name of an object", member.read);
                 closure.find(
                     claim,
-                    Finding::new(Code::InvalidReference, message)
-                        .about(&member.read)
-                        .at(&object.origin)
-                        .help(format!("Correct the object, or the path in ProviderInterface {}.", definition.interface)),
+                    Finding::new(Code::InvalidReference, message).about(&member.read).at(&object.origin).help(format!(
+                        "Correct the object, or the path in ProviderInterface {}.",
+                        definition.interface
+                    )),
                 );
                 continue;
             }

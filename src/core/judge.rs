@@ -122,7 +122,9 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
 /// What is wrong with an object wherever it goes: faults, what must not leave, what an API rejects.
 fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
-    let find = |code, message: String, help: &str| Finding::new(code, message).about(&object.key).at(&object.origin).help(help);
+    let find = |code, message: String, help: &str| {
+        Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
+    };
     if let Some(why) = object.stays {
         let message = format!("{} never leaves its cluster: {why}", object.key);
         findings.push(find(Code::ForbiddenType, message, "Refer to another Secret."));

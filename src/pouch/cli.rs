@@ -12,7 +12,7 @@ pub mod render;
 pub mod schema;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
@@ -171,6 +171,8 @@ impl Wanted {
 pub struct Opened {
     /// What it says.
     pub settings: Settings,
+    /// Its folder as the user typed it: paths in findings start with it.
+    pub typed: PathBuf,
 }
 
 impl Opened {
@@ -180,7 +182,8 @@ impl Opened {
     /// Where it cannot be read or is wrong.
     pub fn open(global: &Global, ambient: &Ambient) -> Result<Self, Failure> {
         let settings = settings::load(&global.file, ambient)?;
-        Ok(Self { settings })
+        let typed = global.file.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { settings, typed })
     }
 
     /// Reads the reuse keys.
@@ -269,10 +272,8 @@ pub fn run(ambient: &Ambient) -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             let printed = error.print();
-            let fine = matches!(
-                error.kind(),
-                clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion
-            );
+            let fine =
+                matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
             return if fine && printed.is_ok() { exit::OK } else { exit::USAGE };
         }
     };
@@ -284,10 +285,14 @@ pub fn run(ambient: &Ambient) -> u8 {
     let ui = Ui::new(cli.global.log_format, cli.global.color, level, ambient);
     let global = &cli.global;
     let outcome = match &cli.command {
-        Command::Init(args) => init::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from),
+        Command::Init(args) => {
+            init::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)
+        }
         Command::Render(args) => render::run(args, global, ambient, &ui),
         Command::Publish(args) => publish::run(args, global, ambient, &ui),
-        Command::Config(args) => config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from),
+        Command::Config(args) => {
+            config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)
+        }
         Command::Schema(args) => Ok(print(&ui, &schema::run(args))),
         Command::Completions(args) => completions::run(args, &ui),
         Command::Man(args) => man::run(args, &ui),

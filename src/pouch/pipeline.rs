@@ -177,7 +177,9 @@ fn check_regions(fleet: &Fleet, shelf: &dyn Shelf) -> Result<(), Failure> {
         let ours = manifest.as_deref().and_then(fleet_of).is_some_and(|of| fleet.name == *of);
         if !known && ours {
             return Err(Failure::usage(
-                format!("region-not-configured: regions/{name} is published, and no region of the configuration has it"),
+                format!(
+                    "region-not-configured: regions/{name} is published, and no region of the configuration has it"
+                ),
                 "Say `state: retired` for the region to have it withdrawn, or set its directory if it was renamed.",
             ));
         }

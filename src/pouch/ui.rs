@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pouch_core::finding::{Finding, Severity};
-use pouch_core::report::summary::FindingRecord;
 use pouch_core::report::escape;
+use pouch_core::report::summary::FindingRecord;
 use pouch_core::report::text::{self, Paint};
 
 use crate::ambient::Ambient;

@@ -69,10 +69,8 @@ pub fn fates(input: &Input<'_>, cases: &[Case]) -> Fates {
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
             let name = credential(needed_by);
-            if !fates.contains_key(&name) {
-                let fate = fate(input, by_name.get(&name).copied(), &name);
-                fates.insert(name, fate);
-            }
+            let case = by_name.get(&name).copied();
+            fates.entry(name).or_insert_with_key(|name| fate(input, case, name));
         }
     }
     Fates(fates)

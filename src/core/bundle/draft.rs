@@ -13,7 +13,9 @@ use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 use super::carry::{self, Fate, Fates};
-use super::manifest::{Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State as ObjectState, Via};
+use super::manifest::{
+    Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State as ObjectState, Via,
+};
 use super::path::{self, BundlePath};
 use super::published::{Published, State};
 use super::sanitise::sanitise;
@@ -120,7 +122,10 @@ impl Draft {
         };
         published.files.len() == self.files.len().saturating_add(1)
             && self.files.iter().all(same)
-            && published.files.get(path.as_str()).is_some_and(|bytes| *bytes == bundle_yaml(&self.manifest, keys).as_bytes())
+            && published
+                .files
+                .get(path.as_str())
+                .is_some_and(|bytes| *bytes == bundle_yaml(&self.manifest, keys).as_bytes())
     }
 }
 
@@ -138,7 +143,8 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
     let mut findings: Vec<Finding> = Vec::new();
     let mut holds: Vec<Finding> = Vec::new();
     for finding in input.published.findings(&region.directory) {
-        let names = |set: &BTreeSet<String>| set.contains(region.name.as_str()) || set.contains(region.directory.as_str());
+        let names =
+            |set: &BTreeSet<String>| set.contains(region.name.as_str()) || set.contains(region.directory.as_str());
         let lifted = match finding.code {
             Code::UnsignedBundle => names(&input.wishes.adopt),
             Code::ForeignFile => names(&input.wishes.remove_foreign),
@@ -176,12 +182,20 @@ fn source_changes(input: &Input<'_>) -> Vec<Finding> {
         manifest.sources.iter().any(|before| before.name == source.name && before.identity != source.identity)
             && !accepted(&source.identity)
     };
-    input.sources.iter().filter(changed).map(|source| {
-        let message = format!("source {} is now {}, another one than region {region} was rendered from", source.name, source.identity);
-        Finding::new(Code::SourceChanged, message)
-            .in_region(region)
-            .help(format!("If that is meant, pass --accept-source {region}={}.", source.identity))
-    }).collect()
+    input
+        .sources
+        .iter()
+        .filter(changed)
+        .map(|source| {
+            let message = format!(
+                "source {} is now {}, another one than region {region} was rendered from",
+                source.name, source.identity
+            );
+            Finding::new(Code::SourceChanged, message)
+                .in_region(region)
+                .help(format!("If that is meant, pass --accept-source {region}={}.", source.identity))
+        })
+        .collect()
 }
 
 /// One object of a bundle, before it is written.
@@ -219,7 +233,8 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
     let mut wanted: BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
         for member in case.published_members() {
-            let order = || Order { read: member.read.clone(), lands: member.lands.clone(), edits: member.edits.clone() };
+            let order =
+                || Order { read: member.read.clone(), lands: member.lands.clone(), edits: member.edits.clone() };
             let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (order(), BTreeSet::new()));
             entry.1.insert(needed_by(&case.claim.by, &member.via));
         }
@@ -230,7 +245,11 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = input.court.snapshot.get(&order.read) else { continue };
         let text = emit(&sanitise(object, &lands, &order.edits, Style::of(&input.region.delivery)));
-        let keep = if lands.kind.is_secret() { reuse_of(input, &lands, &text, object.payload.as_ref(), &mut pack.unasked) } else { Keep::Changed };
+        let keep = if lands.kind.is_secret() {
+            reuse_of(input, &lands, &text, object.payload.as_ref(), &mut pack.unasked)
+        } else {
+            Keep::Changed
+        };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
     }
     let namespaces: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
@@ -245,10 +264,7 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
 }
 
 fn needed_by(by: &CredentialName, via: &[crate::closure::Via]) -> NeededBy {
-    let step = |via: &crate::closure::Via| Via {
-        provider_interface: via.interface.clone(),
-        field: via.field.clone(),
-    };
+    let step = |via: &crate::closure::Via| Via { provider_interface: via.interface.clone(), field: via.field.clone() };
     NeededBy {
         kind: "Credential".into(),
         namespace: by.namespace.clone(),
@@ -304,7 +320,11 @@ fn carry_over(
     }
 }
 
-fn context<'a>(input: &'a Input<'_>, lands: &'a ObjectKey, recipients: &'a [crate::recipient::Recipient]) -> Context<'a> {
+fn context<'a>(
+    input: &'a Input<'_>,
+    lands: &'a ObjectKey,
+    recipients: &'a [crate::recipient::Recipient],
+) -> Context<'a> {
     Context { fleet: &input.court.fleet.name, directory: &input.region.directory, landing: lands, recipients }
 }
 
@@ -400,7 +420,9 @@ fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             (Some(_), _) => Action::Changed,
         };
         let lost_entries = match packed {
-            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => lost_entries(input, order),
+            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => {
+                lost_entries(input, order)
+            }
             _ => Vec::new(),
         };
         changes.push(Change { key: lands.clone(), action, lost_entries });
@@ -490,7 +512,9 @@ fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manif
         };
         let sha256 = match &content {
             Content::Bytes(bytes) => sha256_hex(bytes),
-            Content::Kept(path) => input.published.files.get(path.as_str()).map(|bytes| sha256_hex(bytes)).unwrap_or_default(),
+            Content::Kept(path) => {
+                input.published.files.get(path.as_str()).map(|bytes| sha256_hex(bytes)).unwrap_or_default()
+            }
             Content::Seal(_) => String::new(),
         };
         manifest.objects.push(ManifestObject {

@@ -117,7 +117,11 @@ impl Published {
         let Some(manifest) = self.manifest() else { return Vec::new() };
         let objects = manifest.objects.iter().map(|object| (&object.path, &object.sha256));
         let files = manifest.files.iter().map(|file| (&file.path, &file.sha256));
-        objects.chain(files).filter(|(path, sha256)| self.vouched(path, sha256).is_none()).map(|(path, _)| path).collect()
+        objects
+            .chain(files)
+            .filter(|(path, sha256)| self.vouched(path, sha256).is_none())
+            .map(|(path, _)| path)
+            .collect()
     }
 
     /// What of this holds the region, and what is only worth a warning.
@@ -142,13 +146,17 @@ impl Published {
         }
         for path in self.foreign(directory) {
             findings.push(
-                Finding::new(Code::ForeignFile, format!("{path} stands in the region's folders, and pouch did not write it"))
-                    .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed.")),
+                Finding::new(
+                    Code::ForeignFile,
+                    format!("{path} stands in the region's folders, and pouch did not write it"),
+                )
+                .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed.")),
             );
         }
         for path in self.tampered() {
             let message = format!("{path} does not match the manifest");
-            findings.push(Finding::new(Code::TamperedFile, message).help("Find out who changed it; pouch writes it anew."));
+            findings
+                .push(Finding::new(Code::TamperedFile, message).help("Find out who changed it; pouch writes it anew."));
         }
         findings
     }

@@ -83,10 +83,11 @@ pub fn hold(load: &Load<'_>, limits: &Limits, accepted: &[Acceptance]) -> Vec<Fi
         let digest = digest(Accept::Recipients, load, &lines);
         if !passes(Accept::Recipients, &digest) {
             let message = format!("region {} would become readable for {}", load.region, lines.join(", "));
-            findings.push(Finding::new(Code::RecipientAdded, message).in_region(load.region).help(format!(
-                "If the key belongs there, pass --accept-recipients {}={digest}.",
-                load.region
-            )));
+            findings.push(
+                Finding::new(Code::RecipientAdded, message)
+                    .in_region(load.region)
+                    .help(format!("If the key belongs there, pass --accept-recipients {}={digest}.", load.region)),
+            );
         }
     }
     let reseals = load.unasked_reseals.len();
@@ -237,6 +238,9 @@ mod tests {
             action: Action::Removed,
             lost_entries: vec![],
         });
-        assert_eq!(lost_lines(&changes), ["/Secret/team/s0 a", "/Secret/team/s0 b", "/Secret/team/s1", "/Secret/team/s2"]);
+        assert_eq!(
+            lost_lines(&changes),
+            ["/Secret/team/s0 a", "/Secret/team/s0 b", "/Secret/team/s1", "/Secret/team/s2"]
+        );
     }
 }

@@ -29,7 +29,8 @@ impl Deployments {
     pub fn collect(snapshot: &Snapshot) -> Self {
         let mut propagate: BTreeMap<CredentialName, bool> = BTreeMap::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ClusterDeployment")) {
-            let (Some(namespace), Some(name)) = (&object.key.namespace, object.body.str_at(&["spec", "credential"])) else {
+            let (Some(namespace), Some(name)) = (&object.key.namespace, object.body.str_at(&["spec", "credential"]))
+            else {
                 continue;
             };
             let credential = CredentialName { namespace: namespace.clone(), name: name.into() };
@@ -136,7 +137,10 @@ fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Comp
         }
         Found::Unknown(key, source) => {
             let message = format!("whether {key} exists is unknown: source {source} was not read completely");
-            closure.find(claim, Finding::new(Code::Unread, message).about(&key).help("Cure what the source's findings say."));
+            closure.find(
+                claim,
+                Finding::new(Code::Unread, message).about(&key).help("Cure what the source's findings say."),
+            );
         }
         Found::Nowhere => {
             let wanted = view.deployments.propagate(&claim.by);

@@ -50,7 +50,8 @@ impl Definitions {
         let mut findings = Vec::new();
         let mut kinds: BTreeMap<GroupKind, Known> = BTreeMap::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ProviderInterface")) {
-            let read = if object.faults.is_empty() { provider_interface::read(object) } else { Err(object.faults.clone()) };
+            let read =
+                if object.faults.is_empty() { provider_interface::read(object) } else { Err(object.faults.clone()) };
             match read {
                 Ok(definitions) => {
                     for definition in definitions {
@@ -76,7 +77,8 @@ impl Definitions {
                 }
                 Some(ours) if ours.faults.is_empty() && !same(&ours.definitions, &known.definitions) => {
                     let interface = ours.definitions.first().map(|d| (*d.interface).to_owned()).unwrap_or_default();
-                    let message = format!("ProviderInterface {interface} defines {kind} otherwise than the built-in one");
+                    let message =
+                        format!("ProviderInterface {interface} defines {kind} otherwise than the built-in one");
                     findings.push(Finding::new(Code::OverridesBuiltin, message).help(
                         "Nothing, if that is meant; else correct it, or choose the release in providerInterfaces.builtin.",
                     ));

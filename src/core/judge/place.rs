@@ -17,10 +17,13 @@ pub fn check(court: &Court<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec
         Delivery::ArgoCd(argo) => Some(argo.namespace.as_str()),
         Delivery::None => None,
     };
-    let ours = |name: &str| name.starts_with("kube-") || matches!(name, "flux-system" | "argocd") || Some(name) == delivery;
+    let ours =
+        |name: &str| name.starts_with("kube-") || matches!(name, "flux-system" | "argocd") || Some(name) == delivery;
     if ours(namespace) {
         let message = format!("{lands} would land in a namespace that belongs to the cluster or to its delivery");
-        findings.push(Finding::new(Code::ForbiddenPlace, message).about(lands).help("Move the object to another namespace."));
+        findings.push(
+            Finding::new(Code::ForbiddenPlace, message).about(lands).help("Move the object to another namespace."),
+        );
     }
     if let Delivery::Flux(flux) = &region.delivery
         && lands.kind.is_secret()

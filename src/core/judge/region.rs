@@ -84,7 +84,8 @@ fn provider(
 ) {
     let root = &case.claim.root;
     let (Some(facts), false) = (court.regions.get(&region.name), root.kind.is_secret()) else { return };
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = definitions.find(&root.kind, &root.version) else {
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = definitions.find(&root.kind, &root.version)
+    else {
         return;
     };
     if facts.enables(definition) {
@@ -118,11 +119,8 @@ fn conflicts(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, 
         let holds = |content: &Content| {
             holder.is_some_and(|(namespace, name)| content.0.namespace == *namespace && content.0.name == *name)
         };
-        let names: BTreeSet<String> = wants
-            .iter()
-            .filter_map(|(index, _)| cases.get(*index))
-            .map(|case| format!("{}", case.claim.by))
-            .collect();
+        let names: BTreeSet<String> =
+            wants.iter().filter_map(|(index, _)| cases.get(*index)).map(|case| format!("{}", case.claim.by)).collect();
         let names: Vec<String> = names.into_iter().collect();
         for (index, _) in wants.iter().filter(|(_, content)| !holds(content)) {
             let message = format!("Credentials {} need {lands} with different content", names.join(" and "));

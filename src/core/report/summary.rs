@@ -3,12 +3,17 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 
 use crate::change::Change;
 use crate::finding::{Finding, Place};
 use crate::object::ObjectKey;
+
+/// The JSON Schema of a summary.
+pub fn schema() -> Schema {
+    schema_for!(Summary)
+}
 
 /// What one run did and found. Values of Secrets never stand in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -38,7 +38,8 @@ impl Paint {
 /// One finding, several lines, ending in a line feed.
 pub fn finding(finding: &Finding, paint: Paint) -> String {
     let head = format!("{}[{}]", finding.severity.word(), finding.code.text());
-    let mut out = format!("{}: {}\n", paint.severity(finding.severity, &head), paint.with("1", &escape(&finding.message)));
+    let mut out =
+        format!("{}: {}\n", paint.severity(finding.severity, &head), paint.with("1", &escape(&finding.message)));
     let mut line = |mark: &str, text: &str| {
         out.push_str(&format!("  {} {}\n", paint.with("1;34", mark), escape(text)));
     };

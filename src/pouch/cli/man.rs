@@ -23,7 +23,10 @@ pub struct Args {
 pub fn run(args: &Args, ui: &Ui) -> Result<u8, Failure> {
     if let Some(folder) = &args.out {
         let failed = |error: std::io::Error| {
-            Failure::failed(format!("cannot write to {}: {error}", folder.display()), "Check permissions and free space.")
+            Failure::failed(
+                format!("cannot write to {}: {error}", folder.display()),
+                "Check permissions and free space.",
+            )
         };
         std::fs::create_dir_all(folder).map_err(failed)?;
         clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;

@@ -38,22 +38,27 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u
     };
     let keys = opened.keys(ambient, ui)?;
     let wishes = args.wanted.wishes(fleet)?;
-    let refused = |why: String| Failure::usage(format!("output.git.repository {why}"), "Give a path, or a URL with https or ssh.");
+    let refused = |why: String| {
+        Failure::usage(format!("output.git.repository {why}"), "Give a path, or a URL with https or ssh.")
+    };
     let remote = match git::address(&output.repository).map_err(refused)? {
         Address::Local(path) => opened.settings.base.join(path).display().to_string(),
         Address::Remote(url) => url,
     };
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui };
     for _ in 0..fleet.limits.attempts {
-        let survey = survey(fleet, &opened.settings.base, None, ambient, ui)?;
+        let survey = survey(fleet, &opened.typed, None, ambient, ui)?;
         let program = git(&ambient.environment());
         let shelf = BranchShelf::open(program, &remote, &output.branch, &fleet.output.path)
             .map_err(|error| Failure::unavailable(error.to_string(), ""))?;
         let report = render(&run, &survey, &shelf)?;
-        let message = commit_message(output.message.as_deref(), fleet.name.as_str(), &report.regions, &survey.revisions)
-            .map_err(|error| Failure::usage(error, "Correct the template."))?;
-        let author = Author { name: &output.author.name, email: &output.author.email, seconds: ambient.now().as_second() };
-        let commit = match shelf.push(&author, &message)? {
+        let message =
+            commit_message(output.message.as_deref(), fleet.name.as_str(), &report.regions, &survey.revisions)
+                .map_err(|error| Failure::usage(error, "Correct the template."))?;
+        let seconds = ambient.now().as_second();
+        let author = Author { name: &output.author.name, email: &output.author.email, seconds };
+        let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };
+        let commit = match shelf.push(&author, &committer, &message)? {
             Pushed::Lost => {
                 ui.note("another writer was faster; starting over");
                 continue;

@@ -38,12 +38,15 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u
     };
     let keys = opened.keys(ambient, ui)?;
     let wishes = args.wanted.wishes(fleet)?;
-    let survey = survey(fleet, &opened.settings.base, Some(&target), ambient, ui)?;
+    let survey = survey(fleet, &opened.typed, Some(&target), ambient, ui)?;
     let shelf = DirectoryShelf::open(&target)?;
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui };
     let report = render(&run, &survey, &shelf)?;
     for path in shelf.commit()? {
-        ui.warn(&format!("{path} appeared while pouch was writing; it was moved to {}", target.join(".pouch-staging/left").display()));
+        ui.warn(&format!(
+            "{path} appeared while pouch was writing; it was moved to {}",
+            target.join(".pouch-staging/left").display()
+        ));
     }
     ui.findings(&report.findings);
     ui.result(&outcomes(&report));

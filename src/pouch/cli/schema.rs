@@ -1,7 +1,9 @@
 //! `pouch schema`: the JSON Schemas of what pouch reads and writes.
 
 use clap::{Args, ValueEnum};
+use pouch_core::bundle::manifest;
 use pouch_core::config::file;
+use pouch_core::report::summary;
 
 /// Print a JSON Schema.
 ///
@@ -19,6 +21,10 @@ pub struct SchemaArgs {
 pub enum Document {
     /// `pouch.yaml`.
     Fleet,
+    /// `bundle.yaml`.
+    Bundle,
+    /// What `--summary` writes.
+    Summary,
 }
 
 impl Document {
@@ -26,6 +32,8 @@ impl Document {
     pub fn committed_at(self) -> &'static str {
         match self {
             Document::Fleet => "schemas/fleet.schema.json",
+            Document::Bundle => "schemas/bundle.schema.json",
+            Document::Summary => "schemas/summary.schema.json",
         }
     }
 }
@@ -33,9 +41,11 @@ impl Document {
 /// Makes what goes to standard output, which is also what stands in `schemas/`.
 pub fn run(args: &SchemaArgs) -> String {
     let schema = match args.document {
-        Document::Fleet => file::schema(),
+        Document::Fleet => file::schema().to_value(),
+        Document::Bundle => manifest::schema::schema().to_value(),
+        Document::Summary => summary::schema().to_value(),
     };
-    format!("{:#}\n", schema.to_value())
+    format!("{schema:#}\n")
 }
 
 #[cfg(test)]

@@ -103,6 +103,7 @@ impl Writer {
         folders: &BTreeMap<String, Option<FolderId>>,
         files: &BTreeMap<String, FileId>,
         author: &Author<'_>,
+        committer: &Author<'_>,
         message: &str,
     ) -> Result<Option<String>, ObjectsError> {
         let parent = self.base.map(|id| self.repository.find_commit(id)).transpose()?;
@@ -131,11 +132,10 @@ impl Writer {
         }
         // Never before its parent, so that history reads in order whatever the clock says.
         let earliest = parent.as_ref().map_or(0, |parent| parent.time().seconds());
-        let time = Time::new(author.seconds.max(earliest), 0);
-        let signature = Signature::new(author.name, author.email, &time)?;
+        let sign = |who: &Author<'_>| Signature::new(who.name, who.email, &Time::new(who.seconds.max(earliest), 0));
         let tree = self.repository.find_tree(after)?;
         let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-        let id = self.repository.commit(None, &signature, &signature, message, &tree, &parents)?;
+        let id = self.repository.commit(None, &sign(author)?, &sign(committer)?, message, &tree, &parents)?;
         Ok(Some(id.to_string()))
     }
 }

@@ -43,14 +43,8 @@ pub fn survey(
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
     let stop = Arc::new(AtomicBool::new(false));
-    let given = Given {
-        base,
-        skip: &skip,
-        skip_in_tree: &skip_in_tree,
-        environment: &environment,
-        timeout: TIMEOUT,
-        stop,
-    };
+    let given =
+        Given { base, skip: &skip, skip_in_tree: &skip_in_tree, environment: &environment, timeout: TIMEOUT, stop };
     let mut readings = Vec::new();
     let mut survey_findings = Vec::new();
     let mut sources = Vec::new();
@@ -68,9 +62,7 @@ pub fn survey(
             if reading.complete { "" } else { ", incomplete" }
         ));
         survey_findings.extend(reading.findings);
-        sources.extend(
-            reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }),
-        );
+        sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
         revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
         readings.push(Reading { documents: reading.documents, complete: reading.complete });
     }

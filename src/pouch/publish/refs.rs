@@ -67,7 +67,8 @@ impl BranchShelf {
             git::fetch(&git, remote, &reference, folder.path()).map_err(unreached)?;
             Some(FETCHED)
         } else {
-            git.run(None, "init", &["--bare", "--quiet", "--template="], &[folder.path().as_os_str()]).map_err(unreached)?;
+            git.run(None, "init", &["--bare", "--quiet", "--template="], &[folder.path().as_os_str()])
+                .map_err(unreached)?;
             None
         };
         let store = objects::open(folder.path()).map_err(damaged)?;
@@ -99,9 +100,10 @@ impl BranchShelf {
     ///
     /// # Errors
     /// Where an object cannot be written or the push fails for another reason than a faster writer.
-    pub fn push(&self, author: &Author<'_>, message: &str) -> Result<Pushed, ShelfError> {
+    pub fn push(&self, author: &Author<'_>, committer: &Author<'_>, message: &str) -> Result<Pushed, ShelfError> {
         let (commit, base) = self.with(|inner| {
-            let commit = inner.writer.commit(&inner.folders, &inner.files, author, message).map_err(damaged)?;
+            let commit =
+                inner.writer.commit(&inner.folders, &inner.files, author, committer, message).map_err(damaged)?;
             Ok((commit, inner.writer.base()))
         })?;
         let Some(commit) = commit else { return Ok(Pushed::Nothing) };
@@ -109,7 +111,12 @@ impl BranchShelf {
         let lease = format!("--force-with-lease={reference}:{}", base.unwrap_or_default());
         let move_it = format!("{commit}:{reference}");
         let operands = [OsStr::new(&self.remote), OsStr::new(&move_it)];
-        let pushed = self.git.run(Some(self.folder.path()), "push", &["--quiet", "--porcelain", "--no-verify", &lease], &operands);
+        let pushed = self.git.run(
+            Some(self.folder.path()),
+            "push",
+            &["--quiet", "--porcelain", "--no-verify", &lease],
+            &operands,
+        );
         let Err(error) = pushed else { return Ok(Pushed::Commit(commit)) };
         // The server may have taken it before the connection broke: only the branch itself knows.
         match tip_of(&self.git, &self.remote, &reference) {

@@ -5,7 +5,7 @@
 //!
 //! - [`path`]: where each file stands; follows from the region's folder and the object's key alone.
 //! - [`sanitise`]: an object rebuilt from an allow-list, with the labels and annotations that
-//!   pouch adds. [`inline`] finds secrets in objects that are published in the open.
+//!   pouch adds.
 //! - [`namespace`]: the Namespaces that pouch makes.
 //! - [`kustomization`]: the `kustomization.yaml` of every folder.
 //! - [`flux`], [`argocd`]: the objects that make a consumer apply the bundle.
@@ -24,7 +24,6 @@ pub mod argocd;
 pub mod carry;
 pub mod draft;
 pub mod flux;
-pub mod inline;
 pub mod kustomization;
 pub mod manifest;
 pub mod namespace;

@@ -4,6 +4,7 @@
 //! decided admits nobody. This file judges one claim by itself; [`region`] judges the claims of one
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
+pub mod inline;
 pub mod place;
 pub mod region;
 pub mod tenancy;
@@ -13,7 +14,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::bundle::inline::inline_secrets;
 use crate::capi;
 use crate::claim::{Claim, finding_of};
 use crate::closure::{Closure, Role, is_publishable};
@@ -142,7 +142,7 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
         findings.extend(capi::secret::check_secret(object).iter().map(|fault| finding_of(fault, object)));
         return findings;
     }
-    for field in inline_secrets(object) {
+    for field in inline::inline_secrets(object) {
         let message = format!("{} holds what looks like a secret in {field}, and only Secrets are sealed", object.key);
         findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
     }

@@ -160,6 +160,7 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
     holds.extend(sources_moved);
 
     settle(input.court, input.definitions, region, &input.published.incumbents(), cases);
+    break_shared_paths(region, cases);
     let mut packed = pack(input, cases);
     // Every round breaks at least one more claim, so this ends.
     while break_immutable(input, cases, &packed) {
@@ -171,6 +172,28 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
     holds.extend(hold(input, &packed, &changes));
     let (files, manifest) = write(input, packed);
     Draft { files, manifest, changes, holds, findings }
+}
+
+/// Breaks claims whose objects' long names are cut to one path: the hashes that tell them apart have 64
+/// bits, so this takes somebody who looks for it.
+fn break_shared_paths(region: &RegionConfig, cases: &mut [Case]) {
+    let mut first: BTreeMap<BundlePath, &ObjectKey> = BTreeMap::new();
+    let mut shared: BTreeMap<ObjectKey, ObjectKey> = BTreeMap::new();
+    for member in cases.iter().flat_map(Case::published_members) {
+        let other = *first.entry(path::of_object(&region.directory, &member.lands)).or_insert(&member.lands);
+        if *other != member.lands {
+            shared.insert(member.lands.clone(), other.clone());
+            shared.insert(other.clone(), member.lands.clone());
+        }
+    }
+    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
+        let met = case.published_members().find_map(|member| Some((member.lands.clone(), shared.get(&member.lands)?)));
+        if let Some((lands, other)) = met {
+            let message = format!("{lands} and {other} would have one file");
+            let finding = Finding::new(Code::ConflictingContent, message).about(&lands).at(&case.claim.origin);
+            case.find(finding.help("Shorten the names, or change their first 160 bytes."));
+        }
+    }
 }
 
 /// A source that stands for another cluster or repository than the published bundle says.

@@ -9,7 +9,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Court, Verdict, verdict};
-use crate::bundle::path::{BundlePath, of_object};
 use crate::capi;
 use crate::claim::{Claim, Edit, finding_of};
 use crate::closure::definition::{Defined, Definitions};
@@ -70,7 +69,7 @@ pub fn settle(
     for case in cases.iter_mut() {
         provider(court, definitions, region, incumbents, case);
     }
-    conflicts(court, region, incumbents, cases);
+    conflicts(court, incumbents, cases);
     caps(court, region, incumbents, cases);
 }
 
@@ -101,7 +100,7 @@ fn provider(
 type Content = (ObjectKey, Vec<Edit>);
 
 /// Claims that need one object with different content.
-fn conflicts(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
+fn conflicts(court: &Court<'_>, incumbents: &Incumbents, cases: &mut [Case]) {
     let mut wanted: BTreeMap<ObjectKey, Vec<(usize, Content)>> = BTreeMap::new();
     for (index, case) in cases.iter().enumerate().filter(|(_, case)| case.verdict == Verdict::Admitted) {
         for member in case.published_members() {
@@ -128,38 +127,12 @@ fn conflicts(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, 
             losers.push((*index, Finding::new(Code::ConflictingContent, message).about(lands).help(help)));
         }
     }
-    for (lands, other) in shared_paths(region, wanted.keys()) {
-        let claimants = wanted.get(lands).into_iter().flatten();
-        losers.extend(claimants.map(|(index, _)| {
-            let message = format!("{lands} and {other} would have one file");
-            let help = "Shorten the names, or change their first 160 bytes.";
-            (*index, Finding::new(Code::ConflictingContent, message).about(lands).help(help))
-        }));
-    }
     for (index, finding) in losers {
         if let Some(case) = cases.get_mut(index) {
             let origin = case.claim.origin.clone();
             case.find(finding.at(&origin));
         }
     }
-}
-
-/// Objects whose long names are cut to one path: their hashes have 64 bits, so this takes an attacker.
-fn shared_paths<'a>(
-    region: &RegionConfig,
-    keys: impl Iterator<Item = &'a ObjectKey>,
-) -> Vec<(&'a ObjectKey, &'a ObjectKey)> {
-    let mut first: BTreeMap<BundlePath, &ObjectKey> = BTreeMap::new();
-    let mut shared = Vec::new();
-    for key in keys {
-        let path = of_object(&region.directory, key);
-        if let Some(other) = first.get(&path) {
-            shared.extend([(key, *other), (*other, key)]);
-        } else {
-            first.insert(path, key);
-        }
-    }
-    shared
 }
 
 fn same(court: &Court<'_>, a: &Content, b: &Content) -> bool {

@@ -156,7 +156,7 @@ pub fn compare_entries(
         }
     };
     let of_short = judge_short();
-    let judge = |name: &str| match (published.get(name), payload.get(name)) {
+    let weigh = |name: &str| match (published.get(name), payload.get(name)) {
         (None, _) => Change::Added,
         (_, None) => Change::Removed,
         (Some(leaf), Some(value)) => match tags.get(name) {
@@ -173,5 +173,5 @@ pub fn compare_entries(
     };
     let names: BTreeSet<&str> =
         published.keys().copied().chain(payload.entries().iter().map(|(name, _)| &**name)).collect();
-    names.into_iter().map(|name| (name.to_owned(), judge(name))).collect()
+    names.into_iter().map(|name| (name.to_owned(), weigh(name))).collect()
 }

@@ -1,3 +1,5 @@
+//! Tests of `reuse`.
+
 use super::*;
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeSet;

@@ -1,3 +1,5 @@
+//! Tests of `sops`.
+
 extern crate std;
 
 use super::*;

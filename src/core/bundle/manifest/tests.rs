@@ -1,3 +1,5 @@
+//! Tests of `manifest`.
+
 extern crate std;
 
 use super::super::sample::{json, node};

@@ -1,3 +1,5 @@
+//! Tests of `path`.
+
 use super::*;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec;

@@ -1,3 +1,5 @@
+//! Tests of `sanitise`.
+
 use super::super::sample::{json, object};
 use super::*;
 use alloc::format;

@@ -1,3 +1,5 @@
+//! Tests of `directory`.
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 

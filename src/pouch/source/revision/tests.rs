@@ -1,3 +1,5 @@
+//! Tests of `revision`.
+
 use std::ffi::OsString;
 use std::path::Path;
 

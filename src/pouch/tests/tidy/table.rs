@@ -53,9 +53,16 @@ pub const ONLY: &[Only] = &[
         why: "templates make text for people; YAML comes from the emitter",
     },
     Only {
-        words: &["println!", "eprintln!", "print!", "eprint!", "io::stdout", "io::stderr", "indicatif"],
+        words: &["println!", "eprintln!", "print!", "eprint!", "indicatif"],
         within: "src",
         homes: &["src/pouch/ui"],
+        why: "ui is the only printer; it escapes what it prints",
+    },
+    Only {
+        words: &["io::stdout", "io::stderr"],
+        within: "src",
+        // ambient asks them whether they are terminals.
+        homes: &["src/pouch/ui", "src/pouch/ambient"],
         why: "ui is the only printer; it escapes what it prints",
     },
     Only {

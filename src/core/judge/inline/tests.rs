@@ -1,3 +1,5 @@
+//! Tests of `inline`.
+
 use super::super::sample::object;
 use super::*;
 use serde_json::{Value, json};

@@ -30,7 +30,7 @@ pub mod namespace;
 pub mod path;
 pub mod published;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 pub mod sanitise;
 
 use alloc::collections::{BTreeMap, BTreeSet};

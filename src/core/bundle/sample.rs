@@ -63,7 +63,7 @@ impl Keep for Kept {
 }
 
 /// An object as admission makes it from a document.
-pub(super) fn object(document: &Value, keep: &[&str]) -> Object {
+pub(crate) fn object(document: &Value, keep: &[&str]) -> Object {
     let keep = Globs::new(&keep.iter().map(|glob| String::from(*glob)).collect::<Vec<_>>()).expect("globs");
     let origin = Origin { source: "test".into(), place: Place::Whole };
     admit(&node(document), origin, &Scopes::new(), None, &Kept(keep)).expect("an object")

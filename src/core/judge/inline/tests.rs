@@ -1,6 +1,6 @@
 //! Tests of `inline`.
 
-use super::super::sample::object;
+use crate::bundle::sample::object;
 use super::*;
 use serde_json::{Value, json};
 

@@ -58,6 +58,17 @@ pub struct Incumbents {
     pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
 }
 
+impl Incumbents {
+    /// Supposes that every admitted claim is published already.
+    pub fn suppose(cases: &[Case]) -> Self {
+        let mut incumbents = Self::default();
+        for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
+            incumbents.claimants.insert(case.claim.by.clone());
+        }
+        incumbents
+    }
+}
+
 /// Judges a region's claims against each other.
 pub fn settle(
     court: &Court<'_>,

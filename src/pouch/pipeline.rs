@@ -26,6 +26,7 @@ use rayon::prelude::*;
 
 use crate::ambient::Ambient;
 use crate::publish::{NewFile, NewFiles, Shelf};
+use crate::stop::Stop;
 use crate::ui::Ui;
 use survey::Survey;
 
@@ -43,6 +44,8 @@ pub struct Run<'a> {
     pub ambient: &'a Ambient,
     /// Where words go.
     pub ui: &'a Ui,
+    /// Whether the run should end.
+    pub stop: &'a Stop,
 }
 
 /// What a run did and found.
@@ -96,8 +99,8 @@ struct Drafted<'a> {
 /// Surveys the sources, drafts every region and stages what changed on the shelf.
 ///
 /// # Errors
-/// Where nothing may be published at all: a source or the shelf cannot be read, or the shelf holds a
-/// region that the configuration does not know.
+/// Where nothing may be published at all: a source or the shelf cannot be read, the shelf holds a
+/// region that the configuration does not know, or the run should end.
 pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Report, Failure> {
     check_regions(run.fleet, shelf)?;
     let (definitions, found) = Definitions::collect(run.fleet, &survey.snapshot);
@@ -237,6 +240,7 @@ fn first_pass<'a>(
     by_region: &ByRegion<'_>,
     shelf: &dyn Shelf,
 ) -> Result<Drafted<'a>, Failure> {
+    shared.run.stop.check()?;
     let mut cases = shared.cases(region, by_region);
     let mut record = summary::Region {
         name: region.name.to_string(),
@@ -319,6 +323,7 @@ fn second_pass(
     by_region: &ByRegion<'_>,
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
+    shared.run.stop.check()?;
     let mut cases = shared.cases(region, by_region);
     let published = shared.examine(region, shelf.read(&region.directory)?);
     let Draft { files, mut manifest, .. } = draft(&shared.input(region, &published), &mut cases);
@@ -330,6 +335,7 @@ fn second_pass(
             Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
             Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
             Content::Seal(order) => {
+                shared.run.stop.check()?;
                 let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
                 let hash = sha256_hex(&bytes);
                 Ok((path, NewFile::Bytes(bytes), Some(hash)))

@@ -75,7 +75,7 @@ pub fn hold(load: &Load<'_>, limits: &Limits, accepted: &[Acceptance]) -> Vec<Fi
     if !within_budget(load, limits, lost.len()) {
         let digest = digest(Accept::Deletions, load, &lost);
         if !passes(Accept::Deletions, &digest) {
-            findings.push(deletions(load, &lost, &digest));
+            findings.push(deletions(load, lost.len(), &digest));
         }
     }
     if !load.added_recipients.is_empty() {
@@ -137,15 +137,21 @@ fn exceeds(count: usize, percent: usize, whole: usize) -> bool {
     count.saturating_mul(100) > percent.saturating_mul(whole)
 }
 
-fn deletions(load: &Load<'_>, lost: &[String], digest: &str) -> Finding {
+fn deletions(load: &Load<'_>, lost: usize, digest: &str) -> Finding {
     const SHOWN: usize = 5;
-    let shown: Vec<&str> = lost.iter().take(SHOWN).map(String::as_str).collect();
-    let more = lost.len().saturating_sub(SHOWN);
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = load.changes.iter().filter(|change| !change.key.kind.is_namespace()).flat_map(|change| {
+        let whole = (change.action == Action::Removed).then(|| format!("{}", change.key));
+        let entries = change.lost_entries.iter().map(|entry| format!("entry {entry} of {}", change.key));
+        whole.into_iter().chain(entries)
+    });
+    let shown: Vec<String> = named.take(SHOWN).collect();
+    let tail = match lost.saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let empties = if load.left == 0 { ", which empties it" } else { "" };
     let message = format!(
-        "{} of {} objects and entries would leave region {}{empties}: {}{tail}",
-        lost.len(),
+        "{lost} of {} objects and entries would leave region {}{empties}: {}{tail}",
         load.published,
         load.region,
         shown.join(", ")

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pouch_core::report::summary;
+use pouch_core::report::summary::{self, Outcome};
 
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -64,7 +64,8 @@ pub fn outcomes(report: &Report) -> String {
 
 fn line(region: &summary::Region, width: usize) -> String {
     let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
-    let mut parts = vec![format!("{} objects", region.objects)];
+    let held = region.outcome == Outcome::Held;
+    let mut parts = if held { Vec::new() } else { vec![format!("{} objects", region.objects)] };
     for action in ["added", "changed", "resealed", "removed"] {
         if count(action) > 0 {
             parts.push(format!("{} {action}", count(action)));
@@ -73,5 +74,6 @@ fn line(region: &summary::Region, width: usize) -> String {
     if region.carried > 0 {
         parts.push(format!("{} carried over", region.carried));
     }
-    format!("{:width$}  {:9}  {}\n", region.name, region.outcome.word(), parts.join(", "))
+    let would_be = if held { "would be: " } else { "" };
+    format!("{:width$}  {:9}  {would_be}{}\n", region.name, region.outcome.word(), parts.join(", "))
 }

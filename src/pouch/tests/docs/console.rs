@@ -136,7 +136,7 @@ impl Session {
     /// # Panics
     /// Where there is no shell, or the command is one of cargo that this does not know.
     pub fn run(&mut self, command: &str) -> (String, i32) {
-        let script = match command.strip_prefix("cargo run --release -- ") {
+        let script = match command.strip_prefix("cargo run -- ") {
             Some(arguments) => format!("pouch {arguments}"),
             None if command.starts_with("cargo ") => {
                 assert!(CARGO.contains(&command), "`{command}` is not one of {CARGO:?}");

@@ -78,7 +78,9 @@ pub(crate) fn json_of(node: &Node) -> Value {
         Node::Float(value) => (*value).into(),
         Node::Text(text) => text.to_string().into(),
         Node::List(items) => items.iter().map(json_of).collect(),
-        Node::Map(entries) => Value::Object(entries.iter().map(|(key, value)| (key.to_string(), json_of(value))).collect()),
+        Node::Map(entries) => {
+            Value::Object(entries.iter().map(|(key, value)| (key.to_string(), json_of(value))).collect())
+        }
     }
 }
 

@@ -203,7 +203,15 @@ fn claim(case: &Case) -> String {
         };
         let root = &claim.root;
         let namespace = root.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-        _ = writeln!(out, "{} -> {}: claims {} {} {namespace}{}", asked.by, claim.region(), root.kind.kind, root.version, root.name);
+        _ = writeln!(
+            out,
+            "{} -> {}: claims {} {} {namespace}{}",
+            asked.by,
+            claim.region(),
+            root.kind.kind,
+            root.version,
+            root.name
+        );
         show_findings("  ", asked.findings.clone(), &mut out);
     }
     show_findings("", desk.findings.clone(), &mut out);
@@ -394,7 +402,8 @@ fn tamper(files: &mut Files, world: &World) {
 
 fn wishes(world: &World, desk: &Desk, court: &Court<'_>, region: &RegionConfig, published: &Published) -> Wishes {
     let mut wishes = Wishes::default();
-    let words: BTreeSet<&str> = world.run["accept"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let words: BTreeSet<&str> =
+        world.run["accept"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if words.contains("reseal-all") {
         wishes.reseal.insert("all".to_string());
     }
@@ -458,14 +467,7 @@ fn one_region(
 }
 
 /// What was published once changes nothing when it is drafted again.
-fn settles(
-    desk: &Desk,
-    court: &Court<'_>,
-    region: &RegionConfig,
-    before: &Published,
-    draft: Draft,
-    wishes: &Wishes,
-) {
+fn settles(desk: &Desk, court: &Court<'_>, region: &RegionConfig, before: &Published, draft: Draft, wishes: &Wishes) {
     if !wishes.reseal.is_empty() {
         return;
     }

@@ -41,7 +41,14 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let wishes = args.wanted.wishes(fleet)?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
-    let survey = survey(fleet, &opened.typed, Some(&target), ambient, ui, stop)?;
+    let survey = survey(
+        fleet,
+        &opened.typed,
+        &[target.clone(), opened.settings.base.join(&fleet.output.path)],
+        ambient,
+        ui,
+        stop,
+    )?;
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
     let report = render(&run, &survey, &shelf)?;
     stop.begin_publishing()?;

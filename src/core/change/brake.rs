@@ -137,6 +137,23 @@ fn exceeds(count: usize, percent: usize, whole: usize) -> bool {
     count.saturating_mul(100) > percent.saturating_mul(whole)
 }
 
+/// What leaves, counted for people: `2 of its 5 objects and 1 entry of a Secret that stays`.
+fn count_losses(load: &Load<'_>) -> String {
+    let changes = || load.changes.iter().filter(|change| !change.key.kind.is_namespace());
+    let objects = changes().filter(|change| change.action == Action::Removed).count();
+    let entries: usize = changes().map(|change| change.lost_entries.len()).sum();
+    let whole = format!("{objects} of its {} objects", load.published);
+    let parts = match entries {
+        1 => "1 entry of a Secret that stays".to_owned(),
+        more => format!("{more} entries of Secrets that stay"),
+    };
+    match (objects, entries) {
+        (_, 0) => whole,
+        (0, _) => parts,
+        _ => format!("{whole} and {parts}"),
+    }
+}
+
 fn deletions(load: &Load<'_>, lost: usize, digest: &str) -> Finding {
     const SHOWN: usize = 5;
     let named = load.changes.iter().filter(|change| !change.key.kind.is_namespace()).flat_map(|change| {
@@ -150,12 +167,8 @@ fn deletions(load: &Load<'_>, lost: usize, digest: &str) -> Finding {
         more => format!(" and {more} more"),
     };
     let empties = if load.left == 0 { ", which empties it" } else { "" };
-    let message = format!(
-        "{lost} of {} objects and entries would leave region {}{empties}: {}{tail}",
-        load.published,
-        load.region,
-        shown.join(", ")
-    );
+    let message =
+        format!("region {} would lose {}{empties}: {}{tail}", load.region, count_losses(load), shown.join(", "));
     Finding::new(Code::DeletionsHeld, message)
         .in_region(load.region)
         .help(format!("If all of them should go, pass --accept-deletions {}={digest}.", load.region))

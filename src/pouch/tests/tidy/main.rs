@@ -88,6 +88,9 @@ fn test_files(sources: &[(String, String)]) -> BTreeSet<String> {
         let folder = stem.strip_suffix("/lib").or(stem.strip_suffix("/main")).unwrap_or(stem);
         for module in lex::test_modules(&lex::code(text)) {
             files.insert(format!("{folder}/{module}.rs"));
+            // What such a module is made of is compiled with it.
+            let below = format!("{folder}/{module}/");
+            files.extend(sources.iter().map(|(path, _)| path).filter(|path| path.starts_with(&below)).cloned());
         }
     }
     files

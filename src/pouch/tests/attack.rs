@@ -12,7 +12,7 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::{pouch, tree};
+use support::pouch;
 
 /// A fleet of one region with two sources: a trusted one, and one that a tenant writes.
 struct Fleet {
@@ -87,16 +87,6 @@ fn secret(namespace: &str, name: &str, value: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {namespace}}}\nstringData: {{password: {value}}}\n"
     )
-}
-
-#[test]
-fn smoke() {
-    let fleet = Fleet::new();
-    fleet.write("platform/a.yaml", &plain("team-b", "one", "v"));
-    let answer = fleet.render(&[]);
-    println!("{}{}{}", answer.code, answer.stdout, answer.stderr);
-    println!("{:?}", tree::read(&fleet.path("bundles")).keys());
-    assert!(fleet.has("core/secrets/team-b/one.sops.yaml"));
 }
 
 /// A region that the configuration does not know is a slip of the pen, and nothing to delete for.
@@ -276,4 +266,28 @@ fn a_link_in_the_output_is_not_followed() {
     let answer = fleet.render(&[]);
     let written = fs::read_dir(fleet.path("elsewhere")).unwrap().count();
     assert_eq!(written, 0, "{}{}", answer.stdout, answer.stderr);
+}
+
+/// GitHub and others take a line that starts with two colons for a command.
+#[test]
+fn a_file_name_starts_no_line_of_its_own() {
+    let fleet = Fleet::new();
+    fleet.write("platform/a.yaml", &plain("team-b", "one", "v"));
+    fleet.render(&[]).exits(0);
+    let link = fleet.path("bundles/regions/eu/x\n::add-mask::y");
+    std::os::unix::fs::symlink("/etc/passwd", link).unwrap();
+    let answer = fleet.render(&[]).exits(5);
+    assert!(!answer.stderr.lines().any(|line| line.starts_with("::")), "{}", answer.stderr);
+}
+
+/// A log that machines read is read by people too.
+#[test]
+fn a_log_in_json_steers_no_terminal() {
+    let fleet = Fleet::new();
+    let text = plain("team-a", "one", "v").replace("name: one", "name: \"one\u{202e}\\x9b31m\"");
+    fleet.write("tenant/a.yaml", &text);
+    let answer = fleet.render(&["--log-format", "json"]).exits(3);
+    let raw = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+    assert!(!answer.stderr.contains(raw), "{:?}", answer.stderr);
+    assert!(answer.stderr.contains("\\u009b"), "{}", answer.stderr);
 }

@@ -54,9 +54,9 @@ impl<'a> Court<'a> {
         let mut court = Self { fleet, snapshot, regions: BTreeMap::new(), kubeconfigs: BTreeSet::new() };
         let mut findings = Vec::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
+            court.kubeconfigs.extend(k0rdent::region::kubeconfig_secrets(object));
             match k0rdent::region::read(object) {
                 Ok(facts) => {
-                    court.kubeconfigs.extend(facts.kubeconfig_secrets.iter().cloned());
                     court.regions.insert(Region::new(object.key.name.shared()), facts);
                 }
                 Err(faults) => findings.extend(faults.iter().map(|fault| finding_of(fault, object))),

@@ -70,16 +70,27 @@ pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
             }
         }
     }
-    if let Some(name) = faults.text(body, "", &["spec", "kubeConfig", "name"]) {
-        facts.kubeconfig_secrets.insert(name.into());
-    }
-    if let Some(cluster) = faults.text(body, "", &["spec", "clusterDeployment", "name"]) {
-        facts.kubeconfig_secrets.insert(Name::new(format!("{cluster}-kubeconfig")));
-        if let Some(namespace) = faults.text(body, "", &["spec", "clusterDeployment", "namespace"]) {
-            facts.kubeconfig_secrets.insert(Name::new(format!("{namespace}.{cluster}-kubeconfig")));
+    facts.kubeconfig_secrets = kubeconfigs(object, &mut faults);
+    faults.settle(Some(facts))
+}
+
+/// Names of Secrets that hold a Region's kubeconfig, as far as they can be told, whatever else of the
+/// Region cannot be read: a fault elsewhere frees no kubeconfig.
+pub fn kubeconfig_secrets(object: &Object) -> BTreeSet<Name> {
+    kubeconfigs(object, &mut Faults::new(Code::InvalidRegionObject))
+}
+
+fn kubeconfigs(object: &Object, faults: &mut Faults) -> BTreeSet<Name> {
+    let mut names = BTreeSet::new();
+    let mut text = |path: &[&str]| faults.text(&object.body, "", path);
+    names.extend(text(&["spec", "kubeConfig", "name"]).map(Name::from));
+    if let Some(cluster) = text(&["spec", "clusterDeployment", "name"]) {
+        names.insert(Name::new(format!("{cluster}-kubeconfig")));
+        if let Some(namespace) = text(&["spec", "clusterDeployment", "namespace"]) {
+            names.insert(Name::new(format!("{namespace}.{cluster}-kubeconfig")));
         }
     }
-    faults.settle(Some(facts))
+    names
 }
 
 #[cfg(test)]

@@ -81,9 +81,15 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether the Credential's own fields could not be read, so that nobody knows what it asks for.
-    pub fn is_unreadable(&self) -> bool {
-        self.claim.is_none() && self.findings.iter().any(|finding| finding.code == Code::InvalidCredential)
+    /// Why nobody knows what the Credential asks for, if that is so: its fields cannot be read, or it
+    /// stands twice and the two need not agree about its region.
+    pub fn unreadable(&self) -> Option<Code> {
+        let codes = self.findings.iter().map(|finding| finding.code);
+        codes.into_iter().find(|code| match code {
+            Code::InvalidCredential => self.claim.is_none(),
+            Code::Shadowed | Code::DuplicateObject => true,
+            _ => false,
+        })
     }
 }
 

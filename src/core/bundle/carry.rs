@@ -1,12 +1,13 @@
 //! Carry: what becomes of the claimants that have something published (DESIGN §2.7).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
 use super::draft::Input;
 use super::manifest::NeededBy;
 use super::published::credential;
+use crate::claim::Asked;
 use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::Verdict;
 use crate::judge::region::Case;
@@ -36,7 +37,8 @@ impl Fates {
     }
 
     /// What is worth saying about claimants that no finding of their own explains.
-    pub fn findings(&self, input: &Input<'_>) -> Vec<Finding> {
+    pub fn findings(&self, input: &Input<'_>, cases: &[Case]) -> Vec<Finding> {
+        let heard: BTreeSet<&CredentialName> = cases.iter().map(|case| &case.claim.by).collect();
         let explain = |(credential, fate): (&CredentialName, &Fate)| {
             let (code, message, help) = match fate {
                 Fate::Carried(code @ Code::CredentialInUse) => (
@@ -58,7 +60,7 @@ impl Fates {
             };
             Some(Finding::new(code, message).claimed_by(credential).in_region(&input.region.name).help(help))
         };
-        self.0.iter().filter_map(explain).collect()
+        self.0.iter().filter(|(credential, _)| !heard.contains(credential)).filter_map(explain).collect()
     }
 }
 
@@ -84,10 +86,8 @@ fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> 
             Verdict::Broken => Fate::Carried(case.broken_by().unwrap_or(Code::Unread)),
         };
     }
-    if let Some(asked) = input.asked.get(credential)
-        && asked.is_unreadable()
-    {
-        return Fate::Carried(Code::InvalidCredential);
+    if let Some(code) = input.asked.get(credential).and_then(Asked::unreadable) {
+        return Fate::Carried(code);
     }
     let snapshot = input.court.snapshot;
     let kind = GroupKind::new(k0rdent::GROUP, "Credential");

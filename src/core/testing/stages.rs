@@ -203,7 +203,15 @@ fn claim(case: &Case) -> String {
         };
         let root = &claim.root;
         let namespace = root.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
-        _ = writeln!(out, "{} -> {}: claims {} {} {namespace}{}", asked.by, claim.region(), root.kind.kind, root.version, root.name);
+        _ = writeln!(
+            out,
+            "{} -> {}: claims {} {} {namespace}{}",
+            asked.by,
+            claim.region(),
+            root.kind.kind,
+            root.version,
+            root.name
+        );
         show_findings("  ", asked.findings.clone(), &mut out);
     }
     show_findings("", desk.findings.clone(), &mut out);
@@ -343,24 +351,22 @@ pub(crate) fn publish(desk: &Desk, region: &RegionConfig, draft: Draft, before: 
     new
 }
 
-/// The first world is published; the second is compared with it, judged and braked.
+/// All worlds but the last are published; the last is compared with that, judged and braked.
 fn region(case: &Case) -> String {
-    let (first, second) = match &*case.worlds {
-        [second] => (None, second),
-        [first, second] => (Some(first), second),
-        _ => panic!("{}: at most one `then`", case.path.display()),
-    };
+    let (second, before) = case.worlds.split_last().unwrap();
     let mut files: BTreeMap<String, Files> = BTreeMap::new();
-    if let Some(world) = first {
+    for (index, world) in before.iter().enumerate() {
         let desk = Desk::new(world);
         let (court, _) = desk.court();
         for region in desk.fleet.regions.values() {
-            let (draft, heard) = desk.draft(&court, region, &Published::nothing(), &Wishes::default());
-            for case in &heard {
-                assert_eq!(case.verdict, Verdict::Admitted, "the first world is published: {:?}", case.findings);
-            }
-            let published = publish(&desk, region, draft, &Published::nothing());
-            files.insert(region.directory.to_string(), published);
+            let old = files.remove(region.directory.as_str()).unwrap_or_default();
+            let published = Published::examine(&desk.fleet.name, &region.directory, old, &keys());
+            let (draft, heard) = desk.draft(&court, region, &published, &Wishes::default());
+            assert!(draft.holds.is_empty(), "{}: {:?}", case.path.display(), draft.holds);
+            let broken = heard.iter().find(|case| index == 0 && case.verdict != Verdict::Admitted);
+            assert!(broken.is_none(), "{}: {broken:?}", case.path.display());
+            let new = publish(&desk, region, draft, &published);
+            files.insert(region.directory.to_string(), new);
         }
     }
     let desk = Desk::new(second);
@@ -394,7 +400,8 @@ fn tamper(files: &mut Files, world: &World) {
 
 fn wishes(world: &World, desk: &Desk, court: &Court<'_>, region: &RegionConfig, published: &Published) -> Wishes {
     let mut wishes = Wishes::default();
-    let words: BTreeSet<&str> = world.run["accept"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let words: BTreeSet<&str> =
+        world.run["accept"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if words.contains("reseal-all") {
         wishes.reseal.insert("all".to_string());
     }
@@ -458,14 +465,7 @@ fn one_region(
 }
 
 /// What was published once changes nothing when it is drafted again.
-fn settles(
-    desk: &Desk,
-    court: &Court<'_>,
-    region: &RegionConfig,
-    before: &Published,
-    draft: Draft,
-    wishes: &Wishes,
-) {
+fn settles(desk: &Desk, court: &Court<'_>, region: &RegionConfig, before: &Published, draft: Draft, wishes: &Wishes) {
     if !wishes.reseal.is_empty() {
         return;
     }

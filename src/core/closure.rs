@@ -6,6 +6,8 @@
 //! may not is listed and not looked up. It knows nothing of files, clusters, YAML or sealing.
 
 pub mod companion;
+#[cfg(test)]
+mod conformance;
 pub mod definition;
 pub mod landing;
 pub mod readiness;

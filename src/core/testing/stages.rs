@@ -134,8 +134,19 @@ impl Desk {
         published: &Published,
         wishes: &Wishes,
     ) -> (Draft, Vec<Heard>) {
-        let keys = keys();
         let mut heard = self.heard(court, &region.name);
+        let draft = self.draft_of(court, region, published, wishes, &mut heard);
+        (draft, heard)
+    }
+
+    pub(crate) fn draft_of(
+        &self,
+        court: &Court<'_>,
+        region: &RegionConfig,
+        published: &Published,
+        wishes: &Wishes,
+        heard: &mut [Heard],
+    ) -> Draft {
         let input = Input {
             court,
             definitions: &self.definitions,
@@ -143,12 +154,11 @@ impl Desk {
             asked: &self.asked,
             region,
             published,
-            keys: &keys,
+            keys: &keys(),
             wishes,
             sources: &[],
         };
-        let draft = draft(&input, &mut heard);
-        (draft, heard)
+        draft(&input, heard)
     }
 }
 

@@ -79,7 +79,10 @@ fn is_rust(path: &str) -> bool {
 
 /// Whether the whole file is test code.
 fn is_test(path: &str) -> bool {
-    path.starts_with("src/pouch/tests/") || path.ends_with("/tests.rs") || path.starts_with("src/core/testing") || path.ends_with("/conformance.rs")
+    path.starts_with("src/pouch/tests/")
+        || path.ends_with("/tests.rs")
+        || path.starts_with("src/core/testing")
+        || path.ends_with("/conformance.rs")
 }
 
 /// Whether a `use` of this file takes `name` from our own modules, so that `name::` is no crate.

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::mem;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -25,6 +26,8 @@ const STAGING: &str = ".pouch-staging";
 pub struct DirectoryShelf {
     root: PathBuf,
     staged: Mutex<Staged>,
+    /// Set when folders begin to be exchanged: from then on the staging folder may hold what is not a copy.
+    committing: bool,
     _lock: File,
 }
 
@@ -44,9 +47,21 @@ impl DirectoryShelf {
         let lock = File::open(root).map_err(|error| ShelfError::io("cannot open", root, error))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| ShelfError::Busy(root.display().to_string()))?;
-        let shelf = Self { root: root.to_owned(), staged: Mutex::default(), _lock: lock };
+        let shelf = Self { root: root.to_owned(), staged: Mutex::default(), committing: false, _lock: lock };
+        shelf.look_for_links()?;
         shelf.sweep()?;
         Ok(shelf)
+    }
+
+    /// Refuses what would lead out of the root; what is in a region's folders is looked at when it is read.
+    fn look_for_links(&self) -> Result<(), ShelfError> {
+        for name in ["regions", "flux", "argocd", STAGING, ".pouch-staging/new"] {
+            let path = self.root.join(name);
+            if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_dir()) {
+                return Err(ShelfError::NotPlain(path.display().to_string()));
+            }
+        }
+        Ok(())
     }
 
     fn staging(&self) -> PathBuf {
@@ -68,15 +83,16 @@ impl DirectoryShelf {
     ///
     /// # Errors
     /// Where a folder cannot be exchanged; regions that were exchanged before stay new.
-    pub fn commit(self) -> Result<Vec<String>, ShelfError> {
-        let staged = match self.staged.into_inner() {
-            Ok(staged) => staged,
-            Err(poisoned) => poisoned.into_inner(),
+    pub fn commit(mut self) -> Result<Vec<String>, ShelfError> {
+        let staged = match self.staged.get_mut() {
+            Ok(staged) => mem::take(staged),
+            Err(poisoned) => mem::take(poisoned.into_inner()),
         };
         let staging = self.root.join(STAGING);
         if staged.regions.is_empty() && staged.shared.is_empty() {
             return Ok(Vec::new());
         }
+        self.committing = true;
         let handle = File::open(&staging).map_err(|error| ShelfError::io("cannot open", &staging, error))?;
         syncfs(&handle).map_err(|error| ShelfError::io("cannot sync", &staging, error.into()))?;
         for path in &staged.shared {
@@ -105,6 +121,15 @@ impl DirectoryShelf {
             let _ = fs::rename(staging.join("new"), &rescued);
         }
         Ok(left)
+    }
+}
+
+/// A run that fails leaves nothing behind.
+impl Drop for DirectoryShelf {
+    fn drop(&mut self) {
+        if !self.committing {
+            let _ = self.sweep();
+        }
     }
 }
 
@@ -163,6 +188,9 @@ impl Shelf for DirectoryShelf {
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
         let standing = self.root.join(path);
+        if fs::symlink_metadata(&standing).is_ok_and(|meta| !meta.is_file()) {
+            return Err(ShelfError::NotPlain(standing.display().to_string()));
+        }
         match fs::read(&standing) {
             Ok(found) if found == bytes => return Ok(()),
             Ok(found) if path == ".gitattributes" => {

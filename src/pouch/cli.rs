@@ -18,6 +18,7 @@ use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::{Accept, Acceptance, Fleet};
 use pouch_core::name::Region;
+use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::reuse::KeyRing;
 
@@ -235,8 +236,8 @@ pub fn finish(
             regions: report.regions.clone(),
             findings: report.findings.iter().map(FindingRecord::from).collect(),
         };
-        let mut text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
-        text.push('\n');
+        let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+        let text = escape_json(&text) + "\n";
         std::fs::write(path, text).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
             Failure::failed(message, "The bundles are written; only the summary is missing.")

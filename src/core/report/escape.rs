@@ -23,6 +23,24 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// The same for JSON that is already written: there `\u` and four digits, so that it says what it said.
+///
+/// Below U+0020 nothing is left to do: in strings JSON itself forbids it, and between them it is layout.
+/// <https://www.rfc-editor.org/rfc/rfc8259#section-7>
+pub fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for char in json.chars() {
+        if char > '\u{1f}' && is_dangerous(char) {
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
 fn is_dangerous(char: char) -> bool {
     char.is_control()
         || matches!(
@@ -43,5 +61,12 @@ mod tests {
         assert!(escaped.chars().all(|c| c == ' ' || c.is_ascii_graphic()), "{escaped}");
         assert_eq!(escape("a\nb"), "a\\u{a}b");
         assert_eq!(escape("plain/naïve-名"), "plain/naïve-名");
+    }
+
+    #[test]
+    fn json_says_the_same_and_steers_nothing() {
+        let written = "{\n  \"é\\u001b\": \"a\u{202e}b\u{7f}\u{9b}\u{e0001}\"\n}\n";
+        let escaped = "{\n  \"é\\u001b\": \"a\\u202eb\\u007f\\u009b\\udb40\\udc01\"\n}\n";
+        assert_eq!(escape_json(written), escaped);
     }
 }

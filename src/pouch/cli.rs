@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
-use pouch_core::config::{Accept, Acceptance, Fleet};
+use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
 use pouch_core::name::Region;
 use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary};
@@ -148,6 +148,12 @@ impl Wanted {
         ] {
             for value in values {
                 let (region, digest) = pair(flag, value)?;
+                if !is_digest(&digest) {
+                    return Err(Failure::usage(
+                        format!("{flag} takes the 16 hex digits that the finding printed"),
+                        "Copy the flag from the finding's help line.",
+                    ));
+                }
                 accepted.push(Acceptance { region: Region::from(region.as_str()), what, digest });
             }
         }

@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(settings.base, folder.path());
         write(folder.path().join("eu.txt"), format!("{A}\nnonsense\n")).unwrap();
         let error = load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string();
-        assert!(error.contains("line 2 of the file") && !error.contains("nonsense"), "{error}");
+        assert!(error.contains("line 2 of \"eu.txt\"") && !error.contains("nonsense"), "{error}");
         write(folder.path().join("eu.txt"), [0xff, 0xfe]).unwrap();
         assert!(load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string().contains("not UTF-8"));
     }

@@ -1,7 +1,7 @@
 //! Tests of `inline`.
 
-use crate::bundle::sample::object;
 use super::*;
+use crate::bundle::sample::object;
 use serde_json::{Value, json};
 
 fn found(spec: &Value) -> Vec<String> {

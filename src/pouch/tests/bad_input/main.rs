@@ -1,6 +1,6 @@
 //! Hostile and broken input through the real binary: every spoilt thing gets an answer, and spoils nothing else.
 //!
-//! The harness stands in `support/fleet.rs`: each case spoils a good fleet, and what holds for every
+//! The harness stands in `support/spoilt.rs`: each case spoils a good fleet, and what holds for every
 //! run (no canary, no control bytes, no panic) is checked with every run.
 #![allow(
     clippy::disallowed_methods,
@@ -12,7 +12,7 @@
     reason = "a test fails by panicking, and shows what pouch said when it does"
 )]
 
-#[path = "../support/fleet.rs"]
+#[path = "../support/spoilt.rs"]
 mod fleet;
 #[path = "../support/mod.rs"]
 mod support;

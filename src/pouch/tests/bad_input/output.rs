@@ -182,6 +182,11 @@ fn no_link_in_the_output_is_followed() {
                 let victims = tree(&fleet.path("victim"));
                 assert_eq!(victims.keys().collect::<Vec<_>>(), ["precious.txt"], "{path}: {}", ran.shown());
                 assert_eq!(fs::read(fleet.path("victim/precious.txt")).unwrap(), b"precious\n");
+                if path == ".pouch-staging/new" {
+                    // What a crash may have left is moved aside, the link and not what it leads to.
+                    ran.ended(0).says(&["left-1"]);
+                    continue;
+                }
                 assert_ne!(ran.code, Some(0), "{path}: {}", ran.shown());
                 ran.says(&[path.split('/').next_back().unwrap()]);
                 assert_eq!(differing(&before, &fleet.published()), none(), "{path}: {}", ran.shown());

@@ -116,8 +116,11 @@ fn a_program_is_found_in_the_first_folder_that_has_it() {
     assert_eq!(support::find("kustomize", &folders), None);
 }
 
-/// Names and values that a writer of YAML, a reader of YAML 1.1, sops or kustomize could stumble on.
-fn odd_secrets() -> Vec<(&'static str, &'static str, Vec<(&'static str, Vec<u8>)>)> {
+/// A Secret's entries: names and values.
+type Entries = Vec<(&'static str, Vec<u8>)>;
+
+/// Secrets, each by namespace and name, with names and values that a writer of YAML, a reader of YAML 1.1, sops or kustomize could stumble on.
+fn odd_secrets() -> Vec<(&'static str, &'static str, Entries)> {
     let text = |text: &str| text.as_bytes().to_vec();
     vec![
         ("team-a", "nothing", vec![]),

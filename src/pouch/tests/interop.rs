@@ -1,6 +1,7 @@
 //! The real programs read what pouch writes: sops, age and kustomize, in the versions of `scripts/tools/pins`.
 //!
-//! Long tests are `#[ignore]`d; `.ci/run` runs them too.
+//! Bundles of odd Secrets are made here; those of the quickstart and of k0rdent's samples have files of
+//! their own beside this one.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

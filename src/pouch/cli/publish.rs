@@ -69,6 +69,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };
         let commit = match shelf.push(&author, &committer, &message, stop)? {
             Pushed::Lost => continue,
+            Pushed::Contended(why) if attempt.saturating_add(1) >= fleet.limits.attempts => {
+                let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
+                return Err(Failure::failed(format!("the push was refused: {why}"), help));
+            }
+            Pushed::Contended(_) => continue,
             Pushed::Nothing => None,
             Pushed::Commit(commit) => Some(commit),
         };

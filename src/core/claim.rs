@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, RegionState};
-use crate::finding::{Code, CredentialName, Finding, Origin};
+use crate::finding::{Class, Code, CredentialName, Finding, Origin};
 use crate::k0rdent::{self, credential};
 use crate::name::{GroupKind, Name, Namespace, Region, Version};
 use crate::object::{Fault, Object};
@@ -81,9 +81,14 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether the Credential's own fields could not be read, so that nobody knows what it asks for.
-    pub fn is_unreadable(&self) -> bool {
-        self.claim.is_none() && self.findings.iter().any(|finding| finding.code == Code::InvalidCredential)
+    /// Why nobody knows where the Credential's objects should go, if that is so: its fields cannot be
+    /// read, or name a region that the configuration does not know.
+    pub fn broken_by(&self) -> Option<Code> {
+        let broken = |finding: &&Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
+        if self.claim.is_some() {
+            return None;
+        }
+        self.findings.iter().find(broken).map(|finding| finding.code)
     }
 }
 

@@ -68,15 +68,21 @@ impl<'a> Court<'a> {
 
 /// The verdict that a claim's findings make: refused before broken, broken before admitted.
 ///
-/// A refusal withdraws, so it needs every input of its rule; where something was not read, the claim
-/// counts as broken and what it published stays.
+/// A refusal withdraws, so it needs every input of its rule. That is the object that it is about: where
+/// a later source might have another one, the claim counts as broken and what it published stays.
+/// Anything else that was not read changes nothing, or a tenant could keep what is taken from it by
+/// breaking a file of its own.
 pub fn verdict(findings: &[Finding]) -> Verdict {
-    let stops = |class| findings.iter().any(|finding| finding.stops_claim() && finding.code.class() == class);
-    let unread = findings.iter().any(|finding| finding.code == Code::Unread);
-    match (stops(Class::Refused), stops(Class::Broken)) {
-        (true, _) if !unread => Verdict::Refused,
-        (false, false) => Verdict::Admitted,
-        _ => Verdict::Broken,
+    let stops = |class| findings.iter().filter(move |finding| finding.stops_claim() && finding.code.class() == class);
+    let is_unread = |refusal: &Finding| {
+        refusal.object.is_some() && findings.iter().any(|f| f.code == Code::Unread && f.object == refusal.object)
+    };
+    if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
+        Verdict::Refused
+    } else if findings.iter().any(Finding::stops_claim) {
+        Verdict::Broken
+    } else {
+        Verdict::Admitted
     }
 }
 

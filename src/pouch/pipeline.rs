@@ -7,10 +7,10 @@
 pub mod seal;
 pub mod survey;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered};
-use pouch_core::bundle::published::{Published, fleet_of};
+use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered, is_unchanged};
+use pouch_core::bundle::published::{Files, Published, fleet_of};
 use pouch_core::bundle::{fleet_files, path, sha256_hex};
 use pouch_core::claim::{Asked, claims};
 use pouch_core::closure::View;
@@ -228,9 +228,8 @@ impl Shared<'_> {
         }
     }
 
-    fn published(&self, region: &RegionConfig, shelf: &dyn Shelf) -> Result<Published, Failure> {
-        let files = shelf.read(&region.directory)?;
-        Ok(Published::examine(&self.run.fleet.name, &region.directory, files, self.run.keys))
+    fn examine(&self, region: &RegionConfig, files: Files) -> Published {
+        Published::examine(&self.run.fleet.name, &region.directory, files, self.run.keys)
     }
 }
 
@@ -255,12 +254,19 @@ fn first_pass<'a>(
     };
     let mut findings = Vec::new();
     if is_rendered(region) {
-        let published = shared.published(region, shelf)?;
-        let mut draft = draft(&shared.input(region, &published), &mut cases);
-        record.outcome = outcome(region, &draft, &published, shared.run.keys);
-        count(&mut record, &draft);
-        findings.append(&mut draft.findings);
-        findings.append(&mut draft.holds);
+        let unexamined = Published::unexamined(shelf.read(&region.directory)?);
+        if is_unchanged(&shared.input(region, &unexamined), &mut cases) {
+            record.outcome = Outcome::Unchanged;
+            count_published(&mut record, &cases);
+        } else {
+            cases = shared.cases(region, by_region);
+            let published = shared.examine(region, unexamined.files);
+            let mut draft = draft(&shared.input(region, &published), &mut cases);
+            record.outcome = outcome(region, &draft, &published, shared.run.keys);
+            count(&mut record, &draft);
+            findings.append(&mut draft.findings);
+            findings.append(&mut draft.holds);
+        }
     }
     let mut credentials = summary::Credentials::default();
     for case in &mut cases {
@@ -302,6 +308,14 @@ fn count(record: &mut summary::Region, draft: &Draft) {
     record.changes = draft.changes.iter().map(summary::ChangeRecord::from).collect();
 }
 
+/// The counts of a region that is published as its claims want it.
+fn count_published(record: &mut summary::Region, cases: &[Case]) {
+    let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
+    let landed: BTreeSet<_> = admitted.flat_map(Case::published_members).map(|member| &member.lands).collect();
+    record.objects = landed.len();
+    record.kept = landed.iter().filter(|key| key.kind.is_secret()).count();
+}
+
 /// Drafts one region again, seals what is to be sealed, and stages its files.
 fn second_pass(
     shared: &Shared<'_>,
@@ -311,22 +325,27 @@ fn second_pass(
 ) -> Result<(), Failure> {
     shared.run.stop.check()?;
     let mut cases = shared.cases(region, by_region);
-    let published = shared.published(region, shelf)?;
+    let published = shared.examine(region, shelf.read(&region.directory)?);
     let Draft { files, mut manifest, .. } = draft(&shared.input(region, &published), &mut cases);
-    let mut sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
-    let mut hashes: BTreeMap<path::BundlePath, String> = BTreeMap::new();
-    let mut new = NewFiles::new();
-    for (path, content) in files {
-        let file = match content {
-            Content::Bytes(bytes) => NewFile::Bytes(bytes),
-            Content::Kept(from) => NewFile::Kept(from),
+    let sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
+    // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
+    let sealed: Result<Vec<(path::BundlePath, NewFile, Option<String>)>, Failure> = files
+        .into_par_iter()
+        .map(|(path, content)| match content {
+            Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
+            Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
             Content::Seal(order) => {
                 shared.run.stop.check()?;
                 let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
-                hashes.insert(path.clone(), sha256_hex(&bytes));
-                NewFile::Bytes(bytes)
+                let hash = sha256_hex(&bytes);
+                Ok((path, NewFile::Bytes(bytes), Some(hash)))
             }
-        };
+        })
+        .collect();
+    let mut hashes: BTreeMap<path::BundlePath, String> = BTreeMap::new();
+    let mut new = NewFiles::new();
+    for (path, file, hash) in sealed? {
+        hashes.extend(hash.map(|hash| (path.clone(), hash)));
         new.insert(path, file);
     }
     for object in &mut manifest.objects {

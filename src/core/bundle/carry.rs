@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::draft::Input;
 use super::manifest::NeededBy;
 use super::published::credential;
+use crate::claim::Asked;
 use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::Verdict;
 use crate::judge::region::Case;
@@ -84,10 +85,9 @@ fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> 
             Verdict::Broken => Fate::Carried(case.broken_by().unwrap_or(Code::Unread)),
         };
     }
-    if let Some(asked) = input.asked.get(credential)
-        && asked.is_unreadable()
-    {
-        return Fate::Carried(Code::InvalidCredential);
+    // It is there, and what it asks for cannot be told: a misspelt region is no order to delete.
+    if let Some(code) = input.asked.get(credential).and_then(Asked::broken_by) {
+        return Fate::Carried(code);
     }
     let snapshot = input.court.snapshot;
     let kind = GroupKind::new(k0rdent::GROUP, "Credential");

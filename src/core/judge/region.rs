@@ -58,6 +58,17 @@ pub struct Incumbents {
     pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
 }
 
+impl Incumbents {
+    /// Supposes that every admitted claim is published already.
+    pub fn suppose(cases: &[Case]) -> Self {
+        let mut incumbents = Self::default();
+        for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
+            incumbents.claimants.insert(case.claim.by.clone());
+        }
+        incumbents
+    }
+}
+
 /// Judges a region's claims against each other.
 pub fn settle(
     court: &Court<'_>,
@@ -148,21 +159,25 @@ fn same(court: &Court<'_>, a: &Content, b: &Content) -> bool {
 /// Quotas: newcomers fail, the published stay.
 fn caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
     let limits = &court.fleet.limits;
-    let mut all: BTreeSet<&ObjectKey> = BTreeSet::new();
     let mut by_namespace: BTreeMap<&Namespace, BTreeSet<&ObjectKey>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
-        for member in case.published_members() {
-            all.insert(&member.lands);
-            by_namespace.entry(&case.claim.by.namespace).or_default().insert(&member.lands);
-        }
+        let keys = by_namespace.entry(&case.claim.by.namespace).or_default();
+        keys.extend(case.published_members().map(|member| &member.lands));
     }
-    let region_full = all.len() > limits.objects_per_region;
     let full: BTreeMap<Namespace, usize> = by_namespace
         .into_iter()
         .filter(|(_, keys)| keys.len() > limits.objects_per_namespace)
         .map(|(namespace, keys)| (namespace.clone(), keys.len()))
         .collect();
+    // What a full namespace asks for and does not get must not fill the region for the others.
+    let stays = |case: &&Case| {
+        case.verdict == Verdict::Admitted
+            && (incumbents.claimants.contains(&case.claim.by) || !full.contains_key(&case.claim.by.namespace))
+    };
+    let all: BTreeSet<&ObjectKey> =
+        cases.iter().filter(stays).flat_map(Case::published_members).map(|member| &member.lands).collect();
     let total = all.len();
+    let region_full = total > limits.objects_per_region;
     for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
         if incumbents.claimants.contains(&case.claim.by) {
             continue;

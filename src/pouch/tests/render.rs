@@ -126,7 +126,7 @@ fn entries_that_leave_a_secret_count() {
     fleet.secret("eu", "c0", "a: aaaaaaaaaaaaaaaa, b: b, c: c, d: d, e: e");
     fleet.render(&[]).ends(0);
     fleet.secret("eu", "c0", "a: aaaaaaaaaaaaaaaa, b: '', c: ''");
-    let held = fleet.render(&[]).ends(4).says("/Secret/eu-team/c0 b");
+    let held = fleet.render(&[]).ends(4).says("entry b of Secret eu-team/c0");
     fleet.render(&["--accept-deletions", &held.acceptance("--accept-deletions", "eu")]).ends(0);
     fleet.secret("eu", "c0", "a: ''");
     fleet.render(&[]).ends(0);

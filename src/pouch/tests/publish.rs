@@ -204,6 +204,17 @@ fn a_run_that_loses_starts_over_from_the_sources() {
     origin.publish(&[]).ends(0).outcome("eu", "unchanged");
 }
 
+/// Otherwise an older reading of the sources could be published over a newer one, with a valid lease.
+#[test]
+fn the_branch_is_read_before_the_sources() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let newer = format!("sed -i s/canary/newer/ '{}'", fleet.path("manifests/eu-c0-secret.yaml").display());
+    let script = format!("case \" $* \" in *' ls-remote '*) {newer};; esac");
+    Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0);
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+}
+
 #[test]
 fn a_first_publish_that_loses_starts_over_too() {
     let fleet = Fleet::with_credentials(1);

@@ -18,6 +18,7 @@ use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::{Accept, Acceptance, Fleet};
 use pouch_core::name::Region;
+use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::reuse::KeyRing;
 
@@ -238,7 +239,7 @@ pub fn finish(
         };
         let mut text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
         text.push('\n');
-        std::fs::write(path, text).map_err(|error| {
+        std::fs::write(path, escape_json(&text)).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
             Failure::failed(message, "The bundles are written; only the summary is missing.")
         })?;

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use pouch_core::report::escape;
+
 use crate::cli::init::InitError;
 use crate::publish::ShelfError;
 use crate::settings::SettingsError;
@@ -89,11 +91,13 @@ impl From<ShelfError> for Failure {
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",
             ShelfError::NotOurs(_) | ShelfError::Busy(_) | ShelfError::Git(_) | ShelfError::Unreachable(_) => "",
         };
+        // Names of files are anybody's: a line feed in one must not begin a line of the log.
+        let message = escape(&error.to_string());
         match &error {
             ShelfError::NotPlain(_) | ShelfError::Unread { .. } | ShelfError::Unreachable(_) => {
-                Failure::unavailable(error.to_string(), help)
+                Failure::unavailable(message, help)
             }
-            _ => Failure::failed(error.to_string(), help),
+            _ => Failure::failed(message, help),
         }
     }
 }

@@ -367,7 +367,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
     })?;
     // What was applied encrypted by mistake comes back from the API encoded.
     if bytes.expose().starts_with(SEALED_PREFIX.as_bytes()) {
-        return Err(sealed_fault());
+        return Err(sealed_fault(&GroupKind::new("", "Secret")));
     }
     Ok(bytes)
 }

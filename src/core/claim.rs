@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, RegionState};
-use crate::finding::{Code, CredentialName, Finding, Origin};
+use crate::finding::{Class, Code, CredentialName, Finding, Origin};
 use crate::k0rdent::{self, credential};
 use crate::name::{GroupKind, Name, Namespace, Region, Version};
 use crate::object::{Fault, Object};
@@ -81,15 +81,17 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Why nobody knows what the Credential asks for, if that is so: its fields cannot be read, or it
-    /// stands twice and the two need not agree about its region.
-    pub fn unreadable(&self) -> Option<Code> {
-        let codes = self.findings.iter().map(|finding| finding.code);
-        codes.into_iter().find(|code| match code {
-            Code::InvalidCredential => self.claim.is_none(),
-            Code::Shadowed | Code::DuplicateObject => true,
-            _ => false,
-        })
+    /// Why nobody knows where the Credential's objects should go, if that is so: its fields cannot be
+    /// read or name a region that the configuration does not know, or it stands twice and the two need
+    /// not agree about the region.
+    pub fn broken_by(&self) -> Option<Code> {
+        let stands_twice = |code| matches!(code, Code::Shadowed | Code::DuplicateObject);
+        let broken = |finding: &&Finding| {
+            finding.stops_claim()
+                && finding.code.class() == Class::Broken
+                && (self.claim.is_none() || stands_twice(finding.code))
+        };
+        self.findings.iter().find(broken).map(|finding| finding.code)
     }
 }
 

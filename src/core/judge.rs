@@ -54,11 +54,10 @@ impl<'a> Court<'a> {
         let mut court = Self { fleet, snapshot, regions: BTreeMap::new(), kubeconfigs: BTreeSet::new() };
         let mut findings = Vec::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
+            // Whatever else is wrong with the object, what it says of these is believed.
             court.kubeconfigs.extend(k0rdent::region::kubeconfig_secrets(object));
             match k0rdent::region::read(object) {
-                Ok(facts) => {
-                    court.regions.insert(Region::new(object.key.name.shared()), facts);
-                }
+                Ok(facts) => _ = court.regions.insert(Region::new(object.key.name.shared()), facts),
                 Err(faults) => findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
             }
         }
@@ -68,15 +67,21 @@ impl<'a> Court<'a> {
 
 /// The verdict that a claim's findings make: refused before broken, broken before admitted.
 ///
-/// A refusal withdraws, so it needs every input of its rule; where something was not read, the claim
-/// counts as broken and what it published stays.
+/// A refusal withdraws, so it needs every input of its rule. That is the object that it is about: where
+/// a later source might have another one, the claim counts as broken and what it published stays.
+/// Anything else that was not read changes nothing, or a tenant could keep what is taken from it by
+/// breaking a file of its own.
 pub fn verdict(findings: &[Finding]) -> Verdict {
-    let stops = |class| findings.iter().any(|finding| finding.stops_claim() && finding.code.class() == class);
-    let unread = findings.iter().any(|finding| finding.code == Code::Unread);
-    match (stops(Class::Refused), stops(Class::Broken)) {
-        (true, _) if !unread => Verdict::Refused,
-        (false, false) => Verdict::Admitted,
-        _ => Verdict::Broken,
+    let stops = |class| findings.iter().filter(move |finding| finding.stops_claim() && finding.code.class() == class);
+    let is_unread = |refusal: &Finding| {
+        refusal.object.is_some() && findings.iter().any(|f| f.code == Code::Unread && f.object == refusal.object)
+    };
+    if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
+        Verdict::Refused
+    } else if findings.iter().any(Finding::stops_claim) {
+        Verdict::Broken
+    } else {
+        Verdict::Admitted
     }
 }
 
@@ -137,6 +142,10 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
     if !names {
         let message = format!("{} has a name or namespace that the API refuses", object.key);
         findings.push(find(Code::InvalidObject, message, "Use lower-case letters, digits, dashes and dots."));
+    }
+    findings.extend(capi::config_map::check_size(object).iter().map(|fault| finding_of(fault, object)));
+    if object.key.kind.is_config_map() {
+        findings.extend(capi::config_map::check_config_map(object).iter().map(|fault| finding_of(fault, object)));
     }
     if object.key.kind.is_secret() {
         findings.extend(capi::secret::check_secret(object).iter().map(|fault| finding_of(fault, object)));

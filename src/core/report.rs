@@ -4,4 +4,4 @@ pub mod escape;
 pub mod summary;
 pub mod text;
 
-pub use escape::escape;
+pub use escape::{escape, escape_json};

@@ -18,6 +18,7 @@ use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::{Accept, Acceptance, Fleet};
 use pouch_core::name::Region;
+use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::reuse::KeyRing;
 
@@ -25,6 +26,7 @@ use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::pipeline::Report;
 use crate::settings::{self, Settings};
+use crate::stop::{Stop, Stopped};
 use crate::ui::{Colour, Level, LogFormat, Ui};
 
 /// Pack cloud credentials into sealed bundles, one per region
@@ -237,14 +239,15 @@ pub fn finish(
         };
         let mut text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
         text.push('\n');
-        std::fs::write(path, text).map_err(|error| {
+        std::fs::write(path, escape_json(&text)).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
             Failure::failed(message, "The bundles are written; only the summary is missing.")
         })?;
     }
     let c = &report.credentials;
+    let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
     ui.note(&format!(
-        "{} Credentials published, {} refused, {} broken, {} not for a region",
+        "{} {credentials} resolved, {} refused, {} broken, {} not for a region",
         c.admitted, c.refused, c.broken, c.unpublished
     ));
     Ok(code)
@@ -284,12 +287,17 @@ pub fn run(ambient: &Ambient) -> u8 {
     };
     let ui = Ui::new(cli.global.log_format, cli.global.color, level, ambient);
     let global = &cli.global;
+    // Only commands that publish have something to finish or tidy.
+    let stop = match &cli.command {
+        Command::Render(_) | Command::Publish(_) => Stop::on_signals(),
+        _ => Stop::never(),
+    };
     let outcome = match &cli.command {
         Command::Init(args) => {
             init::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)
         }
-        Command::Render(args) => render::run(args, global, ambient, &ui),
-        Command::Publish(args) => publish::run(args, global, ambient, &ui),
+        Command::Render(args) => render::run(args, global, ambient, &ui, &stop),
+        Command::Publish(args) => publish::run(args, global, ambient, &ui, &stop),
         Command::Config(args) => {
             config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)
         }
@@ -297,11 +305,19 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Completions(args) => completions::run(args, &ui),
         Command::Man(args) => man::run(args, &ui),
     };
-    match outcome {
-        Ok(code) => code,
-        Err(failure) => {
+    match (outcome, stop.exit_code()) {
+        (Ok(_), Some(code)) => {
+            ui.note("asked to stop while publishing, which was finished");
+            code
+        }
+        (Ok(code), None) => code,
+        (Err(_), Some(code)) if !stop.is_publishing() => {
+            ui.error(&Stopped.to_string(), "");
+            code
+        }
+        (Err(failure), code) => {
             ui.error(&failure.message, &failure.help);
-            failure.code
+            code.unwrap_or(failure.code)
         }
     }
 }

@@ -5,15 +5,18 @@
 
 use std::fmt;
 
+use pouch_core::report::escape;
+
 use crate::cli::init::InitError;
 use crate::publish::ShelfError;
 use crate::settings::SettingsError;
+use crate::stop::Stopped;
 
 /// Exit codes (DESIGN §6).
 pub mod exit {
     /// Done, or nothing to do.
     pub const OK: u8 = 0;
-    /// Failed; nothing is published.
+    /// Failed; nothing is published unless the message says so.
     pub const FAILED: u8 = 1;
     /// Published; some Credentials are broken or refused.
     pub const PARTIAL: u8 = 3;
@@ -83,13 +86,26 @@ impl From<ShelfError> for Failure {
     fn from(error: ShelfError) -> Self {
         let help = match &error {
             ShelfError::Io { .. } => "Check permissions and free space; what is published is untouched.",
+            ShelfError::Unread { .. } => "Check permissions; nothing is published.",
+            ShelfError::Partly { .. } => "Cure it and run pouch again; it goes on from there.",
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",
-            ShelfError::NotOurs(_) | ShelfError::Busy(_) | ShelfError::Git(_) => "",
+            ShelfError::NotOurs(_) | ShelfError::Busy(_) | ShelfError::Git(_) | ShelfError::Unreachable(_) => "",
         };
+        // Names of files are anybody's: a line feed in one must not begin a line of the log.
+        let message = escape(&error.to_string());
         match &error {
-            ShelfError::NotPlain(_) => Failure::unavailable(error.to_string(), help),
-            _ => Failure::failed(error.to_string(), help),
+            ShelfError::NotPlain(_) | ShelfError::Unread { .. } | ShelfError::Unreachable(_) => {
+                Failure::unavailable(message, help)
+            }
+            _ => Failure::failed(message, help),
         }
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(error: Stopped) -> Self {
+        // The signal's number becomes the exit code where the command ends.
+        Failure::failed(error.to_string(), "")
     }
 }
 

@@ -13,5 +13,6 @@ pub mod pipeline;
 pub mod publish;
 pub mod settings;
 pub mod source;
+pub mod stop;
 pub mod text;
 pub mod ui;

@@ -7,10 +7,11 @@
 pub mod seal;
 pub mod survey;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered};
-use pouch_core::bundle::published::{Published, fleet_of};
+use pouch_core::bundle::argocd::shared_decryptors;
+use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered, is_unchanged};
+use pouch_core::bundle::published::{Files, Published, fleet_of};
 use pouch_core::bundle::{fleet_files, path, sha256_hex};
 use pouch_core::claim::{Asked, claims};
 use pouch_core::closure::View;
@@ -26,6 +27,7 @@ use rayon::prelude::*;
 
 use crate::ambient::Ambient;
 use crate::publish::{NewFile, NewFiles, Shelf};
+use crate::stop::Stop;
 use crate::ui::Ui;
 use survey::Survey;
 
@@ -43,6 +45,8 @@ pub struct Run<'a> {
     pub ambient: &'a Ambient,
     /// Where words go.
     pub ui: &'a Ui,
+    /// Whether the run should end.
+    pub stop: &'a Stop,
 }
 
 /// What a run did and found.
@@ -96,12 +100,13 @@ struct Drafted<'a> {
 /// Surveys the sources, drafts every region and stages what changed on the shelf.
 ///
 /// # Errors
-/// Where nothing may be published at all: a source or the shelf cannot be read, or the shelf holds a
-/// region that the configuration does not know.
+/// Where nothing may be published at all: a source or the shelf cannot be read, the shelf holds a
+/// region that the configuration does not know, or the run should end.
 pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Report, Failure> {
     check_regions(run.fleet, shelf)?;
     let (definitions, found) = Definitions::collect(run.fleet, &survey.snapshot);
     let mut findings = found;
+    findings.extend(shared_decryptors(run.fleet.regions.values()));
     let (court, found) = Court::open(run.fleet, &survey.snapshot);
     findings.extend(found);
     let shared = Shared {
@@ -225,9 +230,8 @@ impl Shared<'_> {
         }
     }
 
-    fn published(&self, region: &RegionConfig, shelf: &dyn Shelf) -> Result<Published, Failure> {
-        let files = shelf.read(&region.directory)?;
-        Ok(Published::examine(&self.run.fleet.name, &region.directory, files, self.run.keys))
+    fn examine(&self, region: &RegionConfig, files: Files) -> Published {
+        Published::examine(&self.run.fleet.name, &region.directory, files, self.run.keys)
     }
 }
 
@@ -238,6 +242,7 @@ fn first_pass<'a>(
     by_region: &ByRegion<'_>,
     shelf: &dyn Shelf,
 ) -> Result<Drafted<'a>, Failure> {
+    shared.run.stop.check()?;
     let mut cases = shared.cases(region, by_region);
     let mut record = summary::Region {
         name: region.name.to_string(),
@@ -251,12 +256,19 @@ fn first_pass<'a>(
     };
     let mut findings = Vec::new();
     if is_rendered(region) {
-        let published = shared.published(region, shelf)?;
-        let mut draft = draft(&shared.input(region, &published), &mut cases);
-        record.outcome = outcome(region, &draft, &published, shared.run.keys);
-        count(&mut record, &draft);
-        findings.append(&mut draft.findings);
-        findings.append(&mut draft.holds);
+        let unexamined = Published::unexamined(shelf.read(&region.directory)?);
+        if is_unchanged(&shared.input(region, &unexamined), &mut cases) {
+            record.outcome = Outcome::Unchanged;
+            count_published(&mut record, &cases);
+        } else {
+            cases = shared.cases(region, by_region);
+            let published = shared.examine(region, unexamined.files);
+            let mut draft = draft(&shared.input(region, &published), &mut cases);
+            record.outcome = outcome(region, &draft, &published, shared.run.keys);
+            count(&mut record, &draft);
+            findings.append(&mut draft.findings);
+            findings.append(&mut draft.holds);
+        }
     }
     let mut credentials = summary::Credentials::default();
     for case in &mut cases {
@@ -298,6 +310,14 @@ fn count(record: &mut summary::Region, draft: &Draft) {
     record.changes = draft.changes.iter().map(summary::ChangeRecord::from).collect();
 }
 
+/// The counts of a region that is published as its claims want it.
+fn count_published(record: &mut summary::Region, cases: &[Case]) {
+    let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
+    let landed: BTreeSet<_> = admitted.flat_map(Case::published_members).map(|member| &member.lands).collect();
+    record.objects = landed.len();
+    record.kept = landed.iter().filter(|key| key.kind.is_secret()).count();
+}
+
 /// Drafts one region again, seals what is to be sealed, and stages its files.
 fn second_pass(
     shared: &Shared<'_>,
@@ -305,22 +325,34 @@ fn second_pass(
     by_region: &ByRegion<'_>,
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
+    shared.run.stop.check()?;
     let mut cases = shared.cases(region, by_region);
-    let published = shared.published(region, shelf)?;
-    let Draft { files, mut manifest, .. } = draft(&shared.input(region, &published), &mut cases);
-    let mut sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
+    let published = shared.examine(region, shelf.read(&region.directory)?);
+    let Draft { files, mut manifest, holds, .. } = draft(&shared.input(region, &published), &mut cases);
+    if !holds.is_empty() {
+        // Nothing held it a moment ago, so somebody wrote to the region's folders since.
+        let message = format!("the folders of region {} changed while pouch was reading them", region.name);
+        return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
+    }
+    let sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
+    // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
+    let sealed: Result<Vec<(path::BundlePath, NewFile, Option<String>)>, Failure> = files
+        .into_par_iter()
+        .map(|(path, content)| match content {
+            Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
+            Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
+            Content::Seal(order) => {
+                shared.run.stop.check()?;
+                let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
+                let hash = sha256_hex(&bytes);
+                Ok((path, NewFile::Bytes(bytes), Some(hash)))
+            }
+        })
+        .collect();
     let mut hashes: BTreeMap<path::BundlePath, String> = BTreeMap::new();
     let mut new = NewFiles::new();
-    for (path, content) in files {
-        let file = match content {
-            Content::Bytes(bytes) => NewFile::Bytes(bytes),
-            Content::Kept(from) => NewFile::Kept(from),
-            Content::Seal(order) => {
-                let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
-                hashes.insert(path.clone(), sha256_hex(&bytes));
-                NewFile::Bytes(bytes)
-            }
-        };
+    for (path, file, hash) in sealed? {
+        hashes.extend(hash.map(|hash| (path.clone(), hash)));
         new.insert(path, file);
     }
     for object in &mut manifest.objects {

@@ -64,6 +64,22 @@ pub enum ShelfError {
         /// What the system says.
         error: std::io::Error,
     },
+    /// The published state cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Unread {
+        /// The file or folder.
+        path: String,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// Some regions are published, and then something failed.
+    #[error("{error}; published before that: {}", done.join(", "))]
+    Partly {
+        /// The folders of the published regions.
+        done: Vec<String>,
+        /// What failed.
+        error: Box<ShelfError>,
+    },
     /// Something stands where only plain files and folders may.
     #[error("{0} is no plain file or folder; pouch follows no links")]
     NotPlain(String),
@@ -73,15 +89,23 @@ pub enum ShelfError {
     /// Another run holds the output.
     #[error("another pouch is writing to {0}; wait for it to end")]
     Busy(String),
-    /// The repository cannot be read or written.
+    /// A commit cannot be made, or the server refuses it.
     #[error("{0}")]
     Git(String),
+    /// The repository does not answer, or cannot be read.
+    #[error("{0}")]
+    Unreachable(String),
 }
 
 impl ShelfError {
     /// Joins what was done, where, and what the system says.
     pub fn io(doing: &'static str, path: &std::path::Path, error: std::io::Error) -> Self {
         Self::Io { doing, path: path.display().to_string(), error }
+    }
+
+    /// Joins a path that cannot be read and what the system says.
+    pub fn unread(path: &std::path::Path, error: std::io::Error) -> Self {
+        Self::Unread { path: path.display().to_string(), error }
     }
 }
 

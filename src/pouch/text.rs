@@ -8,8 +8,9 @@ use pouch_core::report::summary::{Outcome, Region};
 use tera::{Context, Tera};
 
 /// The subject unless the configuration has another one.
-const SUBJECT: &str = "{% if regions | length == 1 %}{{ regions[0] }}: {{ changes }} changes{% else %}\
-                       {{ regions | length }} regions: {{ changes }} changes{% endif %}";
+const SUBJECT: &str = "{% if regions | length == 0 %}{{ fleet }}: files of the whole fleet\
+                       {% elif regions | length == 1 %}{{ regions[0] }}: {{ changes }} changes\
+                       {% else %}{{ regions | length }} regions: {{ changes }} changes{% endif %}";
 
 /// The longest subject, in characters.
 const MOST: usize = 120;
@@ -35,7 +36,8 @@ pub fn commit_message(
     let tera = Tera::default();
     let written = tera.render_str(template.unwrap_or(SUBJECT), &context, false);
     let subject = written.map_err(|error| format!("output.git.message is no usable template: {error}"))?;
-    let subject: String = escape(subject.lines().next().unwrap_or_default().trim()).chars().take(MOST).collect();
+    let subject = subject.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("pouch");
+    let subject: String = escape(subject).chars().take(MOST).collect();
 
     let mut message = format!("{subject}\n\n");
     for region in &moved {
@@ -48,7 +50,9 @@ pub fn commit_message(
         let what = if parts.is_empty() { "manifest only".to_owned() } else { parts.join(", ") };
         message.push_str(&format!("- {}: {}, {what}\n", escape(&region.name), region.outcome.word()));
     }
-    message.push('\n');
+    if !moved.is_empty() {
+        message.push('\n');
+    }
     message.push_str(&format!("Pouch-Fleet: {}\n", escape(fleet)));
     message.push_str(&format!("Pouch-Version: {}\n", env!("CARGO_PKG_VERSION")));
     for (source, revision) in revisions {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pouch_core::finding::{Finding, Severity};
-use pouch_core::report::escape;
 use pouch_core::report::summary::FindingRecord;
 use pouch_core::report::text::{self, Paint};
+use pouch_core::report::{escape, escape_json};
 
 use crate::ambient::Ambient;
 
@@ -83,7 +83,7 @@ impl Ui {
                 LogFormat::Text => self.log(&format!("{}\n", text::finding(finding, self.paint))),
                 LogFormat::Json => {
                     let record = serde_json::to_string(&FindingRecord::from(finding)).unwrap_or_default();
-                    self.log(&format!("{record}\n"));
+                    self.log(&format!("{}\n", escape_json(&record)));
                 }
             }
         }
@@ -122,7 +122,8 @@ impl Ui {
                 if !help.is_empty() {
                     record.insert("help".into(), help.into());
                 }
-                self.log(&format!("{}\n", serde_json::Value::Object(record)));
+                let record = serde_json::Value::Object(record).to_string();
+                self.log(&format!("{}\n", escape_json(&record)));
             }
             LogFormat::Text => {
                 // Messages may have several lines (a snippet of pouch.yaml); each is escaped by itself.

@@ -86,7 +86,8 @@ fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> 
             Verdict::Broken => Fate::Carried(case.broken_by().unwrap_or(Code::Unread)),
         };
     }
-    if let Some(code) = input.asked.get(credential).and_then(Asked::unreadable) {
+    // It is there, and what it asks for cannot be told: a misspelt region is no order to delete.
+    if let Some(code) = input.asked.get(credential).and_then(Asked::broken_by) {
         return Fate::Carried(code);
     }
     let snapshot = input.court.snapshot;

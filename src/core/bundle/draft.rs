@@ -29,7 +29,7 @@ use crate::config::{Acceptance, Delivery, RegionConfig, RegionState};
 use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::Court;
 use crate::judge::Verdict;
-use crate::judge::region::{Case, Forced, immutable_changes, settle};
+use crate::judge::region::{Case, Forced, Incumbents, immutable_changes, settle};
 use crate::name::Namespace;
 use crate::object::ObjectKey;
 use crate::reuse::{self, Context, KeyRing};
@@ -71,6 +71,16 @@ pub struct Wishes {
     pub reseal: BTreeSet<String>,
     /// Sources that may stand for another cluster or repository, by region: the identity accepted.
     pub accept_source: BTreeSet<(String, String)>,
+}
+
+impl Wishes {
+    /// Whether something is wished for a region beyond the usual, so that it must be drafted in full.
+    fn concern(&self, region: &RegionConfig) -> bool {
+        let named = |set: &BTreeSet<String>| {
+            set.contains("all") || set.contains(region.name.as_str()) || set.contains(region.directory.as_str())
+        };
+        named(&self.adopt) || named(&self.remove_foreign) || named(&self.reseal)
+    }
 }
 
 /// The content of one file of a draft.
@@ -248,12 +258,11 @@ struct Pack {
     unasked: Vec<ObjectKey>,
 }
 
-fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
-    let mut pack = Pack { objects: BTreeMap::new(), holds: Vec::new(), findings: Vec::new(), unasked: Vec::new() };
-    if input.region.state == RegionState::Retired {
-        return pack;
-    }
-    let mut wanted: BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)> = BTreeMap::new();
+/// What the admitted claims want published, and who wants it.
+type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
+
+fn wanted(cases: &[Case]) -> Wanted {
+    let mut wanted = Wanted::new();
     for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
         for member in case.published_members() {
             let order =
@@ -262,6 +271,28 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
             entry.1.insert(needed_by(&case.claim.by, &member.via));
         }
     }
+    wanted
+}
+
+/// The Namespaces that pouch makes for objects, as they are written.
+fn namespaces<'k>(input: &Input<'_>, keys: impl Iterator<Item = &'k ObjectKey>) -> Vec<(ObjectKey, Zeroizing<String>)> {
+    let names: BTreeSet<&Namespace> = keys.filter_map(|key| key.namespace.as_ref()).collect();
+    let emitted = names.into_iter().filter(|name| namespace::is_emitted(name, &input.court.fleet.system_namespace));
+    emitted
+        .map(|name| {
+            let labels = input.region.labels.get(name);
+            let text = emit(&namespace::tree(name, labels, Style::of(&input.region.delivery)));
+            (ObjectKey::namespace(name), text)
+        })
+        .collect()
+}
+
+fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
+    let mut pack = Pack { objects: BTreeMap::new(), holds: Vec::new(), findings: Vec::new(), unasked: Vec::new() };
+    if input.region.state == RegionState::Retired {
+        return pack;
+    }
+    let mut wanted = wanted(cases);
     let fates = carry::fates(input, cases);
     pack.findings.extend(fates.findings(input, cases));
     carry_over(input, &fates, &mut wanted, &mut pack);
@@ -275,13 +306,8 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
         };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
     }
-    let namespaces: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
-    for name in namespaces {
-        if namespace::is_emitted(&name, &input.court.fleet.system_namespace) {
-            let labels = input.region.labels.get(&name);
-            let text = emit(&namespace::tree(&name, labels, Style::of(&input.region.delivery)));
-            pack.objects.insert(ObjectKey::namespace(&name), Packed::Namespace { text });
-        }
+    for (key, text) in namespaces(input, pack.objects.keys()) {
+        pack.objects.insert(key, Packed::Namespace { text });
     }
     pack
 }
@@ -297,12 +323,7 @@ fn needed_by(by: &CredentialName, via: &[crate::closure::Via]) -> NeededBy {
 }
 
 /// Carries over what broken claims have published, and adds their names to what is fresh anyway.
-fn carry_over(
-    input: &Input<'_>,
-    fates: &Fates,
-    wanted: &mut BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>,
-    pack: &mut Pack,
-) {
+fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut Pack) {
     let Some(manifest) = input.published.manifest() else { return };
     let mut impossible: Vec<String> = Vec::new();
     for object in &manifest.objects {
@@ -330,10 +351,13 @@ fn carry_over(
     }
     if let Some(first) = impossible.first() {
         let region = &input.region.name;
+        let others = match impossible.len().saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         let message = format!(
-            "{} objects of region {region} must be carried over and cannot be, {first} among them: their recipients \
-             changed, or the files do not match the manifest",
-            impossible.len()
+            "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files do \
+             not match the manifest"
         );
         pack.holds.push(
             Finding::new(Code::CarryImpossible, message)
@@ -497,18 +521,89 @@ fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Finding> {
     brake::hold(&load, &input.court.fleet.limits, &input.wishes.accepted)
 }
 
+fn empty_manifest(input: &Input<'_>) -> Manifest {
+    Manifest {
+        directory: input.region.directory.clone(),
+        fleet: input.court.fleet.name.clone(),
+        recipients: input.region.recipients.clone(),
+        sources: input.sources.to_vec(),
+        objects: Vec::new(),
+        files: Vec::new(),
+    }
+}
+
+/// Adds to a manifest the files that are no objects, and returns them.
+fn list_files(input: &Input<'_>, manifest: &mut Manifest, kept: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, String> {
+    let (fleet, region) = (input.court.fleet, input.region);
+    let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
+    let files = region_files(&fleet.name, &region.directory, &region.delivery, &fleet.output.path, &paths, kept);
+    let listed =
+        |(path, text): (&BundlePath, &String)| ManifestFile { path: path.clone(), sha256: sha256_hex(text.as_bytes()) };
+    manifest.files.extend(files.iter().map(listed));
+    files
+}
+
+/// Whether the claims make exactly what is published, to the byte: the common case, told without
+/// reading the published manifest.
+///
+/// It supposes that every admitted claim is published already and makes the manifest that follows. If
+/// that is the published one, the supposition was right; if not, nothing was lost but a little time,
+/// and [`draft`] finds out what differs. Marks cases as `draft` would for an unchanged region.
+pub fn is_unchanged(input: &Input<'_>, cases: &mut [Case]) -> bool {
+    let region = input.region;
+    if region.state != RegionState::Active || input.wishes.concern(region) {
+        return false;
+    }
+    settle(input.court, input.definitions, region, &Incumbents::suppose(cases), cases);
+    break_shared_paths(region, cases);
+    expect_files(input, cases).is_some_and(|expected| expected == input.published.files.len())
+}
+
+/// How many files the claims make, if each of them stands there to the byte.
+fn expect_files(input: &Input<'_>, cases: &[Case]) -> Option<usize> {
+    let (region, files) = (input.region, &input.published.files);
+    let mut manifest = empty_manifest(input);
+    let add =
+        |key: &ObjectKey, from: Option<Origin>, needed_by: BTreeSet<NeededBy>, text: &str, manifest: &mut Manifest| {
+            let path = path::of_object(&region.directory, key);
+            let bytes = files.get(path.as_str())?;
+            let same = if key.kind.is_secret() {
+                let context = context(input, key, &region.recipients);
+                reuse::verify(input.keys, &context, text.as_bytes(), bytes) == Some(reuse::Under::Current)
+            } else {
+                bytes == text.as_bytes()
+            };
+            let sha256 = sha256_hex(bytes);
+            let needed_by = needed_by.into_iter().collect();
+            let object =
+                ManifestObject { key: key.clone(), from, path, sha256, state: ObjectState::Current, needed_by };
+            manifest.objects.push(object);
+            same.then_some(())
+        };
+    let wanted = wanted(cases);
+    for (key, text) in namespaces(input, wanted.keys()) {
+        add(&key, None, BTreeSet::new(), &text, &mut manifest)?;
+    }
+    for (lands, (order, needed_by)) in wanted {
+        let object = input.court.snapshot.get(&order.read)?;
+        let text = emit(&sanitise(object, &lands, &order.edits, Style::of(&region.delivery)));
+        let from = Some(Origin { namespace: order.read.namespace.clone(), name: order.read.name.clone() });
+        add(&lands, from, needed_by, &text, &mut manifest)?;
+    }
+    let others = list_files(input, &mut manifest, &BTreeSet::new());
+    if !others.iter().all(|(path, text)| files.get(path.as_str()).is_some_and(|bytes| bytes == text.as_bytes())) {
+        return None;
+    }
+    let own = files.get(path::manifest(&region.directory).as_str())?;
+    let expected = manifest.objects.len().saturating_add(others.len()).saturating_add(1);
+    (*own == bundle_yaml(&manifest, input.keys).as_bytes()).then_some(expected)
+}
+
 /// Turns a pack into files and a manifest.
 fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = input.region;
     let directory = &region.directory;
-    let mut manifest = Manifest {
-        directory: directory.clone(),
-        fleet: input.court.fleet.name.clone(),
-        recipients: region.recipients.clone(),
-        sources: input.sources.to_vec(),
-        objects: Vec::new(),
-        files: Vec::new(),
-    };
+    let mut manifest = empty_manifest(input);
     let mut files = BTreeMap::new();
     if region.state == RegionState::Retired {
         return (files, manifest);
@@ -550,12 +645,9 @@ fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manif
         });
         files.insert(path, content);
     }
-    let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
     let before = input.published.manifest().into_iter().flat_map(|manifest| &manifest.files);
     let kept: BTreeSet<Leaf> = before.filter_map(|file| Leaf::of_path(directory, &file.path)).collect();
-    let fleet = input.court.fleet;
-    for (path, text) in region_files(&fleet.name, directory, &region.delivery, &fleet.output.path, &paths, &kept) {
-        manifest.files.push(ManifestFile { path: path.clone(), sha256: sha256_hex(text.as_bytes()) });
+    for (path, text) in list_files(input, &mut manifest, &kept) {
         files.insert(path, Content::Bytes(text.into_bytes()));
     }
     (files, manifest)

@@ -50,6 +50,11 @@ impl Published {
         Self { files: Files::new(), state: State::Nothing, by_key: BTreeMap::new() }
     }
 
+    /// Files that nobody has looked at yet: nothing vouches for them.
+    pub fn unexamined(files: Files) -> Self {
+        Self { files, ..Self::nothing() }
+    }
+
     /// Judges what stands in a region's folders.
     pub fn examine(fleet: &FleetName, directory: &Directory, files: Files, keys: &KeyRing) -> Self {
         let state = match files.get(path::manifest(directory).as_str()) {

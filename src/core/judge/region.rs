@@ -59,6 +59,17 @@ pub struct Incumbents {
     pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
 }
 
+impl Incumbents {
+    /// Supposes that every admitted claim is published already.
+    pub fn suppose(cases: &[Case]) -> Self {
+        let mut incumbents = Self::default();
+        for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
+            incumbents.claimants.insert(case.claim.by.clone());
+        }
+        incumbents
+    }
+}
+
 /// Judges a region's claims against each other.
 pub fn settle(
     court: &Court<'_>,
@@ -146,59 +157,47 @@ fn same(court: &Court<'_>, a: &Content, b: &Content) -> bool {
     }
 }
 
-/// Quotas: newcomers fail, the published stay. Namespaces come first, so that what one tenant has too
-/// much of does not fill the region for the others.
+/// Quotas: newcomers fail, the published stay.
 fn caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
-    namespace_caps(court, region, incumbents, cases);
-    region_cap(court, region, incumbents, cases);
-}
-
-fn namespace_caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
-    let limit = court.fleet.limits.objects_per_namespace;
+    let limits = &court.fleet.limits;
     let mut by_namespace: BTreeMap<&Namespace, BTreeSet<&ObjectKey>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
-        for member in case.published_members() {
-            by_namespace.entry(&case.claim.by.namespace).or_default().insert(&member.lands);
-        }
+        let keys = by_namespace.entry(&case.claim.by.namespace).or_default();
+        keys.extend(case.published_members().map(|member| &member.lands));
     }
     let full: BTreeMap<Namespace, usize> = by_namespace
         .into_iter()
-        .filter(|(_, keys)| keys.len() > limit)
+        .filter(|(_, keys)| keys.len() > limits.objects_per_namespace)
         .map(|(namespace, keys)| (namespace.clone(), keys.len()))
         .collect();
-    for case in newcomers(incumbents, cases) {
-        let namespace = &case.claim.by.namespace;
-        let Some(count) = full.get(namespace) else { continue };
-        let message = format!(
-            "Credentials of namespace {namespace} need {count} objects in region {}; limits.objectsPerNamespace is {limit}",
-            region.name
-        );
-        too_many(case, message);
-    }
-}
-
-fn region_cap(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
-    let limit = court.fleet.limits.objects_per_region;
-    let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
-    let all: BTreeSet<&ObjectKey> = admitted.flat_map(Case::published_members).map(|member| &member.lands).collect();
+    // What a full namespace asks for and does not get must not fill the region for the others.
+    let stays = |case: &&Case| {
+        case.verdict == Verdict::Admitted
+            && (incumbents.claimants.contains(&case.claim.by) || !full.contains_key(&case.claim.by.namespace))
+    };
+    let all: BTreeSet<&ObjectKey> =
+        cases.iter().filter(stays).flat_map(Case::published_members).map(|member| &member.lands).collect();
     let total = all.len();
-    if total <= limit {
-        return;
+    let region_full = total > limits.objects_per_region;
+    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
+        if incumbents.claimants.contains(&case.claim.by) {
+            continue;
+        }
+        let namespace = &case.claim.by.namespace;
+        let message = match full.get(namespace) {
+            Some(count) => format!(
+                "Credentials of namespace {namespace} need {count} objects in region {}; limits.objectsPerNamespace is {}",
+                region.name, limits.objects_per_namespace
+            ),
+            None if region_full => format!(
+                "region {} would hold {total} objects; limits.objectsPerRegion is {}",
+                region.name, limits.objects_per_region
+            ),
+            None => continue,
+        };
+        let finding = Finding::new(Code::TooManyObjects, message).at(&case.claim.origin);
+        case.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
     }
-    for case in newcomers(incumbents, cases) {
-        let message = format!("region {} would hold {total} objects; limits.objectsPerRegion is {limit}", region.name);
-        too_many(case, message);
-    }
-}
-
-/// The admitted claims that have nothing published yet.
-fn newcomers<'a>(incumbents: &'a Incumbents, cases: &'a mut [Case]) -> impl Iterator<Item = &'a mut Case> {
-    cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted && !incumbents.claimants.contains(&case.claim.by))
-}
-
-fn too_many(case: &mut Case, message: String) {
-    let finding = Finding::new(Code::TooManyObjects, message).at(&case.claim.origin);
-    case.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
 }
 
 /// What of an object a region's API does not let change, against the published copy.

@@ -268,7 +268,8 @@ proptest! {
         let base = published(&Desk::new(&world(mode, before)), "eu");
         let all = world(mode, after);
         let mut alone = all.clone();
-        alone.config["regions"] = json!({"eu": {}});
+        let other = json!({"state": "paused", "namespaces": {"allowed": ["nobody"]}, "detached": false});
+        alone.config["regions"]["us"] = other;
         let (a, _) = render(&Desk::new(&all), "eu", &base, 0);
         let (b, _) = render(&Desk::new(&alone), "eu", &base, 0);
         prop_assert_eq!(a, b);

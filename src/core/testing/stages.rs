@@ -33,12 +33,15 @@ use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
 use crate::yaml::emit::emit;
 
+/// What a stage says of a case.
+type Say = fn(&Case) -> String;
+
 /// How many case files each stage has at least, so that none gets lost, and what says something of them.
-const STAGES: [(&str, usize, fn(&Case) -> String); 6] = [
+const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 13, claim),
-    ("closure", 83, judged),
-    ("judge", 68, judged),
-    ("region", 68, region),
+    ("closure", 84, judged),
+    ("judge", 69, judged),
+    ("region", 72, region),
     ("sanitise", 9, sanitised),
     ("sources", 23, sources),
 ];

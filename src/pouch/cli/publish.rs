@@ -1,5 +1,10 @@
 //! `pouch publish`: render, one commit, one push.
 
+use std::time::Duration;
+
+use pouch_core::config::{Fleet, SourcePlace};
+use pouch_core::report::summary::Region;
+
 use super::render::outcomes;
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -10,6 +15,7 @@ use crate::git::{self, Address};
 use crate::pipeline::survey::survey;
 use crate::pipeline::{Run, render};
 use crate::publish::refs::{BranchShelf, Pushed};
+use crate::stop::Stop;
 use crate::text::commit_message;
 use crate::ui::Ui;
 
@@ -27,7 +33,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Where nothing was published, or only a part.
-pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u8, Failure> {
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
     let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
     let Some(output) = &fleet.output.git else {
@@ -45,24 +51,27 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u
         Address::Local(path) => opened.settings.base.join(path).display().to_string(),
         Address::Remote(url) => url,
     };
-    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui };
-    for _ in 0..fleet.limits.attempts {
-        let survey = survey(fleet, &opened.typed, None, ambient, ui)?;
-        let program = git(&ambient.environment());
-        let shelf = BranchShelf::open(program, &remote, &output.branch, &fleet.output.path)
-            .map_err(|error| Failure::unavailable(error.to_string(), ""))?;
+    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
+    // A template that does not work should be known before anything is read.
+    message_of(fleet, &[], &[])?;
+    // Standard input can be read once, and starting over means to read the sources again.
+    let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
+    let attempts = if once { 1 } else { fleet.limits.attempts };
+    for attempt in 0..attempts {
+        if attempt > 0 {
+            ui.note("another writer was faster; starting over");
+            stop.pause(jitter(ambient, attempt)?)?;
+        }
+        let survey = survey(fleet, &opened.typed, &[opened.settings.base.join(&fleet.output.path)], ambient, ui, stop)?;
+        let program = git(&ambient.environment()).stopped_by(stop.flag());
+        let shelf = BranchShelf::open(program, &remote, &output.branch, &fleet.output.path)?;
         let report = render(&run, &survey, &shelf)?;
-        let message =
-            commit_message(output.message.as_deref(), fleet.name.as_str(), &report.regions, &survey.revisions)
-                .map_err(|error| Failure::usage(error, "Correct the template."))?;
+        let message = message_of(fleet, &report.regions, &survey.revisions)?;
         let seconds = ambient.now().as_second();
         let author = Author { name: &output.author.name, email: &output.author.email, seconds };
         let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };
-        let commit = match shelf.push(&author, &committer, &message)? {
-            Pushed::Lost => {
-                ui.note("another writer was faster; starting over");
-                continue;
-            }
+        let commit = match shelf.push(&author, &committer, &message, stop)? {
+            Pushed::Lost => continue,
             Pushed::Nothing => None,
             Pushed::Commit(commit) => Some(commit),
         };
@@ -75,7 +84,23 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u
         return finish(&report, "publish", commit, fleet, global, ui);
     }
     Err(Failure::lost(
-        format!("other writers were faster {} times; nothing is published", fleet.limits.attempts),
+        format!("other writers were faster, {attempts} of {attempts} times; nothing is published"),
         "Run pouch again, and let one job at a time publish to this branch.",
     ))
+}
+
+fn message_of(fleet: &Fleet, regions: &[Region], revisions: &[(String, String)]) -> Result<String, Failure> {
+    let template = fleet.output.git.as_ref().and_then(|git| git.message.as_deref());
+    commit_message(template, fleet.name.as_str(), regions, revisions)
+        .map_err(|error| Failure::usage(error, "Correct the template."))
+}
+
+/// How long to wait before another attempt: up to a quarter of a second more each time, by chance, so that
+/// two runs that met once do not meet again.
+fn jitter(ambient: &Ambient, attempt: usize) -> Result<Duration, Failure> {
+    let mut random = [0_u8; 1];
+    ambient.fill(&mut random).map_err(|error| Failure::failed(error.to_string(), "Nothing is published."))?;
+    let [random] = random;
+    let most = u64::try_from(attempt).unwrap_or(1).min(8).saturating_mul(250);
+    Ok(Duration::from_millis(most.saturating_mul(u64::from(random)) / 255))
 }

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use pouch_core::report::summary;
+use pouch_core::report::escape;
+use pouch_core::report::summary::{self, Outcome};
 
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -10,6 +11,7 @@ use crate::failure::Failure;
 use crate::pipeline::survey::survey;
 use crate::pipeline::{Report, Run, render};
 use crate::publish::directory::DirectoryShelf;
+use crate::stop::Stop;
 use crate::ui::Ui;
 
 /// Write the bundles to a directory
@@ -29,7 +31,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Where nothing was published, or only a part.
-pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u8, Failure> {
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
     let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
     let target = match &args.directory {
@@ -38,14 +40,23 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui) -> Result<u
     };
     let keys = opened.keys(ambient, ui)?;
     let wishes = args.wanted.wishes(fleet)?;
-    let survey = survey(fleet, &opened.typed, Some(&target), ambient, ui)?;
+    // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
-    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui };
+    let survey = survey(
+        fleet,
+        &opened.typed,
+        &[target.clone(), opened.settings.base.join(&fleet.output.path)],
+        ambient,
+        ui,
+        stop,
+    )?;
+    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
     let report = render(&run, &survey, &shelf)?;
+    stop.begin_publishing()?;
     for path in shelf.commit()? {
         ui.warn(&format!(
-            "{path} appeared while pouch was writing; it was moved to {}",
-            target.join(".pouch-staging/left").display()
+            "a file that pouch did not write appeared while it was writing; it was moved to {}",
+            escape(&target.join(path).display().to_string())
         ));
     }
     ui.findings(&report.findings);
@@ -61,7 +72,8 @@ pub fn outcomes(report: &Report) -> String {
 
 fn line(region: &summary::Region, width: usize) -> String {
     let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
-    let mut parts = vec![format!("{} objects", region.objects)];
+    let held = region.outcome == Outcome::Held;
+    let mut parts = if held { Vec::new() } else { vec![format!("{} objects", region.objects)] };
     for action in ["added", "changed", "resealed", "removed"] {
         if count(action) > 0 {
             parts.push(format!("{} {action}", count(action)));
@@ -70,5 +82,6 @@ fn line(region: &summary::Region, width: usize) -> String {
     if region.carried > 0 {
         parts.push(format!("{} carried over", region.carried));
     }
-    format!("{:width$}  {:9}  {}\n", region.name, region.outcome.word(), parts.join(", "))
+    let would_be = if held { "would be: " } else { "" };
+    format!("{:width$}  {:9}  {would_be}{}\n", region.name, region.outcome.word(), parts.join(", "))
 }

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use git2::build::TreeUpdateBuilder;
 use git2::{FileMode, Oid, Repository, Signature, Time};
 
 use super::objects::ObjectsError;
@@ -111,22 +110,18 @@ impl Writer {
             Some(parent) => parent.tree()?,
             None => self.repository.find_tree(self.repository.treebuilder(None)?.write()?)?,
         };
-        let mut update = TreeUpdateBuilder::new();
+        let mut after = Some(before.id());
         for (path, folder) in folders {
-            match folder {
-                Some(folder) => {
-                    update.upsert(path.as_str(), folder.0, FileMode::Tree);
-                }
-                None if before.get_path(Path::new(path)).is_ok() => {
-                    update.remove(path.as_str());
-                }
-                None => {}
-            }
+            let new = folder.map(|folder| (folder.0, FileMode::Tree));
+            after = self.replaced(after, path, path, new)?;
         }
         for (path, file) in files {
-            update.upsert(path.as_str(), file.0, FileMode::Blob);
+            after = self.replaced(after, path, path, Some((file.0, FileMode::Blob)))?;
         }
-        let after = update.create_updated(&self.repository, &before)?;
+        let after = match after {
+            Some(after) => after,
+            None => self.repository.treebuilder(None)?.write()?,
+        };
         if after == before.id() {
             return Ok(None);
         }
@@ -138,4 +133,46 @@ impl Writer {
         let id = self.repository.commit(None, &sign(author)?, &sign(committer)?, message, &tree, &parents)?;
         Ok(Some(id.to_string()))
     }
+
+    /// A tree in which `new` stands at `rest`, or nothing; none where nothing at all is left, because a
+    /// commit of git's own has no empty folders. `path` is the whole of it, for messages.
+    fn replaced(
+        &self,
+        tree: Option<Oid>,
+        path: &str,
+        rest: &str,
+        new: Option<(Oid, FileMode)>,
+    ) -> Result<Option<Oid>, ObjectsError> {
+        let tree = tree.map(|id| self.repository.find_tree(id)).transpose()?;
+        let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
+        let standing = tree.as_ref().and_then(|tree| tree.get_name(name)).map(|entry| (entry.id(), entry.filemode()));
+        let wanted = if below.is_some() { Some(FileMode::Tree) } else { new.map(|(_, mode)| mode) };
+        // What stands in the way is somebody else's: it is neither followed nor written over.
+        if let (Some((_, mode)), Some(wanted)) = (standing, wanted)
+            && kind(mode) != kind(wanted.into())
+        {
+            return Err(ObjectsError::Other(format!("something else stands at {name} on the way to {path}")));
+        }
+        let replacement = match below {
+            None => new.map(|(id, mode)| (id, i32::from(mode))),
+            Some(below) => {
+                let inner = self.replaced(standing.map(|(id, _)| id), path, below, new)?;
+                inner.map(|id| (id, FileMode::Tree.into()))
+            }
+        };
+        let mut builder = self.repository.treebuilder(tree.as_ref())?;
+        match (replacement, standing) {
+            (Some((id, mode)), _) => {
+                builder.insert(name, id, mode)?;
+            }
+            (None, Some(_)) => builder.remove(name)?,
+            (None, None) => {}
+        }
+        if builder.is_empty() { Ok(None) } else { Ok(Some(builder.write()?)) }
+    }
+}
+
+/// The part of a mode that says what an entry is, without permissions.
+fn kind(mode: i32) -> i32 {
+    mode & 0o170_000
 }

@@ -37,7 +37,7 @@ impl Sealer {
     /// # Errors
     /// Where there is no entropy, or the result does not pass its own check.
     pub fn seal(
-        &mut self,
+        &self,
         run: &Run<'_>,
         snapshot: &Snapshot,
         region: &RegionConfig,

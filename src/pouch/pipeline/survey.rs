@@ -1,8 +1,6 @@
 //! Survey: the sources, read and put together into one snapshot.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use pouch_core::bundle::manifest::SourceIdentity;
 use pouch_core::config::Fleet;
@@ -13,6 +11,7 @@ use super::Failure;
 use crate::ambient::Ambient;
 use crate::git::program::TIMEOUT;
 use crate::source::{self, Given};
+use crate::stop::Stop;
 use crate::ui::Ui;
 
 /// What the sources say.
@@ -27,29 +26,35 @@ pub struct Survey {
     pub revisions: Vec<(String, String)>,
 }
 
-/// Reads all sources, in order. `base` is the configuration's folder; `output` is where bundles are
-/// written, which no source is read from.
+/// Reads all sources, in order. `base` is the configuration's folder; `outputs` are where bundles
+/// are written, which no source is read from.
 ///
 /// # Errors
-/// Where a source cannot be reached at all.
+/// Where a source cannot be reached at all, or the run should end.
 pub fn survey(
     fleet: &Fleet,
     base: &Path,
-    output: Option<&Path>,
+    outputs: &[PathBuf],
     ambient: &Ambient,
     ui: &Ui,
+    stop: &Stop,
 ) -> Result<Survey, Failure> {
-    let skip: Vec<PathBuf> = output.map(Path::to_owned).into_iter().collect();
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
-    let stop = Arc::new(AtomicBool::new(false));
-    let given =
-        Given { base, skip: &skip, skip_in_tree: &skip_in_tree, environment: &environment, timeout: TIMEOUT, stop };
+    let given = Given {
+        base,
+        skip: outputs,
+        skip_in_tree: &skip_in_tree,
+        environment: &environment,
+        timeout: TIMEOUT,
+        stop: stop.flag(),
+    };
     let mut readings = Vec::new();
     let mut survey_findings = Vec::new();
     let mut sources = Vec::new();
     let mut revisions = Vec::new();
     for source in &fleet.sources {
+        stop.check()?;
         let progress = ui.progress("reading", 0);
         let reading = source::read(source, &given)
             .map_err(|error| Failure::unavailable(error.to_string(), error.help.clone()))?;

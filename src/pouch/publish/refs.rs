@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
@@ -18,6 +18,7 @@ use crate::git::commits::{Author, FileId, FolderId, Writer};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
 use crate::git::{self, FETCHED};
+use crate::stop::Stop;
 
 /// The largest published file that is read, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
@@ -74,15 +75,12 @@ impl BranchShelf {
         let store = objects::open(folder.path()).map_err(damaged)?;
         let tip_id = tip.map(|reference| store.commit(reference)).transpose().map_err(damaged)?;
         let writer = Writer::open(folder.path(), tip).map_err(damaged)?;
+        let prefix = clean(output);
+        if let Some(tip) = tip_id {
+            check_way(&store, tip, &prefix)?;
+        }
         let inner = Inner { store, tip: tip_id, writer, folders: BTreeMap::new(), files: BTreeMap::new() };
-        Ok(Self {
-            git,
-            remote: remote.to_owned(),
-            branch: branch.to_owned(),
-            prefix: clean(output),
-            inner: Mutex::new(inner),
-            folder,
-        })
+        Ok(Self { git, remote: remote.to_owned(), branch: branch.to_owned(), prefix, inner: Mutex::new(inner), folder })
     }
 
     fn below(&self, path: &str) -> String {
@@ -96,35 +94,55 @@ impl BranchShelf {
         }
     }
 
-    /// Commits what was staged and pushes it, with a lease on the tip that was read.
+    /// Commits what was staged and pushes it, with a lease on the tip that was read. `stop` is told
+    /// when nothing may end the run any more.
     ///
     /// # Errors
-    /// Where an object cannot be written or the push fails for another reason than a faster writer.
-    pub fn push(&self, author: &Author<'_>, committer: &Author<'_>, message: &str) -> Result<Pushed, ShelfError> {
+    /// Where an object cannot be written, the push fails for another reason than a faster writer, or the
+    /// run was asked to stop before it.
+    pub fn push(
+        &self,
+        author: &Author<'_>,
+        committer: &Author<'_>,
+        message: &str,
+        stop: &Stop,
+    ) -> Result<Pushed, ShelfError> {
         let (commit, base) = self.with(|inner| {
             let commit =
-                inner.writer.commit(&inner.folders, &inner.files, author, committer, message).map_err(damaged)?;
+                inner.writer.commit(&inner.folders, &inner.files, author, committer, message).map_err(unwritten)?;
             Ok((commit, inner.writer.base()))
         })?;
         let Some(commit) = commit else { return Ok(Pushed::Nothing) };
         let reference = format!("refs/heads/{}", self.branch);
-        let lease = format!("--force-with-lease={reference}:{}", base.unwrap_or_default());
+        let lease = format!("--force-with-lease={reference}:{}", base.as_deref().unwrap_or_default());
         let move_it = format!("{commit}:{reference}");
         let operands = [OsStr::new(&self.remote), OsStr::new(&move_it)];
-        let pushed = self.git.run(
-            Some(self.folder.path()),
-            "push",
-            &["--quiet", "--porcelain", "--no-verify", &lease],
-            &operands,
-        );
+        stop.begin_publishing().map_err(|_| ShelfError::Git("stopped before the push".to_owned()))?;
+        // From here on nothing but its own time ends git: a push cut in two has an unknown outcome.
+        let git = self.git.clone().stopped_by(Arc::default());
+        let pushed =
+            git.run(Some(self.folder.path()), "push", &["--quiet", "--porcelain", "--no-verify", &lease], &operands);
         let Err(error) = pushed else { return Ok(Pushed::Commit(commit)) };
         // The server may have taken it before the connection broke: only the branch itself knows.
-        match tip_of(&self.git, &self.remote, &reference) {
+        match tip_of(&git, &self.remote, &reference) {
             Ok(Some(tip)) if tip == commit => Ok(Pushed::Commit(commit)),
-            Ok(tip) if tip != self.with(|inner| Ok(inner.writer.base()))? => Ok(Pushed::Lost),
-            _ => Err(unreached(error)),
+            Ok(tip) if tip != base || is_contended(&error) => {
+                stop.resume();
+                Ok(Pushed::Lost)
+            }
+            Ok(_) => Err(ShelfError::Git(format!("the push was refused: {error}"))),
+            Err(unreached) => Err(ShelfError::Unreachable(format!(
+                "whether {commit} is published on {} is unknown: {error}; and then {unreached}",
+                self.branch
+            ))),
         }
     }
+}
+
+/// Whether a push failed because another one was under way: the branch may not show it yet.
+fn is_contended(error: &GitError) -> bool {
+    const WORDS: [&str; 3] = ["cannot lock ref", "failed to update ref", "incorrect old value"];
+    matches!(error, GitError::Failed { words, .. } if WORDS.iter().any(|known| words.contains(known)))
 }
 
 /// The commit at a reference of a remote repository.
@@ -132,6 +150,24 @@ fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, Gi
     let out = git.run(None, "ls-remote", &["--quiet"], &[OsStr::new(remote), OsStr::new(reference)])?;
     let text = String::from_utf8_lossy(&out);
     Ok(text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix('\t').map(str::to_owned)))
+}
+
+/// Refuses an output that lies behind a link or a file: nothing in there would be what it seems.
+fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
+    let mut way = String::new();
+    for name in prefix.split('/').filter(|name| !name.is_empty()).chain(["regions", "flux", "argocd"]) {
+        let path = if way.is_empty() { name.to_owned() } else { format!("{way}/{name}") };
+        match store.at(tip, &path) {
+            Ok(entry) if entry.kind == Kind::Folder => {}
+            Ok(_) => return Err(ShelfError::NotPlain(path)),
+            Err(ObjectsError::NoPath(_)) => {}
+            Err(error) => return Err(damaged(error)),
+        }
+        if !["regions", "flux", "argocd"].contains(&name) {
+            way = path;
+        }
+    }
+    Ok(())
 }
 
 /// The output's path as one in a tree.
@@ -142,11 +178,15 @@ fn clean(output: &str) -> String {
 
 fn unreached(error: GitError) -> ShelfError {
     let help = error.help();
-    ShelfError::Git(format!("the output repository cannot be reached: {error}. {help}"))
+    ShelfError::Unreachable(format!("the output repository cannot be reached: {error}. {help}"))
 }
 
 fn damaged(error: ObjectsError) -> ShelfError {
-    ShelfError::Git(format!("the output repository cannot be read or written: {error}"))
+    ShelfError::Unreachable(format!("the output repository cannot be read: {error}"))
+}
+
+fn unwritten(error: ObjectsError) -> ShelfError {
+    ShelfError::Git(format!("the commit cannot be made: {error}"))
 }
 
 impl Shelf for BranchShelf {
@@ -194,9 +234,9 @@ impl Shelf for BranchShelf {
                         NewFile::Bytes(bytes) => bytes.as_slice(),
                         NewFile::Kept(from) => published.get(from.as_str()).map(Vec::as_slice).unwrap_or_default(),
                     };
-                    here.insert(rest.to_owned(), inner.writer.file(bytes).map_err(damaged)?);
+                    here.insert(rest.to_owned(), inner.writer.file(bytes).map_err(unwritten)?);
                 }
-                let id = inner.writer.folder(&here).map_err(damaged)?;
+                let id = inner.writer.folder(&here).map_err(unwritten)?;
                 inner.folders.insert(self.below(&folder), id);
             }
             Ok(())
@@ -207,7 +247,14 @@ impl Shelf for BranchShelf {
         let path = self.below(path);
         self.with(|inner| {
             let standing = match inner.tip {
-                Some(tip) => inner.store.at(tip, &path).and_then(|entry| inner.store.blob(entry.id, MOST_BYTES)).ok(),
+                Some(tip) => match inner.store.at(tip, &path) {
+                    Ok(entry) if entry.kind == Kind::File => {
+                        Some(inner.store.blob(entry.id, MOST_BYTES).map_err(damaged)?)
+                    }
+                    Ok(_) => return Err(ShelfError::NotPlain(path)),
+                    Err(ObjectsError::NoPath(_)) => None,
+                    Err(error) => return Err(damaged(error)),
+                },
                 None => None,
             };
             match standing {
@@ -218,7 +265,7 @@ impl Shelf for BranchShelf {
                 }
                 _ => {}
             }
-            let id = inner.writer.file(bytes).map_err(damaged)?;
+            let id = inner.writer.file(bytes).map_err(unwritten)?;
             inner.files.insert(path, id);
             Ok(())
         })

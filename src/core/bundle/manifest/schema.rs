@@ -1,7 +1,7 @@
 //! The JSON Schema of `bundle.yaml`, for people and tools that read bundles.
 //!
 //! [`BundleFile`] mirrors the format; pouch itself reads and writes [`Manifest`](super::Manifest). A
-//! test holds the two, and `schemas/bundle.schema.json`, together.
+//! test holds the two together, and the shell's holds `schemas/bundle.schema.json` to this.
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;

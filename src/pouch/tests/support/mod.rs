@@ -11,6 +11,10 @@
     reason = "tests read the environment, start programs, speak on stderr and fail by panicking"
 )]
 
+pub mod pouch;
+pub mod proof;
+pub mod tree;
+
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,6 +31,20 @@ pub fn tool(name: &str) -> Option<PathBuf> {
     let found = find(name, &folders);
     if found.is_none() {
         skipped(&format!("no program {name} in POUCH_TOOLS_BIN or PATH (scripts/tools/get installs it)"));
+    }
+    found
+}
+
+/// The program called `name` from the folders of `PATH`, which the machine itself has.
+///
+/// None, after saying so, where it is absent.
+///
+/// # Panics
+/// Where it is absent and `CI` is `true`.
+pub fn tool_on_path(name: &str) -> Option<PathBuf> {
+    let found = find(name, &env::var_os("PATH").unwrap_or_default());
+    if found.is_none() {
+        skipped(&format!("no program {name} in PATH"));
     }
     found
 }
@@ -118,6 +136,18 @@ impl Sops {
     #[track_caller]
     pub fn opened(&self, file: &Path, identities: &Path) -> Vec<u8> {
         printed(&self.0, &self.decrypt(file, identities))
+    }
+
+    /// [`Sops::opened`] as JSON, of a file that may itself be JSON by its name.
+    ///
+    /// # Panics
+    /// If sops refuses.
+    #[track_caller]
+    pub fn opened_as_json(&self, file: &Path, identities: &Path) -> Vec<u8> {
+        let json = file.extension().is_some_and(|extension| extension == "json");
+        let input = if json { "--input-type=json" } else { "--input-type=yaml" };
+        let arguments = ["decrypt".into(), input.into(), "--output-type=json".into(), file.as_os_str().to_owned()];
+        printed(&self.0, &run(&self.0, arguments, &[("SOPS_AGE_KEY_FILE", identities.as_os_str())]))
     }
 
     /// Encrypts a YAML file for `recipients` (joined by commas) as pouch's bundles are encrypted.

@@ -33,8 +33,11 @@ use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
 use crate::yaml::emit::emit;
 
+/// What a stage makes of a case.
+type Stage = fn(&Case) -> String;
+
 /// How many case files each stage has at least, so that none gets lost.
-const FEWEST: [(&str, usize, fn(&Case) -> String); 6] = [
+const FEWEST: [(&str, usize, Stage); 6] = [
     ("claim", 1, claim),
     ("closure", 1, judged),
     ("judge", 1, judged),

@@ -153,7 +153,7 @@ impl Programs {
         let built = self.kustomize.built(folder);
         let whole = scratch.path().join("built.yaml");
         fs::write(&whole, &built).expect("a file");
-        let texts: Vec<&str> = documents(text_of(&built).ok().expect("UTF-8")).map(|document| document.text).collect();
+        let texts: Vec<&str> = documents(text_of(&built).expect("UTF-8")).map(|document| document.text).collect();
         let values = self.yaml(&whole);
         let values: Vec<&Value> = values.iter().filter(|value| !value.is_null()).collect();
         assert_eq!(texts.len(), values.len(), "{}: documents", folder.display());
@@ -267,8 +267,8 @@ pub fn identity(file: &Path) -> String {
 }
 
 fn node(bytes: &[u8]) -> Node {
-    let text = text_of(bytes).ok().expect("UTF-8");
-    read(&Document::whole(text), &mut Interner::new()).ok().expect("a document that we wrote")
+    let text = text_of(bytes).expect("UTF-8");
+    read(&Document::whole(text), &mut Interner::new()).expect("a document that we wrote")
 }
 
 fn title(object: &Value) -> String {

@@ -118,8 +118,13 @@ impl Changed {
             let folder = format!("regions/{region}");
             self.check_hashes(&part(&now, &folder), &folder, when);
         }
+    }
+
+    /// And after that nothing is left to do.
+    #[track_caller]
+    fn check_quiet(&self) {
         let ran = self.fleet.render(&[]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
-        assert!(!ran.stderr.contains("tampered"), "{when}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("tampered"), "{}", ran.stderr);
     }
 }
 
@@ -139,6 +144,9 @@ fn killed_at_any_moment_it_leaves_old_or_new() {
         let when = format!("killed after {delay:?}");
         case.check_torn(&when);
         case.check_converges(&when);
+        if n % 10 == 0 {
+            case.check_quiet();
+        }
     }
     assert!(early > 10, "{early} of {KILLS} runs were killed, {late} ended before");
 }
@@ -152,7 +160,7 @@ fn killed_at_any_call_it_leaves_old_or_new() {
     let mut kills = 0;
     for call in ["rename", "renameat2", "unlink", "rmdir", "mkdir", "linkat", "openat", "write", "syncfs"] {
         let mut count = 1;
-        for _ in 0..16 {
+        for _ in 0..9 {
             case.restore();
             let inject = format!("inject={call}:signal=KILL:when={count}");
             let pouch = case.fleet.command(&["render", "-q"]);
@@ -172,10 +180,11 @@ fn killed_at_any_call_it_leaves_old_or_new() {
             let when = format!("killed at {call} number {count}");
             case.check_torn(&when);
             case.check_converges(&when);
-            count += 1 + count / 6;
+            count += 1 + count / 3;
         }
+        case.check_quiet();
     }
-    assert!(kills > 40, "only {kills} kills");
+    assert!(kills > 25, "only {kills} kills");
 }
 
 /// A full disk ends the run and changes nothing.

@@ -8,6 +8,7 @@
 mod allowed;
 pub mod aws;
 pub mod azure;
+pub mod config_map;
 pub mod oci;
 pub mod openstack;
 pub mod schema;

@@ -54,11 +54,10 @@ impl<'a> Court<'a> {
         let mut court = Self { fleet, snapshot, regions: BTreeMap::new(), kubeconfigs: BTreeSet::new() };
         let mut findings = Vec::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
+            // Whatever else is wrong with the object, what it says of these is believed.
+            court.kubeconfigs.extend(k0rdent::region::kubeconfig_secrets(object));
             match k0rdent::region::read(object) {
-                Ok(facts) => {
-                    court.kubeconfigs.extend(facts.kubeconfig_secrets.iter().cloned());
-                    court.regions.insert(Region::new(object.key.name.shared()), facts);
-                }
+                Ok(facts) => _ = court.regions.insert(Region::new(object.key.name.shared()), facts),
                 Err(faults) => findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
             }
         }
@@ -143,6 +142,10 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
     if !names {
         let message = format!("{} has a name or namespace that the API refuses", object.key);
         findings.push(find(Code::InvalidObject, message, "Use lower-case letters, digits, dashes and dots."));
+    }
+    findings.extend(capi::config_map::check_size(object).iter().map(|fault| finding_of(fault, object)));
+    if object.key.kind.is_config_map() {
+        findings.extend(capi::config_map::check_config_map(object).iter().map(|fault| finding_of(fault, object)));
     }
     if object.key.kind.is_secret() {
         findings.extend(capi::secret::check_secret(object).iter().map(|fault| finding_of(fault, object)));

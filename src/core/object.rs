@@ -168,6 +168,12 @@ pub const TEMPLATE_ANNOTATION: &str = "projectsveltos.io/template";
 /// <https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size>
 pub const MAX_SECRET_BYTES: usize = 1024 * 1024;
 
+/// The largest sealed file that kustomize-controller decrypts, less what surrounds the entries: above
+/// 5 MiB it refuses the file, and with it everything else of the region.
+///
+/// <https://github.com/fluxcd/kustomize-controller/blob/main/internal/decryptor/decryptor.go>
+const MAX_SEALED_BYTES: usize = (5 << 20) - (64 << 10);
+
 /// Makes an object of a document with `apiVersion` and `kind`.
 ///
 /// # Errors
@@ -229,6 +235,9 @@ pub fn admit(
         admit_secret(doc, &mut object);
     } else {
         object.body = kept_fields(doc, &object.key.kind);
+        if doc.get("sops").is_some() || holds_ciphertext(&object.body) {
+            object.faults.push(sealed_fault(&object.key.kind));
+        }
     }
     Ok(object)
 }
@@ -269,8 +278,9 @@ const TYPE_FIELD: &str = "type";
 const SEALED_PREFIX: &str = "ENC[AES256_GCM,";
 
 fn admit_secret(doc: &Node, object: &mut Object) {
+    let sealed = sealed_fault(&object.key.kind);
     if doc.get("sops").is_some() {
-        object.faults.push(sealed_fault());
+        object.faults.push(sealed.clone());
     }
     let kind = match doc.get(TYPE_FIELD) {
         None | Some(Node::Null) => "Opaque",
@@ -298,6 +308,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         };
         for (name, value) in node.entries() {
             match entry(field, encoded, name, value) {
+                Ok(bytes) if bytes.expose().starts_with(SEALED_PREFIX.as_bytes()) => object.faults.push(sealed.clone()),
                 Ok(bytes) => entries.push((name.clone(), bytes)),
                 Err(fault) => object.faults.push(fault),
             }
@@ -306,9 +317,13 @@ fn admit_secret(doc: &Node, object: &mut Object) {
     let payload = Payload::new(entries);
     // Values alone, as the API counts; names are bounded by the size of a request.
     let size: usize = payload.entries().iter().map(|(_, bytes)| bytes.len()).sum();
+    let sealed: usize = payload.entries().iter().map(|(name, bytes)| sealed_size(name, bytes)).sum();
     if size > MAX_SECRET_BYTES {
         let message = format!("the values sum to {size} bytes; the API takes {MAX_SECRET_BYTES}");
         object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret."));
+    } else if sealed > MAX_SEALED_BYTES {
+        let message = format!("sealed, the Secret would have {sealed} bytes; Flux reads {MAX_SEALED_BYTES}");
+        object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret, or use fewer entries."));
     }
     if object.stays.is_none() && payload.entries().iter().any(|(_, bytes)| holds_our_kind_of_key(bytes.expose())) {
         object.stays = Some("it holds an age or pouch secret key");
@@ -316,10 +331,21 @@ fn admit_secret(doc: &Node, object: &mut Object) {
     object.payload = Some(payload);
 }
 
+/// About how many bytes an entry takes in a sealed file: its name, base64 of base64 of the value, what
+/// SOPS puts around that, and perhaps a tag.
+fn sealed_size(name: &str, value: &SecretBytes) -> usize {
+    const AROUND: usize = 120;
+    const TAG: usize = 32;
+    let tag = if value.len() < 16 { 0 } else { name.len().saturating_add(TAG) };
+    let text = value.len().saturating_mul(16) / 9;
+    name.len().saturating_add(text).saturating_add(AROUND).saturating_add(tag)
+}
+
 fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretBytes, Fault> {
     let malformed = |message: String, help: &str| Fault::new(Code::MalformedSecret, message, help);
     if !is_data_key(name) {
-        let message = format!("{field} has the entry {name:?}, which the API refuses as a name");
+        // Not quoted: what no entry can be called is often a value that lost its name.
+        let message = format!("{field} has an entry whose name, of {} bytes, the API refuses", name.len());
         return Err(malformed(message, "Use at most 253 letters, digits, dots, dashes and underscores."));
     }
     let text = match value {
@@ -330,29 +356,30 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
             return Err(malformed(message, "Quote the value, so that YAML reads it as text."));
         }
     };
-    if text.starts_with(SEALED_PREFIX) {
-        return Err(sealed_fault());
-    }
-    if !encoded {
+    if !encoded || text.starts_with(SEALED_PREFIX) {
         return Ok(SecretBytes::new(text.as_bytes().to_vec()));
     }
     // As Go's decoder, which the API uses, line breaks count for nothing.
     let joined: Zeroizing<Vec<u8>> = Zeroizing::new(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect());
-    let bytes = STANDARD.decode(&*joined).map(SecretBytes::new).map_err(|_| {
+    STANDARD.decode(&*joined).map(SecretBytes::new).map_err(|_| {
         let message = format!("entry {name:?} of data is not base64");
         malformed(message, "Encode it with padding, in the standard alphabet, or move it to stringData as it is.")
-    })?;
-    // What was applied encrypted by mistake comes back from the API encoded.
-    if bytes.expose().starts_with(SEALED_PREFIX.as_bytes()) {
-        return Err(sealed_fault());
-    }
-    Ok(bytes)
+    })
 }
 
-fn sealed_fault() -> Fault {
+fn holds_ciphertext(node: &Node) -> bool {
+    match node {
+        Node::Text(text) => text.starts_with(SEALED_PREFIX),
+        Node::List(items) => items.iter().any(holds_ciphertext),
+        Node::Map(entries) => entries.iter().any(|(_, node)| holds_ciphertext(node)),
+        _ => false,
+    }
+}
+
+fn sealed_fault(kind: &GroupKind) -> Fault {
     Fault::new(
         Code::UndecryptableSource,
-        "the Secret is encrypted where it stands, and no key is configured to read it",
+        format!("the {} is encrypted where it stands, and no key is configured to read it", kind.kind),
         "Give pouch the decrypted manifest, for example on stdin. Ciphertext is never published as a credential.",
     )
 }

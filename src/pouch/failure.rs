@@ -95,11 +95,13 @@ impl From<ShelfError> for Failure {
             ShelfError::Busy(_) => "Wait for it to end.",
             ShelfError::Git(_) | ShelfError::Unreachable(_) => "",
         };
+        // Names of files are anybody's: a line feed in one must not begin a line of the log.
+        let message = escape(&error.to_string());
         match &error {
             ShelfError::NotPlain(_) | ShelfError::Unread { .. } | ShelfError::Unreachable(_) => {
-                Failure::unavailable(error.to_string(), help)
+                Failure::unavailable(message, help)
             }
-            _ => Failure::failed(error.to_string(), help),
+            _ => Failure::failed(message, help),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod survey;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::bundle::argocd::shared_decryptors;
 use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered, is_unchanged};
 use pouch_core::bundle::published::{Files, Published, fleet_of};
 use pouch_core::bundle::{fleet_files, path, sha256_hex};
@@ -105,6 +106,7 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
     check_regions(run.fleet, shelf)?;
     let (definitions, found) = Definitions::collect(run.fleet, &survey.snapshot);
     let mut findings = found;
+    findings.extend(shared_decryptors(run.fleet.regions.values()));
     let (court, found) = Court::open(run.fleet, &survey.snapshot);
     findings.extend(found);
     let shared = Shared {
@@ -326,7 +328,12 @@ fn second_pass(
     shared.run.stop.check()?;
     let mut cases = shared.cases(region, by_region);
     let published = shared.examine(region, shelf.read(&region.directory)?);
-    let Draft { files, mut manifest, .. } = draft(&shared.input(region, &published), &mut cases);
+    let Draft { files, mut manifest, holds, .. } = draft(&shared.input(region, &published), &mut cases);
+    if !holds.is_empty() {
+        // Nothing held it a moment ago, so somebody wrote to the region's folders since.
+        let message = format!("the folders of region {} changed while pouch was reading them", region.name);
+        return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
+    }
     let sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
     // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
     let sealed: Result<Vec<(path::BundlePath, NewFile, Option<String>)>, Failure> = files

@@ -122,7 +122,8 @@ impl Ui {
                 if !help.is_empty() {
                     record.insert("help".into(), help.into());
                 }
-                self.log(&format!("{}\n", escape_json(&serde_json::Value::Object(record).to_string())));
+                let record = serde_json::Value::Object(record).to_string();
+                self.log(&format!("{}\n", escape_json(&record)));
             }
             LogFormat::Text => {
                 // Messages may have several lines (a snippet of pouch.yaml); each is escaped by itself.

@@ -20,8 +20,6 @@ pub struct RegionFacts {
     pub providers: BTreeSet<String>,
     /// `exposedProviders` of all `status.components`, such as `infrastructure-aws`.
     pub exposed: BTreeSet<String>,
-    /// Names of Secrets that hold the region's kubeconfig: they never leave, whatever their namespace.
-    pub kubeconfig_secrets: BTreeSet<Name>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
 }
@@ -70,16 +68,24 @@ pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
             }
         }
     }
-    if let Some(name) = faults.text(body, "", &["spec", "kubeConfig", "name"]) {
-        facts.kubeconfig_secrets.insert(name.into());
+    for path in [["spec", "kubeConfig", "name"], ["spec", "clusterDeployment", "name"]] {
+        let _ = faults.text(body, "", &path);
     }
-    if let Some(cluster) = faults.text(body, "", &["spec", "clusterDeployment", "name"]) {
-        facts.kubeconfig_secrets.insert(Name::new(format!("{cluster}-kubeconfig")));
-        if let Some(namespace) = faults.text(body, "", &["spec", "clusterDeployment", "namespace"]) {
-            facts.kubeconfig_secrets.insert(Name::new(format!("{namespace}.{cluster}-kubeconfig")));
-        }
-    }
+    let _ = faults.text(body, "", &["spec", "clusterDeployment", "namespace"]);
     faults.settle(Some(facts))
+}
+
+/// Names of Secrets that hold the region's kubeconfig: they never leave, whatever their namespace, and
+/// whatever else is wrong with the Region.
+pub fn kubeconfig_secrets(object: &Object) -> BTreeSet<Name> {
+    let text = |path: &[&str]| object.body.str_at(path).filter(|text| !text.is_empty());
+    let mut names: BTreeSet<Name> = text(&["spec", "kubeConfig", "name"]).map(Name::from).into_iter().collect();
+    if let Some(cluster) = text(&["spec", "clusterDeployment", "name"]) {
+        names.insert(Name::new(format!("{cluster}-kubeconfig")));
+        let namespace = text(&["spec", "clusterDeployment", "namespace"]);
+        names.extend(namespace.map(|namespace| Name::new(format!("{namespace}.{cluster}-kubeconfig"))));
+    }
+    names
 }
 
 #[cfg(test)]
@@ -88,21 +94,26 @@ mod tests {
     use crate::k0rdent::builtin::{Release, definitions};
     use crate::testing::object;
 
-    fn region(rest: &str) -> Result<RegionFacts, Vec<Fault>> {
+    fn written(rest: &str) -> Object {
         let head = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Region\nmetadata: {name: eu}\n";
-        read(&object(&format!("{head}{rest}\n")))
+        object(&format!("{head}{rest}\n"))
     }
 
-    fn names(facts: &RegionFacts) -> Vec<&str> {
-        facts.kubeconfig_secrets.iter().map(Name::as_str).collect()
+    fn region(rest: &str) -> Result<RegionFacts, Vec<Fault>> {
+        read(&written(rest))
+    }
+
+    fn kubeconfigs(rest: &str) -> Vec<String> {
+        kubeconfig_secrets(&written(rest)).iter().map(|name| name.to_string()).collect()
     }
 
     #[test]
     fn kubeconfigs_have_the_names_that_k0rdent_derives() {
-        assert_eq!(names(&region("spec: {kubeConfig: {name: eu-kube, key: value}}").unwrap()), ["eu-kube"]);
-        let cluster = region("spec: {clusterDeployment: {namespace: ops, name: eu}}").unwrap();
-        assert_eq!(names(&cluster), ["eu-kubeconfig", "ops.eu-kubeconfig"]);
-        assert_eq!(names(&region("spec: {clusterDeployment: {name: eu}}").unwrap()), ["eu-kubeconfig"]);
+        assert_eq!(kubeconfigs("spec: {kubeConfig: {name: eu-kube, key: value}}"), ["eu-kube"]);
+        let cluster = kubeconfigs("spec: {clusterDeployment: {namespace: ops, name: eu}}");
+        assert_eq!(cluster, ["eu-kubeconfig", "ops.eu-kubeconfig"]);
+        assert_eq!(kubeconfigs("spec: {clusterDeployment: {name: eu}}"), ["eu-kubeconfig"]);
+        assert_eq!(kubeconfigs("spec: {kubeConfig: {name: eu-kube}, providers: [{}]}"), ["eu-kube"]);
     }
 
     #[test]

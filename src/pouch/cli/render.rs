@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pouch_core::report::escape;
 use pouch_core::report::summary::{self, Outcome};
 
 use super::{Global, Opened, Wanted, finish};
@@ -55,7 +56,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     for path in shelf.commit()? {
         ui.warn(&format!(
             "a file that pouch did not write appeared while it was writing; it was moved to {}",
-            target.join(path).display()
+            escape(&target.join(path).display().to_string())
         ));
     }
     ui.findings(&report.findings);

@@ -1,0 +1,141 @@
+//! ConfigMaps, and what the API server bounds for every object.
+//!
+//! Source: `ValidateConfigMap` and `ValidateObjectMeta` in `pkg/apis/core/validation` and
+//! `apimachinery/pkg/api/validation` of <https://github.com/kubernetes/kubernetes>. One object that the
+//! server refuses stops everything that a consumer applies with it.
+
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::finding::Code;
+use crate::name::is_data_key;
+use crate::node::Node;
+use crate::object::{Fault, MAX_SECRET_BYTES, Object};
+
+/// The most bytes of all annotations, keys included.
+const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
+
+/// The most characters of a label's value.
+const MAX_LABEL: usize = 63;
+
+/// What a region's API server would reject of a ConfigMap's entries.
+pub fn check_config_map(object: &Object) -> Vec<Fault> {
+    let mut wrong: Vec<String> = Vec::new();
+    for field in ["data", "binaryData"] {
+        let Some(node) = object.at(&[field]) else { continue };
+        if !node.is_map() {
+            wrong.push(format!("{field} is {}, not a map", node.type_name()));
+        }
+        for (key, value) in node.entries() {
+            if !is_data_key(key) {
+                wrong.push(format!("{field} has an entry whose name, of {} bytes, the API refuses", key.len()));
+            }
+            match value {
+                Node::Null => {}
+                Node::Text(text) if field == "data" || is_base64(text) => {}
+                Node::Text(_) => wrong.push(format!("an entry of {field} is not base64")),
+                other => wrong.push(format!("an entry of {field} is {}, not text", other.type_name())),
+            }
+        }
+    }
+    if let (Some(data), Some(binary)) = (object.at(&["data"]), object.at(&["binaryData"]))
+        && binary.entries().iter().any(|(key, _)| data.get(key).is_some())
+    {
+        wrong.push("data and binaryData have an entry of the same name".to_owned());
+    }
+    wrong.sort();
+    wrong.dedup();
+    let help = "Correct the ConfigMap; its entries are text, or base64 in binaryData.";
+    wrong.into_iter().map(|message| Fault { code: Code::InvalidObject, message, help: help.to_owned() }).collect()
+}
+
+/// What the API server rejects of any object: labels that are none, and too many bytes.
+pub fn check_size(object: &Object) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let mut add = |code, message, help: &str| faults.push(Fault { code, message, help: help.to_owned() });
+    for (key, _) in object.labels.iter().filter(|(_, value)| !is_label_value(value)) {
+        let help = "Use at most 63 letters, digits, dots, dashes and underscores.";
+        add(Code::InvalidObject, format!("the value of label {key:?} is none that the API takes"), help);
+    }
+    let annotations: usize = object.annotations.iter().map(|(key, value)| key.len().saturating_add(value.len())).sum();
+    if annotations > MAX_ANNOTATION_BYTES {
+        let message = format!("the annotations sum to {annotations} bytes; the API takes {MAX_ANNOTATION_BYTES}");
+        add(Code::TooLarge, message, "Shorten them.");
+    }
+    let size = bytes(&object.body);
+    if size > MAX_SECRET_BYTES {
+        let message = format!("the object has {size} bytes; the API takes {MAX_SECRET_BYTES}");
+        add(Code::TooLarge, message, "Split it, or shorten what it holds.");
+    }
+    faults
+}
+
+/// About how many bytes a tree takes as JSON.
+fn bytes(node: &Node) -> usize {
+    const OTHER: usize = 8;
+    match node {
+        Node::Text(text) => text.len(),
+        Node::List(items) => items.iter().map(bytes).sum(),
+        Node::Map(entries) => entries.iter().map(|(key, node)| key.len().saturating_add(bytes(node))).sum(),
+        Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => OTHER,
+    }
+}
+
+/// As Go's decoder, which the API uses, line breaks count for nothing.
+fn is_base64(text: &str) -> bool {
+    STANDARD.decode(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect::<Vec<u8>>()).is_ok()
+}
+
+fn is_label_value(text: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric();
+    let ends = |b: Option<&u8>| b.is_none_or(|b| plain(*b));
+    text.len() <= MAX_LABEL
+        && text.bytes().all(|b| plain(b) || matches!(b, b'-' | b'_' | b'.'))
+        && ends(text.as_bytes().first())
+        && ends(text.as_bytes().last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::object;
+
+    #[track_caller]
+    fn check(rest: &str, expect: &[&str]) {
+        let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: ns}\n";
+        let object = object(&format!("{head}{rest}\n"));
+        let faults: Vec<Fault> = check_config_map(&object).into_iter().chain(check_size(&object)).collect();
+        assert_eq!(faults.iter().map(|fault| &*fault.message).collect::<Vec<_>>(), expect, "{rest}");
+    }
+
+    #[test]
+    fn entries_are_what_the_api_takes() {
+        check("data: {a: x, b.yaml: ''}\nbinaryData: {c: eA==}", &[]);
+        check("data: null", &[]);
+        check(
+            "data: {a: 5, b: true}",
+            &["an entry of data is a boolean, not text", "an entry of data is an integer, not text"],
+        );
+        check("data: {a: null}\nbinaryData: {b: \"eA\\n==\"}", &[]);
+        check("data: [a]", &["data is a list, not a map"]);
+        check("data: {a/b: CANARY}", &["data has an entry whose name, of 3 bytes, the API refuses"]);
+        check("binaryData: {a: '!'}", &["an entry of binaryData is not base64"]);
+        check("data: {a: x}\nbinaryData: {a: eA==}", &["data and binaryData have an entry of the same name"]);
+        let long = "x".repeat(1_100_000);
+        check(&format!("data: {{a: {long}}}"), &["the object has 1100005 bytes; the API takes 1048576"]);
+    }
+
+    #[test]
+    fn label_values_are_bounded() {
+        for (value, fits) in [("", true), ("a", true), ("a.b_c-d", true), ("-a", false), ("a ", false), ("a/b", false)]
+        {
+            assert_eq!(is_label_value(value), fits, "{value}");
+        }
+        assert!(is_label_value(&"a".repeat(63)) && !is_label_value(&"a".repeat(64)));
+    }
+}

@@ -243,9 +243,9 @@ pub fn finish(
             regions: report.regions.clone(),
             findings: report.findings.iter().map(FindingRecord::from).collect(),
         };
-        let mut text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
-        text.push('\n');
-        std::fs::write(path, escape_json(&text)).map_err(|error| {
+        let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+        let text = escape_json(&text) + "\n";
+        std::fs::write(path, text).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
             Failure::failed(message, "The bundles are written; only the summary is missing.")
         })?;

@@ -321,7 +321,7 @@ fn a_git_source_is_not_left() {
     check("a broken document", spoil(&[("tenant/bad.yaml", 0o100_644, b"kind: {")]), 3, &[UNPARSABLE, "bad.yaml:1:"]);
 }
 
-fn add(index: &mut git2::Index, repository: &git2::Repository, path: &str, mode: i32, bytes: &[u8]) {
+pub(crate) fn add(index: &mut git2::Index, repository: &git2::Repository, path: &str, mode: i32, bytes: &[u8]) {
     let id = match mode {
         0o160_000 => git2::Oid::from_str("1234567890123456789012345678901234567890").unwrap(),
         _ => repository.blob(bytes).unwrap(),

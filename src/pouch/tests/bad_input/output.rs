@@ -365,3 +365,48 @@ fn a_summary_that_cannot_be_written_is_said() {
     fleet.render().ended(0);
     assert!(Path::new(&fleet.path("summary.json")).exists());
 }
+
+/// A repository as output: its tree is as untrusted as a folder.
+#[test]
+fn a_branch_that_holds_links_and_modules_is_not_followed() {
+    let who = git2::Signature::new("a", "a@example.com", &git2::Time::new(0, 0)).unwrap();
+    each(
+        [
+            ("regions/eu-west", 0o120_000, "../../victim", 5),
+            ("regions/eu-west/core", 0o120_000, "/etc", 5),
+            ("regions", 0o120_000, "victim", 5),
+            ("regions/eu-west/vendored", 0o160_000, "", 5),
+            ("regions/eu-west/foreign.yaml", 0o100_644, "x", 4),
+            (".gitattributes", 0o120_000, "/etc/passwd", 5),
+            (".gitattributes", 0o100_644, "*.md text\n", 1),
+            ("README.md", 0o100_644, "theirs", 0),
+        ],
+        |(path, mode, text, code)| {
+            let fleet = Fleet::new();
+            fleet.configure("{path: bundles}", "{path: out, git: {repository: ./fleet.git, branch: main}}");
+            let repository = git2::Repository::init_bare(fleet.path("fleet.git")).unwrap();
+            if path.starts_with("regions/eu-west/") {
+                fleet.run(&["publish"]).ended(0);
+            }
+            let parent = repository.find_reference("refs/heads/main").ok().map(|tip| tip.peel_to_commit().unwrap());
+            let mut index = git2::Index::new().unwrap();
+            if let Some(parent) = &parent {
+                index.read_tree(&parent.tree().unwrap()).unwrap();
+            }
+            let path = format!("out/{path}");
+            index.remove_dir(Path::new(&path), 0).unwrap();
+            crate::document::add(&mut index, &repository, &path, mode, text.as_bytes());
+            let tree = repository.find_tree(index.write_tree_to(&repository).unwrap()).unwrap();
+            let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+            let tip = repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &parents).unwrap();
+            let ran = fleet.run(&["publish", "--summary", "summary.json"]);
+            eprintln!("--- {path} {mode:o}\n{}", ran.shown());
+            ran.ended(code);
+            let now = repository.find_reference("refs/heads/main").unwrap().target().unwrap();
+            assert_eq!(now == tip, code != 0, "{path}");
+            if code != 0 {
+                ran.says(&[path.rsplit('/').next().unwrap()]).helps();
+            }
+        },
+    );
+}

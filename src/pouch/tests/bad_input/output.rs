@@ -404,6 +404,9 @@ fn a_branch_that_holds_links_and_modules_is_not_followed() {
             ran.ended(code);
             let now = repository.find_reference("refs/heads/main").unwrap().target().unwrap();
             assert_eq!(now == tip, code != 0, "{path}");
+            if code == 4 {
+                assert!(ran.out.ends_with("nothing else would change\n"), "{}", ran.shown());
+            }
             if code != 0 {
                 ran.says(&[path.rsplit('/').next().unwrap()]).helps();
             }

@@ -17,27 +17,30 @@ impl Mounted {
     fn new(fleet: &Fleet, path: &str, options: &str) -> Option<Self> {
         let folder = fleet.path(path);
         fs::create_dir_all(&folder).unwrap();
-        let made = Command::new("mount").args(["-t", "tmpfs", "-o", options, "none"]).arg(&folder).output();
-        match made {
-            Ok(answer) if answer.status.success() => Some(Self(folder)),
-            _ => {
-                skipped("no right to mount a tmpfs");
-                None
-            }
+        let words = ["mount", "-t", "tmpfs", "-o", &format!("mode=777,{options}"), "none"];
+        if as_root(&words, &folder) {
+            return Some(Self(folder));
         }
+        skipped("no right to mount a tmpfs");
+        None
     }
 
     fn again(&self, options: &str) {
-        assert!(
-            Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap().success()
-        );
+        assert!(as_root(&["mount", "-o", &format!("remount,{options}")], &self.0));
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
+        as_root(&["umount"], &self.0);
     }
+}
+
+/// Runs a program as root, as whom we may be already; else sudo must not ask.
+fn as_root(words: &[&str], folder: &Path) -> bool {
+    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo", "-n"] };
+    let all: Vec<&str> = sudo.iter().chain(words).copied().collect();
+    Command::new(all[0]).args(&all[1..]).arg(folder).output().is_ok_and(|answer| answer.status.success())
 }
 
 /// What spoils a fleet.

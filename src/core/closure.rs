@@ -321,7 +321,7 @@ fn expand(
             Reference::None => continue,
             Reference::To { kind, name, namespace } => (kind, name, namespace),
             Reference::Invalid(field, what) => {
-                let message = format!("{field} of {} holds {what}, not the name of an object", member.read);
+                let message = format!("{field} of {} holds {what}", member.read);
                 closure.find(
                     claim,
                     Finding::new(Code::InvalidReference, message).about(&member.read).at(&object.origin).help(format!(

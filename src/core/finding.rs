@@ -165,7 +165,9 @@ impl Finding {
 
 /// Sorts findings and drops repetitions: the same text for the same input in any order.
 pub fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.cmp(b)));
+    // Within a severity, what is wrong with a source comes before what claims miss because of it.
+    let later = |finding: &Finding| finding.code.class() != Class::Source;
+    findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| later(a).cmp(&later(b))).then_with(|| a.cmp(b)));
     findings.dedup();
     findings
 }

@@ -315,10 +315,11 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         }
     }
     let payload = Payload::new(entries);
-    let size: usize = payload.entries().iter().map(|(name, bytes)| name.len().saturating_add(bytes.len())).sum();
+    // Values alone, as the API counts; names are bounded by the size of a request.
+    let size: usize = payload.entries().iter().map(|(_, bytes)| bytes.len()).sum();
     let sealed: usize = payload.entries().iter().map(|(name, bytes)| sealed_size(name, bytes)).sum();
     if size > MAX_SECRET_BYTES {
-        let message = format!("the entries sum to {size} bytes; the API takes {MAX_SECRET_BYTES}");
+        let message = format!("the values sum to {size} bytes; the API takes {MAX_SECRET_BYTES}");
         object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret."));
     } else if sealed > MAX_SEALED_BYTES {
         let message = format!("sealed, the Secret would have {sealed} bytes; Flux reads {MAX_SEALED_BYTES}");
@@ -402,4 +403,23 @@ fn stays_by_annotation(doc: &Node) -> Option<&'static str> {
 fn holds_our_kind_of_key(bytes: &[u8]) -> bool {
     const MARKS: [&[u8]; 3] = [b"AGE-SECRET-KEY-", b"AGE-PLUGIN-", b"POUCH-REUSE-KEY-1"];
     MARKS.iter().any(|mark| bytes.windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::object;
+
+    #[test]
+    fn a_secret_is_as_large_as_the_api_takes() {
+        for (bytes, fits) in [(MAX_SECRET_BYTES, true), (MAX_SECRET_BYTES + 1, false)] {
+            let (one, rest) = ("x".repeat(16), "x".repeat(bytes - 16));
+            let text = format!(
+                "apiVersion: v1\nkind: Secret\nmetadata: {{name: a, namespace: b}}\n\
+                 stringData:\n  a-name-of-its-own: {one}\n  another: {rest}\n"
+            );
+            let codes: Vec<Code> = object(&text).faults.iter().map(|fault| fault.code).collect();
+            assert_eq!(codes, if fits { alloc::vec![] } else { alloc::vec![Code::TooLarge] }, "{bytes} bytes");
+        }
+    }
 }

@@ -39,8 +39,6 @@ pub enum Lookup<'a> {
 pub struct Definition {
     /// The versions that are served.
     pub served: Vec<Version>,
-    /// The schema of each version, as the definition holds it.
-    pub schemas: BTreeMap<Version, Node>,
 }
 
 /// Every object that was read, by key.
@@ -187,15 +185,7 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
 fn definition(document: &Node) -> Definition {
     let versions = document.at(&["spec", "versions"]).map(Node::items).unwrap_or_default();
     let served = versions.iter().filter(|version| version.at(&["served"]).and_then(Node::as_bool) == Some(true));
-    let named = served.filter_map(|version| version.str_at(&["name"]).map(|name| (Version::from(name), version)));
-    let mut definition = Definition { served: Vec::new(), schemas: BTreeMap::new() };
-    for (name, version) in named {
-        definition.served.push(name.clone());
-        if let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) {
-            definition.schemas.insert(name, schema.clone());
-        }
-    }
-    definition
+    Definition { served: served.filter_map(|version| version.str_at(&["name"]).map(Version::from)).collect() }
 }
 
 /// Puts an object among those of earlier sources, or notes on the one that stays why that is wrong.

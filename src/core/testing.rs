@@ -1,5 +1,9 @@
 //! What tests share: YAML text as nodes and objects, and the data beside the project.
 
+pub(crate) mod case;
+mod laws;
+mod stages;
+
 extern crate std;
 
 use alloc::boxed::Box;

@@ -245,8 +245,9 @@ pub fn finish(
         })?;
     }
     let c = &report.credentials;
+    let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
     ui.note(&format!(
-        "{} Credentials published, {} refused, {} broken, {} not for a region",
+        "{} {credentials} resolved, {} refused, {} broken, {} not for a region",
         c.admitted, c.refused, c.broken, c.unpublished
     ));
     Ok(code)

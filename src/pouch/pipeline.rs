@@ -9,6 +9,7 @@ pub mod survey;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::bundle::argocd::shared_decryptors;
 use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered, is_unchanged};
 use pouch_core::bundle::published::{Files, Published, fleet_of};
 use pouch_core::bundle::{fleet_files, path, sha256_hex};
@@ -105,6 +106,7 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
     check_regions(run.fleet, shelf)?;
     let (definitions, found) = Definitions::collect(run.fleet, &survey.snapshot);
     let mut findings = found;
+    findings.extend(shared_decryptors(run.fleet.regions.values()));
     let (court, found) = Court::open(run.fleet, &survey.snapshot);
     findings.extend(found);
     let shared = Shared {

@@ -13,7 +13,8 @@ use alloc::vec::Vec;
 
 use super::path::{self, BundlePath, delivery_name, in_repository};
 use super::{Files, MANAGED_BY, MANAGED_BY_LABEL, kustomization, text};
-use crate::config::{ArgoCd, ArgoKind, ArgoMode};
+use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, RegionConfig};
+use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Name, Namespace};
 use crate::yaml::emit::Tree;
 
@@ -235,6 +236,27 @@ fn set<'a>(name: &str, argo: &'a ArgoCd, elements: Vec<Tree<'a>>) -> Tree<'a> {
             ]),
         ),
     ])
+}
+
+/// Says where one Argo CD decrypts for several regions: its repo-server then holds all their keys.
+pub fn shared_decryptors<'a>(regions: impl IntoIterator<Item = &'a RegionConfig>) -> Vec<Finding> {
+    let mut served: BTreeMap<&Namespace, Vec<&str>> = BTreeMap::new();
+    for region in regions {
+        if let Delivery::ArgoCd(argo) = &region.delivery {
+            served.entry(&argo.namespace).or_default().push(region.name.as_str());
+        }
+    }
+    let shared = served.into_iter().filter(|(_, regions)| regions.len() > 1);
+    shared
+        .map(|(namespace, regions)| {
+            let message = format!(
+                "the Argo CD in namespace {namespace} decrypts for {}, so its repo-server holds all their keys",
+                regions.join(", ")
+            );
+            Finding::new(Code::SharedDecryptor, message)
+                .help("Give each region an Argo CD of its own, or use Flux on the region.")
+        })
+        .collect()
 }
 
 #[cfg(test)]

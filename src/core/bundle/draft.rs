@@ -351,10 +351,13 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
     }
     if let Some(first) = impossible.first() {
         let region = &input.region.name;
+        let others = match impossible.len().saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         let message = format!(
-            "{} objects of region {region} must be carried over and cannot be, {first} among them: their recipients \
-             changed, or the files do not match the manifest",
-            impossible.len()
+            "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files do \
+             not match the manifest"
         );
         pack.holds.push(
             Finding::new(Code::CarryImpossible, message)

@@ -75,7 +75,7 @@ pub fn hold(load: &Load<'_>, limits: &Limits, accepted: &[Acceptance]) -> Vec<Fi
     if !within_budget(load, limits, lost.len()) {
         let digest = digest(Accept::Deletions, load, &lost);
         if !passes(Accept::Deletions, &digest) {
-            findings.push(deletions(load, &lost, &digest));
+            findings.push(deletions(load, lost.len(), &digest));
         }
     }
     if !load.added_recipients.is_empty() {
@@ -137,19 +137,38 @@ fn exceeds(count: usize, percent: usize, whole: usize) -> bool {
     count.saturating_mul(100) > percent.saturating_mul(whole)
 }
 
-fn deletions(load: &Load<'_>, lost: &[String], digest: &str) -> Finding {
+/// What leaves, counted for people: `2 of its 5 objects and 1 entry of a Secret that stays`.
+fn count_losses(load: &Load<'_>) -> String {
+    let changes = || load.changes.iter().filter(|change| !change.key.kind.is_namespace());
+    let objects = changes().filter(|change| change.action == Action::Removed).count();
+    let entries: usize = changes().map(|change| change.lost_entries.len()).sum();
+    let whole = format!("{objects} of its {} objects", load.published);
+    let parts = match entries {
+        1 => "1 entry of a Secret that stays".to_owned(),
+        more => format!("{more} entries of Secrets that stay"),
+    };
+    match (objects, entries) {
+        (_, 0) => whole,
+        (0, _) => parts,
+        _ => format!("{whole} and {parts}"),
+    }
+}
+
+fn deletions(load: &Load<'_>, lost: usize, digest: &str) -> Finding {
     const SHOWN: usize = 5;
-    let shown: Vec<&str> = lost.iter().take(SHOWN).map(String::as_str).collect();
-    let more = lost.len().saturating_sub(SHOWN);
-    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = load.changes.iter().filter(|change| !change.key.kind.is_namespace()).flat_map(|change| {
+        let whole = (change.action == Action::Removed).then(|| format!("{}", change.key));
+        let entries = change.lost_entries.iter().map(|entry| format!("entry {entry} of {}", change.key));
+        whole.into_iter().chain(entries)
+    });
+    let shown: Vec<String> = named.take(SHOWN).collect();
+    let tail = match lost.saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     let empties = if load.left == 0 { ", which empties it" } else { "" };
-    let message = format!(
-        "{} of {} objects and entries would leave region {}{empties}: {}{tail}",
-        lost.len(),
-        load.published,
-        load.region,
-        shown.join(", ")
-    );
+    let message =
+        format!("region {} would lose {}{empties}: {}{tail}", load.region, count_losses(load), shown.join(", "));
     Finding::new(Code::DeletionsHeld, message)
         .in_region(load.region)
         .help(format!("If all of them should go, pass --accept-deletions {}={digest}.", load.region))

@@ -12,9 +12,9 @@ use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::{self, Definition, version_priority};
 use crate::k0rdent::{self, builtin};
-use crate::name::{GroupKind, SourceName, Version, split_api_version};
+use crate::name::{GroupKind, Name, SourceName, Version, split_api_version};
 use crate::node::Node;
-use crate::object::{Fault, Object};
+use crate::object::{Fault, Object, ObjectKey};
 use crate::snapshot::Snapshot;
 
 /// What is known of one kind.
@@ -82,9 +82,13 @@ impl Definitions {
                     let interface = ours.definitions.first().map(|d| (*d.interface).to_owned()).unwrap_or_default();
                     let message =
                         format!("ProviderInterface {interface} defines {kind} otherwise than the built-in one");
-                    findings.push(Finding::new(Code::OverridesBuiltin, message).help(
-                        "Nothing, if that is meant; else correct it, or choose the release in providerInterfaces.builtin.",
-                    ));
+                    let kind = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
+                    let key = ObjectKey::new(kind, None, Name::from(interface.as_str()));
+                    let finding = Finding::new(Code::OverridesBuiltin, message).about(&key).help(
+                        "Do nothing if that is meant; else correct it, or choose the release in providerInterfaces.builtin.",
+                    );
+                    let origin = snapshot.get(&key).map(|object| object.origin.clone());
+                    findings.push(Finding { origin, ..finding });
                 }
                 Some(_) => {}
             }

@@ -41,7 +41,7 @@ pub fn follow(object: &Object, path: &ReferencePath) -> Reference {
         Field::Absent => return Reference::None,
         Field::Wrong(what) => return Reference::Invalid(dotted(&path.name), what),
         Field::Text(name) if is_dns_subdomain(name) => Name::from(name),
-        Field::Text(_) => return Reference::Invalid(dotted(&path.name), "a text that is no Kubernetes name"),
+        Field::Text(_) => return Reference::Invalid(dotted(&path.name), "text that cannot be a Kubernetes name"),
     };
     let namespace = match &path.namespace {
         None => NamespaceField::NotDefined,
@@ -49,7 +49,7 @@ pub fn follow(object: &Object, path: &ReferencePath) -> Reference {
             Field::Absent => NamespaceField::Missing(dotted(field)),
             Field::Wrong(what) => return Reference::Invalid(dotted(field), what),
             Field::Text(namespace) if is_dns_label(namespace) => NamespaceField::Says(namespace.into()),
-            Field::Text(_) => return Reference::Invalid(dotted(field), "a text that is no namespace"),
+            Field::Text(_) => return Reference::Invalid(dotted(field), "text that cannot be a namespace"),
         },
     };
     Reference::To { kind: actual_kind(object, path), name, namespace }

@@ -3,7 +3,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use schemars::{JsonSchema, Schema, schema_for};
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use crate::change::Change;
@@ -12,7 +13,8 @@ use crate::object::ObjectKey;
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {
-    schema_for!(Summary)
+    // As it is written: what is left out when empty is not required.
+    SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Summary>()
 }
 
 /// What one run did and found. Values of Secrets never stand in it.

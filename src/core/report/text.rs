@@ -46,6 +46,11 @@ pub fn finding(finding: &Finding, paint: Paint) -> String {
     if let Some(origin) = &finding.origin {
         line("-->", &format!("{origin}"));
     }
+    if let Some(object) = finding.object.as_ref().map(|object| format!("{object}"))
+        && !finding.message.contains(&object)
+    {
+        line("=", &object);
+    }
     match (&finding.credential, &finding.region) {
         (Some(credential), Some(region)) => line("=", &format!("Credential {credential}, region {region}")),
         (Some(credential), None) => line("=", &format!("Credential {credential}")),

@@ -184,7 +184,7 @@ fn next_steps(out: &mut String, args: &InitArgs, config: &str) {
     let _ = write!(
         out,
         "\nNext:\n  mkdir -p manifests    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
-         check{flag}\n  pouch render{flag}\n\nGive each region its key, once:\n"
+         render{flag}\n\nGive each region its key, once:\n"
     );
     for region in &args.regions {
         let _ = writeln!(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pouch_core::config::Fleet;
+use pouch_core::config::{Fleet, SourcePlace};
 use pouch_core::report::summary::Region;
 
 use super::render::outcomes;
@@ -54,12 +54,15 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
     // A template that does not work should be known before anything is read.
     message_of(fleet, &[], &[])?;
-    for attempt in 0..fleet.limits.attempts {
+    // Standard input can be read once, and starting over means to read the sources again.
+    let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
+    let attempts = if once { 1 } else { fleet.limits.attempts };
+    for attempt in 0..attempts {
         if attempt > 0 {
             ui.note("another writer was faster; starting over");
             stop.pause(jitter(ambient, attempt)?)?;
         }
-        let survey = survey(fleet, &opened.typed, None, ambient, ui, stop)?;
+        let survey = survey(fleet, &opened.typed, &[opened.settings.base.join(&fleet.output.path)], ambient, ui, stop)?;
         let program = git(&ambient.environment()).stopped_by(stop.flag());
         let shelf = BranchShelf::open(program, &remote, &output.branch, &fleet.output.path)?;
         let report = render(&run, &survey, &shelf)?;
@@ -81,7 +84,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         return finish(&report, "publish", commit, fleet, global, ui);
     }
     Err(Failure::lost(
-        format!("other writers were faster {} times; nothing is published", fleet.limits.attempts),
+        format!("other writers were faster, {attempts} of {attempts} times; nothing is published"),
         "Run pouch again, and let one job at a time publish to this branch.",
     ))
 }

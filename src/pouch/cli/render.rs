@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use pouch_core::report::{escape, summary};
+use pouch_core::report::escape;
+use pouch_core::report::summary::{self, Outcome};
 
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -41,7 +42,14 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let wishes = args.wanted.wishes(fleet)?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
-    let survey = survey(fleet, &opened.typed, Some(&target), ambient, ui, stop)?;
+    let survey = survey(
+        fleet,
+        &opened.typed,
+        &[target.clone(), opened.settings.base.join(&fleet.output.path)],
+        ambient,
+        ui,
+        stop,
+    )?;
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
     let report = render(&run, &survey, &shelf)?;
     stop.begin_publishing()?;
@@ -64,7 +72,8 @@ pub fn outcomes(report: &Report) -> String {
 
 fn line(region: &summary::Region, width: usize) -> String {
     let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
-    let mut parts = vec![format!("{} objects", region.objects)];
+    let held = region.outcome == Outcome::Held;
+    let mut parts = if held { Vec::new() } else { vec![format!("{} objects", region.objects)] };
     for action in ["added", "changed", "resealed", "removed"] {
         if count(action) > 0 {
             parts.push(format!("{} {action}", count(action)));
@@ -73,5 +82,6 @@ fn line(region: &summary::Region, width: usize) -> String {
     if region.carried > 0 {
         parts.push(format!("{} carried over", region.carried));
     }
-    format!("{:width$}  {:9}  {}\n", region.name, region.outcome.word(), parts.join(", "))
+    let would_be = if held { "would be: " } else { "" };
+    format!("{:width$}  {:9}  {would_be}{}\n", region.name, region.outcome.word(), parts.join(", "))
 }

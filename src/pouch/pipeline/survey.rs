@@ -26,25 +26,24 @@ pub struct Survey {
     pub revisions: Vec<(String, String)>,
 }
 
-/// Reads all sources, in order. `base` is the configuration's folder; `output` is where bundles are
-/// written, which no source is read from.
+/// Reads all sources, in order. `base` is the configuration's folder; `outputs` are where bundles
+/// are written, which no source is read from.
 ///
 /// # Errors
 /// Where a source cannot be reached at all, or the run should end.
 pub fn survey(
     fleet: &Fleet,
     base: &Path,
-    output: Option<&Path>,
+    outputs: &[PathBuf],
     ambient: &Ambient,
     ui: &Ui,
     stop: &Stop,
 ) -> Result<Survey, Failure> {
-    let skip: Vec<PathBuf> = output.map(Path::to_owned).into_iter().collect();
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
     let given = Given {
         base,
-        skip: &skip,
+        skip: outputs,
         skip_in_tree: &skip_in_tree,
         environment: &environment,
         timeout: TIMEOUT,

@@ -112,9 +112,6 @@ impl DirectoryShelf {
         self.exchange_all(&staged, &mut done).map_err(|error| partly(done, error))?;
         sync()?;
         left.extend(tidy(&self.root)?);
-        for top in TOPS {
-            let _ = fs::remove_dir(self.root.join(top));
-        }
         Ok(left)
     }
 
@@ -299,9 +296,8 @@ fn link_or_copy(from: &Path, bytes: &[u8], target: &Path) -> Result<(), ShelfErr
     if fs::hard_link(from, target).is_err() {
         return create(target, bytes);
     }
-    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     // Somebody may have replaced it since it was read.
-    if fs::symlink_metadata(target).is_ok_and(|meta| meta.is_file() && meta.len() == size) {
+    if read_plain(target).is_ok_and(|linked| linked == bytes) {
         return Ok(());
     }
     fs::remove_file(target).map_err(|error| ShelfError::io("cannot remove", target, error))?;
@@ -390,8 +386,10 @@ fn tidy(root: &Path) -> Result<Vec<String>, ShelfError> {
     for name in [KNOWN, "known.new"] {
         let _ = fs::remove_file(staging.join(name));
     }
-    // It goes only if it is empty.
-    let _ = fs::remove_dir(&staging);
+    // These go only if they are empty.
+    for name in TOPS.into_iter().chain([STAGING]) {
+        let _ = fs::remove_dir(root.join(name));
+    }
     Ok(left)
 }
 
@@ -449,3 +447,6 @@ fn prune_empty(folder: &Path) {
     }
     let _ = fs::remove_dir(folder);
 }
+
+#[cfg(test)]
+mod tests;

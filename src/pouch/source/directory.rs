@@ -40,7 +40,11 @@ pub(super) fn read(
     let shown = tidy(&typed);
     let unreachable = |error: std::io::Error| {
         let help = "Correct the path; it is relative to the configuration.";
-        SourceError::new(source, format!("{shown} cannot be read: {}", error.kind()), help)
+        let message = match error.kind() {
+            std::io::ErrorKind::NotFound => format!("there is no folder or file {shown}"),
+            kind => format!("{shown} cannot be read: {kind}"),
+        };
+        SourceError::new(source, message, help)
     };
     let real = std::fs::canonicalize(&typed).map_err(unreachable)?;
     let kind = std::fs::metadata(&real).map_err(unreachable)?;

@@ -17,7 +17,7 @@ pub struct LimitsFile {
     /// How much of a region may be sealed anew without having changed.
     #[serde(default)]
     pub reseal: ResealFile,
-    /// What may pass beyond that, once: the digests are those that `pouch plan` prints.
+    /// What may pass beyond that, once: the digests are those that the finding's help line prints.
     #[serde(default)]
     pub accept: Vec<AcceptFile>,
     /// How often a push that lost against another writer is tried again from the start.

@@ -60,7 +60,7 @@ fn acceptance(
         }
     };
     if digest.len() != 16 || !digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
-        let help = "Copy the 16 hex digits that `pouch plan` prints for the region.";
+        let help = "Copy the 16 hex digits that the finding's help line prints for the region.";
         faults.add(&path.key(field), format!("{} is no digest", quoted(digest)), help);
     }
     Some(Acceptance { region: Region::from(typed.region.as_str()), what, digest: digest.clone() })

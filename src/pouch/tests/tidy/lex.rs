@@ -4,6 +4,8 @@
 //! "knows nothing of YAML" without breaking the very rule that it states. Knows tokens just well
 //! enough for that; knows no rule.
 
+const MARK: &str = "#[cfg(test)]";
+
 /// Blanks comments and the insides of string and character literals; lines stay where they are.
 pub fn code(source: &str) -> String {
     let text: Vec<char> = source.chars().collect();
@@ -34,7 +36,6 @@ pub fn code(source: &str) -> String {
 
 /// Blanks, in the result of [`code`], every item under `#[cfg(test)]`.
 pub fn without_tests(code: &str) -> String {
-    const MARK: &str = "#[cfg(test)]";
     let mut out = String::with_capacity(code.len());
     let mut rest = code;
     while let Some(start) = rest.find(MARK) {
@@ -61,6 +62,38 @@ pub fn lines_with(code: &str, word: &str) -> Vec<usize> {
         }
     }
     lines
+}
+
+/// The 1-based lines in which `module` stands in a path into our own modules: `module::x`,
+/// `crate::module`, or anywhere in a `use`.
+pub fn lines_naming(code: &str, module: &str) -> Vec<usize> {
+    let mut lines = Vec::new();
+    for start in ["crate", "super"] {
+        lines.extend(lines_with(code, &format!("{start}::{module}")));
+    }
+    lines.extend(lines_with(code, &format!("{module}::")));
+    let (mut importing, mut imports) = (false, String::new());
+    for line in code.lines() {
+        let words = line.trim_start();
+        importing |= words.starts_with("use ") || (words.starts_with("pub") && words.contains(" use "));
+        imports.push_str(if importing { line } else { "" });
+        imports.push('\n');
+        importing &= !line.contains(';');
+    }
+    lines.extend(lines_with(&imports, module));
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
+/// The modules that are declared, in the result of [`code`], under `#[cfg(test)]` and lie in files of their own.
+pub fn test_modules(code: &str) -> Vec<&str> {
+    let declared = |rest: &'_ str| -> Option<(usize, usize)> {
+        let item = &rest[..item_end(rest)];
+        let name = item.find("mod ")? + 4;
+        item.ends_with(';').then_some((name, item.len() - 1))
+    };
+    code.split(MARK).skip(1).filter_map(|rest| declared(rest).map(|(from, to)| rest[from..to].trim())).collect()
 }
 
 fn follows_word(text: &[char], at: usize) -> bool {
@@ -136,7 +169,7 @@ fn item_end(code: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{code, lines_with, without_tests};
+    use super::{code, lines_naming, lines_with, test_modules, without_tests};
 
     #[track_caller]
     fn check(source: &str, expect: &str) {
@@ -175,5 +208,19 @@ mod tests {
         assert_eq!(lines_with("use git2::X;\nlet digit2 = 1;\ngit2_x\n(git2)", "git2"), [1, 4]);
         assert_eq!(lines_with("println!()\neprintln!()", "println!"), [1]);
         assert_eq!(lines_with("age::X\npackage::X\nage :: X", "age::"), [1]);
+    }
+
+    #[test]
+    fn modules_stand_in_paths() {
+        assert_eq!(lines_naming("use crate::judge;\nlet judge = judge(x);\njudge::f()\n", "judge"), [1, 3]);
+        assert_eq!(lines_naming("pub(crate) use crate::{\n  judge,\n};\nSelf::judge()", "judge"), [2]);
+        assert_eq!(lines_naming("crate::judge::f(super::judge)\nx.judge", "judge"), [1]);
+    }
+
+    #[test]
+    fn test_modules_are_listed() {
+        let text =
+            "mod a;\n#[cfg(test)]\nmod tests;\n#[cfg(test)] pub(crate) mod testing;\n#[cfg(test)] mod b { mod c; }";
+        assert_eq!(test_modules(text), ["tests", "testing"]);
     }
 }

@@ -1,0 +1,1 @@
+//! Laws of the pure core, on made-up fleets.

@@ -1,0 +1,478 @@
+//! One loop per stage over `testdata/cases`: what each says, compared with what the files expect.
+//!
+//! `POUCH_REWRITE=1` writes what is said into the files; the diff is then read by a person.
+
+extern crate std;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::case::{Case, World, fleet, key, of_stage, show, show_findings, snapshot};
+use crate::bundle::draft::{Content, Draft, Input, Order, Wishes, bundle_yaml, draft, is_rendered};
+use crate::bundle::manifest::State;
+use crate::bundle::published::{Files, Published};
+use crate::bundle::sanitise::sanitise;
+use crate::bundle::{Style, path, sha256_hex};
+use crate::claim::{Asked, claims};
+use crate::closure::companion::Deployments;
+use crate::closure::definition::Definitions;
+use crate::closure::{Member, Role, View};
+use crate::config::{Accept, Acceptance, Fleet, RegionConfig};
+use crate::finding::{Code, CredentialName, Finding};
+use crate::judge::region::{Case as Heard, Incumbents, settle};
+use crate::judge::{Court, Verdict, cases};
+use crate::name::Region;
+use crate::reuse::{self, KeyRing, ReuseKey};
+use crate::snapshot::{Lookup, Snapshot};
+use crate::sops::{self, Ingredients};
+use crate::yaml::emit::emit;
+
+/// How many case files each stage has at least, so that none gets lost.
+const FEWEST: [(&str, usize, fn(&Case) -> String); 6] = [
+    ("claim", 1, claim),
+    ("closure", 1, judged),
+    ("judge", 1, judged),
+    ("region", 1, region),
+    ("sanitise", 1, sanitised),
+    ("sources", 1, sources),
+];
+
+fn run(stage: &str) {
+    let (_, fewest, say) = FEWEST.iter().find(|(name, _, _)| *name == stage).unwrap();
+    let cases = of_stage(stage);
+    assert!(cases.len() >= *fewest, "{stage}: {} cases", cases.len());
+    let mut wrong = Vec::new();
+    for case in &cases {
+        case.settle(&say(case), &mut wrong);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn claims_are_made_as_the_cases_say() {
+    run("claim");
+}
+
+#[test]
+fn closures_hold_what_the_cases_say() {
+    run("closure");
+}
+
+#[test]
+fn claims_are_judged_as_the_cases_say() {
+    run("judge");
+}
+
+#[test]
+fn regions_become_what_the_cases_say() {
+    run("region");
+}
+
+#[test]
+fn objects_are_sanitised_as_the_cases_say() {
+    run("sanitise");
+}
+
+#[test]
+fn sources_come_together_as_the_cases_say() {
+    run("sources");
+}
+
+/// Everything of one world that the stages share.
+pub(crate) struct Desk {
+    pub(crate) fleet: Fleet,
+    pub(crate) snapshot: Snapshot,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) definitions: Definitions,
+    pub(crate) deployments: Deployments,
+    pub(crate) asked: BTreeMap<CredentialName, Asked>,
+}
+
+impl Desk {
+    pub(crate) fn new(world: &World) -> Self {
+        let fleet = fleet(&world.config);
+        let (snapshot, found) = snapshot(&fleet, world);
+        Self::of(fleet, snapshot, found)
+    }
+
+    pub(crate) fn of(fleet: Fleet, snapshot: Snapshot, mut findings: Vec<Finding>) -> Self {
+        let (definitions, found) = Definitions::collect(&fleet, &snapshot);
+        findings.extend(found);
+        let deployments = Deployments::collect(&snapshot);
+        let asked = claims(&fleet, &snapshot).into_iter().map(|asked| (asked.by.clone(), asked)).collect();
+        Self { fleet, snapshot, findings, definitions, deployments, asked }
+    }
+
+    pub(crate) fn court(&self) -> (Court<'_>, Vec<Finding>) {
+        Court::open(&self.fleet, &self.snapshot)
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        View {
+            fleet: &self.fleet,
+            snapshot: &self.snapshot,
+            definitions: &self.definitions,
+            deployments: &self.deployments,
+        }
+    }
+
+    pub(crate) fn heard(&self, court: &Court<'_>, region: &Region) -> Vec<Heard> {
+        let of_region = |asked: &&Asked| asked.claim.as_ref().is_some_and(|claim| claim.region() == region);
+        cases(&self.view(), court, self.asked.values().filter(of_region))
+    }
+
+    pub(crate) fn draft(
+        &self,
+        court: &Court<'_>,
+        region: &RegionConfig,
+        published: &Published,
+        wishes: &Wishes,
+    ) -> (Draft, Vec<Heard>) {
+        let keys = keys();
+        let mut heard = self.heard(court, &region.name);
+        let input = Input {
+            court,
+            definitions: &self.definitions,
+            deployments: &self.deployments,
+            asked: &self.asked,
+            region,
+            published,
+            keys: &keys,
+            wishes,
+            sources: &[],
+        };
+        let draft = draft(&input, &mut heard);
+        (draft, heard)
+    }
+}
+
+pub(crate) fn keys() -> KeyRing {
+    KeyRing { current: ReuseKey::parse(&ReuseKey::to_text(&[7; 32])).ok().unwrap(), previous: vec![] }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Admitted => "admitted",
+        Verdict::Refused => "refused",
+        Verdict::Broken => "broken",
+    }
+}
+
+fn member(member: &Member) -> String {
+    let mut line = format!("  {}", show(&member.read));
+    if let Some(via) = member.via.last() {
+        _ = write!(line, "  <- {}", via.field);
+    }
+    if member.lands != member.read {
+        _ = write!(line, "  lands {}", show(&member.lands));
+    }
+    for edit in &member.edits {
+        _ = write!(line, "  {} := {}", edit.path.join("."), edit.text);
+    }
+    if member.role == Role::Assumed {
+        line.push_str("  (assumed)");
+    }
+    line
+}
+
+/// `NAMESPACE/NAME -> REGION: …` of a Credential without a claim.
+fn unpublished(asked: &Asked, out: &mut String) {
+    let region = asked.region.as_ref().map_or("-", Region::as_str);
+    _ = writeln!(out, "{} -> {region}: not published", asked.by);
+    show_findings("  ", asked.findings.clone(), out);
+}
+
+fn only(case: &Case) -> &World {
+    let [world] = &*case.worlds else { panic!("{}: one world", case.path.display()) };
+    world
+}
+
+fn claim(case: &Case) -> String {
+    let desk = Desk::new(only(case));
+    let mut out = String::new();
+    for asked in desk.asked.values() {
+        let Some(claim) = &asked.claim else {
+            unpublished(asked, &mut out);
+            continue;
+        };
+        let root = &claim.root;
+        let namespace = root.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+        _ = writeln!(
+            out,
+            "{} -> {}: claims {} {} {namespace}{}",
+            asked.by,
+            claim.region(),
+            root.kind.kind,
+            root.version,
+            root.name
+        );
+        show_findings("  ", asked.findings.clone(), &mut out);
+    }
+    show_findings("", desk.findings.clone(), &mut out);
+    out
+}
+
+/// Every Credential with verdict, members and findings, as if nothing were published.
+fn judged(case: &Case) -> String {
+    let desk = Desk::new(only(case));
+    let (court, found) = desk.court();
+    let mut out = String::new();
+    let mut heard: BTreeMap<CredentialName, Heard> = BTreeMap::new();
+    for region in desk.fleet.regions.values() {
+        let mut cases = desk.heard(&court, &region.name);
+        settle(&court, &desk.definitions, region, &Incumbents::default(), &mut cases);
+        heard.extend(cases.into_iter().map(|case| (case.claim.by.clone(), case)));
+    }
+    for asked in desk.asked.values() {
+        let Some(case) = heard.remove(&asked.by) else {
+            unpublished(asked, &mut out);
+            continue;
+        };
+        _ = writeln!(out, "{} -> {}: {}", asked.by, case.claim.region(), word(case.verdict));
+        for shown in &case.closure.members {
+            _ = writeln!(out, "{}", member(shown));
+        }
+        show_findings("  ", case.findings, &mut out);
+    }
+    show_findings("", found.into_iter().chain(desk.findings.iter().cloned()).collect(), &mut out);
+    out
+}
+
+/// The documents that would be published, in clear.
+fn sanitised(case: &Case) -> String {
+    let desk = Desk::new(only(case));
+    let (court, _) = desk.court();
+    let mut out = String::new();
+    for region in desk.fleet.regions.values() {
+        for case in desk.heard(&court, &region.name) {
+            _ = writeln!(out, "{} -> {}: {}", case.claim.by, region.name, word(case.verdict));
+            for member in case.published_members() {
+                let Some(object) = desk.snapshot.get(&member.read) else { continue };
+                out.push_str("---\n");
+                out.push_str(&emit(&sanitise(object, &member.lands, &member.edits, Style::of(&region.delivery))));
+            }
+            let stops = case.findings.into_iter().filter(Finding::stops_claim);
+            show_findings("", stops.collect(), &mut out);
+        }
+    }
+    out
+}
+
+fn sources(case: &Case) -> String {
+    let desk = Desk::new(only(case));
+    let mut out = String::new();
+    for document in &only(case).documents {
+        let kind = document.node.str_at(&["kind"]).unwrap_or_default();
+        assert!(kind != "Secret" || document.node.get("sops").is_none());
+    }
+    for look in &case.looks {
+        let key = key(look);
+        let said = match desk.snapshot.look_up(&key) {
+            Lookup::Found(object) => format!("found in {} at line {}", object.origin.source, line(object)),
+            Lookup::Absent => "absent".to_string(),
+            Lookup::Unread(source) => format!("unread because of {source}"),
+        };
+        _ = writeln!(out, "{}: {said}", show(&key));
+        let Some(object) = desk.snapshot.get(&key) else { continue };
+        let faults = object.faults.iter().map(|fault| Finding::new(fault.code, fault.message.clone()));
+        show_findings("  ", faults.collect(), &mut out);
+    }
+    show_findings("", desk.findings.clone(), &mut out);
+    out
+}
+
+fn line(object: &crate::object::Object) -> u32 {
+    let crate::finding::Place::File { line, .. } = object.origin.place else { return 0 };
+    line
+}
+
+/// Seals as the shell does, with nothing left to chance.
+fn seal(desk: &Desk, region: &RegionConfig, order: &Order) -> Vec<u8> {
+    const ARMOR: &str = "-----BEGIN AGE ENCRYPTED FILE-----\nYWdlLWVuY3J5cHRpb24=\n-----END AGE ENCRYPTED FILE-----\n";
+    let object = desk.snapshot.get(&order.read).unwrap();
+    let payload = object.payload.as_ref().unwrap();
+    let tree = || sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery));
+    let plain = emit(&tree());
+    let ivs: Vec<[u8; 32]> = (0..=payload.entries().len()).map(|n| [u8::try_from(n).unwrap(); 32]).collect();
+    let stanzas: Vec<_> = region.recipients.iter().map(|recipient| (recipient.clone(), ARMOR.to_string())).collect();
+    let ingredients = Ingredients {
+        data_key: &[1; 32],
+        ivs: &mut ivs.into_iter(),
+        last_modified: "2026-11-21T07:51:52Z",
+        recipients: &region.recipients,
+        stanzas: &stanzas,
+    };
+    let sealed = sops::seal(tree(), ingredients).unwrap();
+    let context = reuse::Context {
+        fleet: &desk.fleet.name,
+        directory: &region.directory,
+        landing: &order.lands,
+        recipients: &region.recipients,
+    };
+    let leaves = reuse::pair(&sealed.leaves, payload).unwrap();
+    let mut file =
+        reuse::header(&keys().current, &context, plain.as_bytes(), sealed.text.as_bytes(), &leaves).into_bytes();
+    file.extend_from_slice(sealed.text.as_bytes());
+    file
+}
+
+/// What stands in a region's folders once a draft is published.
+pub(crate) fn publish(desk: &Desk, region: &RegionConfig, draft: Draft, before: &Published) -> Files {
+    let Draft { files, mut manifest, .. } = draft;
+    let mut new = Files::new();
+    let mut hashes = BTreeMap::new();
+    for (path, content) in files {
+        let bytes = match content {
+            Content::Bytes(bytes) => bytes,
+            Content::Kept(from) => before.files[from.as_str()].clone(),
+            Content::Seal(order) => {
+                let bytes = seal(desk, region, &order);
+                hashes.insert(path.clone(), sha256_hex(&bytes));
+                bytes
+            }
+        };
+        new.insert(path.as_str().to_string(), bytes);
+    }
+    for object in &mut manifest.objects {
+        if let Some(sha256) = hashes.remove(&object.path) {
+            object.sha256 = sha256;
+        }
+    }
+    if !new.is_empty() {
+        let text = bundle_yaml(&manifest, &keys());
+        new.insert(path::manifest(&region.directory).as_str().to_string(), text.into_bytes());
+    }
+    new
+}
+
+/// The first world is published; the second is compared with it, judged and braked.
+fn region(case: &Case) -> String {
+    let (first, second) = match &*case.worlds {
+        [second] => (None, second),
+        [first, second] => (Some(first), second),
+        _ => panic!("{}: at most one `then`", case.path.display()),
+    };
+    let mut files: BTreeMap<String, Files> = BTreeMap::new();
+    if let Some(world) = first {
+        let desk = Desk::new(world);
+        let (court, _) = desk.court();
+        for region in desk.fleet.regions.values() {
+            let (draft, heard) = desk.draft(&court, region, &Published::nothing(), &Wishes::default());
+            for case in &heard {
+                assert_eq!(case.verdict, Verdict::Admitted, "the first world is published: {:?}", case.findings);
+            }
+            let published = publish(&desk, region, draft, &Published::nothing());
+            files.insert(region.directory.to_string(), published);
+        }
+    }
+    let desk = Desk::new(second);
+    let (court, found) = desk.court();
+    let mut out = String::new();
+    for region in desk.fleet.regions.values() {
+        let mut files = files.remove(region.directory.as_str()).unwrap_or_default();
+        tamper(&mut files, second);
+        let published = Published::examine(&desk.fleet.name, &region.directory, files, &keys());
+        one_region(&desk, &court, region, &published, second, &mut out);
+    }
+    assert!(files.is_empty(), "{}: a published region is not configured", case.path.display());
+    for asked in desk.asked.values().filter(|asked| asked.claim.is_none()) {
+        unpublished(asked, &mut out);
+    }
+    show_findings("", found.into_iter().chain(desk.findings.iter().cloned()).collect(), &mut out);
+    out
+}
+
+/// Changes one byte of, or adds, the files that `tamper` names.
+fn tamper(files: &mut Files, world: &World) {
+    for end in world.run["tamper"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if let Some((_, bytes)) = files.iter_mut().find(|(path, _)| path.ends_with(end)) {
+            bytes.push(b'\n');
+        }
+    }
+    for path in world.run["foreign"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        files.insert(path.to_string(), b"x".to_vec());
+    }
+}
+
+fn wishes(world: &World, desk: &Desk, court: &Court<'_>, region: &RegionConfig, published: &Published) -> Wishes {
+    let mut wishes = Wishes::default();
+    let words: BTreeSet<&str> =
+        world.run["accept"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if words.contains("reseal-all") {
+        wishes.reseal.insert("all".to_string());
+    }
+    for (word, code, what) in [
+        ("deletions", Code::DeletionsHeld, Accept::Deletions),
+        ("recipients", Code::RecipientAdded, Accept::Recipients),
+        ("reseal", Code::ResealHeld, Accept::Reseal),
+    ] {
+        if !words.contains(word) {
+            continue;
+        }
+        let (draft, _) = desk.draft(court, region, published, &Wishes::default());
+        for hold in draft.holds.iter().filter(|hold| hold.code == code) {
+            let digest = hold.help.rsplit('=').next().unwrap().trim_end_matches('.').to_string();
+            wishes.accepted.push(Acceptance { region: region.name.clone(), what, digest });
+        }
+    }
+    wishes
+}
+
+fn one_region(
+    desk: &Desk,
+    court: &Court<'_>,
+    region: &RegionConfig,
+    published: &Published,
+    world: &World,
+    out: &mut String,
+) {
+    if !is_rendered(region) {
+        _ = writeln!(out, "region {}: paused", region.name);
+        return;
+    }
+    let wishes = wishes(world, desk, court, region, published);
+    let (draft, heard) = desk.draft(court, region, published, &wishes);
+    let outcome = if draft.is_published(published, &keys()) {
+        "unchanged"
+    } else if draft.holds.is_empty() {
+        "published"
+    } else {
+        "held"
+    };
+    _ = writeln!(out, "region {}: {outcome}", region.name);
+    for change in &draft.changes {
+        _ = write!(out, "  {} {}", change.action.word(), show(&change.key));
+        let lost = if change.lost_entries.is_empty() { "" } else { ", loses " };
+        _ = writeln!(out, "{lost}{}", change.lost_entries.join(" "));
+    }
+    for object in &draft.manifest.objects {
+        if let State::Carried(code) = object.state {
+            _ = writeln!(out, "  carried {}, {}", show(&object.key), code.text());
+        }
+    }
+    show_findings("  ", draft.holds.iter().chain(&draft.findings).cloned().collect(), out);
+    for case in heard {
+        _ = writeln!(out, "{} -> {}: {}", case.claim.by, region.name, word(case.verdict));
+        show_findings("  ", case.findings, out);
+    }
+    if draft.holds.is_empty() {
+        settles(desk, court, region, published, draft, &wishes);
+    }
+}
+
+/// What was published once changes nothing when it is drafted again.
+fn settles(desk: &Desk, court: &Court<'_>, region: &RegionConfig, before: &Published, draft: Draft, wishes: &Wishes) {
+    if !wishes.reseal.is_empty() {
+        return;
+    }
+    let files = publish(desk, region, draft, before);
+    let published = Published::examine(&desk.fleet.name, &region.directory, files, &keys());
+    let (again, _) = desk.draft(court, region, &published, &Wishes::default());
+    assert!(again.is_published(&published, &keys()), "a second run changes something: {:?}", again.changes);
+}

@@ -82,13 +82,14 @@ pub struct Asked {
 
 impl Asked {
     /// Why nobody knows where the Credential's objects should go, if that is so: its fields cannot be
-    /// read, or name a region that the configuration does not know.
+    /// read, or name a region that the configuration does not know, or it stands twice and the two need
+    /// not agree.
     pub fn broken_by(&self) -> Option<Code> {
-        let broken = |finding: &&Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
-        if self.claim.is_some() {
-            return None;
-        }
-        self.findings.iter().find(broken).map(|finding| finding.code)
+        let unknown = |finding: &&Finding| {
+            let twice = matches!(finding.code, Code::Shadowed | Code::DuplicateObject);
+            finding.stops_claim() && finding.code.class() == Class::Broken && (self.claim.is_none() || twice)
+        };
+        self.findings.iter().find(unknown).map(|finding| finding.code)
     }
 }
 

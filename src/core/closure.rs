@@ -6,6 +6,8 @@
 //! may not is listed and not looked up. It knows nothing of files, clusters, YAML or sealing.
 
 pub mod companion;
+#[cfg(test)]
+mod conformance;
 pub mod definition;
 pub mod landing;
 pub mod readiness;
@@ -304,7 +306,15 @@ fn expand(
 ) {
     let definition = match view.definitions.find(&member.read.kind, &object.version) {
         Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
-        Defined::Unknown => return,
+        Defined::Unknown => {
+            // A Secret has no references; an identity that nothing defines would go without its own.
+            if capi::rules(&member.read.kind).is_some() {
+                let message = format!("no ProviderInterface defines {}, which the claim reaches", member.read.kind);
+                let finding = Finding::new(Code::UnknownIdentityKind, message).about(&member.read).at(&object.origin);
+                closure.find(claim, finding.help("Add the provider's ProviderInterface to a source."));
+            }
+            return;
+        }
         Defined::Faulty(faults) => {
             for fault in faults {
                 closure.find(claim, Finding::new(fault.code, fault.message.clone()).help(fault.help.clone()));
@@ -318,7 +328,14 @@ fn expand(
             continue;
         }
         let (kind, name, namespace) = match follow(object, path) {
-            Reference::None => continue,
+            Reference::None => {
+                if is_needed(object, &path.name) {
+                    let message = format!("{field} of {} is missing, and its type needs it", member.read);
+                    let finding = Finding::new(Code::MissingReference, message).about(&member.read).at(&object.origin);
+                    closure.find(claim, finding.help(format!("Write {field}, or correct the type.")));
+                }
+                continue;
+            }
             Reference::To { kind, name, namespace } => (kind, name, namespace),
             Reference::Invalid(field, what) => {
                 let message = format!("{field} of {} holds {what}", member.read);
@@ -363,6 +380,16 @@ fn expand(
 fn is_unused(object: &Object, path: &[Key]) -> bool {
     let path: Vec<&str> = path.iter().map(|key| &**key).collect();
     capi::rules(&object.key.kind).is_some_and(|rules| capi::need(rules, &object.body, &path) == Need::Unused)
+}
+
+/// Whether an absent reference is a fault that no schema knows of: a service principal without a
+/// secret, say. What a schema asks for, the judge asks for.
+fn is_needed(object: &Object, path: &[Key]) -> bool {
+    let path: Vec<&str> = path.iter().map(|key| &**key).collect();
+    capi::rules(&object.key.kind).is_some_and(|rules| {
+        let conditional = rules.conditional.iter().any(|condition| path.starts_with(condition.reference));
+        conditional && capi::need(rules, &object.body, &path) == Need::Needed
+    })
 }
 
 /// The scope of a kind; a kind that nobody knows is taken as it is written.

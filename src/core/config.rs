@@ -332,6 +332,11 @@ pub struct Acceptance {
     pub digest: String,
 }
 
+/// Whether `text` can be an [`Acceptance`]'s digest: 16 hex digits in lower case.
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Bounds of one run.
 #[derive(Clone, Debug)]
 pub struct Limits {

@@ -140,6 +140,11 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
         let mut complete = reading.complete;
         for (document, origin) in reading.documents {
             let kind = kind_of(&document);
+            if is_crd(&kind) && !source.provides.cluster_scoped {
+                let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
+                findings.push(not_provided(source, &ObjectKey::new(kind, None, name), &origin));
+                continue;
+            }
             if !is_read(&kind, fleet) {
                 continue;
             }
@@ -147,7 +152,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
                     place(&mut objects, index, source, object);
                 }
-                Ok(object) => findings.push(not_provided(source, &object)),
+                Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
                 Err(refusal) => {
                     complete = false;
                     findings.push(refused(&refusal, &kind, &origin));
@@ -195,6 +200,13 @@ fn place(objects: &mut BTreeMap<ObjectKey, (usize, Object)>, index: usize, sourc
         return;
     };
     if *earlier_index == index {
+        let mut object = object;
+        // The one that stands first stays, in whatever order they come.
+        if object.origin < earlier.origin {
+            core::mem::swap(earlier, &mut object);
+            let told = object.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject);
+            earlier.faults.extend(told);
+        }
         let message = format!("{} stands twice in source {}, also at {}", object.key, source.name, object.origin);
         earlier.faults.push(Fault {
             code: Code::DuplicateObject,
@@ -214,15 +226,15 @@ fn place(objects: &mut BTreeMap<ObjectKey, (usize, Object)>, index: usize, sourc
     }
 }
 
-fn not_provided(source: &Source, object: &Object) -> Finding {
-    let what = match &object.key.namespace {
+fn not_provided(source: &Source, key: &ObjectKey, origin: &Origin) -> Finding {
+    let what = match &key.namespace {
         None => "cluster-scoped objects".to_owned(),
         Some(namespace) => format!("objects of namespace {namespace}"),
     };
-    let message = format!("source {} provides no {what}; {} is ignored", source.name, object.key);
+    let message = format!("source {} provides no {what}; {key} is ignored", source.name);
     Finding::new(Code::NotProvidedHere, message)
-        .about(&object.key)
-        .at(&object.origin)
+        .about(key)
+        .at(origin)
         .help("Move it to a source that may provide it, or widen `provides` if whoever writes that source is trusted.")
 }
 

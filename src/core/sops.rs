@@ -26,6 +26,7 @@ use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::secret::{SecretBytes, same_bytes};
 use crate::yaml::emit::{self, Tree};
+use crate::yaml::order;
 use cipher::{Cipher, CipherError, Type};
 use mac::Mac;
 use metadata::is_sealed_key;
@@ -93,8 +94,8 @@ pub enum SealError {
 
 /// Seals a document: every text below a `data` or `stringData`, wherever on the path that key stands.
 ///
-/// The tree is one of a sanitised Secret. Values come out in the order of its sorted keys, in which
-/// kustomize writes them too, so that the full MAC survives a build.
+/// The tree is one of a sanitised Secret. Values come out in the order in which kustomize
+/// writes their keys, so that the full MAC survives a build.
 ///
 /// # Errors
 /// Where the document or the ingredients are not as asked for, and where the result does not pass the
@@ -144,7 +145,7 @@ impl Sealing<'_> {
         match tree {
             Tree::Map(entries) => {
                 let mut sealed = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
+                for (key, value) in order::arranged(entries.into_iter().collect(), |(key, _)| key) {
                     let length = path.len();
                     path.push_str(&key);
                     path.push(':');
@@ -292,8 +293,8 @@ pub enum OpenError {
 
 /// Opens a document: the same tree without its `sops` block, every value readable, the MAC verified.
 ///
-/// Keys are taken in sorted order, because that is how a [`Node`] holds them and how pouch writes
-/// them; of a file in another order the MAC does not fit.
+/// Keys are taken in the order in which pouch writes them, because a [`Node`] does not hold the file's
+/// own; of a file in another order the MAC does not fit.
 ///
 /// # Errors
 /// Where anything is not sealed as [`seal`] seals, or not with this data key.
@@ -333,7 +334,7 @@ impl Opening {
         match node {
             Node::Map(entries) => {
                 let mut opened = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
+                for (key, value) in order::arranged(entries.iter().collect(), |(key, _)| key) {
                     let length = path.len();
                     path.push_str(key);
                     path.push(':');
@@ -341,7 +342,7 @@ impl Opening {
                     path.truncate(length);
                     opened.push((key.clone(), value));
                 }
-                return Ok(Node::Map(opened.into_boxed_slice()));
+                return Ok(Node::map(opened));
             }
             Node::List(items) => {
                 let opened: Result<Box<[Node]>, _> = items.iter().map(|item| self.node(item, path, below)).collect();

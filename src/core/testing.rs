@@ -2,7 +2,7 @@
 
 pub(crate) mod case;
 mod laws;
-mod stages;
+pub(crate) mod stages;
 
 extern crate std;
 

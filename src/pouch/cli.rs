@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
-use pouch_core::config::{Accept, Acceptance, Fleet};
+use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
 use pouch_core::name::Region;
 use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary};
@@ -149,6 +149,12 @@ impl Wanted {
         ] {
             for value in values {
                 let (region, digest) = pair(flag, value)?;
+                if !is_digest(&digest) {
+                    return Err(Failure::usage(
+                        format!("{flag} takes the 16 hex digits that the finding printed"),
+                        "Copy the flag from the finding's help line.",
+                    ));
+                }
                 accepted.push(Acceptance { region: Region::from(region.as_str()), what, digest });
             }
         }
@@ -237,9 +243,9 @@ pub fn finish(
             regions: report.regions.clone(),
             findings: report.findings.iter().map(FindingRecord::from).collect(),
         };
-        let mut text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
-        text.push('\n');
-        std::fs::write(path, escape_json(&text)).map_err(|error| {
+        let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+        let text = escape_json(&text) + "\n";
+        std::fs::write(path, text).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
             Failure::failed(message, "The bundles are written; only the summary is missing.")
         })?;

@@ -44,32 +44,34 @@ pub struct Failure {
 }
 
 impl Failure {
-    fn new(code: u8, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: help.into() }
+    /// A message is one line, whatever the paths and names in it hold: a second one could look like
+    /// another message, or be a command to a CI system.
+    fn new(code: u8, message: impl AsRef<str>, help: impl Into<String>) -> Self {
+        Self { code, message: escape(message.as_ref()), help: help.into() }
     }
 
     /// The command line or the configuration is wrong.
-    pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub fn usage(message: impl AsRef<str>, help: impl Into<String>) -> Self {
         Self::new(exit::USAGE, message, help)
     }
 
     /// Something did not work, and nothing is published.
-    pub fn failed(message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub fn failed(message: impl AsRef<str>, help: impl Into<String>) -> Self {
         Self::new(exit::FAILED, message, help)
     }
 
     /// A source or the published state cannot be read.
-    pub fn unavailable(message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub fn unavailable(message: impl AsRef<str>, help: impl Into<String>) -> Self {
         Self::new(exit::UNAVAILABLE, message, help)
     }
 
     /// Others were faster.
-    pub fn lost(message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub fn lost(message: impl AsRef<str>, help: impl Into<String>) -> Self {
         Self::new(exit::LOST, message, help)
     }
 
     /// pouch itself is wrong.
-    pub fn bug(message: impl Into<String>) -> Self {
+    pub fn bug(message: impl AsRef<str>) -> Self {
         Self::new(exit::BUG, message, "This is a bug in pouch; please report it.")
     }
 }
@@ -89,7 +91,9 @@ impl From<ShelfError> for Failure {
             ShelfError::Unread { .. } => "Check permissions; nothing is published.",
             ShelfError::Partly { .. } => "Cure it and run pouch again; it goes on from there.",
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",
-            ShelfError::NotOurs(_) | ShelfError::Busy(_) | ShelfError::Git(_) | ShelfError::Unreachable(_) => "",
+            ShelfError::NotOurs(_) => "Add the line, or choose another output.path.",
+            ShelfError::Busy(_) => "Wait for it to end.",
+            ShelfError::Git(_) | ShelfError::Unreachable(_) => "",
         };
         // Names of files are anybody's: a line feed in one must not begin a line of the log.
         let message = escape(&error.to_string());
@@ -111,8 +115,11 @@ impl From<Stopped> for Failure {
 
 impl From<SettingsError> for Failure {
     fn from(error: SettingsError) -> Self {
-        // The problems carry their own help, each beside its place.
-        Failure::usage(error.to_string(), "")
+        // The problems carry their own help, each beside its place, and are several lines each.
+        let report = error.to_string();
+        // The printer says the first `error: `.
+        let message = report.strip_prefix("error: ").unwrap_or(&report).to_owned();
+        Self { code: exit::USAGE, message, help: String::new() }
     }
 }
 

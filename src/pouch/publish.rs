@@ -84,10 +84,10 @@ pub enum ShelfError {
     #[error("{0} is no plain file or folder; pouch follows no links")]
     NotPlain(String),
     /// A fleet-wide file is somebody else's.
-    #[error("{0} is not pouch's and lacks the line `* -text`; add the line, or choose another output.path")]
+    #[error("{0} is not pouch's and lacks the line `* -text`")]
     NotOurs(String),
     /// Another run holds the output.
-    #[error("another pouch is writing to {0}; wait for it to end")]
+    #[error("another pouch is writing to {0}")]
     Busy(String),
     /// A commit cannot be made, or the server refuses it.
     #[error("{0}")]

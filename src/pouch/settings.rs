@@ -15,6 +15,7 @@ use pouch_core::config::error::{ConfigError, holds_secret};
 use pouch_core::config::shape::{self, Unfit};
 use pouch_core::config::written::{Position, Written};
 use pouch_core::config::{Fleet, KeyPlace, resolve};
+use pouch_core::report::escape;
 use pouch_core::reuse::{KeyRing, ReuseKey};
 use zeroize::Zeroizing;
 
@@ -74,12 +75,13 @@ impl fmt::Display for SettingsError {
 /// As compilers show it: the message, the place, the line with a mark below, the help.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let title = Level::ERROR.primary_title(self.message.as_str());
-        let help = Level::HELP.message(self.help.as_str());
+        let (message, help) = (escape(&self.message), escape(&self.help));
+        let title = Level::ERROR.primary_title(message.as_str());
+        let help = Level::HELP.message(help.as_str());
         if let (Some(at), Some(line)) = (self.position, &self.line) {
             let mark = AnnotationKind::Primary.span(marked(line, at.column));
             let number = usize::try_from(at.line).unwrap_or(0);
-            let snippet = Snippet::source(line.as_str()).line_start(number).path(self.file.as_str()).annotation(mark);
+            let snippet = Snippet::source(line.as_str()).line_start(number).path(escape(&self.file)).annotation(mark);
             let report = [title.element(snippet).element(help)];
             return f.write_str(&Renderer::plain().render(&report));
         }
@@ -87,7 +89,7 @@ impl fmt::Display for Problem {
             Some(at) => format!("{}:{}:{}", self.file, at.line, at.column),
             None => self.file.clone(),
         };
-        let report: [Group<'_>; 1] = [title.element(annotate_snippets::Origin::path(place)).element(help)];
+        let report: [Group<'_>; 1] = [title.element(annotate_snippets::Origin::path(escape(&place))).element(help)];
         f.write_str(&Renderer::plain().render(&report))
     }
 }
@@ -362,7 +364,7 @@ mod tests {
         assert_eq!(settings.base, folder.path());
         write(folder.path().join("eu.txt"), format!("{A}\nnonsense\n")).unwrap();
         let error = load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string();
-        assert!(error.contains("line 2 of the file") && !error.contains("nonsense"), "{error}");
+        assert!(error.contains("line 2 of \"eu.txt\"") && !error.contains("nonsense"), "{error}");
         write(folder.path().join("eu.txt"), [0xff, 0xfe]).unwrap();
         assert!(load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string().contains("not UTF-8"));
     }

@@ -122,8 +122,7 @@ impl Ui {
                 if !help.is_empty() {
                     record.insert("help".into(), help.into());
                 }
-                let record = serde_json::Value::Object(record).to_string();
-                self.log(&format!("{}\n", escape_json(&record)));
+                self.log(&format!("{}\n", escape_json(&serde_json::Value::Object(record).to_string())));
             }
             LogFormat::Text => {
                 // Messages may have several lines (a snippet of pouch.yaml); each is escaped by itself.

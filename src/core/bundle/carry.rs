@@ -1,6 +1,6 @@
 //! Carry: what becomes of the claimants that have something published (DESIGN §2.7).
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -37,7 +37,8 @@ impl Fates {
     }
 
     /// What is worth saying about claimants that no finding of their own explains.
-    pub fn findings(&self, input: &Input<'_>) -> Vec<Finding> {
+    pub fn findings(&self, input: &Input<'_>, cases: &[Case]) -> Vec<Finding> {
+        let heard: BTreeSet<&CredentialName> = cases.iter().map(|case| &case.claim.by).collect();
         let explain = |(credential, fate): (&CredentialName, &Fate)| {
             let (code, message, help) = match fate {
                 Fate::Carried(code @ Code::CredentialInUse) => (
@@ -65,7 +66,7 @@ impl Fates {
             };
             Some(Finding::new(code, message).claimed_by(credential).in_region(&input.region.name).help(help))
         };
-        self.0.iter().filter_map(explain).collect()
+        self.0.iter().filter(|(credential, _)| !heard.contains(credential)).filter_map(explain).collect()
     }
 }
 

@@ -294,7 +294,7 @@ fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
     }
     let mut wanted = wanted(cases);
     let fates = carry::fates(input, cases);
-    pack.findings.extend(fates.findings(input));
+    pack.findings.extend(fates.findings(input, cases));
     carry_over(input, &fates, &mut wanted, &mut pack);
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = input.court.snapshot.get(&order.read) else { continue };

@@ -145,8 +145,11 @@ impl Published {
                 )),
             ),
             State::Newer(version) => findings.push(
-                Finding::new(Code::NewerFormat, format!("the bundle of {directory} is written as {version}"))
-                    .help("Use the pouch that wrote it, or a newer one."),
+                Finding::new(
+                    Code::NewerFormat,
+                    format!("the bundle of {directory} is written as {version}, which this pouch does not know"),
+                )
+                .help("Use the pouch that wrote it, or a newer one."),
             ),
         }
         for path in self.foreign(directory) {
@@ -168,7 +171,11 @@ impl Published {
 }
 
 fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> State {
-    let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) else { return State::Unsigned };
+    let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) else {
+        // Nobody vouches for this word, and it can only hold the region; what it would be wrong to offer
+        // is to adopt, and so overwrite, what a later pouch wrote.
+        return if reuse::is_newer(bytes) { State::Newer(String::from("a later format")) } else { State::Unsigned };
+    };
     let Ok(text) = read::text_of(rest) else { return State::Unsigned };
     match manifest::parse(text) {
         Ok(manifest) if manifest.directory == *directory && manifest.fleet == *fleet => State::Bundle(manifest),

@@ -58,7 +58,7 @@ pub fn add(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
         return;
     }
     let Some(root) = closure.members.first().cloned() else { return };
-    if root.role == Role::Assumed || !super::is_publishable(view.fleet, &root.read.kind) {
+    if !super::is_publishable(view.fleet, &root.read.kind) {
         return;
     }
     resource_template(view, claim, closure, &root);

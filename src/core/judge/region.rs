@@ -14,7 +14,7 @@ use crate::claim::{Claim, Edit, finding_of};
 use crate::closure::definition::{Defined, Definitions};
 use crate::closure::{Closure, Member, Role};
 use crate::config::RegionConfig;
-use crate::finding::{Code, CredentialName, Finding, Severity};
+use crate::finding::{Class, Code, CredentialName, Finding, Severity};
 use crate::name::{Name, Namespace};
 use crate::object::ObjectKey;
 
@@ -43,9 +43,10 @@ impl Case {
         self.closure.members.iter().filter(|member| member.role != Role::Assumed)
     }
 
-    /// The code that made the claim broken, if it is.
+    /// The code that made the claim broken, if it is; one of the class broken, which alone carries.
     pub fn broken_by(&self) -> Option<Code> {
-        self.findings.iter().find(|finding| finding.stops_claim()).map(|finding| finding.code)
+        let breaks = |finding: &&Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
+        self.findings.iter().find(breaks).map(|finding| finding.code)
     }
 }
 
@@ -156,47 +157,59 @@ fn same(court: &Court<'_>, a: &Content, b: &Content) -> bool {
     }
 }
 
-/// Quotas: newcomers fail, the published stay.
+/// Quotas: newcomers fail, the published stay. Namespaces come first, so that what one tenant has too
+/// much of does not fill the region for the others.
 fn caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
-    let limits = &court.fleet.limits;
+    namespace_caps(court, region, incumbents, cases);
+    region_cap(court, region, incumbents, cases);
+}
+
+fn namespace_caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
+    let limit = court.fleet.limits.objects_per_namespace;
     let mut by_namespace: BTreeMap<&Namespace, BTreeSet<&ObjectKey>> = BTreeMap::new();
     for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
-        let keys = by_namespace.entry(&case.claim.by.namespace).or_default();
-        keys.extend(case.published_members().map(|member| &member.lands));
+        for member in case.published_members() {
+            by_namespace.entry(&case.claim.by.namespace).or_default().insert(&member.lands);
+        }
     }
     let full: BTreeMap<Namespace, usize> = by_namespace
         .into_iter()
-        .filter(|(_, keys)| keys.len() > limits.objects_per_namespace)
+        .filter(|(_, keys)| keys.len() > limit)
         .map(|(namespace, keys)| (namespace.clone(), keys.len()))
         .collect();
-    // What a full namespace asks for and does not get must not fill the region for the others.
-    let stays = |case: &&Case| {
-        case.verdict == Verdict::Admitted
-            && (incumbents.claimants.contains(&case.claim.by) || !full.contains_key(&case.claim.by.namespace))
-    };
-    let all: BTreeSet<&ObjectKey> =
-        cases.iter().filter(stays).flat_map(Case::published_members).map(|member| &member.lands).collect();
-    let total = all.len();
-    let region_full = total > limits.objects_per_region;
-    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
-        if incumbents.claimants.contains(&case.claim.by) {
-            continue;
-        }
+    for case in newcomers(incumbents, cases) {
         let namespace = &case.claim.by.namespace;
-        let message = match full.get(namespace) {
-            Some(count) => format!(
-                "Credentials of namespace {namespace} need {count} objects in region {}; limits.objectsPerNamespace is {}",
-                region.name, limits.objects_per_namespace
-            ),
-            None if region_full => format!(
-                "region {} would hold {total} objects; limits.objectsPerRegion is {}",
-                region.name, limits.objects_per_region
-            ),
-            None => continue,
-        };
-        let finding = Finding::new(Code::TooManyObjects, message).at(&case.claim.origin);
-        case.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
+        let Some(count) = full.get(namespace) else { continue };
+        let message = format!(
+            "Credentials of namespace {namespace} need {count} objects in region {}; limits.objectsPerNamespace is {limit}",
+            region.name
+        );
+        too_many(case, message);
     }
+}
+
+fn region_cap(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
+    let limit = court.fleet.limits.objects_per_region;
+    let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
+    let all: BTreeSet<&ObjectKey> = admitted.flat_map(Case::published_members).map(|member| &member.lands).collect();
+    let total = all.len();
+    if total <= limit {
+        return;
+    }
+    for case in newcomers(incumbents, cases) {
+        let message = format!("region {} would hold {total} objects; limits.objectsPerRegion is {limit}", region.name);
+        too_many(case, message);
+    }
+}
+
+/// The admitted claims that have nothing published yet.
+fn newcomers<'a>(incumbents: &'a Incumbents, cases: &'a mut [Case]) -> impl Iterator<Item = &'a mut Case> {
+    cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted && !incumbents.claimants.contains(&case.claim.by))
+}
+
+fn too_many(case: &mut Case, message: String) {
+    let finding = Finding::new(Code::TooManyObjects, message).at(&case.claim.origin);
+    case.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
 }
 
 /// What of an object a region's API does not let change, against the published copy.

@@ -73,7 +73,10 @@ fn identity(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
 
 /// Warns of an identity that the Credential may refer to and that nobody in its namespace can use.
 fn unusable(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
-    tenancy_of(court, &object.key.kind)?;
+    let tenancy = tenancy_of(court, &object.key.kind)?;
+    if tenancy == Tenancy::None && object.key.namespace.is_some() {
+        return None;
+    }
     let why = match admits(court, region, claim, object) {
         Admits::Yes => return None,
         Admits::No => "its allowedNamespaces does not admit it",

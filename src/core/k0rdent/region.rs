@@ -68,22 +68,26 @@ pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
             }
         }
     }
-    for path in [["spec", "kubeConfig", "name"], ["spec", "clusterDeployment", "name"]] {
-        let _ = faults.text(body, "", &path);
-    }
-    let _ = faults.text(body, "", &["spec", "clusterDeployment", "namespace"]);
+    // What is wrong with these fields is said here; what they name is asked for apart.
+    let _ = kubeconfigs(object, &mut faults);
     faults.settle(Some(facts))
 }
 
-/// Names of Secrets that hold the region's kubeconfig: they never leave, whatever their namespace, and
-/// whatever else is wrong with the Region.
+/// Names of Secrets that hold a Region's kubeconfig, as far as they can be told, whatever else of the
+/// Region cannot be read: a fault elsewhere frees no kubeconfig.
 pub fn kubeconfig_secrets(object: &Object) -> BTreeSet<Name> {
-    let text = |path: &[&str]| object.body.str_at(path).filter(|text| !text.is_empty());
-    let mut names: BTreeSet<Name> = text(&["spec", "kubeConfig", "name"]).map(Name::from).into_iter().collect();
+    kubeconfigs(object, &mut Faults::new(Code::InvalidRegionObject))
+}
+
+fn kubeconfigs(object: &Object, faults: &mut Faults) -> BTreeSet<Name> {
+    let mut names = BTreeSet::new();
+    let mut text = |path: &[&str]| faults.text(&object.body, "", path);
+    names.extend(text(&["spec", "kubeConfig", "name"]).map(Name::from));
     if let Some(cluster) = text(&["spec", "clusterDeployment", "name"]) {
         names.insert(Name::new(format!("{cluster}-kubeconfig")));
-        let namespace = text(&["spec", "clusterDeployment", "namespace"]);
-        names.extend(namespace.map(|namespace| Name::new(format!("{namespace}.{cluster}-kubeconfig"))));
+        if let Some(namespace) = text(&["spec", "clusterDeployment", "namespace"]) {
+            names.insert(Name::new(format!("{namespace}.{cluster}-kubeconfig")));
+        }
     }
     names
 }

@@ -52,7 +52,7 @@ pub(crate) struct World {
 pub(crate) struct Case {
     pub(crate) path: PathBuf,
     text: String,
-    /// One world, or two where something is published before.
+    /// The last one is looked at; those before it are published, one after the other.
     pub(crate) worlds: Vec<World>,
     /// Keys that the case looks up.
     pub(crate) looks: Vec<String>,
@@ -106,6 +106,7 @@ impl Case {
         };
         let mut source = "all".to_string();
         let mut names = Interner::new();
+        let mut then_line = u32::MAX;
         for document in read::documents(&text) {
             let line = document.line;
             let node = read::read(&document, &mut names).unwrap_or_else(|flaw| panic!("{}: {flaw}", path.display()));
@@ -132,6 +133,7 @@ impl Case {
                     next.incomplete = texts(at(then, "incomplete"));
                     next.run = then.clone();
                     source = "all".to_string();
+                    then_line = line;
                     case.worlds.push(next);
                 }
                 (Some(_), "look") => case.looks = texts(at(&value, "look")),
@@ -141,9 +143,10 @@ impl Case {
                 }
                 (Some(world), _) => {
                     let new = short(&node);
-                    if !world.run.as_object().is_some_and(serde_json::Map::is_empty) {
-                        world.documents.retain(|document| document.line > line || short(&document.node) != new);
-                    }
+                    // Behind a `then` an object replaces the one of before.
+                    world.documents.retain(|document| {
+                        document.line > then_line || then_line > line || short(&document.node) != new
+                    });
                     world.documents.push(Document { source: source.clone(), node, line });
                 }
             }

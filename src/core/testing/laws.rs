@@ -1,1 +1,362 @@
-//! Laws of the pure core, on made-up fleets.
+//! Laws of the pure core, on made-up fleets: order means nothing, regions mean nothing to each other,
+//! tenants get nothing by what another tenant writes, and no graph of definitions runs away.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+use super::case::{Document, World};
+use super::node;
+use super::stages::{Desk, keys, publish};
+use crate::bundle::draft::{Content, Draft, Wishes, bundle_yaml};
+use crate::bundle::published::Published;
+use crate::closure::{MAX_HOPS, MAX_OBJECTS, close, is_publishable};
+use crate::finding::{Code, Finding, settle};
+use crate::judge::Verdict;
+use crate::judge::region::Case;
+use crate::object::ObjectKey;
+
+const INFRA: &str = "infrastructure.cluster.x-k8s.io";
+
+fn object(api: &str, kind: &str, namespace: Option<&str>, name: &str, spec: &Value) -> Value {
+    let mut metadata = json!({"name": name});
+    if let Some(namespace) = namespace {
+        metadata["namespace"] = namespace.into();
+    }
+    json!({"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec})
+}
+
+fn namespace() -> impl Strategy<Value = &'static str> {
+    select(vec!["team-a", "team-a", "team-b", "kcm-system", "vault", "kube-system"])
+}
+
+fn name() -> impl Strategy<Value = &'static str> {
+    select(vec!["x", "y", "z", "x-secret"])
+}
+
+fn identity_kind() -> impl Strategy<Value = (&'static str, &'static str)> {
+    select(vec![
+        ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSClusterStaticIdentity"),
+        ("infrastructure.cluster.x-k8s.io/v1beta2", "AWSClusterRoleIdentity"),
+        ("infrastructure.cluster.x-k8s.io/v1beta1", "AzureClusterIdentity"),
+        ("infrastructure.cluster.x-k8s.io/v1alpha1", "OpenStackClusterIdentity"),
+        ("v1", "Secret"),
+    ])
+}
+
+fn credential() -> impl Strategy<Value = Value> {
+    (namespace(), name(), identity_kind(), name(), proptest::option::of(namespace()), select(vec!["eu", "us"]))
+        .prop_map(|(namespace, name, (api, kind), identity, at, region)| {
+            let mut reference = json!({"apiVersion": api, "kind": kind, "name": identity});
+            if let Some(at) = at {
+                reference["namespace"] = at.into();
+            }
+            let spec = json!({"region": region, "identityRef": reference});
+            object("k0rdent.mirantis.com/v1beta1", "Credential", Some(namespace), name, &spec)
+        })
+}
+
+fn secret() -> impl Strategy<Value = Value> {
+    (namespace(), name(), select(vec!["a", "b"])).prop_map(|(namespace, name, value)| {
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace},
+               "stringData": {"key": value}})
+    })
+}
+
+fn config_map() -> impl Strategy<Value = Value> {
+    (namespace(), name(), select(vec!["a", "b"])).prop_map(|(namespace, name, value)| {
+        let name = format!("{name}-resource-template");
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace},
+               "data": {"key": value}})
+    })
+}
+
+fn identity() -> impl Strategy<Value = Value> {
+    let allowed = select(vec![json!({}), json!({"list": ["team-a"]}), json!(null)]);
+    (identity_kind(), name(), namespace(), name(), namespace(), allowed, select(vec![0, 1, 2])).prop_map(
+        |((api, kind), name, at, other, other_at, allowed, choice)| {
+            let (namespace, spec) = match kind {
+                "AWSClusterStaticIdentity" => (None, json!({"secretRef": other, "allowedNamespaces": allowed})),
+                "AWSClusterRoleIdentity" => {
+                    let kinds = ["AWSClusterStaticIdentity", "AWSClusterRoleIdentity", "AWSClusterControllerIdentity"];
+                    let source = json!({"kind": kinds[choice], "name": if choice == 2 { "default" } else { other }});
+                    (None, json!({"roleARN": "r", "sourceIdentityRef": source, "allowedNamespaces": allowed}))
+                }
+                "AzureClusterIdentity" => {
+                    let secret = json!({"name": other, "namespace": other_at});
+                    let kinds = ["ServicePrincipal", "WorkloadIdentity", "ServicePrincipal"];
+                    let spec = json!({"type": kinds[choice], "clientID": "c", "tenantID": "t",
+                                      "clientSecret": secret, "allowedNamespaces": allowed});
+                    (Some(at), spec)
+                }
+                "OpenStackClusterIdentity" => {
+                    (None, json!({"secretRef": {"name": other, "namespace": other_at}, "namespaceSelector": {}}))
+                }
+                _ => {
+                    return json!({"apiVersion": "v1", "kind": "Secret",
+                                  "metadata": {"name": name, "namespace": at}, "stringData": {"k": other}});
+                }
+            };
+            object(api, kind, namespace, name, &spec)
+        },
+    )
+}
+
+fn deployment() -> impl Strategy<Value = Value> {
+    (namespace(), name(), name()).prop_map(|(namespace, name, credential)| {
+        let spec = json!({"credential": credential});
+        object("k0rdent.mirantis.com/v1beta1", "ClusterDeployment", Some(namespace), name, &spec)
+    })
+}
+
+/// A ProviderInterface over the built-in kinds, and some others, with paths that exist and some that do not.
+fn interface() -> impl Strategy<Value = Value> {
+    let kind = || {
+        select(vec![
+            (INFRA, "v1beta2", "AWSClusterStaticIdentity"),
+            (INFRA, "v1beta2", "AWSClusterRoleIdentity"),
+            (INFRA, "v1beta1", "AzureClusterIdentity"),
+            ("", "v1", "Secret"),
+            ("", "v1", "ConfigMap"),
+            ("", "v1", "Pod"),
+            ("k0rdent.mirantis.com", "v1beta1", "Credential"),
+            ("x.io", "v1", "Thing"),
+        ])
+    };
+    let path =
+        select(vec!["spec.secretRef", "spec.sourceIdentityRef.name", "spec.clientSecret.name", "spec.secretRef.name"]);
+    let at = proptest::option::of(select(vec!["spec.clientSecret.namespace", "spec.secretRef.namespace"]));
+    let reference = (kind(), path, at).prop_map(|((group, version, kind), path, at)| {
+        let mut reference = json!({"group": group, "version": version, "kind": kind, "nameFieldPath": path});
+        if let Some(at) = at {
+            reference["namespaceFieldPath"] = at.into();
+        }
+        reference
+    });
+    let definition = (kind(), proptest::collection::vec(reference, 0..4)).prop_map(
+        |((group, version, kind), references)| {
+            json!({"group": group, "version": version, "kind": kind, "references": references})
+        },
+    );
+    (name(), proptest::collection::vec(definition, 1..4)).prop_map(|(name, definitions)| {
+        let spec = json!({"clusterIdentities": definitions});
+        object("k0rdent.mirantis.com/v1beta1", "ProviderInterface", None, name, &spec)
+    })
+}
+
+fn documents() -> impl Strategy<Value = Vec<Value>> {
+    let any = prop_oneof![
+        4 => credential(), 6 => identity(), 6 => secret(), 2 => config_map(), 1 => deployment(), 1 => interface(),
+    ];
+    proptest::collection::vec(any, 0..30)
+}
+
+fn world(resolution: &str, values: Vec<Value>) -> World {
+    let config = json!({"resolution": resolution, "companions": "follow", "regions": {"eu": {}, "us": {}}});
+    let document = |(value, line): (Value, u32)| Document { source: "all".to_string(), node: node(&value), line };
+    let documents = values.into_iter().zip(1_u32..).map(document).collect();
+    World { config, documents, incomplete: vec![], run: json!({}) }
+}
+
+fn resolution() -> impl Strategy<Value = &'static str> {
+    select(vec!["as-written", "kcm"])
+}
+
+/// Everything that one region's draft and its claims say.
+fn told(desk: &Desk, draft: &Draft, mut cases: Vec<Case>, found: Vec<Finding>) -> String {
+    let mut text = bundle_yaml(&draft.manifest, &keys());
+    for (path, content) in &draft.files {
+        _ = match content {
+            Content::Bytes(bytes) => writeln!(text, "{}: {bytes:?}", path.as_str()),
+            Content::Kept(from) => writeln!(text, "{} from {}", path.as_str(), from.as_str()),
+            Content::Seal(order) => {
+                let object = desk.snapshot.get(&order.read).unwrap();
+                writeln!(text, "{}: {order:?} {}", path.as_str(), object.origin)
+            }
+        };
+    }
+    _ = writeln!(text, "{:?}", draft.changes);
+    let mut findings = found;
+    findings.extend(draft.holds.iter().chain(&draft.findings).cloned());
+    cases.sort_by(|a, b| a.claim.by.cmp(&b.claim.by));
+    for case in cases {
+        _ = writeln!(text, "{} {:?} {:?}", case.claim.by, case.verdict, case.closure.members);
+        findings.extend(case.findings);
+    }
+    for finding in settle(findings) {
+        _ = writeln!(text, "{finding:?}");
+    }
+    text
+}
+
+/// What a region says whose claims are heard in the order that `turn` gives them.
+fn render(desk: &Desk, region: &str, published: &Published, turn: usize) -> (String, Draft) {
+    let (court, mut found) = desk.court();
+    found.extend(desk.findings.iter().cloned());
+    let config = &desk.fleet.regions[region];
+    let mut heard = desk.heard(&court, &config.name);
+    if !heard.is_empty() {
+        let turn = turn % heard.len();
+        heard.rotate_left(turn);
+        if turn % 2 == 1 {
+            heard.reverse();
+        }
+    }
+    let draft = desk.draft_of(&court, config, published, &Wishes::default(), &mut heard);
+    (told(desk, &draft, heard, found), draft)
+}
+
+fn published(desk: &Desk, region: &str) -> Published {
+    let (court, _) = desk.court();
+    let config = &desk.fleet.regions[region];
+    let (draft, _) = desk.draft(&court, config, &Published::nothing(), &Wishes::default());
+    let files = publish(desk, config, draft, &Published::nothing());
+    Published::examine(&desk.fleet.name, &config.directory, files, &keys())
+}
+
+/// The Secrets that admitted claims read, by the namespace of who claims.
+fn secrets(world: &World) -> BTreeSet<(String, ObjectKey)> {
+    let desk = Desk::new(world);
+    let (court, _) = desk.court();
+    let mut read = BTreeSet::new();
+    for region in desk.fleet.regions.keys() {
+        for case in desk.heard(&court, region).into_iter().filter(|case| case.verdict == Verdict::Admitted) {
+            let members = case.published_members().filter(|member| member.read.kind.is_secret());
+            read.extend(members.map(|member| (case.claim.by.namespace.to_string(), member.read.clone())));
+        }
+    }
+    read
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn order_means_nothing(
+        mode in resolution(), before in documents(), after in documents(), turn in 0_usize..8, shuffle in any::<u64>(),
+    ) {
+        let base = published(&Desk::new(&world(mode, before)), "eu");
+        let straight = world(mode, after);
+        let mut mixed = straight.clone();
+        // A shuffle by multiplication, so that shrinking stays simple.
+        let place = |line: u32| u64::from(line).wrapping_mul(shuffle | 1).rotate_left(17);
+        mixed.documents.sort_by_key(|document| place(document.line));
+        let (a, _) = render(&Desk::new(&straight), "eu", &base, 0);
+        let (b, _) = render(&Desk::new(&mixed), "eu", &base, turn);
+        prop_assert_eq!(a, b);
+    }
+
+    #[test]
+    fn a_region_alone_is_the_region_among_others(mode in resolution(), before in documents(), after in documents()) {
+        let base = published(&Desk::new(&world(mode, before)), "eu");
+        let all = world(mode, after);
+        let mut alone = all.clone();
+        alone.config["regions"] = json!({"eu": {}});
+        let (a, _) = render(&Desk::new(&all), "eu", &base, 0);
+        let (b, _) = render(&Desk::new(&alone), "eu", &base, 0);
+        prop_assert_eq!(a, b);
+    }
+
+    #[test]
+    fn what_is_published_once_stays(mode in resolution(), documents in documents()) {
+        let desk = Desk::new(&world(mode, documents));
+        let base = published(&desk, "eu");
+        let (_, again) = render(&desk, "eu", &base, 0);
+        prop_assert!(again.changes.is_empty() && again.holds.is_empty(), "{:?}", again.changes);
+        prop_assert!(again.is_published(&base, &keys()));
+    }
+
+    #[test]
+    fn a_tenant_reads_its_own_secrets_and_no_other_s(mode in resolution(), documents in documents()) {
+        for (namespace, secret) in secrets(&world(mode, documents)) {
+            let at = secret.namespace_text();
+            prop_assert!(at == namespace || at == "kcm-system", "{namespace} reads {secret}");
+        }
+    }
+
+    #[test]
+    fn what_one_tenant_adds_gives_another_no_foreign_secret(
+        mode in resolution(), documents in documents(), added in documents(),
+    ) {
+        let before = secrets(&world(mode, documents.clone()));
+        let mut more = documents;
+        let tenant = |value: &Value| value["metadata"]["namespace"] == "team-b";
+        more.extend(added.into_iter().filter(tenant));
+        for (namespace, secret) in secrets(&world(mode, more)).difference(&before) {
+            let own = *namespace == secret.namespace_text();
+            prop_assert!(namespace == "team-b" || own, "{namespace} now reads {secret}");
+        }
+    }
+
+    #[test]
+    fn no_graph_of_definitions_runs_away(
+        mode in resolution(),
+        interfaces in proptest::collection::vec(interface(), 1..5),
+        documents in documents(),
+    ) {
+        let mut all = interfaces;
+        all.extend(documents);
+        let desk = Desk::new(&world(mode, all));
+        let (court, _) = desk.court();
+        for asked in desk.asked.values().filter_map(|asked| asked.claim.as_ref()) {
+            let closure = close(&desk.view(), asked);
+            prop_assert!(closure.members.len() <= MAX_OBJECTS + 4);
+            prop_assert!(closure.members.iter().all(|member| member.via.len() <= MAX_HOPS + 1));
+        }
+        for region in desk.fleet.regions.keys() {
+            for case in desk.heard(&court, region) {
+                let allowed = |key: &ObjectKey| is_publishable(&desk.fleet, &key.kind);
+                let closed = case.closure.members.iter().all(|member| allowed(&member.lands));
+                prop_assert!(closed || case.verdict != Verdict::Admitted);
+                prop_assert!(case.published_members().all(|member| member.read.kind.kind != "Credential")
+                    || case.verdict != Verdict::Admitted);
+            }
+        }
+    }
+}
+
+/// One identity with `count` references to Secrets, all of which exist.
+fn many(count: usize) -> BTreeSet<Code> {
+    let paths: Vec<Value> = (0..count)
+        .map(|n| json!({"group": "", "version": "v1", "kind": "Secret", "nameFieldPath": format!("spec.s{n}")}))
+        .collect();
+    let definition = json!({"group": "x.io", "version": "v1", "kind": "Thing", "references": paths});
+    let interface = json!({"clusterIdentities": [definition]});
+    let spec: serde_json::Map<String, Value> = (0..count).map(|n| (format!("s{n}"), format!("s{n}").into())).collect();
+    let reference = json!({"apiVersion": "x.io/v1", "kind": "Thing", "name": "t"});
+    let mut documents = vec![
+        object("k0rdent.mirantis.com/v1beta1", "ProviderInterface", None, "p", &interface),
+        object("x.io/v1", "Thing", None, "t", &spec.into()),
+        object(
+            "k0rdent.mirantis.com/v1beta1",
+            "Credential",
+            Some("team-a"),
+            "a",
+            &json!({"region": "eu", "identityRef": reference}),
+        ),
+    ];
+    documents.extend((0..count).map(|n| {
+        json!({"apiVersion": "v1", "kind": "Secret",
+               "metadata": {"name": format!("s{n}"), "namespace": "kcm-system"}})
+    }));
+    let mut world = world("as-written", documents);
+    world.config["kinds"] = json!([{"group": "x.io", "kind": "Thing", "scope": "Cluster", "allowedNamespaces": "all"}]);
+    let desk = Desk::new(&world);
+    let (court, _) = desk.court();
+    let heard = desk.heard(&court, &"eu".into());
+    let [case] = &*heard else { panic!("one claim") };
+    case.findings.iter().filter(|finding| finding.stops_claim()).map(|finding| finding.code).collect()
+}
+
+#[test]
+fn a_thousand_objects_pass_and_one_more_does_not() {
+    assert_eq!(many(999), BTreeSet::new());
+    assert_eq!(many(1000), BTreeSet::from([Code::TooManyObjects]));
+}

@@ -33,8 +33,10 @@ use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
 use crate::yaml::emit::emit;
 
+type Stage = fn(&Case) -> String;
+
 /// How many case files each stage has at least, so that none gets lost.
-const FEWEST: [(&str, usize, fn(&Case) -> String); 6] = [
+const FEWEST: [(&str, usize, Stage); 6] = [
     ("claim", 1, claim),
     ("closure", 1, judged),
     ("judge", 1, judged),
@@ -134,8 +136,19 @@ impl Desk {
         published: &Published,
         wishes: &Wishes,
     ) -> (Draft, Vec<Heard>) {
-        let keys = keys();
         let mut heard = self.heard(court, &region.name);
+        let draft = self.draft_of(court, region, published, wishes, &mut heard);
+        (draft, heard)
+    }
+
+    pub(crate) fn draft_of(
+        &self,
+        court: &Court<'_>,
+        region: &RegionConfig,
+        published: &Published,
+        wishes: &Wishes,
+        heard: &mut [Heard],
+    ) -> Draft {
         let input = Input {
             court,
             definitions: &self.definitions,
@@ -143,12 +156,11 @@ impl Desk {
             asked: &self.asked,
             region,
             published,
-            keys: &keys,
+            keys: &keys(),
             wishes,
             sources: &[],
         };
-        let draft = draft(&input, &mut heard);
-        (draft, heard)
+        draft(&input, heard)
     }
 }
 
@@ -351,24 +363,22 @@ pub(crate) fn publish(desk: &Desk, region: &RegionConfig, draft: Draft, before: 
     new
 }
 
-/// The first world is published; the second is compared with it, judged and braked.
+/// All worlds but the last are published; the last is compared with that, judged and braked.
 fn region(case: &Case) -> String {
-    let (first, second) = match &*case.worlds {
-        [second] => (None, second),
-        [first, second] => (Some(first), second),
-        _ => panic!("{}: at most one `then`", case.path.display()),
-    };
+    let (second, before) = case.worlds.split_last().unwrap();
     let mut files: BTreeMap<String, Files> = BTreeMap::new();
-    if let Some(world) = first {
+    for (index, world) in before.iter().enumerate() {
         let desk = Desk::new(world);
         let (court, _) = desk.court();
         for region in desk.fleet.regions.values() {
-            let (draft, heard) = desk.draft(&court, region, &Published::nothing(), &Wishes::default());
-            for case in &heard {
-                assert_eq!(case.verdict, Verdict::Admitted, "the first world is published: {:?}", case.findings);
-            }
-            let published = publish(&desk, region, draft, &Published::nothing());
-            files.insert(region.directory.to_string(), published);
+            let old = files.remove(region.directory.as_str()).unwrap_or_default();
+            let published = Published::examine(&desk.fleet.name, &region.directory, old, &keys());
+            let (draft, heard) = desk.draft(&court, region, &published, &Wishes::default());
+            assert!(draft.holds.is_empty(), "{}: {:?}", case.path.display(), draft.holds);
+            let broken = heard.iter().find(|case| index == 0 && case.verdict != Verdict::Admitted);
+            assert!(broken.is_none(), "{}: {broken:?}", case.path.display());
+            let new = publish(&desk, region, draft, &published);
+            files.insert(region.directory.to_string(), new);
         }
     }
     let desk = Desk::new(second);

@@ -1,8 +1,8 @@
 //! The one YAML emitter: strings that YAML 1.1 and 1.2 readers agree on, one form for each tree.
 //!
 //! Its bytes go under HMAC tags and into git, so the form is part of the format: changing it re-seals
-//! every published Secret and rewrites every bundle. The form: keys sorted by bytes, two spaces of
-//! indent, list items in their parent's column (as kubectl writes), nothing folded, no comments, no
+//! every published Secret and rewrites every bundle. The form: keys in the order of
+//! [`order`], two spaces of indent, list items in their parent's column (as kubectl writes), nothing folded, no comments, no
 //! `---`. Refuses to know what it writes: [`Tree::Plain`] is the caller's word that a text is safe.
 
 use alloc::borrow::Cow;
@@ -13,10 +13,11 @@ use core::fmt::Write as _;
 
 use zeroize::Zeroizing;
 
+use super::order;
 use super::read::is_printable;
 use crate::node::Node;
 
-/// What can be emitted. Maps are sorted by key, whatever order they were filled in.
+/// What can be emitted. Maps are written in one order, whatever order they were filled in.
 pub enum Tree<'a> {
     /// `null`.
     Null,
@@ -96,7 +97,8 @@ fn list(items: &[Tree<'_>], column: usize, out: &mut String) {
 
 /// Writes the entries of a map that is not empty; the cursor stands at `column` of a line.
 fn map(entries: &BTreeMap<Cow<'_, str>, Tree<'_>>, column: usize, out: &mut String) {
-    for (at, (name, tree)) in entries.iter().enumerate() {
+    let entries = order::arranged(entries.iter().collect(), |(name, _)| name);
+    for (at, (name, tree)) in entries.into_iter().enumerate() {
         if at > 0 {
             pad(column, out);
         }

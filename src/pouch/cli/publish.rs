@@ -62,9 +62,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             ui.note("another writer was faster; starting over");
             stop.pause(jitter(ambient, attempt)?)?;
         }
-        let survey = survey(fleet, &opened.typed, &[opened.settings.base.join(&fleet.output.path)], ambient, ui, stop)?;
         let program = git(&ambient.environment()).stopped_by(stop.flag());
+        // The branch before the sources: whoever publishes a newer reading in between makes this run lose.
         let shelf = BranchShelf::open(program, &remote, &output.branch, &fleet.output.path)?;
+        let survey = survey(fleet, &opened.typed, &[opened.settings.base.join(&fleet.output.path)], ambient, ui, stop)?;
         let report = render(&run, &survey, &shelf)?;
         let message = message_of(fleet, &report.regions, &survey.revisions)?;
         let seconds = ambient.now().as_second();
@@ -72,6 +73,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };
         let commit = match shelf.push(&author, &committer, &message, stop)? {
             Pushed::Lost => continue,
+            Pushed::Contended(why) if attempt.saturating_add(1) >= attempts => {
+                let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
+                return Err(Failure::failed(format!("the push was refused: {why}"), help));
+            }
+            Pushed::Contended(_) => continue,
             Pushed::Nothing => None,
             Pushed::Commit(commit) => Some(commit),
         };

@@ -36,7 +36,7 @@ pub struct DirectoryShelf {
     root: PathBuf,
     staged: Mutex<Staged>,
     left: Vec<String>,
-    _lock: File,
+    lock: File,
 }
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl DirectoryShelf {
             }
         }
         let left = tidy(root)?;
-        Ok(Self { root: root.to_owned(), staged: Mutex::default(), left, _lock: lock })
+        Ok(Self { root: root.to_owned(), staged: Mutex::default(), left, lock })
     }
 
     fn staging(&self) -> PathBuf {
@@ -134,6 +134,8 @@ impl Drop for DirectoryShelf {
     /// A run that failed leaves nothing behind, least of all on a full disk.
     fn drop(&mut self) {
         let _ = tidy(&self.root);
+        // Closing the file does not unlock it as long as a child that is just being started shares it.
+        let _ = flock(&self.lock, FlockOperation::Unlock);
     }
 }
 

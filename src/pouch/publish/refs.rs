@@ -51,6 +51,9 @@ pub enum Pushed {
     Commit(String),
     /// Another writer was faster.
     Lost,
+    /// The branch is where it was, and the server could not move it now: another push may be under way.
+    /// Holds what it said.
+    Contended(String),
 }
 
 impl BranchShelf {
@@ -120,15 +123,18 @@ impl BranchShelf {
         stop.begin_publishing().map_err(|_| ShelfError::Git("stopped before the push".to_owned()))?;
         // From here on nothing but its own time ends git: a push cut in two has an unknown outcome.
         let git = self.git.clone().stopped_by(Arc::default());
-        let pushed =
-            git.run(Some(self.folder.path()), "push", &["--quiet", "--porcelain", "--no-verify", &lease], &operands);
+        let pushed = git.run(Some(self.folder.path()), "push", &["--quiet", "--no-verify", &lease], &operands);
         let Err(error) = pushed else { return Ok(Pushed::Commit(commit)) };
         // The server may have taken it before the connection broke: only the branch itself knows.
         match tip_of(&git, &self.remote, &reference) {
             Ok(Some(tip)) if tip == commit => Ok(Pushed::Commit(commit)),
-            Ok(tip) if tip != base || is_contended(&error) => {
+            Ok(tip) if tip != base => {
                 stop.resume();
                 Ok(Pushed::Lost)
+            }
+            Ok(_) if is_contended(&error) => {
+                stop.resume();
+                Ok(Pushed::Contended(error.to_string()))
             }
             Ok(_) => Err(ShelfError::Git(format!("the push was refused: {error}"))),
             Err(unreached) => Err(ShelfError::Unreachable(format!(
@@ -139,9 +145,10 @@ impl BranchShelf {
     }
 }
 
-/// Whether a push failed because another one was under way: the branch may not show it yet.
+/// Whether a push may have failed because another one was under way. These are the words of git's
+/// `receive-pack`; a branch `main/x` beside `main` has the same, so it is not for ever believed.
 fn is_contended(error: &GitError) -> bool {
-    const WORDS: [&str; 3] = ["cannot lock ref", "failed to update ref", "incorrect old value"];
+    const WORDS: [&str; 2] = ["failed to update ref", "incorrect old value"];
     matches!(error, GitError::Failed { words, .. } if WORDS.iter().any(|known| words.contains(known)))
 }
 

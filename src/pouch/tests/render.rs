@@ -11,6 +11,7 @@
 
 #[path = "support/fleet.rs"]
 mod fleet;
+mod support;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -411,4 +412,23 @@ fn a_folder_that_cannot_be_read_is_no_empty_one() {
     fs::set_permissions(fleet.path("bundles/regions/eu"), fs::Permissions::from_mode(0o000)).unwrap();
     fleet.render(&[]).ends(5);
     fs::set_permissions(fleet.path("bundles/regions/eu"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn colours_and_progress_are_for_terminals() {
+    let Some(script) = support::tool("script") else { return };
+    let fleet = Fleet::with_credentials(1);
+    fleet.remove("manifests/eu-c0-secret.yaml");
+    let on_terminal = |no_color: &str| {
+        let pouch = fleet.command(&[]);
+        let line = format!("'{}' render", pouch.get_program().display());
+        let mut command = std::process::Command::new(&script);
+        command.args(["-qec", &line, "/dev/null"]).current_dir(fleet.path("")).env("NO_COLOR", no_color);
+        command.stdin(std::process::Stdio::null());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    // https://no-color.org/: an empty one does not count.
+    let (coloured, plain) = (on_terminal(""), on_terminal("1"));
+    assert!(coloured.contains("missing-reference") && coloured.contains("\x1b[1;31m"), "{coloured:?}");
+    assert!(plain.contains("missing-reference") && !plain.contains("\x1b[1;31m"), "{plain:?}");
 }

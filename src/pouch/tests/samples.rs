@@ -167,9 +167,9 @@ const VALUES: &[(&str, &str)] = &[
 fn filled(text: &str, namespace: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
+    while let Some((before, after)) = rest.split_once('$') {
+        out.push_str(before);
+        rest = after;
         if let Some(after) = rest.strip_prefix('$') {
             out.push('$');
             rest = after;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{AcceptFile, LevelWord, LimitsFile};
-use super::super::{Accept, Acceptance, Limits, RegionConfig};
+use super::super::{Accept, Acceptance, Limits, RegionConfig, is_digest};
 use crate::finding::{Class, Code, Severity};
 use crate::name::Region;
 
@@ -59,7 +59,7 @@ fn acceptance(
             return None;
         }
     };
-    if digest.len() != 16 || !digest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+    if !is_digest(digest) {
         let help = "Copy the 16 hex digits that the finding's help line prints for the region.";
         faults.add(&path.key(field), format!("{} is no digest", quoted(digest)), help);
     }

@@ -128,7 +128,7 @@ fn recipients(
                 faults.add(&path, message, "Remove it and treat it as leaked; the file is no place for it.");
             }
             for (line, text) in &lines {
-                add_recipient(text, &path, &format!("line {line} of the file: "), &mut recipients, faults);
+                add_recipient(text, &path, &format!("line {line} of {}: ", quoted(name)), &mut recipients, faults);
             }
             (path, lines.len())
         }

@@ -310,17 +310,17 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         EU,
         "    recipientsFile: regions/bad.txt",
-        "10:21 regions.eu-west.recipientsFile: line 2 of the file: the recipient has 12 characters instead of 62",
+        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/bad.txt\": the recipient has 12 characters instead of 62",
     ),
     (
         EU,
         "    recipientsFile: regions/twice.txt",
-        "10:21 regions.eu-west.recipientsFile: line 2 of the file: the recipient stands here twice",
+        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/twice.txt\": the recipient stands here twice",
     ),
     (
         EU,
         "    recipientsFile: regions/secret.txt",
-        "10:21 regions.eu-west.recipientsFile: line 2 of the file: a secret key stands here, where a recipient is wanted",
+        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/secret.txt\": a secret key stands here, where a recipient is wanted",
     ),
     (
         EU,

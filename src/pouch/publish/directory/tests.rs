@@ -46,7 +46,7 @@ fn what_appears_between_reading_and_exchanging_is_kept() {
         write(root.path(), "regions/eu/mine.txt", "mine");
         let left = shelf.commit().unwrap();
         let place = format!("{STAGING}/left-{round}/regions/eu/mine.txt");
-        assert_eq!(left, [place.clone()]);
+        assert_eq!(left, std::slice::from_ref(&place));
         assert_eq!(read(root.path(), &place), "mine");
         assert_eq!(read(root.path(), secret("a").as_str()), "new");
     }

@@ -222,7 +222,7 @@ impl Ran {
     pub fn acceptance(&self, flag: &str, region: &str) -> String {
         let start = format!("{flag} {region}=");
         let (_, rest) = self.stderr.split_once(&start).unwrap_or_else(|| panic!("no {start} in:\n{}", self.stderr));
-        format!("{region}={}", &rest[..16])
+        format!("{region}={}", rest.get(..16).expect("a digest"))
     }
 }
 

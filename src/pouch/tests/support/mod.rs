@@ -122,6 +122,11 @@ impl Sops {
         tool("sops").map(Self)
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// Decrypts a YAML file with the age identities in `identities`, which also checks its MAC.
     pub fn decrypt(&self, file: &Path, identities: &Path) -> Output {
         let arguments = ["decrypt", "--input-type=yaml", "--output-type=yaml"].map(OsString::from);
@@ -138,16 +143,27 @@ impl Sops {
         printed(&self.0, &self.decrypt(file, identities))
     }
 
-    /// [`Sops::opened`] as JSON, of a file that may itself be JSON by its name.
+    /// [`Sops::opened`] as JSON.
     ///
     /// # Panics
     /// If sops refuses.
     #[track_caller]
     pub fn opened_as_json(&self, file: &Path, identities: &Path) -> Vec<u8> {
-        let json = file.extension().is_some_and(|extension| extension == "json");
-        let input = if json { "--input-type=json" } else { "--input-type=yaml" };
-        let arguments = ["decrypt".into(), input.into(), "--output-type=json".into(), file.as_os_str().to_owned()];
-        printed(&self.0, &run(&self.0, arguments, &[("SOPS_AGE_KEY_FILE", identities.as_os_str())]))
+        self.as_json(&["--input-type=yaml"], file, identities)
+    }
+
+    /// Decrypts a JSON file as Flux does, which sorts the keys and therefore asks for no MAC.
+    ///
+    /// # Panics
+    /// If sops refuses.
+    #[track_caller]
+    pub fn opened_by_flux(&self, file: &Path, identities: &Path) -> Vec<u8> {
+        self.as_json(&["--input-type=json", "--ignore-mac"], file, identities)
+    }
+
+    fn as_json(&self, flags: &[&str], file: &Path, identities: &Path) -> Vec<u8> {
+        let all = ["decrypt", "--output-type=json"].iter().chain(flags).map(OsStr::new).chain([file.as_os_str()]);
+        printed(&self.0, &run(&self.0, all, &[("SOPS_AGE_KEY_FILE", identities.as_os_str())]))
     }
 
     /// Encrypts a YAML file for `recipients` (joined by commas) as pouch's bundles are encrypted.
@@ -226,6 +242,19 @@ impl Kustomize {
         run(&self.0, [OsStr::new("build"), folder.as_os_str()], &[])
     }
 
+    /// Builds a folder that names generators, which are programs in the folder `programs`.
+    ///
+    /// # Panics
+    /// If kustomize refuses.
+    #[track_caller]
+    pub fn generated(&self, folder: &Path, programs: &Path, settings: &[(&str, &OsStr)]) -> Vec<u8> {
+        let old = env::var_os("PATH").unwrap_or_default();
+        let path = env::join_paths(std::iter::once(programs.to_owned()).chain(env::split_paths(&old))).expect("a PATH");
+        let settings: Vec<_> = settings.iter().copied().chain([("PATH", path.as_os_str())]).collect();
+        let flags = ["build", "--enable-alpha-plugins", "--enable-exec"].map(OsStr::new);
+        printed(&self.0, &run(&self.0, flags.into_iter().chain([folder.as_os_str()]), &settings))
+    }
+
     /// [`Kustomize::build`] where it must succeed.
     ///
     /// # Panics
@@ -250,6 +279,19 @@ impl PyYaml {
         const SCRIPT: &str = "import json, sys, yaml\n\
             with open(sys.argv[1], 'rb') as f:\n    json.dump(list(yaml.safe_load_all(f)), sys.stdout, default=repr)\n";
         run(&self.0, ["-I".as_ref(), "-c".as_ref(), SCRIPT.as_ref(), file.as_os_str()], &[])
+    }
+
+    /// Writes a program that this Python runs.
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    #[track_caller]
+    pub fn program(&self, path: &Path, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        // The interpreter may itself be a script, which the first line of another may not name.
+        let text = format!("#!/bin/sh\nexec '{}' -I -c '{script}'\n", self.0.display());
+        std::fs::write(path, text).expect("a program can be written");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("a program can be made one");
     }
 
     /// Runs one of our own scripts.

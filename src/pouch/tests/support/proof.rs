@@ -14,6 +14,18 @@ use super::{Age, Kustomize, PyYaml, Sops, printed, tree};
 /// The Secrets of one region in the clear: by `namespace/name`, entries by name, values in base64.
 pub type Plain = BTreeMap<String, BTreeMap<String, String>>;
 
+/// What stands in for KSOPS, which no module proxy serves.
+const KSOPS: &str = r#"
+import json, os, subprocess, sys, yaml
+config = yaml.safe_load(sys.stdin)["functionConfig"]
+assert (config["apiVersion"], config["kind"]) == ("viaduct.ai/v1", "ksops"), config
+def opened(path):
+    command = [os.environ["SOPS"], "decrypt", "--input-type=yaml", "--output-type=json", path]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+items = [opened(path) for path in config["files"]]
+json.dump({"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items}, sys.stdout)
+"#;
+
 /// A region's folder and what it should hold.
 pub struct Region {
     /// The folder's name.
@@ -142,18 +154,19 @@ impl Programs {
         }
         assert_eq!(leaves, rest, "the leaves of {}", region.directory);
         self.prove_plugin(bundles, region, &all);
+        self.prove_ksops(bundles, region, &all);
         self.prove_flux(bundles, region, &all);
     }
 
-    /// What kustomize makes of a folder; its Secrets still open, in YAML as KSOPS reads them and in
-    /// JSON as Flux does.
+    /// What kustomize makes of a folder; its Secrets still open with their MAC, and in JSON as
+    /// Flux opens them.
     #[track_caller]
     fn built(&self, folder: &Path, region: &Region) -> BTreeSet<String> {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let built = self.kustomize.built(folder);
         let whole = scratch.path().join("built.yaml");
         fs::write(&whole, &built).expect("a file");
-        let texts: Vec<&str> = documents(text_of(&built).ok().expect("UTF-8")).map(|document| document.text).collect();
+        let texts: Vec<&str> = documents(text_of(&built).expect("UTF-8")).map(|document| document.text).collect();
         let values = self.yaml(&whole);
         let values: Vec<&Value> = values.iter().filter(|value| !value.is_null()).collect();
         assert_eq!(texts.len(), values.len(), "{}: documents", folder.display());
@@ -161,7 +174,9 @@ impl Programs {
             let (yaml, json) = (scratch.path().join("secret.yaml"), scratch.path().join("secret.json"));
             fs::write(&yaml, text).expect("a file");
             fs::write(&json, value.to_string()).expect("a file");
-            for (name, entries) in [self.opened(&yaml, &region.identity), self.opened(&json, &region.identity)] {
+            let by_flux = self.sops.opened_by_flux(&json, &region.identity);
+            let by_flux = plain_of(&serde_json::from_slice(&by_flux).expect("sops prints JSON"));
+            for (name, entries) in [self.opened(&yaml, &region.identity), by_flux] {
                 assert_eq!(Some(&entries), region.plain.get(&name), "{name} after the build of {}", folder.display());
             }
         }
@@ -183,6 +198,25 @@ impl Programs {
         assert_eq!(values.iter().map(title).collect::<BTreeSet<_>>(), *all);
         let plain: Plain = values.iter().filter(|value| value["kind"] == "Secret").map(plain_of).collect();
         assert_eq!(plain, region.plain, "{}, decrypted in place", region.directory);
+    }
+
+    /// The folder for KSOPS builds with a stand-in that does what KSOPS does: it is called by kustomize
+    /// in the folder's own place and answers with the files' Secrets, decrypted by sops.
+    fn prove_ksops(&self, bundles: &Path, region: &Region, all: &BTreeSet<String>) {
+        let folder = bundles.join("regions").join(region.directory).join("argocd");
+        if !folder.exists() {
+            return;
+        }
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        self.python.program(&scratch.path().join("ksops"), KSOPS);
+        let sops = self.sops.path().as_os_str();
+        let settings = [("SOPS", sops), ("SOPS_AGE_KEY_FILE", region.identity.as_os_str())];
+        let whole = scratch.path().join("built.yaml");
+        fs::write(&whole, self.kustomize.generated(&folder, scratch.path(), &settings)).expect("a file");
+        let values = self.yaml(&whole);
+        assert_eq!(values.iter().map(title).collect::<BTreeSet<_>>(), *all);
+        let plain: Plain = values.iter().filter(|value| value["kind"] == "Secret").map(plain_of).collect();
+        assert_eq!(plain, region.plain, "{}, by KSOPS", region.directory);
     }
 
     /// Flux's Kustomizations name folders that exist, cover the region, and wait for what exists.
@@ -267,8 +301,8 @@ pub fn identity(file: &Path) -> String {
 }
 
 fn node(bytes: &[u8]) -> Node {
-    let text = text_of(bytes).ok().expect("UTF-8");
-    read(&Document::whole(text), &mut Interner::new()).ok().expect("a document that we wrote")
+    let text = text_of(bytes).expect("UTF-8");
+    read(&Document::whole(text), &mut Interner::new()).expect("a document that we wrote")
 }
 
 fn title(object: &Value) -> String {

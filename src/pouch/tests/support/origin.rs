@@ -1,0 +1,151 @@
+//! A bare repository that is published to, and the real git to look into it.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, and starts programs"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::fleet::{Fleet, Ran};
+
+/// What git needs to know to commit, and nothing of the machine's own settings.
+fn git(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(arguments).env_clear().stdin(Stdio::null());
+    command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    for (who, name) in [("AUTHOR", "Other"), ("COMMITTER", "Other")] {
+        command.env(format!("GIT_{who}_NAME"), name).env(format!("GIT_{who}_EMAIL"), "other@example.com");
+    }
+    command
+}
+
+/// The repository `repo.git` of a fleet.
+pub struct Origin<'a> {
+    fleet: &'a Fleet,
+}
+
+impl<'a> Origin<'a> {
+    /// Makes it, empty, and the fleet publish to it. `more` are further keys of `output.git`.
+    pub fn new(fleet: &'a Fleet, more: &str) -> Self {
+        fs::create_dir(fleet.path("repo.git")).unwrap();
+        let output = format!("output: {{path: bundles, git: {{repository: repo.git, branch: main{more}}}}}");
+        fleet.configure("output: {path: bundles}", &output);
+        let origin = Self { fleet };
+        origin.git(&["init", "--quiet", "--bare", "--initial-branch=main"]);
+        origin
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.fleet.path("repo.git")
+    }
+
+    /// Runs git in it and gives what it prints, trimmed.
+    #[track_caller]
+    pub fn git(&self, arguments: &[&str]) -> String {
+        run(git(&self.path(), arguments))
+    }
+
+    /// The commit of `main`, if there is one.
+    pub fn tip(&self) -> Option<String> {
+        let output = git(&self.path(), &["rev-parse", "--verify", "--quiet", "refs/heads/main"]).output().unwrap();
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap().trim().to_owned())
+    }
+
+    /// How many commits `main` has.
+    pub fn commits(&self) -> usize {
+        self.tip().map_or(0, |_| self.git(&["rev-list", "--count", "main"]).parse().unwrap())
+    }
+
+    /// Paths that the last commit changed.
+    pub fn changed(&self) -> Vec<String> {
+        let text = self.git(&["diff-tree", "-r", "--root", "--no-commit-id", "--name-only", "main"]);
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Paths in the last commit.
+    pub fn files(&self) -> Vec<String> {
+        self.git(&["ls-tree", "-r", "--name-only", "main"]).lines().map(str::to_owned).collect()
+    }
+
+    /// Fails unless the repository is sound.
+    #[track_caller]
+    pub fn check(&self) {
+        self.git(&["fsck", "--strict", "--no-dangling"]);
+        if self.tip().is_some() {
+            let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+            let trees = self.git(&["ls-tree", "-r", "-t", "--object-only", "main"]);
+            assert!(!trees.contains(empty), "there is an empty folder");
+        }
+    }
+
+    /// Commits as another writer: a shell script changes a work tree, which is then pushed.
+    #[track_caller]
+    pub fn commit_beside(&self, script: &str) {
+        let text = format!("{}\n", self.other_writer(script));
+        let mut command = Command::new("sh");
+        run_with(command.args(["-euc", &text]));
+    }
+
+    /// The script of another writer's push.
+    pub fn other_writer(&self, script: &str) -> String {
+        let (work, repo) = (self.fleet.path("work"), self.path());
+        format!(
+            "export PATH='{path}' GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=O GIT_AUTHOR_EMAIL=o@x \
+             GIT_COMMITTER_NAME=O GIT_COMMITTER_EMAIL=o@x; rm -rf '{work}'; git clone -q '{repo}' '{work}' 2>/dev/null; \
+             cd '{work}'; {script}; git add -A; git -c commit.gpgsign=false commit -qm other; git push -q origin HEAD:main",
+            path = std::env::var("PATH").unwrap(),
+            work = work.display(),
+            repo = repo.display(),
+        )
+    }
+
+    /// Puts a shell script in place of a hook of the repository.
+    pub fn hook(&self, name: &str, script: &str) {
+        executable(&self.path().join("hooks").join(name), script);
+    }
+
+    /// Runs `pouch publish`, and looks whether the repository is sound afterwards.
+    #[track_caller]
+    pub fn publish(&self, arguments: &[&str]) -> Ran {
+        let ran = self.fleet.run(&[&["publish"], arguments].concat());
+        self.check();
+        ran
+    }
+
+    /// `pouch publish` with a `git` that first runs `script`; `$1` and so on are git's arguments.
+    pub fn wrapped(&self, script: &str, arguments: &[&str]) -> Command {
+        let path = std::env::var("PATH").unwrap();
+        let real = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
+        executable(&self.fleet.path("bin/git"), &format!("{script}\nexec '{}' \"$@\"", real.display()));
+        let mut command = self.fleet.command(&[&["publish"], arguments].concat());
+        command.env("PATH", format!("{}:{path}", self.fleet.path("bin").display()));
+        command
+    }
+}
+
+fn executable(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[track_caller]
+fn run(mut command: Command) -> String {
+    run_with(&mut command)
+}
+
+#[track_caller]
+fn run_with(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    assert!(output.status.success(), "{command:?}\n{}\n{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}

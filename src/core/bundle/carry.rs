@@ -56,6 +56,12 @@ impl Fates {
                     format!("whether Credential {credential} still exists is unknown; its objects stay"),
                     "Cure what the source's findings say.",
                 ),
+                // Where it could be read, its claim says so itself.
+                Fate::Withdrawn if is_shut_out(input, credential) && !input.asked.contains_key(credential) => (
+                    Code::NamespaceNotAllowed,
+                    format!("region {} takes no Credentials of namespace {}", input.region.name, credential.namespace),
+                    "Nothing, if that is meant; else add the namespace to the region's namespaces.allowed.",
+                ),
                 _ => return None,
             };
             Some(Finding::new(code, message).claimed_by(credential).in_region(&input.region.name).help(help))
@@ -78,6 +84,12 @@ pub fn fates(input: &Input<'_>, cases: &[Case]) -> Fates {
     Fates(fates)
 }
 
+/// Whether the region takes no Credentials of the claimant's namespace. The manifest names it, so that
+/// nothing needs to be read, and breaking a source keeps nothing.
+fn is_shut_out(input: &Input<'_>, credential: &CredentialName) -> bool {
+    !input.region.allowed.matches(credential.namespace.as_str())
+}
+
 fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> Fate {
     if let Some(case) = case {
         return match case.verdict {
@@ -85,6 +97,9 @@ fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> 
             Verdict::Refused => Fate::Withdrawn,
             Verdict::Broken => Fate::Carried(case.broken_by().unwrap_or(Code::Unread)),
         };
+    }
+    if is_shut_out(input, credential) {
+        return Fate::Withdrawn;
     }
     // It is there, and what it asks for cannot be told: a misspelt region is no order to delete.
     if let Some(code) = input.asked.get(credential).and_then(Asked::broken_by) {

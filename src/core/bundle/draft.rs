@@ -17,7 +17,7 @@ use super::manifest::{
     Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State as ObjectState, Via,
 };
 use super::path::{self, BundlePath};
-use super::published::{Published, State};
+use super::published::{Published, State, credential};
 use super::sanitise::sanitise;
 use super::{Leaf, Style, namespace, region_files, sha256_hex};
 use crate::change::brake::{self, Load};
@@ -30,7 +30,8 @@ use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::Court;
 use crate::judge::Verdict;
 use crate::judge::region::{Case, Forced, Incumbents, immutable_changes, settle};
-use crate::name::Namespace;
+use crate::k0rdent;
+use crate::name::{GroupKind, Namespace};
 use crate::object::ObjectKey;
 use crate::reuse::{self, Context, KeyRing};
 use crate::secret::Payload;
@@ -171,6 +172,7 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
 
     settle(input.court, input.definitions, region, &input.published.incumbents(), cases);
     break_shared_paths(region, cases);
+    break_narrowed(input, cases);
     let mut packed = pack(input, cases);
     // Every round breaks at least one more claim, so this ends.
     while break_immutable(input, cases, &packed) {
@@ -203,6 +205,29 @@ fn break_shared_paths(region: &RegionConfig, cases: &mut [Case]) {
             let finding = Finding::new(Code::ConflictingContent, message).about(&lands).at(&case.claim.origin);
             case.find(finding.help("Shorten the names, or change their first 160 bytes."));
         }
+    }
+}
+
+/// Breaks claims that would lose something for want of a definition: while a ProviderInterface may stand
+/// in what was not read, a closure that became narrower proves nothing.
+fn break_narrowed(input: &Input<'_>, cases: &mut [Case]) {
+    let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
+    let Some(source) = input.court.snapshot.unread_in(&interface, None) else { return };
+    let mut published: BTreeMap<CredentialName, Vec<&ObjectKey>> = BTreeMap::new();
+    for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+        for by in &object.needed_by {
+            published.entry(credential(by)).or_default().push(&object.key);
+        }
+    }
+    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
+        let Some(before) = published.get(&case.claim.by) else { continue };
+        let now: BTreeSet<&ObjectKey> = case.published_members().map(|member| &member.lands).collect();
+        let Some(lost) = before.iter().find(|key| !now.contains(*key)) else { continue };
+        let message = format!(
+            "whether a ProviderInterface still asks for {lost} is unknown: source {source} was not read completely"
+        );
+        let finding = Finding::new(Code::Unread, message).about(lost).at(&case.claim.origin);
+        case.find(finding.help("Cure what the source's own findings say."));
     }
 }
 

@@ -12,7 +12,7 @@ use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::{self, Definition, version_priority};
 use crate::k0rdent::{self, builtin};
-use crate::name::{GroupKind, Name, SourceName, Version, split_api_version};
+use crate::name::{GroupKind, Name, Version, split_api_version};
 use crate::node::Node;
 use crate::object::{Fault, Object, ObjectKey};
 use crate::snapshot::Snapshot;
@@ -70,12 +70,9 @@ impl Definitions {
         for definition in fleet.builtin.map(builtin::definitions).unwrap_or_default() {
             add(builtin.entry(definition.kind.clone()).or_default(), definition);
         }
-        let unread = snapshot.unread_in(&GroupKind::new(k0rdent::GROUP, "ProviderInterface"), None);
-        for (kind, mut known) in builtin {
+        for (kind, known) in builtin {
             match kinds.get(&kind) {
                 None => {
-                    // What the sources define may refer to more than this, and that would be withdrawn.
-                    known.faults.extend(unread.map(|source| undefined(&kind, source)));
                     kinds.insert(kind, known);
                 }
                 Some(ours) if ours.faults.is_empty() && !same(&ours.definitions, &known.definitions) => {
@@ -112,16 +109,6 @@ impl Definitions {
     /// The definition whose group, kind and version are exactly these, as k0rdent's own code looks it up.
     pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
         self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)
-    }
-}
-
-fn undefined(kind: &GroupKind, source: &SourceName) -> Fault {
-    Fault {
-        code: Code::Unread,
-        message: format!(
-            "whether a ProviderInterface defines {kind} is unknown: source {source} was not read completely"
-        ),
-        help: "Cure what the source's own findings say.".to_owned(),
     }
 }
 

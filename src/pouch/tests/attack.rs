@@ -291,3 +291,17 @@ fn a_log_in_json_steers_no_terminal() {
     assert!(!answer.stderr.contains(raw), "{:?}", answer.stderr);
     assert!(answer.stderr.contains("\\u009b"), "{}", answer.stderr);
 }
+
+/// A namespace that a region no longer takes keeps nothing there by breaking its source.
+#[test]
+fn a_broken_source_does_not_keep_a_namespace_that_is_shut_out() {
+    let fleet = Fleet::new();
+    fleet.write("platform/b.yaml", &plain("team-b", "one", "v"));
+    fleet.write("tenant/a.yaml", &plain("team-a", "s", "v"));
+    fleet.render(&[]).exits(0);
+    fleet.edit("pouch.yaml", "allowed: [\"*\"]", "allowed: [team-b]");
+    fleet.write("tenant/a.yaml", "{");
+    let answer = fleet.render(&[]).exits(3);
+    assert!(!fleet.has("core/secrets/team-a/s.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+    assert!(answer.findings(&[]).contains(&"namespace-not-allowed team-a/s".to_owned()), "{}", answer.stderr);
+}

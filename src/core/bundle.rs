@@ -16,17 +16,20 @@
 //!
 //! - [`published`]: what stands in a region's folders now, and how far it is to be believed.
 //! - [`carry`]: what becomes of claimants that have something published.
-//! - [`draft`]: one region's bundle as it will be, what changes, and whether the brake lets it pass.
+//! - [`draft`]: one region's bundle as it will be, what changes, and whether the brake lets it pass;
+//!   its steps are `pack` (which objects, with what bytes) and `compare` (against what is published).
 //!
 //! `docs/bundle-format.md` describes the result for people who read or check bundles.
 
 pub mod argocd;
 pub mod carry;
+mod compare;
 pub mod draft;
 pub mod flux;
 pub mod kustomization;
 pub mod manifest;
 pub mod namespace;
+mod pack;
 pub mod path;
 pub mod published;
 #[cfg(test)]

@@ -56,7 +56,7 @@
 //! | what of an object is published | [`bundle::sanitise`] |
 //! | files and folders of a bundle | [`bundle::path`], [`bundle::kustomization`], [`bundle::flux`], [`bundle::argocd`] |
 //! | `bundle.yaml` | [`bundle::manifest`] |
-//! | what is carried over, what counts as a change | [`bundle::carry`], [`bundle::draft`] |
+//! | what is carried over, what keeps its bytes, what counts as a change | [`bundle::carry`], [`bundle::draft`] and its `pack` and `compare` |
 //! | deletion budgets and acceptances | [`change::brake`] |
 //! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
 //! | how findings and summaries read | [`report`] |

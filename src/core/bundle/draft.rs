@@ -1,6 +1,6 @@
 //! Draft: what one region's bundle will be, and how it differs from the published one.
 //!
-//! Pack, compare and brake in one place, because they depend on each other in a circle: what differs
+//! Packing, comparing and braking meet here, because they depend on each other in a circle: what differs
 //! from the published copy can break a claim (an immutable field), a broken claim is carried over, and
 //! what is carried does not differ. Nothing is sealed here: a [`Draft`] says which Secrets keep their
 //! bytes and which ones the shell has to seal.
@@ -10,31 +10,26 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use zeroize::Zeroizing;
-
-use super::carry::{self, Fate, Fates};
-use super::manifest::{
-    Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State as ObjectState, Via,
-};
+use super::compare::{break_immutable, compare, hold};
+use super::manifest::{Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State as ObjectState};
+use super::pack::{Keep, Pack, Packed, context, namespaces, pack, wanted};
 use super::path::{self, BundlePath};
-use super::published::{Published, State, credential};
+use super::published::{Published, credential};
 use super::sanitise::sanitise;
-use super::{Leaf, Style, namespace, region_files, sha256_hex};
-use crate::change::brake::{self, Load};
-use crate::change::{Action, Change};
+use super::{Leaf, Style, region_files, sha256_hex};
+use crate::change::Change;
 use crate::claim::{Asked, Edit};
 use crate::closure::companion::Deployments;
 use crate::closure::definition::Definitions;
-use crate::config::{Acceptance, Delivery, RegionConfig, RegionState};
+use crate::config::{Acceptance, RegionConfig, RegionState};
 use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::Court;
 use crate::judge::Verdict;
-use crate::judge::region::{Case, Forced, Incumbents, immutable_changes, settle};
+use crate::judge::region::{Case, Incumbents, settle};
 use crate::k0rdent;
-use crate::name::{GroupKind, Namespace};
+use crate::name::GroupKind;
 use crate::object::ObjectKey;
-use crate::reuse::{self, Context, KeyRing};
-use crate::secret::Payload;
+use crate::reuse::{self, KeyRing};
 use crate::yaml::emit::emit;
 
 /// What drafting one region needs.
@@ -256,296 +251,6 @@ fn source_changes(input: &Input<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// One object of a bundle, before it is written.
-enum Packed {
-    Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep },
-    Carried { object: ManifestObject, needed_by: BTreeSet<NeededBy>, code: Code },
-    Namespace { text: Zeroizing<String> },
-}
-
-/// What becomes of a Secret's published bytes.
-#[derive(Clone, PartialEq, Eq)]
-enum Keep {
-    /// They stay.
-    Kept,
-    /// They stay under a new header: the tag was made with a previous reuse key.
-    Retagged(Vec<u8>),
-    /// The same Secret, for other recipients.
-    Resealed,
-    /// Anything else, and every object that is no Secret.
-    Changed,
-}
-
-struct Pack {
-    objects: BTreeMap<ObjectKey, Packed>,
-    holds: Vec<Finding>,
-    findings: Vec<Finding>,
-    unasked: Vec<ObjectKey>,
-}
-
-/// What the admitted claims want published, and who wants it.
-type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
-
-fn wanted(cases: &[Case]) -> Wanted {
-    let mut wanted = Wanted::new();
-    for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
-        for member in case.published_members() {
-            let order =
-                || Order { read: member.read.clone(), lands: member.lands.clone(), edits: member.edits.clone() };
-            let entry = wanted.entry(member.lands.clone()).or_insert_with(|| (order(), BTreeSet::new()));
-            entry.1.insert(needed_by(&case.claim.by, &member.via));
-        }
-    }
-    wanted
-}
-
-/// The Namespaces that pouch makes for objects, as they are written.
-fn namespaces<'k>(input: &Input<'_>, keys: impl Iterator<Item = &'k ObjectKey>) -> Vec<(ObjectKey, Zeroizing<String>)> {
-    let names: BTreeSet<&Namespace> = keys.filter_map(|key| key.namespace.as_ref()).collect();
-    let emitted = names.into_iter().filter(|name| namespace::is_emitted(name, &input.court.fleet.system_namespace));
-    emitted
-        .map(|name| {
-            let labels = input.region.labels.get(name);
-            let text = emit(&namespace::tree(name, labels, Style::of(&input.region.delivery)));
-            (ObjectKey::namespace(name), text)
-        })
-        .collect()
-}
-
-fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
-    let mut pack = Pack { objects: BTreeMap::new(), holds: Vec::new(), findings: Vec::new(), unasked: Vec::new() };
-    if input.region.state == RegionState::Retired {
-        return pack;
-    }
-    let mut wanted = wanted(cases);
-    let fates = carry::fates(input, cases);
-    pack.findings.extend(fates.findings(input, cases));
-    carry_over(input, &fates, &mut wanted, &mut pack);
-    for (lands, (order, needed_by)) in wanted {
-        let Some(object) = input.court.snapshot.get(&order.read) else { continue };
-        let text = emit(&sanitise(object, &lands, &order.edits, Style::of(&input.region.delivery)));
-        let keep = if lands.kind.is_secret() {
-            reuse_of(input, &lands, &text, object.payload.as_ref(), &mut pack.unasked)
-        } else {
-            Keep::Changed
-        };
-        pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
-    }
-    for (key, text) in namespaces(input, pack.objects.keys()) {
-        pack.objects.insert(key, Packed::Namespace { text });
-    }
-    pack
-}
-
-fn needed_by(by: &CredentialName, via: &[crate::closure::Via]) -> NeededBy {
-    let step = |via: &crate::closure::Via| Via { provider_interface: via.interface.clone(), field: via.field.clone() };
-    NeededBy {
-        kind: "Credential".into(),
-        namespace: by.namespace.clone(),
-        name: by.name.clone(),
-        via: via.iter().map(step).collect(),
-    }
-}
-
-/// Carries over what broken claims have published, and adds their names to what is fresh anyway.
-fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut Pack) {
-    let Some(manifest) = input.published.manifest() else { return };
-    let mut impossible: Vec<String> = Vec::new();
-    for object in &manifest.objects {
-        let carried: Vec<(&NeededBy, Code)> = object
-            .needed_by
-            .iter()
-            .filter_map(|by| match fates.of(by) {
-                Fate::Carried(code) => Some((by, code)),
-                Fate::Fresh | Fate::Withdrawn => None,
-            })
-            .collect();
-        let Some((_, code)) = carried.first().cloned() else { continue };
-        let names = carried.into_iter().map(|(by, _)| by.clone());
-        if let Some((_, needed_by)) = wanted.get_mut(&object.key) {
-            needed_by.extend(names);
-            continue;
-        }
-        let readable = manifest.recipients == input.region.recipients || !object.key.kind.is_secret();
-        if input.published.bytes(&object.key).is_none() || !readable {
-            impossible.push(format!("{}", object.key));
-            continue;
-        }
-        let carried = Packed::Carried { object: object.clone(), needed_by: names.collect(), code };
-        pack.objects.insert(object.key.clone(), carried);
-    }
-    if let Some(first) = impossible.first() {
-        let region = &input.region.name;
-        let others = match impossible.len().saturating_sub(1) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let message = format!(
-            "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files do \
-             not match the manifest"
-        );
-        pack.holds.push(
-            Finding::new(Code::CarryImpossible, message)
-                .in_region(region)
-                .help("Cure the broken Credentials first, or restore the files."),
-        );
-    }
-}
-
-fn context<'a>(
-    input: &'a Input<'_>,
-    lands: &'a ObjectKey,
-    recipients: &'a [crate::recipient::Recipient],
-) -> Context<'a> {
-    Context { fleet: &input.court.fleet.name, directory: &input.region.directory, landing: lands, recipients }
-}
-
-/// Whether a Secret's published bytes can stay (DESIGN §3).
-fn reuse_of(
-    input: &Input<'_>,
-    lands: &ObjectKey,
-    text: &str,
-    payload: Option<&Payload>,
-    unasked: &mut Vec<ObjectKey>,
-) -> Keep {
-    let region = input.region;
-    let reseal = &input.wishes.reseal;
-    if reseal.contains("all") || reseal.contains(region.name.as_str()) || reseal.contains(region.directory.as_str()) {
-        return Keep::Changed;
-    }
-    let Some(object) = input.published.object(lands) else { return Keep::Changed };
-    let Some(bytes) = input.published.files.get(object.path.as_str()) else {
-        unasked.push(lands.clone());
-        return Keep::Changed;
-    };
-    let now = context(input, lands, &region.recipients);
-    if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
-        return match matched {
-            reuse::Under::Current => Keep::Kept,
-            reuse::Under::Previous => retag(input, &now, text, bytes, payload).map_or(Keep::Changed, Keep::Retagged),
-        };
-    }
-    if input.published.bytes(lands).is_none() {
-        unasked.push(lands.clone());
-        return Keep::Changed;
-    }
-    let Some(manifest) = input.published.manifest() else { return Keep::Changed };
-    let before = context(input, lands, &manifest.recipients);
-    match reuse::verify(input.keys, &before, text.as_bytes(), bytes) {
-        Some(_) => Keep::Resealed,
-        None => Keep::Changed,
-    }
-}
-
-/// Gives a file whose tag was made with a previous reuse key a header under the current one.
-fn retag(
-    input: &Input<'_>,
-    context: &Context<'_>,
-    text: &str,
-    bytes: &[u8],
-    payload: Option<&Payload>,
-) -> Option<Vec<u8>> {
-    let document = super::published::document(bytes)?;
-    let leaves = reuse::leaves(&document)?;
-    reuse::retag(input.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
-}
-
-/// Marks claims as broken whose objects differ from the published ones where they must not.
-fn break_immutable(input: &Input<'_>, cases: &mut [Case], pack: &Pack) -> bool {
-    let forced = if matches!(input.region.delivery, Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
-    let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
-    for (lands, packed) in &pack.objects {
-        let Packed::Fresh { order, text, keep: Keep::Changed, .. } = packed else { continue };
-        let (Some(bytes), Some(new)) = (input.published.bytes(lands), input.court.snapshot.get(&order.read)) else {
-            continue;
-        };
-        if bytes == text.as_bytes() {
-            continue;
-        }
-        let Some(document) = input.published.document(lands) else { continue };
-        broken.extend(immutable_changes(lands, &document, new, forced).map(|finding| (lands.clone(), finding)));
-    }
-    let mut any = false;
-    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
-        for (lands, finding) in &broken {
-            if case.closure.members.iter().any(|member| member.lands == *lands) {
-                case.find(finding.clone());
-                any = true;
-            }
-        }
-    }
-    any
-}
-
-/// What changes, by object and entry.
-fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
-    let mut changes = Vec::new();
-    for (lands, packed) in &pack.objects {
-        let text = match packed {
-            Packed::Carried { .. } | Packed::Fresh { keep: Keep::Kept | Keep::Retagged(_), .. } => continue,
-            Packed::Fresh { text, .. } | Packed::Namespace { text } => text,
-        };
-        let action = match (input.published.object(lands), packed) {
-            (None, _) => Action::Added,
-            (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
-            (Some(_), _) if input.published.bytes(lands) == Some(text.as_bytes()) => continue,
-            (Some(_), _) => Action::Changed,
-        };
-        let lost_entries = match packed {
-            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => {
-                lost_entries(input, order)
-            }
-            _ => Vec::new(),
-        };
-        changes.push(Change { key: lands.clone(), action, lost_entries });
-    }
-    for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
-        if !pack.objects.contains_key(&object.key) {
-            changes.push(Change { key: object.key.clone(), action: Action::Removed, lost_entries: Vec::new() });
-        }
-    }
-    changes.sort();
-    changes
-}
-
-/// Entries of a published Secret that the new one lacks or leaves empty.
-fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
-    let Some(document) = input.published.document(&order.lands) else { return Vec::new() };
-    let payload = input.court.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
-    let kept = |name: &str| payload.and_then(|payload| payload.get(name)).is_some_and(|value| !value.is_empty());
-    let data = document.at(&["data"]).map(crate::node::Node::entries).unwrap_or_default();
-    data.iter()
-        .filter(|(name, value)| value.as_str().is_some_and(|text| !text.is_empty()) && !kept(name))
-        .map(|(name, _)| String::from(&**name))
-        .collect()
-}
-
-fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Finding> {
-    let region = input.region;
-    let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
-    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    let before = input.published.manifest().map(|manifest| &*manifest.recipients).unwrap_or_default();
-    let added: Vec<_> = match before {
-        [] => Vec::new(),
-        before => region.recipients.iter().filter(|recipient| !before.contains(recipient)).cloned().collect(),
-    };
-    let base = input.published.files.get(path::manifest(&region.directory).as_str());
-    let retired = region.state == RegionState::Retired;
-    let load = Load {
-        fleet: &input.court.fleet.name,
-        region: &region.name,
-        directory: &region.directory,
-        base: base.map(Vec::as_slice).unwrap_or_default(),
-        published: count(&mut objects.iter().map(|object| &object.key)),
-        left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
-        changes,
-        added_recipients: if retired { &[] } else { &added },
-        unasked_reseals: &pack.unasked,
-        secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
-    };
-    brake::hold(&load, &input.court.fleet.limits, &input.wishes.accepted)
-}
-
 fn empty_manifest(input: &Input<'_>) -> Manifest {
     Manifest {
         directory: input.region.directory.clone(),
@@ -681,9 +386,4 @@ fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manif
 /// What a draft's state says of a region that is not drafted: paused ones keep their files verbatim.
 pub fn is_rendered(region: &RegionConfig) -> bool {
     region.state != RegionState::Paused
-}
-
-/// Whether nothing stands in the way of reading the published state at all.
-pub fn is_known(published: &Published) -> bool {
-    matches!(published.state, State::Nothing | State::Bundle(_))
 }

@@ -1,0 +1,111 @@
+//! Compare: a pack against the published tree, by object and entry, and what the brake makes of it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::draft::{Input, Order};
+use super::pack::{Keep, Pack, Packed};
+use super::path;
+use crate::change::brake::{self, Load};
+use crate::change::{Action, Change};
+use crate::config::{Delivery, RegionState};
+use crate::finding::Finding;
+use crate::judge::Verdict;
+use crate::judge::region::{Case, Forced, immutable_changes};
+use crate::object::ObjectKey;
+
+/// Marks claims as broken whose objects differ from the published ones where they must not.
+pub(super) fn break_immutable(input: &Input<'_>, cases: &mut [Case], pack: &Pack) -> bool {
+    let forced = if matches!(input.region.delivery, Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
+    let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
+    for (lands, packed) in &pack.objects {
+        let Packed::Fresh { order, text, keep: Keep::Changed, .. } = packed else { continue };
+        let (Some(bytes), Some(new)) = (input.published.bytes(lands), input.court.snapshot.get(&order.read)) else {
+            continue;
+        };
+        if bytes == text.as_bytes() {
+            continue;
+        }
+        let Some(document) = input.published.document(lands) else { continue };
+        broken.extend(immutable_changes(lands, &document, new, forced).map(|finding| (lands.clone(), finding)));
+    }
+    let mut any = false;
+    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
+        for (lands, finding) in &broken {
+            if case.closure.members.iter().any(|member| member.lands == *lands) {
+                case.find(finding.clone());
+                any = true;
+            }
+        }
+    }
+    any
+}
+
+/// What changes, by object and entry.
+pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (lands, packed) in &pack.objects {
+        let text = match packed {
+            Packed::Carried { .. } | Packed::Fresh { keep: Keep::Kept | Keep::Retagged(_), .. } => continue,
+            Packed::Fresh { text, .. } | Packed::Namespace { text } => text,
+        };
+        let action = match (input.published.object(lands), packed) {
+            (None, _) => Action::Added,
+            (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
+            (Some(_), _) if input.published.bytes(lands) == Some(text.as_bytes()) => continue,
+            (Some(_), _) => Action::Changed,
+        };
+        let lost_entries = match packed {
+            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => {
+                lost_entries(input, order)
+            }
+            _ => Vec::new(),
+        };
+        changes.push(Change { key: lands.clone(), action, lost_entries });
+    }
+    for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+        if !pack.objects.contains_key(&object.key) {
+            changes.push(Change { key: object.key.clone(), action: Action::Removed, lost_entries: Vec::new() });
+        }
+    }
+    changes.sort();
+    changes
+}
+
+/// Entries of a published Secret that the new one lacks or leaves empty.
+fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
+    let Some(document) = input.published.document(&order.lands) else { return Vec::new() };
+    let payload = input.court.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
+    let kept = |name: &str| payload.and_then(|payload| payload.get(name)).is_some_and(|value| !value.is_empty());
+    let data = document.at(&["data"]).map(crate::node::Node::entries).unwrap_or_default();
+    data.iter()
+        .filter(|(name, value)| value.as_str().is_some_and(|text| !text.is_empty()) && !kept(name))
+        .map(|(name, _)| String::from(&**name))
+        .collect()
+}
+
+pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Finding> {
+    let region = input.region;
+    let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
+    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    let before = input.published.manifest().map(|manifest| &*manifest.recipients).unwrap_or_default();
+    let added: Vec<_> = match before {
+        [] => Vec::new(),
+        before => region.recipients.iter().filter(|recipient| !before.contains(recipient)).cloned().collect(),
+    };
+    let base = input.published.files.get(path::manifest(&region.directory).as_str());
+    let retired = region.state == RegionState::Retired;
+    let load = Load {
+        fleet: &input.court.fleet.name,
+        region: &region.name,
+        directory: &region.directory,
+        base: base.map(Vec::as_slice).unwrap_or_default(),
+        published: count(&mut objects.iter().map(|object| &object.key)),
+        left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
+        changes,
+        added_recipients: if retired { &[] } else { &added },
+        unasked_reseals: &pack.unasked,
+        secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
+    };
+    brake::hold(&load, &input.court.fleet.limits, &input.wishes.accepted)
+}

@@ -73,6 +73,7 @@ pub mod claim;
 pub mod closure;
 pub mod config;
 pub mod finding;
+pub mod fragment;
 pub mod json;
 pub mod judge;
 pub mod k0rdent;

@@ -361,15 +361,10 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
     }
     // As Go's decoder, which the API uses, line breaks count for nothing.
     let joined: Zeroizing<Vec<u8>> = Zeroizing::new(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect());
-    let bytes = STANDARD.decode(&*joined).map(SecretBytes::new).map_err(|_| {
+    STANDARD.decode(&*joined).map(SecretBytes::new).map_err(|_| {
         let message = format!("entry {name:?} of data is not base64");
         malformed(message, "Encode it with padding, in the standard alphabet, or move it to stringData as it is.")
-    })?;
-    // What was applied encrypted by mistake comes back from the API encoded.
-    if bytes.expose().starts_with(SEALED_PREFIX.as_bytes()) {
-        return Err(sealed_fault(&GroupKind::new("", "Secret")));
-    }
-    Ok(bytes)
+    })
 }
 
 fn holds_ciphertext(node: &Node) -> bool {

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use crate::config::{Fleet, Provides, Source};
 use crate::finding::{Code, Finding, Origin};
+use crate::fragment::Fragment;
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, Namespace, SourceName, Version, split_api_version};
 use crate::node::Node;
@@ -21,8 +22,11 @@ use crate::scope::{Scope, Scopes};
 pub struct Reading {
     /// Documents that have `apiVersion` and `kind`, and where they stand.
     pub documents: Vec<(Node, Origin)>,
-    /// Whether absence from `documents` proves absence from the source.
+    /// Whether absence from `documents` proves absence from the source, but for what `fragments` might
+    /// hold.
     pub complete: bool,
+    /// Documents that could not be read.
+    pub fragments: Vec<Fragment>,
 }
 
 /// What looking up a key gives. Absence is something that was proved.
@@ -44,7 +48,7 @@ pub struct Definition {
 /// Every object that was read, by key.
 pub struct Snapshot {
     objects: BTreeMap<ObjectKey, (usize, Object)>,
-    incomplete: Vec<(usize, SourceName, Provides)>,
+    incomplete: Vec<Incomplete>,
     system_namespace: Namespace,
     /// The scopes that were learnt.
     pub scopes: Scopes,
@@ -52,15 +56,43 @@ pub struct Snapshot {
     pub definitions: BTreeMap<GroupKind, Definition>,
 }
 
+/// A source that was not read completely.
+struct Incomplete {
+    index: usize,
+    source: SourceName,
+    provides: Provides,
+    lacks: Lacks,
+}
+
+/// What an incomplete source might hold beyond what was read.
+enum Lacks {
+    Anything,
+    Fragments(Vec<Fragment>),
+}
+
+impl Incomplete {
+    /// Whether it might hold an object of a kind, with a name if one is given.
+    fn may_hold(&self, kind: &GroupKind, name: Option<&Name>) -> bool {
+        let kind = kind.kind.as_str();
+        match (&self.lacks, name) {
+            (Lacks::Anything, _) => true,
+            (Lacks::Fragments(fragments), Some(name)) => fragments.iter().any(|f| f.may_hold(kind, name.as_str())),
+            (Lacks::Fragments(fragments), None) => fragments.iter().any(|f| f.may_hold_kind(kind)),
+        }
+    }
+}
+
 impl Snapshot {
     /// Looks a key up.
     pub fn look_up(&self, key: &ObjectKey) -> Lookup<'_> {
         let found = self.objects.get(key);
-        let unread = self.incomplete.iter().find(|(index, _, provides)| {
-            found.is_none_or(|(from, _)| index > from) && may_provide(provides, key, &self.system_namespace)
+        let unread = self.incomplete.iter().find(|incomplete| {
+            found.is_none_or(|(from, _)| incomplete.index > *from)
+                && may_provide(&incomplete.provides, key, &self.system_namespace)
+                && incomplete.may_hold(&key.kind, Some(&key.name))
         });
         match (unread, found) {
-            (Some((_, source, _)), _) => Lookup::Unread(source),
+            (Some(incomplete), _) => Lookup::Unread(&incomplete.source),
             (None, Some((_, object))) => Lookup::Found(object),
             (None, None) => Lookup::Absent,
         }
@@ -93,8 +125,10 @@ impl Snapshot {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
         self.incomplete
             .iter()
-            .find(|(_, _, provides)| may_provide(provides, &key, &self.system_namespace))
-            .map(|(_, source, _)| source)
+            .find(|incomplete| {
+                may_provide(&incomplete.provides, &key, &self.system_namespace) && incomplete.may_hold(kind, None)
+            })
+            .map(|incomplete| &incomplete.source)
     }
 }
 
@@ -159,8 +193,10 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 }
             }
         }
-        if !complete {
-            incomplete.push((index, source.name.clone(), source.provides.clone()));
+        if !complete || !reading.fragments.is_empty() {
+            let lacks = if complete { Lacks::Fragments(reading.fragments) } else { Lacks::Anything };
+            let (source, provides) = (source.name.clone(), source.provides.clone());
+            incomplete.push(Incomplete { index, source, provides, lacks });
         }
     }
     let system_namespace = fleet.system_namespace.clone();

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use pouch_core::config::{FileGlobs, Source, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::fragment::Fragment;
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
 
@@ -54,8 +55,10 @@ pub struct Given<'a> {
 pub struct Reading {
     /// The documents that are objects, in the order of their paths, then of the file.
     pub documents: Vec<(Node, Origin)>,
-    /// Whether what is not among them is proved absent.
+    /// Whether what is not among them is proved absent, but for what `fragments` might hold.
     pub complete: bool,
+    /// Documents that could not be read.
+    pub fragments: Vec<Fragment>,
     /// What was refused or could not be read.
     pub findings: Vec<Finding>,
     /// How many documents are no objects: no `apiVersion` and `kind`, or ones that configure
@@ -79,11 +82,21 @@ impl Reading {
         self.findings.extend(part.findings);
         self.skipped = self.skipped.saturating_add(part.skipped);
         self.complete &= part.complete;
+        self.fragments.extend(part.fragments);
     }
 
     /// Notes something that keeps absence from being proved.
     fn lacks(&mut self, finding: Finding) {
         self.complete = false;
+        self.findings.push(finding);
+    }
+
+    /// Notes a document that cannot be read: what it might hold is in doubt, and nothing else.
+    fn lacks_document(&mut self, text: &str, finding: Finding) {
+        match Fragment::of(text) {
+            Some(fragment) => self.fragments.push(fragment),
+            None => self.complete = false,
+        }
         self.findings.push(finding);
     }
 
@@ -208,7 +221,7 @@ mod tests {
         if reading.skipped > 0 {
             writeln!(out, "skipped {}", reading.skipped).unwrap();
         }
-        if !reading.complete {
+        if !reading.complete || !reading.fragments.is_empty() {
             out.push_str("incomplete\n");
         }
         out

@@ -234,7 +234,11 @@ pub(crate) fn readings(fleet: &Fleet, world: &World) -> Vec<Reading> {
             let origin = Origin { source: source.name.clone(), place: place(document.line) };
             (document.node.clone(), origin)
         });
-        Reading { documents: documents.collect(), complete: !world.incomplete.iter().any(|name| source.name == **name) }
+        Reading {
+            documents: documents.collect(),
+            complete: !world.incomplete.iter().any(|name| source.name == **name),
+            fragments: Vec::new(),
+        }
     };
     for document in &world.documents {
         assert!(fleet.sources.iter().any(|source| source.name == *document.source), "no source {}", document.source);

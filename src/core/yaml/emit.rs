@@ -1,9 +1,10 @@
 //! The one YAML emitter: strings that YAML 1.1 and 1.2 readers agree on, one form for each tree.
 //!
 //! Its bytes go under HMAC tags and into git, so the form is part of the format: changing it re-seals
-//! every published Secret and rewrites every bundle. The form: keys in the order of
-//! [`order`], two spaces of indent, list items in their parent's column (as kubectl writes), nothing folded, no comments, no
-//! `---`. Refuses to know what it writes: [`Tree::Plain`] is the caller's word that a text is safe.
+//! every published Secret and rewrites every bundle. The form: keys in kustomize's order (`order`), two
+//! spaces of indent, list items in their parent's column (as kubectl writes), nothing folded, no
+//! comments, no `---`. Refuses to know what it writes: [`Tree::Plain`] is the caller's word that a text
+//! is safe.
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Documents → [`Node`], and the configuration → its types.
 //!
 //! The only file that names serde-saphyr. Manifests are read from its parser's events and not through
-//! serde: words must mean what they mean to kubectl ([`scalar`](super::scalar)), every flaw must have
+//! serde: words must mean what they mean to kubectl ([`mod@scalar`]), every flaw must have
 //! its place in the file, and it takes less than half the time. The files of our own formats go through
 //! serde, for the sake of its errors. Either way a parser's message is dropped at this door: it can
 //! quote a Secret.

@@ -82,6 +82,10 @@ fn line(region: &summary::Region, width: usize) -> String {
     if region.carried > 0 {
         parts.push(format!("{} carried over", region.carried));
     }
-    let would_be = if held { "would be: " } else { "" };
-    format!("{:width$}  {:9}  {would_be}{}\n", region.name, region.outcome.word(), parts.join(", "))
+    let what = match (held, parts.is_empty()) {
+        (true, true) => String::from("nothing else would change"),
+        (true, false) => format!("would be: {}", parts.join(", ")),
+        (false, _) => parts.join(", "),
+    };
+    format!("{:width$}  {:9}  {what}\n", region.name, region.outcome.word())
 }

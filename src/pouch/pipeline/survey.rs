@@ -64,12 +64,16 @@ pub fn survey(
             source.name,
             reading.documents.len(),
             reading.skipped,
-            if reading.complete { "" } else { ", incomplete" }
+            if reading.complete && reading.fragments.is_empty() { "" } else { ", incomplete" }
         ));
         survey_findings.extend(reading.findings);
         sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
         revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
-        readings.push(Reading { documents: reading.documents, complete: reading.complete });
+        readings.push(Reading {
+            documents: reading.documents,
+            complete: reading.complete,
+            fragments: reading.fragments,
+        });
     }
     let (snapshot, findings) = assemble(fleet, readings);
     survey_findings.extend(findings);

@@ -66,7 +66,7 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
             for value in values(words) {
                 match json::read(value.text, interner) {
                     Ok(node) => text.take(node, value.line, &mut reading),
-                    Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
+                    Err(flaw) => reading.lacks_document(value.text, text.unparsable(value.place(flaw))),
                 }
             }
         }
@@ -119,7 +119,7 @@ impl Text<'_> {
         for document in documents {
             match yaml::read(document, interner) {
                 Ok(node) => self.take(node, document.line, reading),
-                Err(flaw) => reading.lacks(self.unparsable(flaw)),
+                Err(flaw) => reading.lacks_document(document.text, self.unparsable(flaw)),
             }
         }
     }

@@ -118,8 +118,13 @@ impl Changed {
             let folder = format!("regions/{region}");
             self.check_hashes(&part(&now, &folder), &folder, when);
         }
+    }
+
+    /// And after that nothing is left to do.
+    #[track_caller]
+    fn check_quiet(&self) {
         let ran = self.fleet.render(&[]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
-        assert!(!ran.stderr.contains("tampered"), "{when}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("tampered"), "{}", ran.stderr);
     }
 }
 
@@ -139,6 +144,9 @@ fn killed_at_any_moment_it_leaves_old_or_new() {
         let when = format!("killed after {delay:?}");
         case.check_torn(&when);
         case.check_converges(&when);
+        if n % 10 == 0 {
+            case.check_quiet();
+        }
     }
     assert!(early > 10, "{early} of {KILLS} runs were killed, {late} ended before");
 }
@@ -147,12 +155,16 @@ fn killed_at_any_moment_it_leaves_old_or_new() {
 /// between two exchanges.
 #[test]
 fn killed_at_any_call_it_leaves_old_or_new() {
-    let Some(strace) = support::tool("strace") else { return };
+    // It comes with the system or not at all: no pin installs it, so its absence fails nowhere.
+    let Some(strace) = support::find("strace", &std::env::var_os("PATH").unwrap_or_default()) else {
+        eprintln!("SKIPPED no program strace in PATH");
+        return;
+    };
     let case = changed(12);
     let mut kills = 0;
     for call in ["rename", "renameat2", "unlink", "rmdir", "mkdir", "linkat", "openat", "write", "syncfs"] {
         let mut count = 1;
-        for _ in 0..16 {
+        for _ in 0..9 {
             case.restore();
             let inject = format!("inject={call}:signal=KILL:when={count}");
             let pouch = case.fleet.command(&["render", "-q"]);
@@ -165,17 +177,18 @@ fn killed_at_any_call_it_leaves_old_or_new() {
             }
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             if said.contains("ptrace") || said.contains("Operation not permitted") {
-                support::skipped(&format!("strace may not trace here: {said}"));
+                eprintln!("SKIPPED strace may not trace here: {said}");
                 return;
             }
             kills += 1;
             let when = format!("killed at {call} number {count}");
             case.check_torn(&when);
             case.check_converges(&when);
-            count += 1 + count / 6;
+            count += 1 + count / 3;
         }
+        case.check_quiet();
     }
-    assert!(kills > 40, "only {kills} kills");
+    assert!(kills > 25, "only {kills} kills");
 }
 
 /// A full disk ends the run and changes nothing.

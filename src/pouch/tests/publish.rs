@@ -216,6 +216,18 @@ fn the_branch_is_read_before_the_sources() {
 }
 
 #[test]
+fn runs_at_the_same_time_make_one_commit() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    let runs: Vec<Child> = (0..4).map(|_| piped(fleet.command(&["publish"]))).collect();
+    for child in runs {
+        ended(child).0.ends(0);
+    }
+    assert_eq!(origin.commits(), 1);
+    origin.check();
+}
+
+#[test]
 fn a_first_publish_that_loses_starts_over_too() {
     let fleet = Fleet::with_credentials(1);
     let origin = Origin::new(&fleet, "");
@@ -397,6 +409,7 @@ fn a_signal_before_the_push_stops_the_run_at_once() {
         ran.ends(code).says("nothing is published");
         assert!(took < Duration::from_secs(2), "{took:?}");
         assert_eq!(origin.tip(), None);
+        origin.check();
     }
 }
 

@@ -232,14 +232,14 @@ fn only_the_manifest() -> Vec<String> {
     vec!["regions/eu-west/bundle.yaml".to_owned()]
 }
 
-/// Where everything stands in one source, one unreadable file keeps newcomers out: whether they have
-/// companions is not known. What is published stays, byte by byte.
+/// Where everything stands in one source, one unreadable file keeps newcomers out: what defines
+/// their kinds, and whether they have companions, is not known. What is published stays, byte by byte.
 #[test]
 fn with_one_source_a_broken_file_keeps_what_is_published() {
     let fleet = Fleet::new();
     let good = fleet.rendered();
     fleet.write("manifests/bad.yaml", secret("data: {"));
-    fleet.render().ended(3).says(&[UNPARSABLE, "error[unread]", "team-a/good-azure-resource-template"]).helps();
+    fleet.render().ended(3).says(&[UNPARSABLE, "error[unread]", "Credential team-a/good-azure"]).helps();
     assert_eq!(differing(&fleet.published(), &good), only_the_manifest());
     fleet.restore();
     assert_eq!(differing(&fleet.rendered(), &good), none());
@@ -321,7 +321,7 @@ fn a_git_source_is_not_left() {
     check("a broken document", spoil(&[("tenant/bad.yaml", 0o100_644, b"kind: {")]), 3, &[UNPARSABLE, "bad.yaml:1:"]);
 }
 
-fn add(index: &mut git2::Index, repository: &git2::Repository, path: &str, mode: i32, bytes: &[u8]) {
+pub(crate) fn add(index: &mut git2::Index, repository: &git2::Repository, path: &str, mode: i32, bytes: &[u8]) {
     let id = match mode {
         0o160_000 => git2::Oid::from_str("1234567890123456789012345678901234567890").unwrap(),
         _ => repository.blob(bytes).unwrap(),

@@ -478,3 +478,22 @@ fn paths_do_not_collide_where_case_is_ignored() {
         }
     }
 }
+
+/// The API tells kinds apart by case; folders on some disks do not.
+#[test]
+fn kinds_that_differ_in_case_only_do_not_overwrite_each_other() {
+    let kind = |kind: &str| format!("{{group: example.com, kind: {kind}, scope: Namespaced, allowedNamespaces: all}}");
+    let kinds = format!("kinds: [{}, {}]\nregions:\n", kind("OwnIdentity"), kind("OWNIdentity"));
+    let spoil = |fleet: &Fleet| {
+        fleet.configure("regions:\n", &kinds);
+        for (at, kind) in ["OwnIdentity", "OWNIdentity"].into_iter().enumerate() {
+            let text = own_kind(kind, "{a: x}") + &provider(&format!("bad{at}"), kind, "");
+            let claim = format!("kind: Credential\nmetadata: {{name: bad{at}");
+            fleet.write(
+                &format!("manifests/bad{at}.yaml"),
+                text.replace("kind: Credential\nmetadata: {name: bad", &claim),
+            );
+        }
+    };
+    check("kinds in two cases", spoil, 3, &["error[", "Credential team-b/bad0", "Credential team-b/bad1"]);
+}

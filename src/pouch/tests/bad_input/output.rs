@@ -17,27 +17,30 @@ impl Mounted {
     fn new(fleet: &Fleet, path: &str, options: &str) -> Option<Self> {
         let folder = fleet.path(path);
         fs::create_dir_all(&folder).unwrap();
-        let made = Command::new("mount").args(["-t", "tmpfs", "-o", options, "none"]).arg(&folder).output();
-        match made {
-            Ok(answer) if answer.status.success() => Some(Self(folder)),
-            _ => {
-                skipped("no right to mount a tmpfs");
-                None
-            }
+        let words = ["mount", "-t", "tmpfs", "-o", &format!("mode=777,{options}"), "none"];
+        if as_root(&words, &folder) {
+            return Some(Self(folder));
         }
+        skipped("no right to mount a tmpfs");
+        None
     }
 
     fn again(&self, options: &str) {
-        assert!(
-            Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap().success()
-        );
+        assert!(as_root(&["mount", "-o", &format!("remount,{options}")], &self.0));
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
+        as_root(&["umount"], &self.0);
     }
+}
+
+/// Runs a program as root, as whom we may be already; else sudo must not ask.
+fn as_root(words: &[&str], folder: &Path) -> bool {
+    let sudo: &[&str] = if rustix::process::geteuid().is_root() { &[] } else { &["sudo", "-n"] };
+    let all: Vec<&str> = sudo.iter().chain(words).copied().collect();
+    Command::new(all[0]).args(&all[1..]).arg(folder).output().is_ok_and(|answer| answer.status.success())
 }
 
 /// What spoils a fleet.
@@ -364,4 +367,52 @@ fn a_summary_that_cannot_be_written_is_said() {
     }
     fleet.render().ended(0);
     assert!(Path::new(&fleet.path("summary.json")).exists());
+}
+
+/// A repository as output: its tree is as untrusted as a folder.
+#[test]
+fn a_branch_that_holds_links_and_modules_is_not_followed() {
+    let who = git2::Signature::new("a", "a@example.com", &git2::Time::new(0, 0)).unwrap();
+    each(
+        [
+            ("regions/eu-west", 0o120_000, "../../victim", 5),
+            ("regions/eu-west/core", 0o120_000, "/etc", 5),
+            ("regions", 0o120_000, "victim", 5),
+            ("regions/eu-west/vendored", 0o160_000, "", 5),
+            ("regions/eu-west/foreign.yaml", 0o100_644, "x", 4),
+            (".gitattributes", 0o120_000, "/etc/passwd", 5),
+            (".gitattributes", 0o100_644, "*.md text\n", 1),
+            ("README.md", 0o100_644, "theirs", 0),
+        ],
+        |(path, mode, text, code)| {
+            let fleet = Fleet::new();
+            fleet.configure("{path: bundles}", "{path: out, git: {repository: ./fleet.git, branch: main}}");
+            let repository = git2::Repository::init_bare(fleet.path("fleet.git")).unwrap();
+            if path.starts_with("regions/eu-west/") {
+                fleet.run(&["publish"]).ended(0);
+            }
+            let parent = repository.find_reference("refs/heads/main").ok().map(|tip| tip.peel_to_commit().unwrap());
+            let mut index = git2::Index::new().unwrap();
+            if let Some(parent) = &parent {
+                index.read_tree(&parent.tree().unwrap()).unwrap();
+            }
+            let path = format!("out/{path}");
+            index.remove_dir(Path::new(&path), 0).unwrap();
+            crate::document::add(&mut index, &repository, &path, mode, text.as_bytes());
+            let tree = repository.find_tree(index.write_tree_to(&repository).unwrap()).unwrap();
+            let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
+            let tip = repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &parents).unwrap();
+            let ran = fleet.run(&["publish", "--summary", "summary.json"]);
+            eprintln!("--- {path} {mode:o}\n{}", ran.shown());
+            ran.ended(code);
+            let now = repository.find_reference("refs/heads/main").unwrap().target().unwrap();
+            assert_eq!(now == tip, code != 0, "{path}");
+            if code == 4 {
+                assert!(ran.out.ends_with("nothing else would change\n"), "{}", ran.shown());
+            }
+            if code != 0 {
+                ran.says(&[path.rsplit('/').next().unwrap()]).helps();
+            }
+        },
+    );
 }

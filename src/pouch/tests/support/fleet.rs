@@ -135,10 +135,9 @@ impl Fleet {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pouch"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null()).env_clear();
-        for name in ["PATH", "TMPDIR"] {
-            command.envs(std::env::var_os(name).map(|value| (name, value)));
-        }
-        command.env("HOME", self.path("home"));
+        command.envs(std::env::var_os("PATH").map(|value| ("PATH", value)));
+        fs::create_dir_all(self.path("tmp")).unwrap();
+        command.env("HOME", self.path("home")).env("TMPDIR", self.path("tmp"));
         command
     }
 

@@ -75,10 +75,12 @@ impl<'a> Origin<'a> {
         self.git(&["ls-tree", "-r", "--name-only", "main"]).lines().map(str::to_owned).collect()
     }
 
-    /// Fails unless the repository is sound.
+    /// Fails unless the repository is sound and nothing is left behind on this side.
     #[track_caller]
     pub fn check(&self) {
         self.git(&["fsck", "--strict", "--no-dangling"]);
+        let left = self.fleet.tree("tmp");
+        assert!(left.is_empty(), "left behind: {:?}", left.keys());
         if self.tip().is_some() {
             let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
             let trees = self.git(&["ls-tree", "-r", "-t", "--object-only", "main"]);

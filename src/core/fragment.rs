@@ -1,0 +1,85 @@
+//! Fragments: documents that could not be read, kept as far as to tell what they might hold.
+//!
+//! One broken file must not make every absence of its source doubtful. What an unreadable text holds
+//! is unknown, but an object's kind and name would have to stand in it word by word: YAML and JSON can
+//! write them otherwise only with escapes, and a text that has such escapes might hold anything. The
+//! words can be parts of secrets: they cannot be printed, and are only ever asked for.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+
+use zeroize::Zeroize as _;
+
+/// The largest text that is kept as a fragment, in bytes; a larger one might hold anything.
+pub const MAX_BYTES: usize = 4 << 20;
+
+/// What an unreadable document might hold.
+pub struct Fragment {
+    words: BTreeSet<Box<str>>,
+}
+
+impl Fragment {
+    /// The words of a text; none where it might hold any name at all.
+    pub fn of(text: &str) -> Option<Self> {
+        const ESCAPES: [&str; 5] = ["\\x", "\\u", "\\U", "\\\n", "\\\r"];
+        if text.len() > MAX_BYTES || ESCAPES.iter().any(|escape| text.contains(escape)) {
+            return None;
+        }
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        let words = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(Box::from);
+        Some(Self { words: words.collect() })
+    }
+
+    /// Whether it might hold an object of a kind, or a list of them.
+    pub fn may_hold_kind(&self, kind: &str) -> bool {
+        self.has(kind) || self.words.contains(alloc::format!("{kind}List").as_str())
+    }
+
+    /// Whether it might hold an object of this kind and name.
+    pub fn may_hold(&self, kind: &str, name: &str) -> bool {
+        self.has(name) && self.may_hold_kind(kind)
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.contains(word)
+    }
+}
+
+impl Drop for Fragment {
+    fn drop(&mut self) {
+        while let Some(mut word) = self.words.pop_first() {
+            word.zeroize();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, kind: &str, name: &str, expect: Option<bool>) {
+        assert_eq!(Fragment::of(text).map(|fragment| fragment.may_hold(kind, name)), expect, "{text}");
+    }
+
+    #[test]
+    fn an_object_is_suspected_where_its_kind_and_name_stand() {
+        check("kind: Secret\nmetadata: {name: aws, [", "Secret", "aws", Some(true));
+        check("kind: Secret\nmetadata: {name: aws, [", "Secret", "aw", Some(false));
+        check("kind: Secret\nmetadata: {name: aws, [", "ConfigMap", "aws", Some(false));
+        check("kind: \"Secret\"\nname: 'aws.x'\n: :", "Secret", "aws.x", Some(true));
+        check("kind: SecretList\nitems: [{metadata: {name: aws}", "Secret", "aws", Some(true));
+        check("kind: &k Secret\nother: *k\nname: aws: x", "Secret", "aws", Some(true));
+        check("{\"kind\":\"Secret\",\"metadata\":{\"name\":\"aws\"", "Secret", "aws", Some(true));
+    }
+
+    #[test]
+    fn what_can_write_a_word_otherwise_might_hold_anything() {
+        for text in
+            ["a: \"\\x41\"", "a: \"\\u0041\"", "a: \"\\U00000041\"", "a: \"b\\\nc\"", &"a".repeat(MAX_BYTES + 1)]
+        {
+            check(text, "Secret", "aws", None);
+        }
+        check("password: \"a\\\\b\\\"c\"", "Secret", "aws", Some(false));
+    }
+}

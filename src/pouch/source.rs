@@ -147,13 +147,6 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
         }
         SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock()),
     }?;
-    tracing::debug!(
-        source = source.name.as_str(),
-        objects = reading.documents.len(),
-        skipped = reading.skipped,
-        complete = reading.complete,
-        "source read"
-    );
     Ok(reading)
 }
 

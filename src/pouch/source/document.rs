@@ -66,7 +66,7 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
             for value in values(words) {
                 match json::read(value.text, interner) {
                     Ok(node) => text.take(node, value.line, &mut reading),
-                    Err(flaw) => reading.lacks_document(value.text, text.unparsable(value.place(flaw))),
+                    Err(flaw) => text.lacks(value.text, text.unparsable(value.place(flaw)), &mut reading),
                 }
             }
         }
@@ -115,11 +115,19 @@ impl Text<'_> {
         self.wrong(flaw.line, flaw.column, flaw.what)
     }
 
+    /// Notes a document that cannot be read. In a stream it may be the sign that the rest was lost.
+    fn lacks(&self, document: &str, finding: Finding, reading: &mut Reading) {
+        match self.form {
+            Form::Stream => reading.lacks(finding),
+            Form::Yaml | Form::Json => reading.lacks_document(document, finding),
+        }
+    }
+
     fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
         for document in documents {
             match yaml::read(document, interner) {
                 Ok(node) => self.take(node, document.line, reading),
-                Err(flaw) => reading.lacks_document(document.text, self.unparsable(flaw)),
+                Err(flaw) => self.lacks(document.text, self.unparsable(flaw), reading),
             }
         }
     }

@@ -6,6 +6,7 @@
 
 pub mod inline;
 pub mod place;
+pub mod readable;
 pub mod region;
 pub mod tenancy;
 
@@ -154,6 +155,10 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
     for field in inline::inline_secrets(object) {
         let message = format!("{} holds what looks like a secret in {field}, and only Secrets are sealed", object.key);
         findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
+    }
+    if let Some(char) = readable::unreadable(object) {
+        let message = format!("{} holds the character U+{:04X}, which kustomize cannot read back", object.key, u32::from(char));
+        findings.push(find(Code::InvalidObject, message, "Remove the character, or keep the text in a Secret."));
     }
     if let Some(rules) = capi::rules(&object.key.kind) {
         findings.extend(capi::check(rules, object).iter().map(|fault| finding_of(fault, object)));

@@ -232,8 +232,8 @@ fn only_the_manifest() -> Vec<String> {
     vec!["regions/eu-west/bundle.yaml".to_owned()]
 }
 
-/// Where everything stands in one source, one unreadable file keeps newcomers out: what defines
-/// their kinds, and whether they have companions, is not known. What is published stays, byte by byte.
+/// Where everything stands in one source, a broken document stops what needs an object that its text
+/// might hold, and nothing else. What is published stays, byte by byte.
 #[test]
 fn with_one_source_a_broken_file_keeps_what_is_published() {
     let fleet = Fleet::new();

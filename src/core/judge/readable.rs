@@ -1,0 +1,52 @@
+//! Characters that stop a consumer: text in the open that kustomize cannot read back.
+//!
+//! kustomize turns objects into JSON and reads that with a YAML reader, which refuses DEL, C1 controls
+//! and non-characters that JSON leaves as they are ("control characters are not allowed", measured with
+//! kustomize 5.8.1). One such object would stop the build of the whole region. Values of Secrets are
+//! base64 and may hold anything.
+
+use crate::node::Node;
+use crate::object::Object;
+
+/// The first character of an object's open text that kustomize cannot read back.
+pub fn unreadable(object: &Object) -> Option<char> {
+    let pairs = object.labels.iter().chain(&object.annotations);
+    let metadata = pairs.flat_map(|(key, value)| key.chars().chain(value.chars())).find(|c| is_refused(*c));
+    metadata.or_else(|| in_node(&object.body))
+}
+
+fn in_node(node: &Node) -> Option<char> {
+    match node {
+        Node::Text(text) => text.chars().find(|c| is_refused(*c)),
+        Node::List(items) => items.iter().find_map(in_node),
+        Node::Map(entries) => {
+            entries.iter().find_map(|(key, node)| key.chars().find(|c| is_refused(*c)).or_else(|| in_node(node)))
+        }
+        _ => None,
+    }
+}
+
+/// What a YAML reader refuses (<https://yaml.org/spec/1.2.2/#51-character-set>), less what JSON escapes.
+fn is_refused(c: char) -> bool {
+    matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::object;
+    use alloc::format;
+
+    #[test]
+    fn what_stops_kustomize_is_found_wherever_it_stands() {
+        let at = |spec: &str| {
+            unreadable(&object(&format!("apiVersion: x.io/v1\nkind: X\nmetadata: {{name: x}}\nspec: {spec}")))
+        };
+        for (text, found) in [("\\x7f", '\u{7f}'), ("\\x9b", '\u{9b}'), ("\\uFFFE", '\u{fffe}')] {
+            assert_eq!(at(&format!("\"a{text}\"")), Some(found));
+            assert_eq!(at(&format!("{{a: [\"{text}\"]}}")), Some(found));
+            assert_eq!(at(&format!("{{\"{text}\": 1}}")), Some(found));
+        }
+        assert_eq!(at("\"a\\u0085\\u001b\\0\\uFEFF\\u2028é\""), None);
+    }
+}

@@ -66,7 +66,9 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
             for value in values(words) {
                 match json::read(value.text, interner) {
                     Ok(node) => text.take(node, value.line, &mut reading),
-                    Err(flaw) => reading.lacks_document(value.text, text.unparsable(value.place(flaw))),
+                    // Brackets alone part the values, and JSON that is cut short lacks what followed: so
+                    // its text says nothing about what it might hold.
+                    Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
                 }
             }
         }

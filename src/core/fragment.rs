@@ -25,14 +25,18 @@ impl Fragment {
         if text.len() > MAX_BYTES || ESCAPES.iter().any(|escape| text.contains(escape)) {
             return None;
         }
+        // What breaks off within a list may have lost items that left no trace.
+        if text.contains("List") {
+            return None;
+        }
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
         let words = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(Box::from);
         Some(Self { words: words.collect() })
     }
 
-    /// Whether it might hold an object of a kind, or a list of them.
+    /// Whether it might hold an object of a kind.
     pub fn may_hold_kind(&self, kind: &str) -> bool {
-        self.has(kind) || self.words.contains(alloc::format!("{kind}List").as_str())
+        self.has(kind)
     }
 
     /// Whether it might hold an object of this kind and name.
@@ -68,7 +72,6 @@ mod tests {
         check("kind: Secret\nmetadata: {name: aws, [", "Secret", "aw", Some(false));
         check("kind: Secret\nmetadata: {name: aws, [", "ConfigMap", "aws", Some(false));
         check("kind: \"Secret\"\nname: 'aws.x'\n: :", "Secret", "aws.x", Some(true));
-        check("kind: SecretList\nitems: [{metadata: {name: aws}", "Secret", "aws", Some(true));
         check("kind: &k Secret\nother: *k\nname: aws: x", "Secret", "aws", Some(true));
         check("{\"kind\":\"Secret\",\"metadata\":{\"name\":\"aws\"", "Secret", "aws", Some(true));
     }
@@ -80,6 +83,7 @@ mod tests {
         {
             check(text, "Secret", "aws", None);
         }
+        check("kind: SecretList\nitems: [", "ConfigMap", "aws", None);
         check("password: \"a\\\\b\\\"c\"", "Secret", "aws", Some(false));
     }
 }

@@ -157,7 +157,8 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
         findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
     }
     if let Some(char) = readable::unreadable(object) {
-        let message = format!("{} holds the character U+{:04X}, which kustomize cannot read back", object.key, u32::from(char));
+        let message =
+            format!("{} holds the character U+{:04X}, which kustomize cannot read back", object.key, u32::from(char));
         findings.push(find(Code::InvalidObject, message, "Remove the character, or keep the text in a Secret."));
     }
     if let Some(rules) = capi::rules(&object.key.kind) {

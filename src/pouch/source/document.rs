@@ -66,7 +66,9 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
             for value in values(words) {
                 match json::read(value.text, interner) {
                     Ok(node) => text.take(node, value.line, &mut reading),
-                    Err(flaw) => text.lacks(value.text, text.unparsable(value.place(flaw)), &mut reading),
+                    // Brackets alone part the values, and JSON that is cut short lacks what followed: so
+                    // its text says nothing about what it might hold.
+                    Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
                 }
             }
         }
@@ -115,11 +117,16 @@ impl Text<'_> {
         self.wrong(flaw.line, flaw.column, flaw.what)
     }
 
-    /// Notes a document that cannot be read. In a stream it may be the sign that the rest was lost.
-    fn lacks(&self, document: &str, finding: Finding, reading: &mut Reading) {
-        match self.form {
-            Form::Stream => reading.lacks(finding),
-            Form::Yaml | Form::Json => reading.lacks_document(document, finding),
+    /// Notes a document that cannot be read. Where it broke off at the very end, or stands in a stream, it
+    /// may be the sign that more was lost; else only what its own text might hold is in doubt.
+    fn lacks(&self, document: &Document<'_>, flaw: Flaw, reading: &mut Reading) {
+        let lines = self.bytes.iter().filter(|b| **b == b'\n').count();
+        let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= lines;
+        let finding = self.unparsable(flaw);
+        if at_the_end || self.form == Form::Stream {
+            reading.lacks(finding);
+        } else {
+            reading.lacks_document(document.text, finding);
         }
     }
 
@@ -127,7 +134,7 @@ impl Text<'_> {
         for document in documents {
             match yaml::read(document, interner) {
                 Ok(node) => self.take(node, document.line, reading),
-                Err(flaw) => self.lacks(document.text, self.unparsable(flaw), reading),
+                Err(flaw) => self.lacks(document, flaw, reading),
             }
         }
     }

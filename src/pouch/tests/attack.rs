@@ -305,3 +305,16 @@ fn a_broken_source_does_not_keep_a_namespace_that_is_shut_out() {
     assert!(!fleet.has("core/secrets/team-a/s.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
     assert!(answer.findings(&[]).contains(&"namespace-not-allowed team-a/s".to_owned()), "{}", answer.stderr);
 }
+
+/// A List that was cut short does not say what was in the rest of it.
+#[test]
+fn a_list_in_json_that_is_cut_short_withdraws_nothing() {
+    let fleet = Fleet::new();
+    fleet.write("platform/b.yaml", &plain("team-b", "one", "v"));
+    fleet.write("tenant/a.yaml", &plain("team-a", "s", "v"));
+    fleet.render(&[]).exits(0);
+    fs::remove_file(fleet.path("tenant/a.yaml")).unwrap();
+    fleet.write("tenant/a.json", "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"ki");
+    let answer = fleet.render(&[]).exits(3);
+    assert!(fleet.has("core/secrets/team-a/s.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+}

@@ -232,8 +232,8 @@ fn only_the_manifest() -> Vec<String> {
     vec!["regions/eu-west/bundle.yaml".to_owned()]
 }
 
-/// Where everything stands in one source, a broken document stops what needs an object that its text
-/// might hold, and nothing else. What is published stays, byte by byte.
+/// Where everything stands in one source, a document that breaks off at the end of its file may be the
+/// sign that more was lost: newcomers wait, and what is published stays, byte by byte.
 #[test]
 fn with_one_source_a_broken_file_keeps_what_is_published() {
     let fleet = Fleet::new();
@@ -242,6 +242,20 @@ fn with_one_source_a_broken_file_keeps_what_is_published() {
     fleet.render().ended(3).says(&[UNPARSABLE, "error[unread]", "Credential team-a/good-azure"]).helps();
     assert_eq!(differing(&fleet.published(), &good), only_the_manifest());
     fleet.restore();
+    assert_eq!(differing(&fleet.rendered(), &good), none());
+}
+
+/// A document that is broken in itself casts doubt only on objects whose kind and name stand in it.
+#[test]
+fn with_one_source_a_broken_document_stops_only_what_it_might_hold() {
+    let fleet = Fleet::new();
+    let good = fleet.rendered();
+    fleet.write("manifests/bad.yaml", secret("data: [}\n---\n# the end\n---\na: b\n\n\n"));
+    fleet.write("manifests/new.yaml", plain("team-b", "newcomer"));
+    fleet.render().ended(3).says(&[UNPARSABLE]).helps();
+    assert!(fleet.published().contains_key("regions/eu-west/core/secrets/team-b/newcomer.sops.yaml"));
+    fleet.restore();
+    fleet.remove("manifests/new.yaml");
     assert_eq!(differing(&fleet.rendered(), &good), none());
 }
 

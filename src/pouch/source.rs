@@ -150,6 +150,15 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
     Ok(reading)
 }
 
+/// What a source says that holds files of which none counts: a typo in the globs must not look like a
+/// source that was emptied.
+fn none_counts(source: &SourceName, top: &str, files: usize) -> Finding {
+    let message = format!("{top} holds files ({files}), and include and exclude let none of them count");
+    Finding::new(Code::UnreadableFile, message)
+        .at(&whole(source))
+        .help("Correct the globs; a source that is meant to be empty can be removed from the configuration.")
+}
+
 /// Which paths of a source count.
 struct Filter<'a> {
     files: &'a FileGlobs,

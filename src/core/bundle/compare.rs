@@ -1,15 +1,17 @@
 //! Compare: a pack against the published tree, by object and entry, and what the brake makes of it.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::draft::{Input, Order};
 use super::pack::{Keep, Pack, Packed};
 use super::path;
+use super::published::State;
 use crate::change::brake::{self, Load};
 use crate::change::{Action, Change};
 use crate::config::{Delivery, RegionState};
-use crate::finding::Finding;
+use crate::finding::{Code, Finding};
 use crate::judge::Verdict;
 use crate::judge::region::{Case, Forced, immutable_changes};
 use crate::object::ObjectKey;
@@ -107,5 +109,12 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Fi
         unasked_reseals: &pack.unasked,
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
     };
-    brake::hold(&load, &input.court.fleet.limits, &input.wishes.accepted)
+    let mut holds = brake::hold(&load, &input.court.fleet.limits, &input.wishes.accepted);
+    // With nothing to count against, an adopted region could be emptied unseen.
+    if load.left == 0 && !retired && matches!(input.published.state, State::Unsigned) {
+        let message = format!("region {} would be adopted with nothing in it", region.name);
+        let finding = Finding::new(Code::DeletionsHeld, message).in_region(&region.name);
+        holds.push(finding.help("Cure the sources first; to have the region empty, retire it or move its files away."));
+    }
+    holds
 }

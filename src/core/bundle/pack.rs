@@ -182,8 +182,11 @@ fn reuse_of(
     if reseal.contains("all") || reseal.contains(region.name.as_str()) || reseal.contains(region.directory.as_str()) {
         return Keep::Changed;
     }
-    let Some(object) = input.published.object(lands) else { return Keep::Changed };
-    let Some(bytes) = input.published.files.get(object.path.as_str()) else {
+    if input.published.object(lands).is_none() {
+        return Keep::Changed;
+    }
+    // The file's own tag would also vouch for an older sealing that somebody put back.
+    let Some(bytes) = input.published.bytes(lands) else {
         unasked.push(lands.clone());
         return Keep::Changed;
     };
@@ -193,10 +196,6 @@ fn reuse_of(
             reuse::Under::Current => Keep::Kept,
             reuse::Under::Previous => retag(input, &now, text, bytes, payload).map_or(Keep::Changed, Keep::Retagged),
         };
-    }
-    if input.published.bytes(lands).is_none() {
-        unasked.push(lands.clone());
-        return Keep::Changed;
     }
     let Some(manifest) = input.published.manifest() else { return Keep::Changed };
     let before = context(input, lands, &manifest.recipients);

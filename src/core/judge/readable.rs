@@ -20,7 +20,7 @@ fn in_node(node: &Node) -> Option<char> {
         Node::Text(text) => text.chars().find(|c| is_refused(*c)),
         Node::List(items) => items.iter().find_map(in_node),
         Node::Map(entries) => {
-            entries.iter().find_map(|(key, node)| key.chars().find(|c| is_refused(*c)).or_else(|| in_node(node)))
+            entries.iter().find_map(|(key, node)| key.chars().find(|c| is_refused_in_key(*c)).or_else(|| in_node(node)))
         }
         _ => None,
     }
@@ -29,6 +29,11 @@ fn in_node(node: &Node) -> Option<char> {
 /// What a YAML reader refuses (<https://yaml.org/spec/1.2.2/#51-character-set>), less what JSON escapes.
 fn is_refused(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// In a key a next-line character ends the line as well.
+fn is_refused_in_key(c: char) -> bool {
+    is_refused(c) || c == '\u{85}'
 }
 
 #[cfg(test)]
@@ -47,6 +52,7 @@ mod tests {
             assert_eq!(at(&format!("{{a: [\"{text}\"]}}")), Some(found));
             assert_eq!(at(&format!("{{\"{text}\": 1}}")), Some(found));
         }
+        assert_eq!(at("{\"a\\u0085\": 1}"), Some('\u{85}'));
         assert_eq!(at("\"a\\u0085\\u001b\\0\\uFEFF\\u2028é\""), None);
     }
 }

@@ -23,7 +23,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::document::{self, Form, Text};
-use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, whole};
+use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects;
 
 /// How many files one task reads; its documents share their keys.
@@ -64,7 +64,10 @@ pub(super) fn read(
     let mut walk = Walk::new(&place, Filter::new(files));
     walk.look_at_work_tree();
     walk.folders();
-    let Walk { mut reading, files, links, .. } = walk;
+    let Walk { mut reading, files, links, passed_over, .. } = walk;
+    if files.is_empty() && links.is_empty() && passed_over > 0 {
+        reading.lacks(none_counts(source, place.top(), passed_over));
+    }
     let found = settle(&place, files, links);
     reading.absorb(place.read(&found));
     Ok(reading)
@@ -98,6 +101,7 @@ struct Walk<'a> {
     links: BTreeMap<PathBuf, PathBuf>,
     submodules: BTreeSet<String>,
     seen: usize,
+    passed_over: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -110,6 +114,7 @@ impl<'a> Walk<'a> {
             links: BTreeMap::new(),
             submodules: BTreeSet::new(),
             seen: 0,
+            passed_over: 0,
         }
     }
 
@@ -200,6 +205,7 @@ impl<'a> Walk<'a> {
             }
             FileType::Directory => folders.push(path),
             FileType::Symlink => self.link(path, &text),
+            FileType::RegularFile if !self.filter.file(&text) => self.passed_over = self.passed_over.saturating_add(1),
             _ if !self.filter.file(&text) => {}
             FileType::RegularFile => {
                 self.files.insert(path);

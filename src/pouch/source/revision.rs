@@ -13,7 +13,7 @@ use pouch_core::node::Interner;
 use rayon::prelude::*;
 
 use super::document::{self, Form, Text};
-use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, whole};
+use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::git::{self, Address, program};
 
@@ -182,7 +182,7 @@ impl Tree<'_> {
         let mut files: Vec<(String, Id)> = Vec::new();
         let mut links: Vec<(String, Id)> = Vec::new();
         let mut folders = vec![(String::new(), self.top)];
-        let mut seen = 0_usize;
+        let (mut seen, mut passed_over) = (0_usize, 0_usize);
         while let Some((folder, id)) = folders.pop() {
             let entries = match self.store.folder(id) {
                 Ok(entries) => entries,
@@ -200,7 +200,9 @@ impl Tree<'_> {
             }
             for (name, kind, id) in entries {
                 let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-                if !filter.name(&name) || self.is_skipped(&path, skip) {
+                // Only a folder that holds bundles is passed over; another one of that name is a source's own.
+                let holds_bundles = || kind == Kind::Folder && self.store.in_folder(id, "regions").is_ok();
+                if !filter.name(&name) || (self.is_skipped(&path, skip) && holds_bundles()) {
                     continue;
                 }
                 match kind {
@@ -220,12 +222,15 @@ impl Tree<'_> {
                     }
                     Kind::Link => links.push((path, id)),
                     Kind::File if filter.file(&path) => files.push((path, id)),
-                    Kind::File => {}
+                    Kind::File => passed_over = passed_over.saturating_add(1),
                 }
             }
         }
         let read: BTreeSet<String> = files.iter().map(|(path, _)| path.clone()).collect();
         self.follow(links, filter, read, &mut files, &mut reading);
+        if files.is_empty() && passed_over > 0 {
+            reading.lacks(none_counts(self.source, &self.show(""), passed_over));
+        }
         files.sort();
         let mut found = Vec::with_capacity(files.len());
         let mut sum = 0_u64;

@@ -416,14 +416,15 @@ fn a_folder_that_cannot_be_read_is_no_empty_one() {
 
 #[test]
 fn colours_and_progress_are_for_terminals() {
-    let Some(script) = support::tool("script") else { return };
+    // Python has pseudo-terminals; `script` is not on every machine.
+    let Some(python) = support::tool("python3") else { return };
     let fleet = Fleet::with_credentials(1);
     fleet.remove("manifests/eu-c0-secret.yaml");
     let on_terminal = |no_color: &str| {
         let pouch = fleet.command(&[]);
-        let line = format!("'{}' render", pouch.get_program().display());
-        let mut command = std::process::Command::new(&script);
-        command.args(["-qec", &line, "/dev/null"]).current_dir(fleet.path("")).env("NO_COLOR", no_color);
+        let mut command = std::process::Command::new(&python);
+        command.args(["-c", "import pty, sys; pty.spawn(sys.argv[1:])"]).arg(pouch.get_program()).arg("render");
+        command.current_dir(fleet.path("")).env("NO_COLOR", no_color);
         command.stdin(std::process::Stdio::null());
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };

@@ -131,13 +131,35 @@ incomplete
 fn our_own_output_in_the_tree_is_passed_over() {
     let (folder, repository) = repository();
     let a = secret("a");
-    commit(&repository, "main", &[("x/a.yaml", PLAIN, &a), ("x/bundles/eu/b.yaml", PLAIN, &a)]);
+    let b = secret("b");
+    let files = [
+        ("x/a.yaml", PLAIN, &*a),
+        ("x/bundles/regions/eu/a.yaml", PLAIN, &*a),
+        // A folder of that name that holds no bundles is the source's own.
+        ("x/y/bundles/b.yaml", PLAIN, &*b),
+    ];
+    commit(&repository, "main", &files);
     let skip = ["x/bundles/".to_owned()];
     let given = Given { skip_in_tree: &skip, ..given(folder.path()) };
     for path in ["", "x"] {
         let reading = read(&"s".into(), &wanted("r.git", "main", path, &default_globs()), &given).unwrap();
-        assert_eq!(summary(&reading), "Secret a main:x/a.yaml:1:1\n");
+        assert_eq!(summary(&reading), "Secret a main:x/a.yaml:1:1\nSecret b main:x/y/bundles/b.yaml:1:1\n");
     }
+    let skip = ["x/y/bundles".to_owned()];
+    let given = Given { skip_in_tree: &skip, ..given };
+    let reading = read(&"s".into(), &wanted("r.git", "main", "x/y", &default_globs()), &given).unwrap();
+    assert_eq!(summary(&reading), "Secret b main:x/y/bundles/b.yaml:1:1\n");
+}
+
+#[test]
+fn globs_that_let_nothing_count_prove_nothing() {
+    let a = secret("a");
+    check(
+        &[("a.yml", PLAIN, &*a)],
+        "",
+        &FileGlobs { include: globs(&["*.yaml"]), exclude: globs(&[]) },
+        "unreadable-file source s\nincomplete\n",
+    );
 }
 
 #[test]
@@ -169,7 +191,7 @@ fn a_tree_that_grows_without_end_is_refused() {
     repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &[]).unwrap();
     let none = FileGlobs { include: globs(&["none"]), exclude: globs(&[]) };
     let reading = read(&"s".into(), &wanted("r.git", "main", "", &none), &given(folder.path())).unwrap();
-    assert_eq!(summary(&reading), "refused-file source s\nincomplete\n");
+    assert_eq!(summary(&reading), "refused-file source s\nunreadable-file source s\nincomplete\n");
 }
 
 #[test]

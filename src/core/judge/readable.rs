@@ -2,8 +2,9 @@
 //!
 //! kustomize turns objects into JSON and reads that with a YAML reader, which refuses DEL, C1 controls
 //! and non-characters that JSON leaves as they are ("control characters are not allowed", measured with
-//! kustomize 5.8.1). One such object would stop the build of the whole region. Values of Secrets are
-//! base64 and may hold anything.
+//! kustomize 5.8.1): one such object would stop the build of the whole region. Next line, line
+//! and paragraph separator it writes as they are, and whoever reads that gets a space instead. Values of
+//! Secrets are base64 and may hold anything.
 
 use crate::node::Node;
 use crate::object::Object;
@@ -20,20 +21,16 @@ fn in_node(node: &Node) -> Option<char> {
         Node::Text(text) => text.chars().find(|c| is_refused(*c)),
         Node::List(items) => items.iter().find_map(in_node),
         Node::Map(entries) => {
-            entries.iter().find_map(|(key, node)| key.chars().find(|c| is_refused_in_key(*c)).or_else(|| in_node(node)))
+            entries.iter().find_map(|(key, node)| key.chars().find(|c| is_refused(*c)).or_else(|| in_node(node)))
         }
         _ => None,
     }
 }
 
-/// What a YAML reader refuses (<https://yaml.org/spec/1.2.2/#51-character-set>), less what JSON escapes.
+/// What a YAML 1.1 reader refuses (<https://yaml.org/spec/1.1/#id868524>) less what JSON escapes, and the
+/// three line breaks of YAML 1.1 that no other reader has.
 fn is_refused(c: char) -> bool {
-    matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
-}
-
-/// In a key a next-line character ends the line as well.
-fn is_refused_in_key(c: char) -> bool {
-    is_refused(c) || c == '\u{85}'
+    matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]
@@ -47,12 +44,14 @@ mod tests {
         let at = |spec: &str| {
             unreadable(&object(&format!("apiVersion: x.io/v1\nkind: X\nmetadata: {{name: x}}\nspec: {spec}")))
         };
-        for (text, found) in [("\\x7f", '\u{7f}'), ("\\x9b", '\u{9b}'), ("\\uFFFE", '\u{fffe}')] {
+        for (text, found) in
+            [("\\x7f", '\u{7f}'), ("\\x9b", '\u{9b}'), ("\\uFFFE", '\u{fffe}'), ("\\u2028", '\u{2028}')]
+        {
             assert_eq!(at(&format!("\"a{text}\"")), Some(found));
             assert_eq!(at(&format!("{{a: [\"{text}\"]}}")), Some(found));
             assert_eq!(at(&format!("{{\"{text}\": 1}}")), Some(found));
         }
         assert_eq!(at("{\"a\\u0085\": 1}"), Some('\u{85}'));
-        assert_eq!(at("\"a\\u0085\\u001b\\0\\uFEFF\\u2028é\""), None);
+        assert_eq!(at("\"a\\u001b\\0\\uFEFFé\""), None);
     }
 }

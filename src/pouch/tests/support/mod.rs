@@ -275,8 +275,12 @@ impl PyYaml {
     }
 
     /// Reads a file of YAML documents and gives them as one JSON array.
+    ///
+    /// PyYAML gives a plain `=` the type `value` of YAML 1.1, and a plain `<<` the type `merge`, and then
+    /// has no text for them; kustomize writes both.
     pub fn read(&self, file: &Path) -> Output {
         const SCRIPT: &str = "import json, sys, yaml\n\
+            for tag in ('value', 'merge'):\n    yaml.SafeLoader.add_constructor('tag:yaml.org,2002:' + tag, lambda l, n: l.construct_scalar(n))\n\
             with open(sys.argv[1], 'rb') as f:\n    json.dump(list(yaml.safe_load_all(f)), sys.stdout, default=repr)\n";
         run(&self.0, ["-I".as_ref(), "-c".as_ref(), SCRIPT.as_ref(), file.as_os_str()], &[])
     }

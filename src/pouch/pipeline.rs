@@ -60,11 +60,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Whether anything is to be written.
-    pub fn has_changes(&self) -> bool {
-        self.regions.iter().any(|region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn))
-    }
-
     /// Whether some region is held by a brake.
     pub fn is_held(&self) -> bool {
         self.regions.iter().any(|region| region.outcome == Outcome::Held)

@@ -72,11 +72,18 @@ pub struct Wishes {
 impl Wishes {
     /// Whether something is wished for a region beyond the usual, so that it must be drafted in full.
     fn concern(&self, region: &RegionConfig) -> bool {
-        let named = |set: &BTreeSet<String>| {
-            set.contains("all") || set.contains(region.name.as_str()) || set.contains(region.directory.as_str())
-        };
-        named(&self.adopt) || named(&self.remove_foreign) || named(&self.reseal)
+        named(&self.adopt, region) || named(&self.remove_foreign, region) || self.reseals(region)
     }
+
+    /// Whether a region's Secrets are all to be sealed anew.
+    pub(super) fn reseals(&self, region: &RegionConfig) -> bool {
+        self.reseal.contains("all") || named(&self.reseal, region)
+    }
+}
+
+/// Whether a flag named a region, by its name or its folder.
+fn named(regions: &BTreeSet<String>, region: &RegionConfig) -> bool {
+    regions.contains(region.name.as_str()) || regions.contains(region.directory.as_str())
 }
 
 /// The content of one file of a draft.
@@ -98,6 +105,13 @@ pub struct Order {
     pub lands: ObjectKey,
     /// What is rewritten.
     pub edits: Vec<Edit>,
+}
+
+impl Order {
+    /// Where it was read, as the manifest says it.
+    fn origin(&self) -> Origin {
+        Origin { namespace: self.read.namespace.clone(), name: self.read.name.clone() }
+    }
 }
 
 /// One region's bundle as it will be.
@@ -149,11 +163,9 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
     let mut findings: Vec<Finding> = Vec::new();
     let mut holds: Vec<Finding> = Vec::new();
     for finding in input.published.findings(&region.directory) {
-        let names =
-            |set: &BTreeSet<String>| set.contains(region.name.as_str()) || set.contains(region.directory.as_str());
         let lifted = match finding.code {
-            Code::UnsignedBundle => names(&input.wishes.adopt),
-            Code::ForeignFile => names(&input.wishes.remove_foreign),
+            Code::UnsignedBundle => named(&input.wishes.adopt, region),
+            Code::ForeignFile => named(&input.wishes.remove_foreign, region),
             _ => false,
         };
         match finding.code.class() {
@@ -162,8 +174,7 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
             _ => findings.push(finding.in_region(&region.name)),
         }
     }
-    let sources_moved = source_changes(input);
-    holds.extend(sources_moved);
+    holds.extend(source_changes(input));
 
     settle(input.court, input.definitions, region, &input.published.incumbents(), cases);
     break_shared_paths(region, cases);
@@ -317,8 +328,7 @@ fn expect_files(input: &Input<'_>, cases: &[Case]) -> Option<usize> {
     for (lands, (order, needed_by)) in wanted {
         let object = input.court.snapshot.get(&order.read)?;
         let text = emit(&sanitise(object, &lands, &order.edits, Style::of(&region.delivery)));
-        let from = Some(Origin { namespace: order.read.namespace.clone(), name: order.read.name.clone() });
-        add(&lands, from, needed_by, &text, &mut manifest)?;
+        add(&lands, Some(order.origin()), needed_by, &text, &mut manifest)?;
     }
     let others = list_files(input, &mut manifest, &BTreeSet::new());
     if !others.iter().all(|(path, text)| files.get(path.as_str()).is_some_and(|bytes| bytes == text.as_bytes())) {
@@ -348,7 +358,7 @@ fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manif
                 (Content::Kept(object.path.clone()), object.from, ObjectState::Carried(code), needed_by)
             }
             Packed::Fresh { order, needed_by, text, keep } => {
-                let from = Some(Origin { namespace: order.read.namespace.clone(), name: order.read.name.clone() });
+                let from = Some(order.origin());
                 let content = match (keep, input.published.object(&lands)) {
                     (Keep::Kept, Some(object)) => Content::Kept(object.path.clone()),
                     (Keep::Retagged(bytes), _) => Content::Bytes(bytes),

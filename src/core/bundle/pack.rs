@@ -178,8 +178,7 @@ fn reuse_of(
     unasked: &mut Vec<ObjectKey>,
 ) -> Keep {
     let region = input.region;
-    let reseal = &input.wishes.reseal;
-    if reseal.contains("all") || reseal.contains(region.name.as_str()) || reseal.contains(region.directory.as_str()) {
+    if input.wishes.reseals(region) {
         return Keep::Changed;
     }
     if input.published.object(lands).is_none() {

@@ -73,6 +73,7 @@ pub fn survey(
             documents: reading.documents,
             complete: reading.complete,
             fragments: reading.fragments,
+            inquiry: None,
         });
     }
     let (snapshot, findings) = assemble(fleet, readings);

@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod file;
+pub mod grant;
 pub mod repository;
 pub mod resolve;
 pub mod shape;
@@ -16,12 +17,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::finding::{Code, Severity};
+use crate::finding::{Code, CredentialName, Severity};
 use crate::k0rdent::builtin::Release;
 use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, Region, SourceName};
-use crate::object::Keep;
+use crate::object::{Keep, ObjectKey};
 use crate::recipient::Recipient;
 use crate::scope::Scope;
+
+pub use grant::{Grant, GrantRegions, Granted, Grantee};
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
 #[derive(Clone, Debug, Default)]
@@ -385,6 +388,8 @@ pub struct Fleet {
     pub regions: BTreeMap<Region, RegionConfig>,
     /// Recipients that stand in every region.
     pub escrow: BTreeSet<Recipient>,
+    /// What may be used although nothing else admits it.
+    pub grants: BTreeSet<Grant>,
     /// Where bundles go.
     pub output: Output,
     /// Where the reuse key is.
@@ -393,6 +398,13 @@ pub struct Fleet {
     pub limits: Limits,
     /// Severities that differ from the codes' own; `None` switches a code off.
     pub severities: BTreeMap<Code, Option<Severity>>,
+}
+
+impl Fleet {
+    /// Whether some grant lets a Credential use an object, by the key that is read, in a region.
+    pub fn grants(&self, by: &CredentialName, region: &Region, object: &ObjectKey) -> bool {
+        self.grants.iter().any(|grant| grant.opens(by, region, object))
+    }
 }
 
 impl Keep for Fleet {

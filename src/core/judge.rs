@@ -4,6 +4,7 @@
 //! decided admits nobody. This file judges one claim by itself; [`region`] judges the claims of one
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
+pub mod grant;
 pub mod inline;
 pub mod place;
 pub mod readable;

@@ -2,14 +2,14 @@
 //!
 //! Admitted are objects of the Credential's own namespace; cluster-scoped identities that admit the
 //! namespace by their provider's own meaning, at every hop; Secrets of the system namespace through
-//! such an identity. Labels on a Credential prove nothing. Grants will admit more; until then
-//! everything else is refused.
+//! such an identity; and what a [grant](super::grant) names. Labels on a Credential prove nothing.
+//! Everything else is refused.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Court;
+use super::{Court, grant};
 use crate::capi::{self, Admits};
 use crate::claim::Claim;
 use crate::closure::{Closure, Member, Role, is_publishable};
@@ -63,11 +63,16 @@ fn identity(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
         Admits::No => String::from("its allowedNamespaces does not admit it"),
         Admits::Unknown(why) => String::from(why),
     };
+    // A grant admits the claim here; on the region the provider still asks the identity alone.
+    if grant::opens(court, claim, &object.key) {
+        return unusable(court, region, claim, object);
+    }
     let namespace = &claim.by.namespace;
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(format!(
-        "Admit {namespace} in the identity, or say the namespace's labels in regions.{}.namespaces.labels.",
-        region.name
+        "Admit {namespace} in the identity, or say the namespace's labels in regions.{}.namespaces.labels. {}",
+        region.name,
+        grant::last_resort(claim, &object.key)
     )))
 }
 
@@ -109,11 +114,12 @@ fn namespaced(
     if namespace == own || (namespace == system && kind_may && through_identity()) {
         return None;
     }
+    if grant::opens(court, claim, &member.read) {
+        return None;
+    }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);
-    Some(
-        Finding::new(Code::NotAdmitted, message)
-            .about(&member.read)
-            .at(&claim.origin)
-            .help(format!("Put the object into namespace {own}, or the Credential into namespace {namespace}.")),
-    )
+    Some(Finding::new(Code::NotAdmitted, message).about(&member.read).at(&claim.origin).help(format!(
+        "Put the object into namespace {own}, or the Credential into namespace {namespace}. {}",
+        grant::last_resort(claim, &member.read)
+    )))
 }

@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::{Fleet, RegionState};
+use crate::config::{Fleet, RegionState, Resolution};
 use crate::finding::{Class, Code, CredentialName, Finding, Origin};
 use crate::k0rdent::{self, credential};
 use crate::name::{GroupKind, Name, Namespace, Region, Version};
@@ -46,6 +46,8 @@ pub struct Claim {
     pub to: Destination,
     /// What is asked for.
     pub root: Root,
+    /// Where it is looked for.
+    pub resolution: Resolution,
 }
 
 impl Claim {
@@ -128,6 +130,7 @@ fn ask(fleet: &Fleet, object: &Object) -> Option<Asked> {
                 origin: asked.origin.clone(),
                 to: Destination::Region(region),
                 root: spec.identity,
+                resolution: fleet.resolution,
             });
         }
     }

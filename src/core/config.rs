@@ -122,9 +122,10 @@ pub struct FileGlobs {
 }
 
 /// Where identities are read (DESIGN §2.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Resolution {
     /// Where the Credential says.
+    #[default]
     AsWritten,
     /// Where k0rdent's own controller would look.
     Kcm,

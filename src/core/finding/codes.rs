@@ -131,6 +131,7 @@ codes! {
     MissingCompanion "missing-companion" Notice Info "An object without which credential propagation does not work is absent.";
     UnusableInNamespace "unusable-in-namespace" Notice Warning "An identity does not admit the namespace of a Credential that may use it anyway.";
     CredentialNeverReady "credential-never-ready" Notice Warning "K0rdent's own controller would not find what pouch publishes, so the Credential never becomes ready.";
+    ResolvedAsKcm "resolved-as-kcm" Notice Info "An identity that is absent where its Credential says is read from the system namespace, as a grant allows.";
     FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
     FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";

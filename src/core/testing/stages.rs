@@ -39,7 +39,7 @@ type Say = fn(&Case) -> String;
 /// How many case files each stage has at least, so that none gets lost, and what says something of them.
 const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 13, claim),
-    ("closure", 84, judged),
+    ("closure", 100, judged),
     ("judge", 69, judged),
     ("region", 72, region),
     ("sanitise", 9, sanitised),

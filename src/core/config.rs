@@ -416,4 +416,10 @@ impl Keep for Fleet {
     fn annotation(&self, key: &str) -> bool {
         self.keep_annotations.matches(key)
     }
+
+    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace.
+    fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        kind.is_namespace()
+            || (kind.is(crate::k0rdent::GROUP, "Credential") && namespace == Some(&self.system_namespace))
+    }
 }

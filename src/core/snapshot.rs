@@ -144,8 +144,10 @@ fn may_provide(provides: &Provides, key: &ObjectKey, system_namespace: &Namespac
 /// Whether some stage reads objects of this kind at all.
 fn is_read(kind: &GroupKind, fleet: &Fleet) -> bool {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Secret" | "ConfigMap") => true,
-        (k0rdent::GROUP, "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment") => true,
+        ("", "Secret" | "ConfigMap" | "Namespace") => true,
+        (k0rdent::GROUP, "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment" | "AccessManagement") => {
+            true
+        }
         _ => crate::capi::rules(kind).is_some() || fleet.kinds.contains_key(kind),
     }
 }
@@ -179,7 +181,9 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 findings.push(not_provided(source, &ObjectKey::new(kind, None, name), &origin));
                 continue;
             }
-            if !is_read(&kind, fleet) {
+            // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
+            let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
+            if foreign || !is_read(&kind, fleet) {
                 continue;
             }
             match admit(&document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {

@@ -119,12 +119,15 @@ codes! {
     UnreadableFile "unreadable-file" Source Error "A file cannot be read; its source counts as incomplete.";
     RefusedFile "refused-file" Source Error "A path is no plain file inside the source; it is not read, and its source counts as incomplete.";
     InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
+    InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its provides does not admit; it is ignored.";
 
     TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
+    ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
+    RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential where one of the same name stands already.";
     Assumed "assumed" Notice Info "An object is taken to exist on every region by the provider's own doing.";
     AssumedWider "assumed-wider" Notice Warning "An object that the provider makes by itself is narrower in the sources than on the region.";
     ControllerPrincipal "controller-principal" Notice Info "A role's chain ends in the controller's own identity, which differs from region to region.";

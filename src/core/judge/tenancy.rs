@@ -2,7 +2,8 @@
 //!
 //! Admitted are objects of the Credential's own namespace; cluster-scoped identities that admit the
 //! namespace by their provider's own meaning, at every hop; Secrets of the system namespace through
-//! such an identity; and what a [grant](super::grant) names. Labels on a Credential prove nothing.
+//! such an identity; for a managed claim what stands in the system namespace, which its source
+//! Credential may use; and what a [grant](super::grant) names. Labels on a Credential prove nothing.
 //! Everything else is refused.
 
 use alloc::format;
@@ -31,7 +32,8 @@ pub fn check(court: &Court<'_>, region: &RegionConfig, claim: &Claim, closure: &
             None => findings.extend(object.and_then(|object| identity(court, region, claim, object))),
             Some(namespace) => {
                 findings.extend(namespaced(court, claim, closure, member, namespace));
-                if *namespace == claim.by.namespace {
+                // Wherever it was read: its provider asks it where it lands.
+                if member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
                     findings.extend(object.and_then(|object| unusable(court, region, claim, object)));
                 }
             }
@@ -111,7 +113,7 @@ fn namespaced(
         referrer.is_some_and(|referrer| referrer.read.namespace.is_none())
     };
     let kind_may = member.read.kind.is_secret() || member.role == Role::ResourceTemplate;
-    if namespace == own || (namespace == system && kind_may && through_identity()) {
+    if namespace == own || (namespace == system && (claim.managed || (kind_may && through_identity()))) {
         return None;
     }
     if grant::opens(court, claim, &member.read) {

@@ -56,7 +56,7 @@ pub enum Targets {
 pub type Labels<'a> = Option<&'a BTreeMap<&'a str, &'a str>>;
 
 /// Whether labels satisfy a selector.
-pub fn matches(selector: &Selector, labels: Labels<'_>) -> Truth {
+fn matches(selector: &Selector, labels: Labels<'_>) -> Truth {
     selector.matches(|key| match labels {
         None => Label::Unknown,
         Some(labels) => labels.get(key).map_or(Label::Absent, |value| Label::Is(value)),

@@ -40,7 +40,7 @@ type Say = fn(&Case) -> String;
 const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 51, claim),
     ("closure", 100, judged),
-    ("judge", 80, judged),
+    ("judge", 83, judged),
     ("region", 85, region),
     ("sanitise", 9, sanitised),
     ("sources", 23, sources),

@@ -58,7 +58,9 @@ pub fn seen(answer: io::Result<Response>) -> String {
                 let next = (0..3).find(|page| Some(page_token(*page).as_str()) == token);
                 format!("{} {} next {next:?}", body["kind"], names(&body).join(" "))
             } else if body.is_object() {
-                format!("{} {} {}", body["kind"], body["metadata"]["name"], body["items"])
+                let version = &body["metadata"]["resourceVersion"];
+                let odd = if version.is_number() { format!(" version {version}") } else { String::new() };
+                format!("{} {} {}{odd}", body["kind"], body["metadata"]["name"], body["items"])
             } else {
                 let text = String::from_utf8_lossy(&response.body);
                 format!("{} bytes {:?}", response.body.len(), text.chars().take(15).collect::<String>())

@@ -53,6 +53,9 @@ fn each_wrong_answer_is_what_it_says() {
     check(&proxy, Fault::Redirect, NAMED, r#"302 text/html 93 bytes "<!DOCTYPE html>""#);
     check(&proxy, Fault::Empty, NAMED, r#"200 application/json 0 bytes """#);
     check(&proxy, Fault::TruncatedJson, NAMED, r#"200 application/json 48 bytes "{\"apiVersion\":\"""#);
+    check(&proxy, Fault::InvalidUtf8, NAMED, r#"200 application/json 97 bytes "{\"apiVersion\":\"""#);
+    check(&proxy, Fault::DuplicateKeys, NAMED, r#"200 application/json "ConfigMap" "not-this" null"#);
+    check(&proxy, Fault::WrongShape, NAMED, r#"200 application/json "ConfigMap" "m0" null version 1"#);
     check(&proxy, Fault::WrongType, NAMED, r#"200 text/html 93 bytes "<!DOCTYPE html>""#);
     check(&proxy, Fault::DeepJson, NAMED, r#"200 application/json 400000 bytes "[[[[[[[[[[[[[[[""#);
     check(&proxy, Fault::DuplicatePage, MAPS, r#"200 application/json "ConfigMapList" m0 m1 m0 m1 next Some(1)"#);

@@ -1,5 +1,7 @@
 //! The proxy before the real API server.
 
+use std::fs;
+
 use serde_json::json;
 
 use crate::canned::names;
@@ -7,6 +9,7 @@ use crate::rig::apiserver::ApiServer;
 use crate::rig::fault::Fault;
 use crate::rig::http::{Endpoint, Request};
 use crate::rig::proxy::{Proxy, When};
+use crate::rig::tunnel::Tunnel;
 
 /// Reads a list page by page; an expired token is exchanged for the one that came with it.
 fn read_pages(endpoint: &Endpoint, target: &str) -> Vec<String> {
@@ -83,7 +86,12 @@ fn kubectl_goes_through_the_proxy() {
     let get = || server.kubectl([file.as_str(), "get", "--raw", &format!("/api/v1/namespaces/{namespace}")], "");
     assert!(get().status.success());
     assert_eq!(proxy.lines(), [format!("GET /api/v1/namespaces/{namespace}")]);
+
+    let tunnel = Tunnel::new();
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("    server:", &format!("    proxy-url: {}\n    server:", tunnel.url()))).unwrap();
     proxy.arm(Fault::NotFoundNamed, When::Once(0));
     let told = String::from_utf8(get().stderr).unwrap();
     assert!(told.contains(&format!("namespaces \"{namespace}\" not found")), "{told}");
+    assert_eq!(tunnel.targets(), [proxy.url().trim_start_matches("https://")]);
 }

@@ -50,6 +50,8 @@ fn python_sees_the_same_faults() {
             Fault::Redirect => "302 text/html ",
             Fault::Empty => "200 application/json 0",
             Fault::TruncatedJson => &format!("200 application/json {}", length / 2),
+            Fault::InvalidUtf8 => &format!("200 application/json {}", length + 1),
+            Fault::DuplicateKeys | Fault::WrongShape => "200 application/json ",
             Fault::WrongType => "200 text/html ",
             Fault::EndlessBody => "200 application/json 5000000",
             Fault::DeepJson => "200 application/json 400000",

@@ -1,6 +1,7 @@
 //! Which requests are hit, what is recorded of them, and how messages and paths are read.
 
 use std::io::BufReader;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -49,9 +50,16 @@ fn the_right_requests_are_hit() {
     check(&proxy, Fault::Internal, When::Once(4), &some, "....");
     check(&proxy, Fault::Internal, When::From(2), &some, "..xx");
     check(&proxy, Fault::Internal, When::Path(String::from("/configmaps/")), &some, ".x.x");
-    check(&proxy, Fault::Internal, When::PathOnce(String::from("/configmaps/")), &some, ".x..");
+    check(&proxy, Fault::Internal, When::PathTimes(String::from("/configmaps/"), 1), &some, ".x..");
+    check(&proxy, Fault::Internal, When::PathTimes(String::from("/n/"), 2), &some, "xx..");
     // The first that has a page to miss, not the first.
-    check(&proxy, Fault::MissingPage, When::PathOnce(String::from("/n/configmaps")), &[NAMED, SECOND, SECOND], ".x.");
+    check(
+        &proxy,
+        Fault::MissingPage,
+        When::PathTimes(String::from("/n/configmaps"), 1),
+        &[NAMED, SECOND, SECOND],
+        ".x.",
+    );
     check(&proxy, Fault::MissingPage, When::Once(0), &[NAMED, SECOND, SECOND], "...");
 }
 
@@ -69,6 +77,35 @@ fn requests_are_recorded() {
     assert_eq!(first.query, SECOND.split_once('?').unwrap().1);
     proxy.calm();
     assert!(proxy.requests().is_empty());
+}
+
+#[test]
+fn a_change_can_be_made_in_the_midst_of_a_run() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hear = |what: &'static str| {
+        let heard = Arc::clone(&heard);
+        move |number: usize, request: &Request| {
+            heard.lock().unwrap().push(format!("{what} {number} {}", request.path()))
+        }
+    };
+    let answer = hear("answered");
+    let proxy = Proxy::canned(move |request| {
+        answer(0, request);
+        canned(request)
+    });
+    proxy.before(hear("before"));
+    proxy.endpoint("pouch").get(NAMED).unwrap();
+    proxy.endpoint("pouch").get(MAPS).unwrap();
+    proxy.calm();
+    proxy.endpoint("pouch").get(NAMED).unwrap();
+    let expect = [
+        format!("before 0 {NAMED}"),
+        format!("answered 0 {NAMED}"),
+        format!("before 1 {MAPS}"),
+        format!("answered 0 {MAPS}"),
+        format!("answered 0 {NAMED}"),
+    ];
+    assert_eq!(*heard.lock().unwrap(), expect);
 }
 
 /// What hangs on a proxy is let go: by a new run and by its end, whoever stalls.

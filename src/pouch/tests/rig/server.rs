@@ -1,5 +1,6 @@
 //! The real API server: its users, its kinds.
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,14 @@ fn the_api_server_knows_its_users() {
         server.kubectl_prints(arguments, "")
     };
     assert_eq!([whoami(""), whoami("reader"), whoami("admin")], ["nobody", "reader", "admin"]);
+    let (certificate, key) = server.client_certificate("of-a-certificate", "some");
+    for (name, text) in [("client.pem", certificate), ("client.key", key)] {
+        fs::write(scratch.path().join(name), text).unwrap();
+    }
+    let text = fs::read_to_string(&config).unwrap();
+    let by = format!("client-certificate: {0}/client.pem, client-key: {0}/client.key", scratch.path().display());
+    fs::write(&config, text.replace("token: token-of-nobody", &by)).unwrap();
+    assert_eq!(whoami(""), "of-a-certificate");
     // A grant opens what it names, so the others were not refused for another reason.
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
         "metadata": {"name": "reader", "namespace": namespace},

@@ -39,7 +39,7 @@ etcd=$!
     --tls-cert-file="$DIR/server.pem" --tls-private-key-file="$DIR/server.key" \
     --service-account-issuer=https://kubernetes.default.svc \
     --service-account-signing-key-file="$DIR/sa.key" --service-account-key-file="$DIR/sa.pub" \
-    --token-auth-file="$DIR/tokens.csv" --authorization-mode=RBAC --anonymous-auth=true \
+    --token-auth-file="$DIR/tokens.csv" --client-ca-file="$DIR/ca.pem" --authorization-mode=RBAC --anonymous-auth=true \
     --service-cluster-ip-range=10.0.0.0/24 --disable-admission-plugins=ServiceAccount \
     </dev/null >"$DIR/server.log" 2>&1 &
 server=$!
@@ -53,7 +53,7 @@ rm -rf "$DIR"
 pub struct ApiServer {
     folder: PathBuf,
     address: SocketAddr,
-    ca: String,
+    authority: Authority,
     kubectl: PathBuf,
     watcher: Child,
     namespaces: AtomicUsize,
@@ -148,7 +148,7 @@ impl ApiServer {
         let server = Self {
             folder,
             address,
-            ca: authority.ca,
+            authority,
             kubectl,
             watcher,
             namespaces: AtomicUsize::new(0),
@@ -206,12 +206,22 @@ impl ApiServer {
 
     /// The certificate (PEM) of the authority that signed the server's.
     pub fn ca(&self) -> &str {
-        &self.ca
+        &self.authority.ca
+    }
+
+    /// A certificate and its key (PEM) by which the server knows a user of this name and group.
+    pub fn client_certificate(&self, user: &str, group: &str) -> (String, String) {
+        self.authority.client(user, &[group])
     }
 
     /// It for requests of our own, as this user.
     pub fn endpoint(&self, user: &str) -> Endpoint {
-        Endpoint { address: self.address, tls: tls::client(&self.ca), token: Some(token(user)), patience: PATIENCE }
+        Endpoint {
+            address: self.address,
+            tls: tls::client(&self.authority.ca),
+            token: Some(token(user)),
+            patience: PATIENCE,
+        }
     }
 
     /// Writes a kubeconfig with a context per user, each called as its user; `user`'s is the current one.
@@ -220,7 +230,7 @@ impl ApiServer {
     /// If it cannot be written.
     #[track_caller]
     pub fn kubeconfig(&self, path: &Path, user: &str) {
-        write_kubeconfig(path, user, &self.url(), &self.ca);
+        write_kubeconfig(path, user, &self.url(), &self.authority.ca);
     }
 
     /// Runs kubectl as the administrator, with `input` on its standard input.

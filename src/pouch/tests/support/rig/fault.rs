@@ -74,6 +74,12 @@ faults! {
     Empty,
     /// The first half of the right body, as if that were all.
     TruncatedJson,
+    /// The right body, a byte of which is no UTF-8.
+    InvalidUtf8,
+    /// The right body, in which a second `metadata` names another object.
+    DuplicateKeys,
+    /// The right body, but a list's items are an object, and an object's version is a number.
+    WrongShape,
     /// 200 with a page in HTML.
     WrongType,
     /// A body without end.
@@ -119,11 +125,10 @@ impl Fault {
 
     /// Whether it is made of the right answer, if that allows it.
     pub fn is_of_the_answer(self) -> bool {
-        use Fault::{
-            DuplicatePage, EarlyEnd, GoneFresh, MissingPage, NullItems, OtherObject, RepeatedPage, TruncatedJson,
-        };
+        use Fault::{DuplicateKeys, DuplicatePage, EarlyEnd, GoneFresh, InvalidUtf8, MissingPage, NullItems};
+        use Fault::{OtherObject, RepeatedPage, TruncatedJson, WrongShape};
         let page = matches!(self, DuplicatePage | RepeatedPage | MissingPage | EarlyEnd | NullItems | GoneFresh);
-        page || matches!(self, OtherObject | TruncatedJson)
+        page || matches!(self, DuplicateKeys | InvalidUtf8 | OtherObject | TruncatedJson | WrongShape)
     }
 
     /// Whether it needs a body to happen in.
@@ -308,6 +313,16 @@ pub fn changed(fault: Fault, request: &Request, right: &Response, pages: &mut im
             let half = right.body.get(..right.body.len() / 2)?;
             return Some(Response { body: half.to_vec(), ..right.clone() });
         }
+        Fault::InvalidUtf8 => {
+            let mut bytes = right.body.clone();
+            bytes.insert(bytes.iter().rposition(|byte| *byte == b'"')?, 0xff);
+            return Some(Response { body: bytes, ..right.clone() });
+        }
+        Fault::DuplicateKeys => {
+            let text = std::str::from_utf8(&right.body).ok()?.trim_end().strip_suffix('}')?;
+            let body = format!(r#"{text},"metadata":{{"name":"not-this","resourceVersion":"1"}}}}"#).into_bytes();
+            return Some(Response { body, ..right.clone() });
+        }
         Fault::RepeatedPage => return request.parameter("continue").and_then(|_| pages.before()),
         Fault::MissingPage => {
             let token = next?;
@@ -331,6 +346,8 @@ pub fn changed(fault: Fault, request: &Request, right: &Response, pages: &mut im
             body["items"] = Value::Null;
             body["metadata"] = json!({"resourceVersion": body["metadata"]["resourceVersion"]});
         }
+        Fault::WrongShape if body.get("items").is_some() => body["items"] = json!({"0": body["items"]}),
+        Fault::WrongShape if body["metadata"].is_object() => body["metadata"]["resourceVersion"] = json!(1),
         Fault::OtherObject if body.get("items").is_some() => {
             let version = body["metadata"]["resourceVersion"].clone();
             body =

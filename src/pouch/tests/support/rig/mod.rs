@@ -3,6 +3,7 @@
 //! - [`apiserver`] runs etcd and kube-apiserver and makes kubeconfigs, namespaces and CRDs;
 //! - [`proxy`] stands between a program and an API and spoils one answer by a [`fault`];
 //! - [`writer`] keeps changing objects and knows every state that existed;
+//! - [`tunnel`] is a forward proxy;
 //! - [`http`] and [`tls`] are what these speak with, and a small client for assertions.
 //!
 //! A test binary takes it in with `#[path = "support/rig/mod.rs"] mod rig;` beside `mod support;`. Everything
@@ -24,6 +25,7 @@ pub mod fault;
 pub mod http;
 pub mod proxy;
 pub mod tls;
+pub mod tunnel;
 pub mod writer;
 
 use std::fs;

@@ -37,8 +37,8 @@ pub enum When {
     Once(usize),
     /// The one with this number and all after it.
     From(usize),
-    /// The first whose path contains this and whose answer the fault can be made of.
-    PathOnce(String),
+    /// The first few whose path contains this and whose answer the fault can be made of.
+    PathTimes(String, usize),
     /// Every one whose path contains this.
     Path(String),
 }
@@ -75,13 +75,34 @@ struct Run {
     when: When,
     seen: Vec<Recorded>,
     injected: usize,
-    /// A fault that happens once has been given to a request.
-    spent: bool,
+    /// How often the fault may still happen.
+    left: usize,
     /// Handshakes that are still to be spoilt.
     handshakes: usize,
     /// The last right answer for each path.
     pages: BTreeMap<String, Response>,
+    /// What is called before a request goes on to the API.
+    before: Option<Before>,
 }
+
+impl Run {
+    fn new(number: u64, fault: Fault, when: When) -> Self {
+        let left = match &when {
+            When::Never => 0,
+            When::Once(_) => 1,
+            When::PathTimes(_, times) => *times,
+            When::From(_) | When::Path(_) => usize::MAX,
+        };
+        // No request comes before the first handshake, so a fault there cannot wait for one.
+        let at_once = fault.is_of_the_handshake() && matches!(when, When::Once(0) | When::From(0));
+        let (left, handshakes) = if at_once { (0, left) } else { (left, 0) };
+        let (seen, pages) = (Vec::new(), BTreeMap::new());
+        Self { number, fault, when, seen, injected: 0, left, handshakes, pages, before: None }
+    }
+}
+
+/// Takes a request and its number.
+type Before = Arc<dyn Fn(usize, &Request) + Send + Sync>;
 
 struct Shared {
     api: Api,
@@ -121,16 +142,7 @@ impl Proxy {
         let authority = Authority::new();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let run = Run {
-            number: 0,
-            fault: Fault::Stall,
-            when: When::Never,
-            seen: Vec::new(),
-            injected: 0,
-            spent: false,
-            handshakes: 0,
-            pages: BTreeMap::new(),
-        };
+        let run = Run::new(0, Fault::Stall, When::Never);
         let shared = Arc::new(Shared {
             api,
             tls: authority.server(),
@@ -150,26 +162,19 @@ impl Proxy {
     /// A fault of the handshake that begins with request 0 spoils the very first one.
     pub fn arm(&self, fault: Fault, when: When) {
         let mut run = lock(&self.shared.run);
-        let handshakes = match &when {
-            When::Once(0) if fault.is_of_the_handshake() => 1,
-            When::From(0) if fault.is_of_the_handshake() => usize::MAX,
-            _ => 0,
-        };
         let number = run.number + 1;
-        *run = Run {
-            number,
-            fault,
-            when,
-            seen: Vec::new(),
-            injected: 0,
-            spent: handshakes > 0,
-            handshakes,
-            pages: BTreeMap::new(),
-        };
+        *run = Run::new(number, fault, when);
         self.shared.current.store(number, Ordering::SeqCst);
         self.shared.flooded.store(0, Ordering::SeqCst);
         drop(run);
         self.shared.hang_up();
+    }
+
+    /// Calls this with each request and its number before it goes on to the API, until the next [`Proxy::arm`].
+    ///
+    /// What it changes there is seen by this request and by those after it: a change in the midst of a run.
+    pub fn before(&self, call: impl Fn(usize, &Request) + Send + Sync + 'static) {
+        lock(&self.shared.run).before = Some(Arc::new(call));
     }
 
     /// [`Proxy::arm`] without a fault.
@@ -281,15 +286,15 @@ impl Shared {
         let mut run = lock(&self.run);
         run.handshakes = run.handshakes.checked_sub(1)?;
         run.injected += 1;
-        // All of them: there is no end to count down to.
-        if matches!(run.when, When::From(_) | When::Path(_)) {
+        // From one on: so are all that follow.
+        if matches!(run.when, When::From(_)) {
             run.handshakes = usize::MAX;
         }
         Some(run.fault)
     }
 
     /// Counts a request, and says what is to become of it.
-    fn arrived(&self, request: &Request) -> Option<Fault> {
+    fn arrived(&self, request: &Request) -> (Option<Fault>, usize, Option<Before>) {
         let text = |name| request.header(name).unwrap_or_default().to_owned();
         let recorded = Recorded {
             method: request.method.clone(),
@@ -301,15 +306,15 @@ impl Shared {
         let mut run = lock(&self.run);
         let number = run.seen.len();
         run.seen.push(recorded);
-        let hit = match &run.when {
-            When::Never => false,
-            When::Once(wanted) => number == *wanted && !run.spent,
-            When::From(first) => number >= *first,
-            When::PathOnce(part) => !run.spent && request.path().contains(part.as_str()),
-            When::Path(part) => request.path().contains(part.as_str()),
-        };
-        run.spent |= hit;
-        hit.then_some(run.fault)
+        let hit = run.left > 0
+            && match &run.when {
+                When::Never => false,
+                When::Once(wanted) => number == *wanted,
+                When::From(first) => number >= *first,
+                When::PathTimes(part, _) | When::Path(part) => request.path().contains(part.as_str()),
+            };
+        run.left -= usize::from(hit);
+        (hit.then_some(run.fault), number, run.before.clone())
     }
 
     fn serve(&self, socket: TcpStream, run: u64) -> io::Result<()> {
@@ -336,7 +341,10 @@ impl Shared {
             if self.is_over(run) {
                 return Ok(());
             }
-            let fault = self.arrived(&request);
+            let (fault, number, before) = self.arrived(&request);
+            if let Some(before) = before {
+                before(number, &request);
+            }
             request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("accept-encoding"));
             let right = match &self.api {
                 Api::Canned(api) => api(&request),
@@ -392,7 +400,7 @@ impl Shared {
         if fault.is_of_the_answer() || (fault.is_of_the_body() && rest.is_empty()) {
             // This answer does not allow it: it stays the right one, and the next may be spoilt.
             let mut run = lock(&self.run);
-            run.spent = matches!(run.when, When::Once(_));
+            run.left += usize::from(!matches!(run.when, When::Once(_)));
             drop(run);
             send(stream, &bytes)?;
             return Ok(true);

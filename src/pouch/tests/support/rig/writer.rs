@@ -119,6 +119,25 @@ impl Drop for Writer {
     }
 }
 
+/// Makes many changes in no particular order, over eight connections at once.
+///
+/// # Panics
+/// If one is refused.
+#[track_caller]
+pub fn write_all(to: &Endpoint, writes: &[Write]) {
+    thread::scope(|scope| {
+        for part in writes.chunks(writes.len().div_ceil(8).max(1)) {
+            scope.spawn(move || {
+                let mut connection = to.connect().expect("the API server answers");
+                for write in part {
+                    let written = write.send(&mut connection, 0);
+                    assert!((200..300).contains(&written.status), "{}: {}", written.what, written.status);
+                }
+            });
+        }
+    });
+}
+
 /// Sleeps, but not past the end.
 fn rest(pause: Duration, stopped: &AtomicBool) {
     let until = Instant::now() + pause;

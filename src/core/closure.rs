@@ -86,12 +86,21 @@ pub struct Closure {
     pub members: Vec<Member>,
     /// What is wrong or worth knowing.
     pub findings: Vec<Finding>,
+    /// What no source has been asked for yet. As long as there is something, the closure is not known.
+    pub wanted: Vec<ObjectKey>,
 }
 
 impl Closure {
     /// The findings' common part: whose claim, where it goes.
     fn find(&mut self, claim: &Claim, finding: Finding) {
         self.findings.push(finding.claimed_by(&claim.by).in_region(claim.region()));
+    }
+
+    /// Notes that a source is to be asked. Until it is, the claim is broken.
+    fn want(&mut self, claim: &Claim, key: &ObjectKey) {
+        let finding = Finding::new(Code::Unread, format!("whether {key} exists was not asked")).about(key);
+        self.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));
+        self.wanted.push(key.clone());
     }
 }
 
@@ -226,6 +235,10 @@ fn assume(view: &View<'_>, claim: &Claim, closure: &mut Closure, index: usize, m
     if let Some(member) = closure.members.get_mut(index) {
         member.role = Role::Assumed;
     }
+    // Only to tell whether it is narrower here: without it the closure is complete.
+    if matches!(view.snapshot.look_up(&member.read), Lookup::Unasked) {
+        closure.wanted.push(member.read.clone());
+    }
     let message = format!("{} exists on every region by the provider's own doing", member.read);
     closure.find(claim, Finding::new(Code::Assumed, message).about(&member.read));
     if let Some(object) = view.snapshot.get(&member.read)
@@ -247,8 +260,12 @@ fn assume(view: &View<'_>, claim: &Claim, closure: &mut Closure, index: usize, m
 fn look_up<'a>(view: &View<'a>, claim: &Claim, closure: &mut Closure, member: &Member) -> Option<&'a Object> {
     match view.snapshot.look_up(&member.read) {
         Lookup::Found(object) => Some(object),
-        Lookup::Unread(source) => {
-            closure.find(claim, unread(member, source.as_str()).at(&claim.origin));
+        Lookup::Unread(unread) => {
+            closure.find(claim, unread.finding(&member.read).at(&claim.origin));
+            None
+        }
+        Lookup::Unasked => {
+            closure.want(claim, &member.read);
             None
         }
         Lookup::Absent => {
@@ -270,11 +287,6 @@ fn look_up<'a>(view: &View<'a>, claim: &Claim, closure: &mut Closure, member: &M
             None
         }
     }
-}
-
-fn unread(member: &Member, source: &str) -> Finding {
-    let message = format!("whether {} exists is unknown: source {source} was not read completely", member.read);
-    Finding::new(Code::Unread, message).about(&member.read).help("Cure what the source's own findings say.")
 }
 
 /// Where else an absent object of this name stands.

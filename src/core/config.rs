@@ -107,6 +107,13 @@ pub enum SourcePlace {
     },
     /// Standard input.
     Stdin,
+    /// A live cluster, of which no more is read than the Credentials need.
+    Cluster {
+        /// The kubeconfig's context; none where there is only one to choose.
+        context: Option<String>,
+        /// The kubeconfig, relative to the configuration; none for the usual places.
+        kubeconfig: Option<String>,
+    },
 }
 
 /// Which files of a source count: those that `include` matches and `exclude` does not.

@@ -56,15 +56,21 @@ pub enum Place {
         /// The column.
         column: u32,
     },
+    /// A live cluster; its objects are told apart by their keys.
+    Cluster {
+        /// The kubeconfig's context, or `in-cluster`.
+        context: alloc::sync::Arc<str>,
+    },
     /// The source as a whole.
     Whole,
 }
 
-/// `path:line:column`, or the source's name.
+/// `path:line:column`, the cluster's context, or the source's name.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::File { path, line, column } => write!(f, "{path}:{line}:{column}"),
+            Place::Cluster { context } => write!(f, "cluster {context}"),
             Place::Whole => write!(f, "source {}", self.source),
         }
     }

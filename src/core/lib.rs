@@ -48,6 +48,7 @@
 //! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant) |
 //! | what a provider's identity looks like, who may use it | [`capi`], one file per provider |
 //! | what k0rdent ships or how its objects are read | [`k0rdent`], [`k0rdent::builtin`] |
+//! | what a live cluster is asked, and so which rights that takes | [`inquiry`] |
 //! | what a claim needs, where it is read and lands | [`closure`], [`closure::reference`], [`closure::landing`] |
 //! | companions of credential propagation | [`closure::companion`] |
 //! | who may use what | [`judge::tenancy`]; places and names: [`judge::place`] |
@@ -74,6 +75,7 @@ pub mod closure;
 pub mod config;
 pub mod finding;
 pub mod fragment;
+pub mod inquiry;
 pub mod json;
 pub mod judge;
 pub mod k0rdent;

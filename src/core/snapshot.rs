@@ -2,11 +2,13 @@
 //!
 //! [`assemble`] puts the sources together in order: what a source may not provide is ignored, the
 //! same object twice is a fault of the object, and an incomplete source makes unknown what it might
-//! have held. It knows nothing of files, clusters or YAML.
+//! have held. A source that is asked piece by piece starts with an [`Inquiry`], and what it answers is
+//! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, Provides, Source};
@@ -23,20 +25,76 @@ pub struct Reading {
     /// Documents that have `apiVersion` and `kind`, and where they stand.
     pub documents: Vec<(Node, Origin)>,
     /// Whether absence from `documents` proves absence from the source, but for what `fragments` might
-    /// hold.
+    /// hold, and for what an `inquiry` has yet to ask.
     pub complete: bool,
     /// Documents that could not be read.
     pub fragments: Vec<Fragment>,
+    /// What is known of a source that is asked piece by piece; none for one that was read as a whole.
+    pub inquiry: Option<Inquiry>,
 }
 
 /// What looking up a key gives. Absence is something that was proved.
 pub enum Lookup<'a> {
     /// The object.
     Found(&'a Object),
-    /// No source has it, and all that might have it were read completely.
+    /// No source has it, and all that might have it were read completely or said so.
     Absent,
-    /// Nobody knows: this source might have it and was not read completely.
-    Unread(&'a SourceName),
+    /// Nobody knows: a source might have it and was not read completely.
+    Unread(Unread<'a>),
+    /// A source that is asked piece by piece has not been asked for it yet.
+    Unasked,
+}
+
+/// Why nobody knows whether an object exists.
+#[derive(Clone, Copy, Debug)]
+pub struct Unread<'a> {
+    /// The source that might have it.
+    pub source: &'a SourceName,
+    /// What the source itself said, if it did.
+    pub reason: Option<&'a Reason>,
+}
+
+/// Why a source did not answer a question.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Reason {
+    /// What is the matter, in one clause without a full stop.
+    pub why: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl Unread<'_> {
+    /// The finding about an object whose absence is not proved.
+    pub fn finding(&self, key: &ObjectKey) -> Finding {
+        let (why, help) = match self.reason {
+            Some(reason) => (reason.why.clone(), reason.help.clone()),
+            None => {
+                let why = format!("source {} was not read completely", self.source);
+                (why, "Cure what the source's own findings say.".to_owned())
+            }
+        };
+        Finding::new(Code::Unread, format!("whether {key} exists is unknown: {why}")).about(key).help(help)
+    }
+}
+
+/// What is known of a source that is asked piece by piece: some kinds as a whole, objects by name.
+#[derive(Default)]
+pub struct Inquiry {
+    /// The kinds that were listed as a whole, with the reason where one could not be.
+    pub listed: BTreeMap<GroupKind, Result<(), Reason>>,
+    /// What the source serves of other kinds: their scope, and their versions, the preferred one first.
+    pub served: BTreeMap<GroupKind, (Scope, Vec<Version>)>,
+    asked: BTreeMap<ObjectKey, Result<(), Reason>>,
+}
+
+/// What a source answers that is asked for one object.
+pub enum Answer {
+    /// The object.
+    Found(Node, Origin),
+    /// It says that there is none.
+    Absent,
+    /// It does not say.
+    Unread(Reason),
 }
 
 /// What a CustomResourceDefinition says of a kind.
@@ -47,8 +105,8 @@ pub struct Definition {
 
 /// Every object that was read, by key.
 pub struct Snapshot {
-    objects: BTreeMap<ObjectKey, (usize, Object)>,
-    incomplete: Vec<Incomplete>,
+    objects: BTreeMap<ObjectKey, Held>,
+    sources: Vec<State>,
     system_namespace: Namespace,
     /// The scopes that were learnt.
     pub scopes: Scopes,
@@ -56,28 +114,62 @@ pub struct Snapshot {
     pub definitions: BTreeMap<GroupKind, Definition>,
 }
 
-/// A source that was not read completely.
-struct Incomplete {
-    index: usize,
-    source: SourceName,
+/// The copy of an object that counts, and those of other sources.
+struct Held {
+    from: usize,
+    object: Object,
+    others: Vec<(usize, Object)>,
+}
+
+/// What is known of a source beyond the objects that it gave.
+struct State {
+    name: SourceName,
     provides: Provides,
     lacks: Lacks,
 }
 
-/// What an incomplete source might hold beyond what was read.
+/// What a source might hold beyond what was read.
 enum Lacks {
+    Nothing,
     Anything,
     Fragments(Vec<Fragment>),
+    Unasked(Inquiry),
 }
 
-impl Incomplete {
-    /// Whether it might hold an object of a kind, with a name if one is given.
-    fn may_hold(&self, kind: &GroupKind, name: Option<&Name>) -> bool {
-        let kind = kind.kind.as_str();
-        match (&self.lacks, name) {
-            (Lacks::Anything, _) => true,
-            (Lacks::Fragments(fragments), Some(name)) => fragments.iter().any(|f| f.may_hold(kind, name.as_str())),
-            (Lacks::Fragments(fragments), None) => fragments.iter().any(|f| f.may_hold_kind(kind)),
+/// What a source says about an object that it did not give.
+enum Word<'a> {
+    Absent,
+    Unread(Option<&'a Reason>),
+    Unasked,
+}
+
+impl Lacks {
+    fn word(&self, key: &ObjectKey) -> Word<'_> {
+        match self {
+            Lacks::Nothing => Word::Absent,
+            Lacks::Anything => Word::Unread(None),
+            Lacks::Fragments(fragments) => {
+                let (kind, name) = (key.kind.kind.as_str(), key.name.as_str());
+                match fragments.iter().any(|fragment| fragment.may_hold(kind, name)) {
+                    true => Word::Unread(None),
+                    false => Word::Absent,
+                }
+            }
+            Lacks::Unasked(inquiry) => match inquiry.listed.get(&key.kind).or_else(|| inquiry.asked.get(key)) {
+                Some(Ok(())) => Word::Absent,
+                Some(Err(reason)) => Word::Unread(Some(reason)),
+                None => Word::Unasked,
+            },
+        }
+    }
+
+    /// Whether some object of a kind might be there unseen.
+    fn may_hold_kind(&self, kind: &GroupKind) -> bool {
+        match self {
+            Lacks::Nothing => false,
+            Lacks::Anything => true,
+            Lacks::Fragments(fragments) => fragments.iter().any(|fragment| fragment.may_hold_kind(kind.kind.as_str())),
+            Lacks::Unasked(inquiry) => !matches!(inquiry.listed.get(kind), Some(Ok(()))),
         }
     }
 }
@@ -86,28 +178,73 @@ impl Snapshot {
     /// Looks a key up.
     pub fn look_up(&self, key: &ObjectKey) -> Lookup<'_> {
         let found = self.objects.get(key);
-        let unread = self.incomplete.iter().find(|incomplete| {
-            found.is_none_or(|(from, _)| incomplete.index > *from)
-                && may_provide(&incomplete.provides, key, &self.system_namespace)
-                && incomplete.may_hold(&key.kind, Some(&key.name))
-        });
+        let mut unread = None;
+        for (index, state) in self.sources.iter().enumerate() {
+            if !may_provide(&state.provides, key, &self.system_namespace) {
+                continue;
+            }
+            match state.lacks.word(key) {
+                // An earlier source's copy may differ from the one found, so every source is asked.
+                Word::Unasked => return Lookup::Unasked,
+                Word::Unread(reason) if unread.is_none() && found.is_none_or(|held| index > held.from) => {
+                    unread = Some(Unread { source: &state.name, reason });
+                }
+                Word::Unread(_) | Word::Absent => {}
+            }
+        }
         match (unread, found) {
-            (Some(incomplete), _) => Lookup::Unread(&incomplete.source),
-            (None, Some((_, object))) => Lookup::Found(object),
+            (Some(unread), _) => Lookup::Unread(unread),
+            (None, Some(held)) => Lookup::Found(&held.object),
             (None, None) => Lookup::Absent,
+        }
+    }
+
+    /// The sources, by index, that have yet to be asked for a key.
+    pub fn unasked(&self, key: &ObjectKey) -> impl Iterator<Item = usize> {
+        let unasked = |(_, state): &(usize, &State)| {
+            may_provide(&state.provides, key, &self.system_namespace) && matches!(state.lacks.word(key), Word::Unasked)
+        };
+        self.sources.iter().enumerate().filter(unasked).map(|(index, _)| index)
+    }
+
+    /// Adds what a source answered that was asked for objects by name.
+    ///
+    /// An answer that is another object than the one asked for is none.
+    pub fn supply(&mut self, fleet: &Fleet, index: usize, answers: Vec<(ObjectKey, Answer)>) {
+        let Some(source) = fleet.sources.get(index) else { return };
+        for (key, answer) in answers {
+            let told = match answer {
+                Answer::Absent => Ok(()),
+                Answer::Unread(reason) => Err(reason),
+                Answer::Found(document, origin) => {
+                    match admit(&document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
+                        Ok(object) if object.key == key => {
+                            place(&mut self.objects, fleet, index, object);
+                            Ok(())
+                        }
+                        _ => Err(Reason {
+                            why: format!("source {} answered with something else", source.name),
+                            help: "See what stands between pouch and the API server.".to_owned(),
+                        }),
+                    }
+                }
+            };
+            if let Some(State { lacks: Lacks::Unasked(inquiry), .. }) = self.sources.get_mut(index) {
+                inquiry.asked.insert(key, told);
+            }
         }
     }
 
     /// The object under a key, whether or not a later source might have another.
     pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|(_, object)| object)
+        self.objects.get(key).map(|held| &held.object)
     }
 
     /// All objects of a kind, sorted by key.
     pub fn all(&self, kind: &GroupKind) -> impl Iterator<Item = &Object> {
         let least = ObjectKey::new(kind.clone(), None, Name::from(""));
         let kind = kind.clone();
-        self.objects.range(least..).take_while(move |(key, _)| key.kind == kind).map(|(_, (_, object))| object)
+        self.objects.range(least..).take_while(move |(key, _)| key.kind == kind).map(|(_, held)| &held.object)
     }
 
     /// How many objects there are.
@@ -120,15 +257,13 @@ impl Snapshot {
         self.objects.is_empty()
     }
 
-    /// The first incomplete source that might hold an object of `kind` in `namespace`.
+    /// The first source that might hold an unseen object of `kind` in `namespace`.
     pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
-        self.incomplete
-            .iter()
-            .find(|incomplete| {
-                may_provide(&incomplete.provides, &key, &self.system_namespace) && incomplete.may_hold(kind, None)
-            })
-            .map(|incomplete| &incomplete.source)
+        let may = |state: &&State| {
+            may_provide(&state.provides, &key, &self.system_namespace) && state.lacks.may_hold_kind(kind)
+        };
+        self.sources.iter().find(may).map(|state| &state.name)
     }
 }
 
@@ -168,8 +303,8 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
     }
     let definitions = learn_definitions(fleet, &readings, &mut scopes);
 
-    let mut objects: BTreeMap<ObjectKey, (usize, Object)> = BTreeMap::new();
-    let mut incomplete = Vec::new();
+    let mut objects = BTreeMap::new();
+    let mut states = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let mut complete = reading.complete;
         for (document, origin) in reading.documents {
@@ -184,7 +319,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             }
             match admit(&document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
                 Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
-                    place(&mut objects, index, source, object);
+                    place(&mut objects, fleet, index, object);
                 }
                 Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
                 Err(refusal) => {
@@ -193,14 +328,16 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 }
             }
         }
-        if !complete || !reading.fragments.is_empty() {
-            let lacks = if complete { Lacks::Fragments(reading.fragments) } else { Lacks::Anything };
-            let (source, provides) = (source.name.clone(), source.provides.clone());
-            incomplete.push(Incomplete { index, source, provides, lacks });
-        }
+        let lacks = match reading.inquiry {
+            _ if !complete => Lacks::Anything,
+            Some(inquiry) => Lacks::Unasked(inquiry),
+            None if reading.fragments.is_empty() => Lacks::Nothing,
+            None => Lacks::Fragments(reading.fragments),
+        };
+        states.push(State { name: source.name.clone(), provides: source.provides.clone(), lacks });
     }
     let system_namespace = fleet.system_namespace.clone();
-    (Snapshot { objects, incomplete, system_namespace, scopes, definitions }, findings)
+    (Snapshot { objects, sources: states, system_namespace, scopes, definitions }, findings)
 }
 
 fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -> BTreeMap<GroupKind, Definition> {
@@ -208,6 +345,10 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
     for (source, reading) in fleet.sources.iter().zip(readings) {
         if !source.provides.cluster_scoped {
             continue;
+        }
+        for (kind, (scope, versions)) in reading.inquiry.iter().flat_map(|inquiry| &inquiry.served) {
+            scopes.learn(kind.clone(), *scope);
+            definitions.insert(kind.clone(), Definition { served: versions.clone() });
         }
         for (document, _) in reading.documents.iter().filter(|(document, _)| is_crd(&kind_of(document))) {
             let group = document.str_at(&["spec", "group"]).unwrap_or_default();
@@ -229,36 +370,71 @@ fn definition(document: &Node) -> Definition {
     Definition { served: served.filter_map(|version| version.str_at(&["name"]).map(Version::from)).collect() }
 }
 
-/// Puts an object among those of earlier sources, or notes on the one that stays why that is wrong.
-fn place(objects: &mut BTreeMap<ObjectKey, (usize, Object)>, index: usize, source: &Source, object: Object) {
-    let Some((earlier_index, earlier)) = objects.get_mut(&object.key) else {
-        objects.insert(object.key.clone(), (index, object));
+/// Puts an object among those of other sources, in whatever order they come.
+fn place(objects: &mut BTreeMap<ObjectKey, Held>, fleet: &Fleet, index: usize, object: Object) {
+    let Some(held) = objects.get_mut(&object.key) else {
+        objects.insert(object.key.clone(), Held { from: index, object, others: Vec::new() });
         return;
     };
-    if *earlier_index == index {
-        let mut object = object;
-        // The one that stands first stays, in whatever order they come.
-        if object.origin < earlier.origin {
-            core::mem::swap(earlier, &mut object);
-            let told = object.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject);
-            earlier.faults.extend(told);
+    let others = held.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object);
+    let twice = if held.from == index { Some(&mut held.object) } else { others };
+    match twice {
+        Some(earlier) => repeat(fleet, index, earlier, object),
+        None => held.others.push((index, object)),
+    }
+    held.settle(fleet);
+}
+
+/// Notes on the copy that stands first in a source that there is another one.
+fn repeat(fleet: &Fleet, index: usize, earlier: &mut Object, mut object: Object) {
+    let Some(source) = fleet.sources.get(index) else { return };
+    if object.origin < earlier.origin {
+        core::mem::swap(earlier, &mut object);
+        let told = object.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject);
+        earlier.faults.extend(told);
+    }
+    let message = format!("{} stands twice in source {}, also at {}", object.key, source.name, object.origin);
+    earlier.faults.push(Fault {
+        code: Code::DuplicateObject,
+        message,
+        help: "Remove one of the two, or keep one out of the source with exclude.".to_owned(),
+    });
+}
+
+impl Held {
+    /// Decides which copy counts: the first, unless a later source overrides it; a later one that says
+    /// something else is a fault of the one that counts.
+    fn settle(&mut self, fleet: &Fleet) {
+        if self.others.is_empty() {
+            return;
         }
-        let message = format!("{} stands twice in source {}, also at {}", object.key, source.name, object.origin);
-        earlier.faults.push(Fault {
-            code: Code::DuplicateObject,
-            message,
-            help: "Remove one of the two, or keep one out of the source with exclude.".to_owned(),
-        });
-    } else if source.overrides {
-        *earlier_index = index;
-        *earlier = object;
-    } else if !earlier.same_content(&object) {
-        let message = format!("{} says something else in source {}, at {}", object.key, source.name, object.origin);
-        earlier.faults.push(Fault {
-            code: Code::Shadowed,
-            message,
-            help: "Make the two equal, remove one, or say overrides: true on the later source.".to_owned(),
-        });
+        for object in self.others.iter_mut().map(|(_, object)| object).chain([&mut self.object]) {
+            object.faults.retain(|fault| fault.code != Code::Shadowed);
+        }
+        let source = |index: usize| fleet.sources.get(index);
+        let indices = self.others.iter().map(|(index, _)| *index).chain([self.from]);
+        let counts = indices.clone().filter(|index| source(*index).is_some_and(|source| source.overrides)).max();
+        let first = indices.min().unwrap_or(self.from);
+        let counts = counts.filter(|index| *index != first).unwrap_or(first);
+        if let Some((from, object)) = self.others.iter_mut().find(|(index, _)| *index == counts) {
+            core::mem::swap(from, &mut self.from);
+            core::mem::swap(object, &mut self.object);
+        }
+        self.others.sort_by_key(|(index, _)| *index);
+        for (_, other) in self.others.iter().filter(|(index, _)| *index > counts) {
+            if self.object.same_content(other) {
+                continue;
+            }
+            let name = &other.origin.source;
+            let message = format!("{} says something else in source {name}, at {}", other.key, other.origin);
+            self.object.faults.push(Fault {
+                code: Code::Shadowed,
+                message,
+                help: "Make the two equal, remove one, or say overrides: true on the later source.".to_owned(),
+            });
+            // One fault tells it; comparing with it would find everything different.
+            break;
+        }
     }
 }
 

@@ -8,6 +8,7 @@ pub mod config;
 pub mod init;
 pub mod man;
 pub mod publish;
+pub mod reach;
 pub mod render;
 pub mod schema;
 

@@ -8,6 +8,7 @@
 
 mod directory;
 mod document;
+pub mod live;
 mod revision;
 mod stream;
 
@@ -146,6 +147,10 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
             revision::read(&source.name, &wanted, given)
         }
         SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock()),
+        SourcePlace::Cluster { .. } => {
+            let message = "a cluster is asked piece by piece, and not read as a whole";
+            return Err(SourceError::new(&source.name, message, "This is a bug in pouch; please report it."));
+        }
     }?;
     Ok(reading)
 }

@@ -108,7 +108,7 @@ fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> 
     let snapshot = input.court.snapshot;
     let kind = GroupKind::new(k0rdent::GROUP, "Credential");
     let key = ObjectKey::new(kind, Some(credential.namespace.clone()), credential.name.clone());
-    if matches!(snapshot.look_up(&key), Lookup::Unread(_)) {
+    if matches!(snapshot.look_up(&key), Lookup::Unread(_) | Lookup::Unasked) {
         return Fate::Carried(Code::Unread);
     }
     if input.deployments.use_credential(credential) {

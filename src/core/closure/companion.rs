@@ -13,10 +13,10 @@ use crate::claim::Claim;
 use crate::config::Companions;
 use crate::finding::{Code, CredentialName, Finding, Severity};
 use crate::k0rdent;
-use crate::name::{GroupKind, Name, Namespace, SourceName};
+use crate::name::{GroupKind, Name, Namespace};
 use crate::node::Node;
 use crate::object::ObjectKey;
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::{Lookup, Snapshot, Unread};
 
 /// Which ClusterDeployments use which Credential.
 #[derive(Default)]
@@ -107,14 +107,16 @@ fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, roo
 enum Found<'a> {
     At(ObjectKey),
     Nowhere,
-    Unknown(ObjectKey, &'a SourceName),
+    Unknown(ObjectKey, Unread<'a>),
+    Unasked(ObjectKey),
 }
 
 fn first_found(snapshot: &Snapshot, keys: impl Iterator<Item = ObjectKey>) -> Found<'_> {
     for key in keys {
         match snapshot.look_up(&key) {
             Lookup::Found(_) => return Found::At(key),
-            Lookup::Unread(source) => return Found::Unknown(key, source),
+            Lookup::Unread(unread) => return Found::Unknown(key, unread),
+            Lookup::Unasked => return Found::Unasked(key),
             Lookup::Absent => {}
         }
     }
@@ -135,13 +137,8 @@ fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Comp
             let via = Via { interface: None, field: field.into() };
             closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
         }
-        Found::Unknown(key, source) => {
-            let message = format!("whether {key} exists is unknown: source {source} was not read completely");
-            closure.find(
-                claim,
-                Finding::new(Code::Unread, message).about(&key).help("Cure what the source's findings say."),
-            );
-        }
+        Found::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
+        Found::Unasked(key) => closure.want(claim, &key),
         Found::Nowhere => {
             let wanted = view.deployments.propagate(&claim.by);
             let severity = if wanted { Severity::Warning } else { Severity::Info };

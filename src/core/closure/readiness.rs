@@ -25,7 +25,18 @@ pub fn check(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
     if detached || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
-    let Some(why) = distribution_fails(view, claim).or_else(|| unready(view, claim, closure)) else { return };
+    let why = match distribution_fails(view, claim) {
+        Distribution::Fails(why) => Some(why),
+        Distribution::Works => unready(view, claim, closure),
+        Distribution::Unasked(key) => {
+            // Whose content nobody needs is not worth reading a Secret for; then nothing is said.
+            if !key.kind.is_secret() && !key.kind.is_config_map() {
+                closure.wanted.push(key);
+            }
+            None
+        }
+    };
+    let Some(why) = why else { return };
     let message = format!("k0rdent will not report the Credential as ready: {why}");
     let system = &view.fleet.system_namespace;
     let help = format!(
@@ -35,43 +46,64 @@ pub fn check(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
     closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
 }
 
-/// Why `CopyClusterIdentities` returns an error, if it does.
-fn distribution_fails(view: &View<'_>, claim: &Claim) -> Option<String> {
+/// What `CopyClusterIdentities` does.
+enum Distribution {
+    /// It returns no error.
+    Works,
+    /// It returns an error; this is why.
+    Fails(String),
+    /// That depends on an object that no source was asked for.
+    Unasked(ObjectKey),
+}
+
+fn distribution_fails(view: &View<'_>, claim: &Claim) -> Distribution {
     // Without an exact match k0rdent distributes nothing, silently.
-    let definition = view.definitions.exactly(&claim.root.kind, &claim.root.version)?;
+    let Some(definition) = view.definitions.exactly(&claim.root.kind, &claim.root.version) else {
+        return Distribution::Works;
+    };
     let system = &view.fleet.system_namespace;
     let key = match (scope_of(view, &claim.root.kind), &claim.root.namespace) {
         (Some(Scope::Cluster), _) => ObjectKey::new(claim.root.kind.clone(), None, claim.root.name.clone()),
         (_, Some(_)) => ObjectKey::new(claim.root.kind.clone(), Some(system.clone()), claim.root.name.clone()),
-        (_, None) => return Some("identityRef has no namespace, and its kind is namespaced".into()),
+        (_, None) => {
+            return Distribution::Fails("identityRef has no namespace, and its kind is namespaced".into());
+        }
     };
     if is_controller_identity(&key) {
-        return None;
+        return Distribution::Works;
     }
-    let Lookup::Found(object) = view.snapshot.look_up(&key) else {
-        return Some(format!("it looks for {key}"));
-    };
-    definition.references.iter().find_map(|path| reference_fails(view, object, path))
+    match view.snapshot.look_up(&key) {
+        Lookup::Found(object) => {
+            let mut outcomes = definition.references.iter().map(|path| reference_fails(view, object, path));
+            outcomes.find(|outcome| !matches!(outcome, Distribution::Works)).unwrap_or(Distribution::Works)
+        }
+        Lookup::Unasked => Distribution::Unasked(key),
+        Lookup::Absent | Lookup::Unread(_) => Distribution::Fails(format!("it looks for {key}")),
+    }
 }
 
-fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Option<String> {
-    let Some(name) = text(object, &path.name) else {
-        return Some(format!("it takes {} of {} for required", dotted(&path.name), object.key));
-    };
+fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Distribution {
+    let required =
+        |path: &[Key]| Distribution::Fails(format!("it takes {} of {} for required", dotted(path), object.key));
+    let Some(name) = text(object, &path.name) else { return required(&path.name) };
     let namespace = match &path.namespace {
         _ if scope_of(view, &path.kind) == Some(Scope::Cluster) => None,
         None => Some(view.fleet.system_namespace.clone()),
         Some(field) => match text(object, field) {
             Some(namespace) => Some(Namespace::from(namespace)),
-            None => return Some(format!("it takes {} of {} for required", dotted(field), object.key)),
+            None => return required(field),
         },
     };
     let key = ObjectKey::new(path.kind.clone(), namespace, name.into());
     // The provider makes this one on the management cluster too.
-    if is_controller_identity(&key) || matches!(view.snapshot.look_up(&key), Lookup::Found(_)) {
-        return None;
+    if is_controller_identity(&key) {
+        return Distribution::Works;
     }
-    Some(format!("it looks for {key}"))
+    match view.snapshot.look_up(&key) {
+        Lookup::Found(_) => Distribution::Works,
+        Lookup::Unasked => Distribution::Unasked(key),
+        Lookup::Absent | Lookup::Unread(_) => Distribution::Fails(format!("it looks for {key}")),
+    }
 }
 
 /// Why the identity is not found on the region where `identityRef` says, if it is not.

@@ -99,7 +99,7 @@ pub struct MetadataFile {
     pub name: String,
 }
 
-/// One source; exactly one of `directory`, `git` and `stdin` says where it is.
+/// One source; exactly one of `directory`, `git`, `cluster` and `stdin` says where it is.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceFile {
@@ -109,6 +109,8 @@ pub struct SourceFile {
     pub directory: Option<DirectoryFile>,
     /// A git repository at a revision, read from its objects.
     pub git: Option<GitFile>,
+    /// A live cluster; no more is read of it than the Credentials need, and nothing is written.
+    pub cluster: Option<ClusterFile>,
     /// Manifests on standard input; at most one source.
     pub stdin: Option<StdinFile>,
     /// What the source may provide; anything else in it is ignored with a finding. Needed with more than
@@ -153,6 +155,18 @@ pub struct GitFile {
     /// Globs over paths below `path` of files that do not count.
     #[serde(default)]
     pub exclude: Vec<String>,
+}
+
+/// A live cluster.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterFile {
+    /// The context of the kubeconfig; `--context` overrides it. Without either, the only context there
+    /// is, the service account of the Pod that pouch runs in, or, on a terminal, the current context.
+    pub context: Option<String>,
+    /// The kubeconfig, relative to this file; `--kubeconfig` overrides it. By default the files of
+    /// `KUBECONFIG`, else `~/.kube/config`.
+    pub kubeconfig: Option<String>,
 }
 
 /// Standard input; has no fields.

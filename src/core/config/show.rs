@@ -85,6 +85,11 @@ fn source(source: &Source) -> Tree<'_> {
             ("git", place(files, vec![("repository", repository), ("ref", reference), ("path", path)]))
         }
         SourcePlace::Stdin => ("stdin", Tree::Map(BTreeMap::new())),
+        SourcePlace::Cluster { context, kubeconfig } => {
+            let fields = [("context", context), ("kubeconfig", kubeconfig)];
+            let given = fields.into_iter().filter_map(|(key, text)| Some((key, Tree::text(text.as_deref()?))));
+            ("cluster", Tree::map(given))
+        }
     };
     let provides = Tree::map([
         ("namespaces", globs(&source.provides.namespaces)),

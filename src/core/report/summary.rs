@@ -198,7 +198,7 @@ impl From<&Finding> for FindingRecord {
     fn from(finding: &Finding) -> Self {
         let (file, line, column) = match finding.origin.as_ref().map(|origin| &origin.place) {
             Some(Place::File { path, line, column }) => (Some(path.to_string()), Some(*line), Some(*column)),
-            Some(Place::Whole) | None => (None, None, None),
+            Some(Place::Cluster { .. } | Place::Whole) | None => (None, None, None),
         };
         Self {
             code: finding.code.text(),

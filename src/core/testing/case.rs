@@ -238,6 +238,7 @@ pub(crate) fn readings(fleet: &Fleet, world: &World) -> Vec<Reading> {
             documents: documents.collect(),
             complete: !world.incomplete.iter().any(|name| source.name == **name),
             fragments: Vec::new(),
+            inquiry: None,
         }
     };
     for document in &world.documents {

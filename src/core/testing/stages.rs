@@ -289,7 +289,8 @@ fn sources(case: &Case) -> String {
         let said = match desk.snapshot.look_up(&key) {
             Lookup::Found(object) => format!("found in {} at line {}", object.origin.source, line(object)),
             Lookup::Absent => "absent".to_string(),
-            Lookup::Unread(source) => format!("unread because of {source}"),
+            Lookup::Unread(unread) => format!("unread because of {}", unread.source),
+            Lookup::Unasked => "unasked".to_string(),
         };
         _ = writeln!(out, "{}: {said}", show(&key));
         let Some(object) = desk.snapshot.get(&key) else { continue };

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{FleetFile, GitFile, SourceFile};
+use super::super::file::{ClusterFile, FleetFile, GitFile, SourceFile};
 use super::super::repository;
 use super::super::{FileGlobs, Globs, Provides, Source, SourcePlace};
 use super::{globs, label, namespace, namespace_globs};
@@ -16,7 +16,11 @@ use crate::name::SourceName;
 pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Vec<Source> {
     let path = FieldPath::root().key("sources");
     if file.sources.is_empty() {
-        faults.add(&path, "there is no source", "Name at least one `directory`, `git` repository or `stdin`.");
+        faults.add(
+            &path,
+            "there is no source",
+            "Name at least one `directory`, `git` repository, `cluster` or `stdin`.",
+        );
     }
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let mut stdin = None;
@@ -37,6 +41,10 @@ pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Vec<Source> {
         }
         let Some(place) = place(typed, &path, faults) else { continue };
         let provides = provides(typed, file.sources.len(), &path, faults);
+        if typed.cluster.is_some() && typed.default_namespace.is_some() {
+            let message = "a cluster's objects name their namespaces themselves";
+            faults.add_at_key(&path.key("defaultNamespace"), message, "Remove the field.");
+        }
         let default_namespace = typed.default_namespace.as_ref().map(|text| {
             let path = path.key("defaultNamespace");
             let namespace = namespace(text, &path, faults);
@@ -53,27 +61,46 @@ pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Vec<Source> {
 }
 
 fn place(typed: &SourceFile, path: &FieldPath, faults: &mut Faults) -> Option<SourcePlace> {
-    match (&typed.directory, &typed.git, &typed.stdin) {
-        (Some(directory), None, None) => {
+    match (&typed.directory, &typed.git, &typed.cluster, &typed.stdin) {
+        (Some(directory), None, None, None) => {
             let at = path.key("directory");
-            if directory.path.is_empty() || directory.path.chars().any(char::is_control) {
+            if !is_plain(&directory.path) {
                 let help = "Write a folder or a file, relative to this file.";
                 faults.add(&at.key("path"), "the path is empty or has a control character in it", help);
             }
             let files = file_globs(&directory.include, &directory.exclude, &at, faults);
             Some(SourcePlace::Directory { path: directory.path.clone(), files })
         }
-        (None, Some(git), None) => Some(git_place(git, &path.key("git"), faults)),
-        (None, None, Some(_)) => Some(SourcePlace::Stdin),
-        (None, None, None) => {
-            faults.add(path, "the source says nowhere to read", "Add one of `directory`, `git` and `stdin`.");
+        (None, Some(git), None, None) => Some(git_place(git, &path.key("git"), faults)),
+        (None, None, Some(cluster), None) => Some(cluster_place(cluster, &path.key("cluster"), faults)),
+        (None, None, None, Some(_)) => Some(SourcePlace::Stdin),
+        (None, None, None, None) => {
+            let help = "Add one of `directory`, `git`, `cluster` and `stdin`.";
+            faults.add(path, "the source says nowhere to read", help);
             None
         }
         _ => {
-            faults.add(path, "the source names several places", "Keep one of `directory`, `git` and `stdin`.");
+            let help = "Keep one of `directory`, `git`, `cluster` and `stdin`.";
+            faults.add(path, "the source names several places", help);
             None
         }
     }
+}
+
+fn cluster_place(cluster: &ClusterFile, path: &FieldPath, faults: &mut Faults) -> SourcePlace {
+    if let Some(context) = cluster.context.as_ref().filter(|text| !is_plain(text)) {
+        let help = "Write a context's name, as `kubectl config get-contexts` lists them.";
+        faults.add(&path.key("context"), format!("{} cannot name a context", quoted(context)), help);
+    }
+    if cluster.kubeconfig.as_ref().is_some_and(|text| !is_plain(text)) {
+        let help = "Write a file, relative to this file, or leave it away for the usual places.";
+        faults.add(&path.key("kubeconfig"), "the path is empty or has a control character in it", help);
+    }
+    SourcePlace::Cluster { context: cluster.context.clone(), kubeconfig: cluster.kubeconfig.clone() }
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(char::is_control)
 }
 
 fn git_place(git: &GitFile, path: &FieldPath, faults: &mut Faults) -> SourcePlace {

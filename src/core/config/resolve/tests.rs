@@ -108,7 +108,16 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("systemNamespace:", "systemNamespac:", "7:1 systemNamespac: unknown field \"systemNamespac\""),
     ("", "zebra: 1", "20:1 zebra: unknown field \"zebra\""),
     ("", "grants: []", "20:1 grants: the field is not in this release"),
-    (SOURCE, "    cluster: {context: mgmt}", "6:5 sources[0].cluster: the field is not in this release"),
+    (
+        SOURCE,
+        "    cluster: {context: \"\", kubeconfig: \"\"}",
+        "6:24 sources[0].cluster.context: \"\" cannot name a context\n6:40 sources[0].cluster.kubeconfig: the path is empty or has a control character in it",
+    ),
+    (
+        SOURCE,
+        "    cluster: {}\n    defaultNamespace: team-a",
+        "7:5 sources[0].defaultNamespace: a cluster's objects name their namespaces themselves",
+    ),
     (
         SOURCE,
         "    directory: {path: manifests}\n    decryption: {environment: true}",

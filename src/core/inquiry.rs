@@ -1,0 +1,103 @@
+//! What a live cluster is asked: the kinds that are listed, and the objects that closures want.
+//!
+//! Everything that reads a cluster, or says which rights that takes, goes by this page, so the two
+//! cannot drift apart. Secrets are never listed, nor anything else that a claim only may need: those
+//! are read by name. It knows of no API path and no client.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use crate::capi;
+use crate::claim::{Asked, Claim};
+use crate::closure::{View, close};
+use crate::config::{Fleet, Provides};
+use crate::k0rdent;
+use crate::name::{GroupKind, Namespace};
+use crate::object::ObjectKey;
+
+/// The namespace whose UID tells one cluster from another: it exists from the first start of an API
+/// server on, and cannot be deleted.
+pub const IDENTITY_NAMESPACE: &str = "kube-system";
+
+/// A kind of which every object is read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// The kind.
+    pub kind: GroupKind,
+    /// Where: none for the whole cluster.
+    pub namespaces: Option<Vec<Namespace>>,
+    /// Whether a cluster that does not serve the kind cannot be read at all; otherwise what its objects
+    /// decide is unknown.
+    pub needed: bool,
+}
+
+/// The kinds that are listed of a cluster that may provide this much, in the order of reading.
+pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
+    let k0rdent = |kind: &str| GroupKind::new(k0rdent::GROUP, kind);
+    let namespaces = namespaces(fleet, provides);
+    let mut listed = Vec::new();
+    if provides.cluster_scoped {
+        listed.push(Listed { kind: k0rdent("ProviderInterface"), namespaces: None, needed: true });
+        listed.push(Listed { kind: k0rdent("Region"), namespaces: None, needed: false });
+    }
+    listed.push(Listed { kind: k0rdent("ClusterDeployment"), namespaces: namespaces.clone(), needed: false });
+    listed.push(Listed { kind: k0rdent("Credential"), namespaces, needed: true });
+    listed
+}
+
+/// The namespaces that a source may provide, where the configuration names them all; none where it
+/// says so by patterns.
+pub fn namespaces(fleet: &Fleet, provides: &Provides) -> Option<Vec<Namespace>> {
+    let patterns = provides.namespaces.patterns();
+    if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', '{', '\\'])) {
+        return None;
+    }
+    // Objects of the system namespace come with cluster-scoped ones, and only with them.
+    let named = patterns.iter().map(|name| Namespace::from(name.as_str()));
+    let mut namespaces: BTreeSet<Namespace> = named.filter(|name| *name != fleet.system_namespace).collect();
+    if provides.cluster_scoped {
+        namespaces.insert(fleet.system_namespace.clone());
+    }
+    Some(namespaces.into_iter().collect())
+}
+
+/// The API groups whose kinds closures may ask for, besides the core group.
+pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
+    fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]).collect()
+}
+
+/// The namespaces that are looked at themselves.
+pub fn identity_namespaces(fleet: &Fleet, provides: &Provides) -> Vec<Namespace> {
+    let system = provides.cluster_scoped.then(|| fleet.system_namespace.clone());
+    let kube_system = Namespace::from(IDENTITY_NAMESPACE);
+    let system = system.filter(|namespace| *namespace != kube_system);
+    [kube_system].into_iter().chain(system).collect()
+}
+
+/// What the claims of some Credentials want to know that no source has been asked yet, by source; and
+/// the claims that want something.
+pub fn wanted<'a>(
+    view: &View<'_>,
+    claims: impl Iterator<Item = &'a Claim>,
+) -> (BTreeMap<usize, BTreeSet<ObjectKey>>, Vec<&'a Claim>) {
+    let mut wanted: BTreeMap<usize, BTreeSet<ObjectKey>> = BTreeMap::new();
+    let mut wanting = Vec::new();
+    for claim in claims {
+        let closure = close(view, claim);
+        if closure.wanted.is_empty() {
+            continue;
+        }
+        wanting.push(claim);
+        for key in closure.wanted {
+            for index in view.snapshot.unasked(&key) {
+                wanted.entry(index).or_default().insert(key.clone());
+            }
+        }
+    }
+    (wanted, wanting)
+}
+
+/// The claims of all Credentials.
+pub fn claims(asked: &[Asked]) -> impl Iterator<Item = &Claim> {
+    asked.iter().filter_map(|asked| asked.claim.as_ref())
+}

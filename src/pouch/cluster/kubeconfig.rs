@@ -18,7 +18,7 @@ use super::exec::{self, Plugin};
 use crate::ambient::Ambient;
 
 /// What the user and the configuration say about which cluster.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
     /// The kubeconfig, as an absolute path; none for the usual places.
     pub kubeconfig: Option<PathBuf>,

@@ -311,6 +311,7 @@ fn ask(
                 let timer = surveyor.ambient.timer();
                 let count = keys.len();
                 let progress = surveyor.ui.progress("reading", u64::try_from(count).unwrap_or_default());
+                progress.say(kind.kind.as_str());
                 let answers = live.ask(&kind, keys, &|| progress.step())?;
                 drop(progress);
                 let found = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..))).count();

@@ -1,6 +1,6 @@
 //! Every request of a run, spoilt in every way the rig knows: what is published is right, or is not published.
 //!
-//! The property, for each fault at each request, once or from there on: the run ends with 0 and the right bundle; or
+//! The property, for each fault at each request, once, from there on, or whenever that is asked for: the run ends with 0 and the right bundle; or
 //! it says otherwise, and then each Credential's objects are as they were or as they should be, all of them
 //! alike, none is gone, and what is missing of a first publication belongs to Credentials that the findings name.
 //! A server that goes on to say, of one object, in every detail, that it does not exist, is beyond any client:
@@ -60,15 +60,15 @@ impl Stage {
         Some(Self { config, before, right, old, ground })
     }
 
-    /// How many requests an undisturbed run makes.
-    fn requests(&self) -> usize {
+    /// The paths of the requests that an undisturbed run makes, in order.
+    fn requests(&self) -> Vec<String> {
         let proxy = Proxy::to(self.ground.server.endpoint("admin"));
         let kubeconfig = self.ground.path("counted");
         proxy.kubeconfig(&kubeconfig, "admin");
         proxy.calm();
         let ended = run(&self.config, &kubeconfig, &self.ground.path("counted-out"), hasty(Absence::Proved));
         assert_eq!((ended.code, ended.message.as_str()), (0, ""));
-        proxy.requests().len()
+        proxy.requests().into_iter().map(|asked| asked.path).collect()
     }
 
     /// Runs the cases, and gives what was wrong with each that was.
@@ -214,6 +214,17 @@ fn for_ever(requests: usize, every: usize) -> Vec<Case> {
     all
 }
 
+/// Each fault at each path, whenever it is asked for.
+fn at_paths(paths: &BTreeSet<String>, every: usize) -> Vec<Case> {
+    let mut all = once(paths.len(), every);
+    all.retain(|case| case.fault != Fault::NotFoundNamed);
+    for case in &mut all {
+        let When::Once(index) = case.when else { panic!("made so") };
+        case.when = When::Path(paths.iter().nth(index).unwrap().clone());
+    }
+    all
+}
+
 #[track_caller]
 fn holds(stage: &Stage, cases: &[Case]) -> Tally {
     let began = std::time::Instant::now();
@@ -235,12 +246,15 @@ fn holds(stage: &Stage, cases: &[Case]) -> Tally {
 #[test]
 fn a_fault_is_overcome_or_told() {
     let Some(stage) = Stage::new() else { return };
-    let requests = stage.requests();
+    let paths = stage.requests();
+    let (requests, paths) = (paths.len(), BTreeSet::from_iter(paths));
     assert!(requests >= 30, "{requests}");
     let tally = holds(&stage, &once(requests, 3));
     assert!(tally.beaten.is_empty(), "one fault was too much:\n{}", tally.beaten.join("\n"));
     assert!(tally.injected * 3 > tally.runs * 2, "most cases injected nothing");
     let tally = holds(&stage, &for_ever(requests, 9));
+    assert!(tally.unavailable * 2 > tally.runs);
+    let tally = holds(&stage, &at_paths(&paths, 7));
     assert!(tally.in_part > 0 && tally.unavailable > 0);
 
     // The control: without the proof of absence the same check finds something wrong, within a few cases.
@@ -255,9 +269,10 @@ fn a_fault_is_overcome_or_told() {
 #[ignore = "takes a quarter of an hour"]
 fn every_fault_at_every_request() {
     let Some(stage) = Stage::new() else { return };
-    let requests = stage.requests();
+    let paths = stage.requests();
+    let (requests, paths) = (paths.len(), BTreeSet::from_iter(paths));
     for flip in [false, true] {
-        for mut cases in [once(requests, 1), for_ever(requests, 1)] {
+        for mut cases in [once(requests, 1), for_ever(requests, 1), at_paths(&paths, 1)] {
             cases.iter_mut().for_each(|case| case.first_publication ^= flip);
             holds(&stage, &cases);
         }

@@ -174,7 +174,8 @@ impl Link {
                 // Another request may have renewed them already.
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
                 Broken::Unauthorized if renewed < 2 => self.renew()?,
-                Broken::Unauthorized | Broken::Access(_) | Broken::Late => return Err(trouble),
+                // Asking again makes nobody allowed.
+                Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late => return Err(trouble),
                 _ => {}
             }
             if tried >= self.patience.tries {

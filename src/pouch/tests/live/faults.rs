@@ -15,7 +15,7 @@ use std::thread;
 
 use pouch::cluster::Absence;
 
-use crate::bundle::{self, Bundle};
+use crate::bundle::{self, Bundle, Published};
 use crate::ground::{CLUSTER, Ended, Ground, hasty, run};
 use crate::objects::{fleet, namespace};
 use crate::rig::fault::Fault;
@@ -122,32 +122,33 @@ impl Stage {
             return if found == old { Ok(()) } else { Err(format!("published all the same: {}", self.differs(found))) };
         }
         let broken: BTreeSet<String> = ended.broken().into_iter().collect();
-        for path in found.keys() {
-            if !self.right.contains_key(path) {
-                return Err(format!("{path} should not exist"));
-            }
+        if let Some(path) = found.keys().find(|path| !self.right.contains_key(*path)) {
+            return Err(format!("{path} should not exist"));
         }
         for (path, right) in &self.right {
-            let Some(object) = found.get(path) else {
-                if old.contains_key(path) {
-                    return Err(format!("{path} is gone"));
-                }
-                if right.needed_by.is_disjoint(&broken) && !right.needed_by.is_empty() {
-                    return Err(format!("{path} is missing, and nobody says so"));
-                }
-                continue;
-            };
-            if object.content != right.content && old.get(path).map(|old| &old.content) != Some(&object.content) {
+            let now = found.get(path).map(|object| &object.content);
+            let then = old.get(path).map(|object| &object.content);
+            if now.is_none() && then.is_some() {
+                return Err(format!("{path} is gone"));
+            }
+            // What a Credential needs of which nothing is said is as it should be; Namespaces come with others.
+            let is_told = right.needed_by.is_subset(&broken);
+            if !is_told && now != Some(&right.content) {
+                return Err(format!("{path} is not right, and nobody says so"));
+            }
+            if now != then && now != Some(&right.content) {
                 return Err(format!("{path} is neither old nor right"));
             }
         }
-        for by in self.right.values().flat_map(|object| &object.needed_by).collect::<BTreeSet<_>>() {
-            let of = |bundle: &Bundle| -> Vec<String> {
-                let own = bundle.iter().filter(|(path, _)| self.right[*path].needed_by.contains(by));
-                own.map(|(path, object)| format!("{path} {}", object.content)).collect()
+        for by in &broken {
+            // What others need too may be newer; what is theirs alone is from one state.
+            let own = |(_, right): &(&String, &Published)| right.needed_by.contains(by) && right.needed_by.is_subset(&broken);
+            let own: Vec<&String> = self.right.iter().filter(own).map(|(path, _)| path).collect();
+            let of = |bundle: &Bundle| -> Vec<Option<String>> {
+                own.iter().map(|path| bundle.get(*path).map(|object| object.content.clone())).collect()
             };
-            let (now, right, then) = (of(found), of(&self.right), of(old));
-            if now != right && now != then {
+            let now = of(found);
+            if now != of(&self.right) && now != of(old) {
                 return Err(format!("the objects of {by} are a mix"));
             }
         }

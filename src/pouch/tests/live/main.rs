@@ -21,8 +21,10 @@ mod rig;
 mod support;
 
 mod bundle;
+mod canary;
 mod faults;
 mod ground;
 mod objects;
+mod reach;
 mod requests;
 mod writer;

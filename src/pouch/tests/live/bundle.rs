@@ -55,7 +55,7 @@ pub fn readable(folder: &Path, identity: &str) -> BTreeMap<String, String> {
             opened(&bytes, identity)
         } else if path.ends_with("/bundle.yaml") {
             let text = String::from_utf8(bytes).unwrap();
-            let text = text.split_once("\nsources:\n").map_or(text.as_str(), |(before, _)| before);
+            let text = text.split_once("\nsources:").map_or(text.as_str(), |(before, _)| before);
             text.lines().skip(1).filter(|line| !line.contains("sha256:")).collect::<Vec<_>>().join("\n")
         } else {
             String::from_utf8(bytes).unwrap()

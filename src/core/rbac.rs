@@ -5,6 +5,7 @@
 //! it. Secrets are never listed or watched, and no rule has a `*`. It refuses to know how a cluster is
 //! reached: what closures ask for, and how the cluster calls its resources, it is told.
 
+mod owners;
 mod write;
 
 use alloc::borrow::ToOwned;
@@ -15,6 +16,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 
+pub use self::owners::owners;
 use crate::capi;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::finding::CredentialName;

@@ -1,0 +1,129 @@
+//! `pouch rbac`: the rights that reading the configuration's clusters takes.
+
+use std::collections::BTreeMap;
+
+use pouch_core::config::{Fleet, Source, SourcePlace};
+use pouch_core::inquiry;
+use pouch_core::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain};
+use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests};
+
+use super::{Global, Opened};
+use crate::ambient::Ambient;
+use crate::failure::{Failure, exit};
+use crate::stop::Stop;
+use crate::ui::Ui;
+
+/// Print the least RBAC rules for reading the configuration's clusters
+///
+/// Nothing is applied: look at what comes out, keep it in git, and apply it with kubectl. Secrets are never
+/// listed, and none is read for this either. Print it again when Credentials change.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Which Secrets and ConfigMaps may be read
+    #[arg(long, value_name = "HOW", default_value = "names")]
+    secrets: How,
+    /// The service account that gets the rights [default: pouch/pouch]
+    #[arg(long, value_name = "NAMESPACE/NAME", group = "subject")]
+    service_account: Option<String>,
+    /// The user that gets the rights instead, as the API server knows it
+    #[arg(long, value_name = "NAME", group = "subject")]
+    user: Option<String>,
+    /// The group that gets the rights instead
+    #[arg(long, value_name = "NAME", group = "subject")]
+    group: Option<String>,
+}
+
+/// How Secrets are named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum How {
+    /// One by one, those that today's Credentials need
+    Names,
+    /// All in the namespaces that are known
+    Namespaces,
+}
+
+/// What a source is asked for, and what its cluster calls its resources.
+type Known = (Asked, BTreeMap<GroupKind, String>);
+
+/// Runs the command.
+///
+/// # Errors
+/// Where there is no cluster among the sources, or the rights cannot be told.
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+    let subject = args.subject()?;
+    let opened = Opened::open(global, ambient)?;
+    let fleet = &opened.settings.fleet;
+    let clusters: Vec<&Source> = fleet.sources.iter().filter(|source| is_cluster(source)).collect();
+    if clusters.is_empty() {
+        return Err(Failure::usage(
+            "the configuration has no cluster among its sources",
+            "Rights are needed for `sources[].cluster` only; folders, repositories and standard input take none.",
+        ));
+    }
+    let secrets = match args.secrets {
+        How::Names => Secrets::Names,
+        How::Namespaces => Secrets::Namespaces,
+    };
+    let (known, code) = asked(fleet, secrets, ambient, ui, stop)?;
+    let nothing = Known::default();
+    let mut documents = Vec::new();
+    for source in clusters {
+        let (asked, plurals) = known.get(source.name.as_str()).unwrap_or(&nothing);
+        let terms = Terms { fleet, source, secrets, asked, plurals, subject: &subject };
+        let made = manifests(&terms).map_err(|error| Failure::usage(error.to_string(), error.help()))?;
+        documents.extend(made.into_iter().map(|manifest| manifest.text));
+    }
+    ui.result(&documents.join("---\n"));
+    Ok(code)
+}
+
+fn is_cluster(source: &Source) -> bool {
+    matches!(source.place, SourcePlace::Cluster { .. })
+}
+
+/// What each cluster source is asked for, by its name, and the exit code that how it went asks for.
+///
+/// Where the configuration names every namespace, and Secrets are not named one by one, no cluster needs
+/// to be asked.
+fn asked(
+    fleet: &Fleet,
+    secrets: Secrets,
+    _ambient: &Ambient,
+    _ui: &Ui,
+    _stop: &Stop,
+) -> Result<(BTreeMap<String, Known>, u8), Failure> {
+    let mut clusters = fleet.sources.iter().filter(|source| is_cluster(source));
+    let named = clusters.all(|source| inquiry::namespaces(fleet, &source.provides).is_some());
+    if secrets == Secrets::Namespaces && named {
+        return Ok((BTreeMap::new(), exit::OK));
+    }
+    Err(Failure::usage(
+        "the names of Secrets cannot be told without asking the cluster, which this build does not do",
+        "Name the namespaces under `provides.namespaces` of the source, and pass --secrets namespaces.",
+    ))
+}
+
+impl Args {
+    fn subject(&self) -> Result<Subject, Failure> {
+        let named = |name: &String, flag: &str| match name.is_empty() {
+            true => Err(Failure::usage(format!("{flag} is empty"), "Write the name, as the API server knows it.")),
+            false => Ok(name.clone()),
+        };
+        if let Some(user) = &self.user {
+            return named(user, "--user").map(Subject::User);
+        }
+        if let Some(group) = &self.group {
+            return named(group, "--group").map(Subject::Group);
+        }
+        let text = self.service_account.as_deref().unwrap_or("pouch/pouch");
+        match text.split_once('/') {
+            Some((namespace, name)) if is_dns_label(namespace) && is_dns_subdomain(name) => {
+                Ok(Subject::ServiceAccount { namespace: Namespace::from(namespace), name: Name::from(name) })
+            }
+            _ => Err(Failure::usage(
+                format!("--service-account {text} is not NAMESPACE/NAME"),
+                "Write both, such as pouch/pouch.",
+            )),
+        }
+    }
+}

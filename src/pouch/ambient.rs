@@ -19,6 +19,17 @@ pub struct Ambient {
     cwd: PathBuf,
 }
 
+/// Measures how long something takes; for people, never for a decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer(std::time::Instant);
+
+impl Timer {
+    /// How long ago it was started.
+    pub fn elapsed(&self) -> std::time::Duration {
+        self.0.elapsed()
+    }
+}
+
 #[derive(Debug)]
 enum Vars {
     Process,
@@ -87,6 +98,12 @@ impl Ambient {
             Clock::Fixed(now) => now,
         };
         Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    /// Starts to measure time.
+    #[allow(clippy::disallowed_methods, reason = "this is the one place that asks")]
+    pub fn timer(&self) -> Timer {
+        Timer(std::time::Instant::now())
     }
 
     /// The current folder.

@@ -10,6 +10,7 @@ pub mod man;
 pub mod metrics;
 pub mod publish;
 pub mod rbac;
+pub mod reach;
 pub mod render;
 pub mod schema;
 

@@ -5,7 +5,9 @@
 
 pub mod age;
 pub mod ambient;
+pub mod child;
 pub mod cli;
+pub mod cluster;
 pub mod failure;
 pub mod git;
 pub mod harden;

@@ -8,6 +8,7 @@
 
 mod directory;
 mod document;
+pub mod live;
 mod revision;
 mod stream;
 

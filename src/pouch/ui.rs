@@ -103,6 +103,27 @@ impl Ui {
         }
     }
 
+    /// Says how many objects of a kind were read of a cluster, and how long that took.
+    pub fn read(&self, source: &str, context: &str, kind: &str, count: usize, time: Duration) {
+        let seconds = time.as_millis();
+        let seconds = format!("{}.{:03}", seconds / 1000, seconds % 1000);
+        match self.format {
+            LogFormat::Text => self.detail(&format!("cluster {context}: {count} {kind} in {seconds} s")),
+            LogFormat::Json if self.level > Level::Quiet => {
+                let record = serde_json::json!({
+                    "severity": "info",
+                    "message": format!("read {kind} of cluster {context}"),
+                    "source": source,
+                    "kind": kind,
+                    "count": count,
+                    "seconds": time.as_secs_f64(),
+                });
+                self.log(&format!("{}\n", escape_json(&record.to_string())));
+            }
+            LogFormat::Json => {}
+        }
+    }
+
     /// Warns of something that is no finding about an object.
     pub fn warn(&self, message: &str) {
         self.event("warning", message, "");
@@ -168,6 +189,11 @@ impl Ui {
 pub struct Progress(ProgressBar);
 
 impl Progress {
+    /// Says how far it is, where nobody knows how far it goes.
+    pub fn say(&self, what: &str) {
+        self.0.set_message(escape(what));
+    }
+
     /// One step is done.
     pub fn step(&self) {
         self.0.inc(1);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use pouch_core::config::{Fleet, SourcePlace};
 use pouch_core::report::summary::Region;
 
+use super::reach::ReachArgs;
 use super::render::outcomes;
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -12,9 +13,10 @@ use crate::failure::Failure;
 use crate::git::commits::Author;
 use crate::git::program::git;
 use crate::git::{self, Address};
-use crate::pipeline::survey::survey;
+use crate::pipeline::survey::{Surveyor, survey};
 use crate::pipeline::{Run, render};
 use crate::publish::refs::{BranchShelf, Pushed};
+use crate::source::live::Values;
 use crate::stop::Stop;
 use crate::text::commit_message;
 use crate::ui::Ui;
@@ -27,6 +29,8 @@ use crate::ui::Ui;
 pub struct Args {
     #[command(flatten)]
     wanted: Wanted,
+    #[command(flatten)]
+    reach: ReachArgs,
 }
 
 /// Runs the command.
@@ -52,6 +56,9 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         Address::Remote(url) => url,
     };
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
+    let outputs = [opened.settings.base.join(&fleet.output.path)];
+    let reach = args.reach.reach(ambient);
+    let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
     // A template that does not work should be known before anything is read.
     message_of(fleet, &[], &[])?;
     // Standard input can be read once, and starting over means to read the sources again.
@@ -65,7 +72,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         let program = git(&ambient.environment()).stopped_by(stop.flag());
         // The branch before the sources: whoever publishes a newer reading in between makes this run lose.
         let shelf = BranchShelf::open(program, &remote, &output.branch, &fleet.output.path)?;
-        let survey = survey(fleet, &opened.typed, &[opened.settings.base.join(&fleet.output.path)], ambient, ui, stop)?;
+        let survey = survey(&surveyor, Values::Read)?;
         let report = render(&run, &survey, &shelf)?;
         let message = message_of(fleet, &report.regions, &survey.revisions)?;
         let seconds = ambient.now().as_second();

@@ -2,14 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use pouch_core::config::{Fleet, Source, SourcePlace};
+use pouch_core::claim::claims;
+use pouch_core::closure::View;
+use pouch_core::closure::companion::Deployments;
+use pouch_core::closure::definition::Definitions;
+use pouch_core::config::{Source, SourcePlace};
+use pouch_core::finding::{Severity, settle};
 use pouch_core::inquiry;
-use pouch_core::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain};
-use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests};
+use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
+use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests, owners};
 
-use super::{Global, Opened};
+use super::reach::ReachArgs;
+use super::{Global, Opened, Tolerate};
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
+use crate::pipeline::survey::{Surveyor, survey};
+use crate::source::live::Values;
 use crate::stop::Stop;
 use crate::ui::Ui;
 
@@ -31,6 +39,8 @@ pub struct Args {
     /// The group that gets the rights instead
     #[arg(long, value_name = "NAME", group = "subject")]
     group: Option<String>,
+    #[command(flatten)]
+    reach: ReachArgs,
 }
 
 /// How Secrets are named.
@@ -64,11 +74,14 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         How::Names => Secrets::Names,
         How::Namespaces => Secrets::Namespaces,
     };
-    let (known, code) = asked(fleet, secrets, ambient, ui, stop)?;
+    let outputs = [opened.settings.base.join(&fleet.output.path)];
+    let reach = args.reach.reach(ambient);
+    let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+    let (known, code) = asked(&surveyor, secrets, global)?;
     let nothing = Known::default();
     let mut documents = Vec::new();
     for source in clusters {
-        let (asked, plurals) = known.get(source.name.as_str()).unwrap_or(&nothing);
+        let (asked, plurals) = known.get(&source.name).unwrap_or(&nothing);
         let terms = Terms { fleet, source, secrets, asked, plurals, subject: &subject };
         let made = manifests(&terms).map_err(|error| Failure::usage(error.to_string(), error.help()))?;
         documents.extend(made.into_iter().map(|manifest| manifest.text));
@@ -81,26 +94,45 @@ fn is_cluster(source: &Source) -> bool {
     matches!(source.place, SourcePlace::Cluster { .. })
 }
 
-/// What each cluster source is asked for, by its name, and the exit code that how it went asks for.
+/// What each cluster source is asked for, and the exit code that how it went asks for.
 ///
 /// Where the configuration names every namespace, and Secrets are not named one by one, no cluster needs
 /// to be asked.
 fn asked(
-    fleet: &Fleet,
+    surveyor: &Surveyor<'_>,
     secrets: Secrets,
-    _ambient: &Ambient,
-    _ui: &Ui,
-    _stop: &Stop,
-) -> Result<(BTreeMap<String, Known>, u8), Failure> {
+    global: &Global,
+) -> Result<(BTreeMap<SourceName, Known>, u8), Failure> {
+    let Surveyor { fleet, ui, .. } = *surveyor;
     let mut clusters = fleet.sources.iter().filter(|source| is_cluster(source));
     let named = clusters.all(|source| inquiry::namespaces(fleet, &source.provides).is_some());
     if secrets == Secrets::Namespaces && named {
         return Ok((BTreeMap::new(), exit::OK));
     }
-    Err(Failure::usage(
-        "the names of Secrets cannot be told without asking the cluster, which this build does not do",
-        "Name the namespaces under `provides.namespaces` of the source, and pass --secrets namespaces.",
-    ))
+    // Where Secrets stand is told by what refers to them, so that none needs to be read.
+    let survey = survey(surveyor, Values::Leave)?;
+    let (definitions, _) = Definitions::collect(fleet, &survey.snapshot);
+    let deployments = Deployments::collect(&survey.snapshot);
+    let view = View { fleet, snapshot: &survey.snapshot, definitions: &definitions, deployments: &deployments };
+    let credentials = claims(fleet, &survey.snapshot);
+    let mut known = BTreeMap::new();
+    let mut findings = survey.findings;
+    for (source, (keys, resources)) in survey.asked {
+        let (asked, unread) = owners(&view, inquiry::claims(&credentials), &keys);
+        findings.extend(unread);
+        let plurals = resources.into_iter().map(|resource| (resource.kind, resource.plural));
+        known.insert(source, (asked, plurals.collect()));
+    }
+    let findings = settle(findings);
+    ui.findings(&findings);
+    let lacks = findings.iter().any(|finding| finding.severity == Severity::Error);
+    if lacks {
+        ui.warn(
+            "not all that Credentials need could be found out, so rights may be missing below; cure the errors first",
+        );
+    }
+    let partial = lacks && !global.tolerate.contains(&Tolerate::Partial);
+    Ok((known, if partial { exit::PARTIAL } else { exit::OK }))
 }
 
 impl Args {

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use pouch_core::report::escape;
 use pouch_core::report::summary::{self, Outcome};
 
+use super::reach::ReachArgs;
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
 use crate::failure::Failure;
-use crate::pipeline::survey::survey;
+use crate::pipeline::survey::{Surveyor, survey};
 use crate::pipeline::{Report, Run, render};
 use crate::publish::directory::DirectoryShelf;
+use crate::source::live::Values;
 use crate::stop::Stop;
 use crate::ui::Ui;
 
@@ -25,6 +27,8 @@ pub struct Args {
     directory: Option<PathBuf>,
     #[command(flatten)]
     wanted: Wanted,
+    #[command(flatten)]
+    reach: ReachArgs,
 }
 
 /// Runs the command.
@@ -42,14 +46,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let wishes = args.wanted.wishes(fleet)?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
-    let survey = survey(
-        fleet,
-        &opened.typed,
-        &[target.clone(), opened.settings.base.join(&fleet.output.path)],
-        ambient,
-        ui,
-        stop,
-    )?;
+    let outputs = [target.clone(), opened.settings.base.join(&fleet.output.path)];
+    let reach = args.reach.reach(ambient);
+    let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+    let survey = survey(&surveyor, Values::Read)?;
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
     let report = render(&run, &survey, &shelf)?;
     stop.begin_publishing()?;

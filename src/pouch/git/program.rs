@@ -5,16 +5,14 @@
 //! before it may stand in a message.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, Read};
-use std::os::unix::process::CommandExt as _;
+use std::io::ErrorKind;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use crate::child::{self, Bounds, ChildError, Ended};
 
 /// How long one run may take unless somebody says otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
@@ -22,17 +20,8 @@ pub const TIMEOUT: Duration = Duration::from_secs(120);
 /// The most bytes of standard output that are kept.
 const MOST_OUTPUT: u64 = 64 << 20;
 
-/// The most bytes of standard error that are kept.
-const MOST_WORDS: u64 = 16 << 10;
-
 /// The most characters of standard error that stand in a message.
 const MOST_QUOTED: usize = 400;
-
-/// How often a waiting run looks whether it should stop.
-const GLANCE: Duration = Duration::from_millis(100);
-
-/// How long a run that should end may take to do so, and how long its last output is waited for.
-const GRACE: Duration = Duration::from_secs(2);
 
 /// What is set for every run, before the subcommand.
 ///
@@ -199,24 +188,20 @@ impl Git {
         options: &[&str],
         operands: &[&OsStr],
     ) -> Result<Vec<u8>, GitError> {
-        let mut child = self.start(folder, command, options, operands)?;
-        let out = child.stdout.take().map(|pipe| collect(pipe, MOST_OUTPUT));
-        let words = child.stderr.take().map(|pipe| collect(pipe, MOST_WORDS));
-        let well = self.wait(child, command)?;
-        // ssh's control master inherits both pipes and stays: their end is not waited for beyond the
-        // grace, and what came until git itself ended is all there is.
-        let out = out.map(Collected::taken).unwrap_or_default();
-        let words = words.map(Collected::taken).unwrap_or_default();
-        if well { Ok(out) } else { Err(GitError::Failed { command: command.to_owned(), words: safe_words(&words) }) }
+        let program = self.program(folder, command, options, operands);
+        let bounds = Bounds { timeout: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
+        let name = command.to_owned();
+        match child::run(program, &bounds) {
+            Ok(Ended { well: true, out, .. }) => Ok(out),
+            Ok(Ended { words, .. }) => Err(GitError::Failed { command: name, words: safe_words(&words) }),
+            Err(ChildError::Missing) => Err(GitError::Missing),
+            Err(ChildError::Start(kind)) => Err(GitError::Start(kind)),
+            Err(ChildError::TimedOut { seconds }) => Err(GitError::TimedOut { command: name, seconds }),
+            Err(ChildError::Stopped) => Err(GitError::Stopped { command: name }),
+        }
     }
 
-    fn start(
-        &self,
-        folder: Option<&Path>,
-        name: &str,
-        options: &[&str],
-        operands: &[&OsStr],
-    ) -> Result<Child, GitError> {
+    fn program(&self, folder: Option<&Path>, name: &str, options: &[&str], operands: &[&OsStr]) -> Command {
         let this_machine = |operand: &&OsStr| operand.as_encoded_bytes().starts_with(b"http://");
         let protocols = if operands.iter().any(this_machine) { "file:http:https:ssh" } else { "file:https:ssh" };
         #[expect(clippy::disallowed_methods, reason = "this is the one place that starts git")]
@@ -228,84 +213,8 @@ impl Git {
             command.arg("--git-dir").arg(folder);
         }
         command.arg(name).args(options).arg("--").args(operands);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that ssh and the credential helpers end with it.
-        command.process_group(0);
-        command.spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => GitError::Missing,
-            kind => GitError::Start(kind),
-        })
+        command
     }
-
-    /// Waits for the end, and says whether it ended well.
-    fn wait(&self, mut child: Child, command: &str) -> Result<bool, GitError> {
-        let group = Pid::from_child(&child);
-        let (sender, ended) = channel();
-        std::thread::spawn(move || sender.send(child.wait().is_ok_and(|status| status.success())));
-        let glances = self.timeout.as_millis().div_ceil(GLANCE.as_millis());
-        for _ in 0..glances {
-            match ended.recv_timeout(GLANCE) {
-                Ok(well) => return Ok(well),
-                Err(RecvTimeoutError::Disconnected) => return Ok(false),
-                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
-                    end(group, &ended);
-                    return Err(GitError::Stopped { command: command.to_owned() });
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-        }
-        end(group, &ended);
-        Err(GitError::TimedOut { command: command.to_owned(), seconds: self.timeout.as_secs() })
-    }
-}
-
-/// Ends a process group: asks, waits, and then does not ask. That a process is gone already is no
-/// error.
-fn end(group: Pid, ended: &Receiver<bool>) {
-    let _ = kill_process_group(group, Signal::TERM);
-    if ended.recv_timeout(GRACE).is_err() {
-        let _ = kill_process_group(group, Signal::KILL);
-        let _ = ended.recv_timeout(GRACE);
-    }
-}
-
-/// What a pipe has given so far.
-struct Collected {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    end: Receiver<()>,
-}
-
-impl Collected {
-    fn taken(self) -> Vec<u8> {
-        let _ = self.end.recv_timeout(GRACE);
-        self.bytes.lock().map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default()
-    }
-}
-
-/// Reads a pipe on a thread: keeps the first `most` bytes, and drains the rest so that the writer
-/// never waits.
-fn collect(mut pipe: impl Read + Send + 'static, most: u64) -> Collected {
-    let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
-    let (sender, end) = channel();
-    let kept = bytes.clone();
-    std::thread::spawn(move || {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let mut buffer = vec![0_u8; 32 << 10];
-        loop {
-            let read = match pipe.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => break,
-            };
-            if let Ok(mut kept) = kept.lock() {
-                let room = most.saturating_sub(kept.len()).min(read);
-                kept.extend(buffer.get(..room).unwrap_or_default());
-            }
-        }
-        sender.send(())
-    });
-    Collected { bytes, end }
 }
 
 /// The end of what git said, on one line, without control characters, users and passwords.

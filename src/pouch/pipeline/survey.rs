@@ -1,18 +1,38 @@
-//! Survey: the sources, read and put together into one snapshot.
+//! Survey: reads every source, one after the other, and puts a snapshot together.
+//!
+//! Files are read as a whole. A live cluster is asked in turns with the closures: what they want that
+//! nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
+//! looked at again, and where something changed meanwhile the survey starts over: what it gives is a
+//! state that existed, or nothing. What the objects mean is not known here.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use pouch_core::bundle::manifest::SourceIdentity;
-use pouch_core::config::Fleet;
+use pouch_core::claim::claims;
+use pouch_core::closure::View;
+use pouch_core::closure::companion::Deployments;
+use pouch_core::closure::definition::Definitions;
+use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
-use pouch_core::snapshot::{Reading, Snapshot, assemble};
+use pouch_core::inquiry;
+use pouch_core::name::{GroupKind, SourceName};
+use pouch_core::object::ObjectKey;
+use pouch_core::snapshot::{Answer, Reading, Snapshot, assemble};
 
 use super::Failure;
-use crate::ambient::Ambient;
+use crate::ambient::{Ambient, Timer};
+use crate::cluster::request::Resource;
+use crate::cluster::{AccessError, Cluster, Manner, Wanted};
 use crate::git::program::TIMEOUT;
-use crate::source::{self, Given};
+use crate::source::live::{Changed, Live, Values};
+use crate::source::{self, Given, SourceError};
 use crate::stop::Stop;
 use crate::ui::Ui;
+
+/// How often clusters that change while they are read are read anew.
+const LOOKS: u32 = 5;
 
 /// What the sources say.
 pub struct Survey {
@@ -20,25 +40,169 @@ pub struct Survey {
     pub snapshot: Snapshot,
     /// What was wrong with the sources themselves.
     pub findings: Vec<Finding>,
-    /// The sources that can tell which repository they are, for manifests.
+    /// The sources that can tell which cluster or repository they are, for manifests.
     pub sources: Vec<SourceIdentity>,
     /// The commit of each git source, for the commit message.
     pub revisions: Vec<(String, String)>,
+    /// What each cluster source was asked for by name, and the kinds that the cluster serves.
+    pub asked: BTreeMap<SourceName, (BTreeSet<ObjectKey>, Vec<Resource>)>,
 }
 
-/// Reads all sources, in order. `base` is the configuration's folder; `outputs` are where bundles
-/// are written, which no source is read from.
+/// What a survey works with.
+pub struct Surveyor<'a> {
+    /// The resolved configuration.
+    pub fleet: &'a Fleet,
+    /// The configuration's folder as the user typed it.
+    pub base: &'a Path,
+    /// Where bundles are written, which no source is read from.
+    pub outputs: &'a [PathBuf],
+    /// How clusters are reached, beside what the configuration says.
+    pub reach: &'a Reach,
+    /// Environment, clock and entropy.
+    pub ambient: &'a Ambient,
+    /// Where words go.
+    pub ui: &'a Ui,
+    /// Whether the run should end.
+    pub stop: &'a Stop,
+}
+
+/// How clusters are reached: flags, which win over the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// What the flags say.
+    pub wanted: Wanted,
+    /// How clusters are read.
+    pub manner: Manner,
+}
+
+/// Connects to the cluster of a source; flags win over what the configuration says.
 ///
 /// # Errors
-/// Where a source cannot be reached at all, or the run should end.
-pub fn survey(
-    fleet: &Fleet,
-    base: &Path,
-    outputs: &[PathBuf],
-    ambient: &Ambient,
-    ui: &Ui,
-    stop: &Stop,
-) -> Result<Survey, Failure> {
+/// Where it cannot be told which cluster is meant, or its credentials cannot be used.
+pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Failure> {
+    let SourcePlace::Cluster { context, kubeconfig } = &source.place else {
+        return Err(Failure::bug("a source that is no cluster was to be connected to"));
+    };
+    let Surveyor { base, reach, ambient, stop, .. } = surveyor;
+    let mut wanted = reach.wanted.clone();
+    wanted.context = wanted.context.or_else(|| context.clone());
+    let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
+    wanted.kubeconfig = wanted.kubeconfig.or_else(written);
+    Cluster::connect(&wanted, reach.manner, ambient, &stop.flag()).map_err(|error| access_failed(source, error))
+}
+
+fn access_failed(source: &Source, error: AccessError) -> Failure {
+    let message = format!("source {}: {}", source.name, error.message);
+    if error.usage { Failure::usage(message, error.help) } else { Failure::unavailable(message, error.help) }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Failure::unavailable(error.to_string(), error.help)
+    }
+}
+
+/// Reads all sources, in order.
+///
+/// # Errors
+/// Where a source cannot be reached at all, changes faster than it can be read, or the run should end.
+pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure> {
+    let Surveyor { fleet, reach, ui, stop, .. } = surveyor;
+    let mut clusters: BTreeMap<usize, Live> = BTreeMap::new();
+    for (index, source) in fleet.sources.iter().enumerate() {
+        if matches!(source.place, SourcePlace::Cluster { .. }) {
+            if !clusters.is_empty() && (reach.wanted.context.is_some() || reach.wanted.kubeconfig.is_some()) {
+                return Err(Failure::usage(
+                    "--context and --kubeconfig name one cluster, and the configuration has several",
+                    "Name the contexts in the configuration.",
+                ));
+            }
+            let cluster = connect(surveyor, source)?;
+            ui.note(&format!("source {}: reading cluster {} at {}", source.name, cluster.context, cluster.server));
+            if cluster.insecure {
+                let context = &cluster.context;
+                ui.warn(&format!(
+                    "context {context} does not check the server's certificate: anybody can answer for it"
+                ));
+            }
+            clusters.insert(index, Live::new(source, cluster, reach.manner, values));
+        }
+    }
+    let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
+    let mut last = String::new();
+    for look in 0..LOOKS {
+        if look > 0 {
+            ui.note(&format!("{last} while it was read; reading everything again"));
+            stop.pause(pause(surveyor, look)?)?;
+        }
+        match one_look(surveyor, &mut clusters)? {
+            Ok(survey) => return Ok(survey),
+            Err(changed) => last = changed,
+        }
+        if once {
+            // Standard input can be read only once.
+            break;
+        }
+    }
+    Err(Failure::unavailable(
+        format!(
+            "{last} each time while it was read; nothing is published, since nothing that was read is sure to have stood together"
+        ),
+        "Run pouch again; if it happens often, see what writes these objects all the time.",
+    ))
+}
+
+/// A growing pause, half of it by chance.
+fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
+    let mut random = [0_u8; 1];
+    surveyor.ambient.fill(&mut random).map_err(|error| Failure::failed(error.to_string(), "Nothing is published."))?;
+    let base = surveyor.reach.manner.patience.pause.saturating_mul(look);
+    Ok(base.saturating_add(base.saturating_mul(u32::from(random[0])) / 255))
+}
+
+/// Reads everything once, and proves that it stood together; or names what changed.
+fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Result<Result<Survey, String>, Failure> {
+    let Surveyor { fleet, stop, .. } = surveyor;
+    let mut times = Times::new();
+    let mut readings = Vec::new();
+    let mut findings = Vec::new();
+    let mut sources = Vec::new();
+    let mut revisions = Vec::new();
+    for (index, source) in fleet.sources.iter().enumerate() {
+        stop.check()?;
+        if let Some(live) = clusters.get_mut(&index) {
+            readings.push(begin(surveyor, source, live, &mut times)?);
+            sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
+            continue;
+        }
+        let reading = read_files(surveyor, source)?;
+        findings.extend(reading.findings);
+        sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
+        revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
+        readings.push(Reading {
+            documents: reading.documents,
+            complete: reading.complete,
+            fragments: reading.fragments,
+            inquiry: None,
+        });
+    }
+    let (mut snapshot, found) = assemble(fleet, readings);
+    findings.extend(found);
+    if !clusters.is_empty() {
+        ask(surveyor, clusters, &mut snapshot, &mut times)?;
+        if let Some(changed) = prove(surveyor, clusters)? {
+            return Ok(Err(changed));
+        }
+        times.tell(surveyor, clusters);
+    }
+    let asked = clusters
+        .values()
+        .map(|live| (live.name().clone(), (live.asked().cloned().collect(), live.kinds().cloned().collect())));
+    Ok(Ok(Survey { snapshot, findings, sources, revisions, asked: asked.collect() }))
+}
+
+fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
+    let Surveyor { fleet, base, outputs, ambient, ui, stop, .. } = surveyor;
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
     let given = Given {
@@ -49,34 +213,112 @@ pub fn survey(
         timeout: TIMEOUT,
         stop: stop.flag(),
     };
-    let mut readings = Vec::new();
-    let mut survey_findings = Vec::new();
-    let mut sources = Vec::new();
-    let mut revisions = Vec::new();
-    for source in &fleet.sources {
-        stop.check()?;
-        let progress = ui.progress("reading", 0);
-        let reading = source::read(source, &given)
-            .map_err(|error| Failure::unavailable(error.to_string(), error.help.clone()))?;
-        drop(progress);
-        ui.detail(&format!(
-            "source {}: {} documents, {} skipped{}",
-            source.name,
-            reading.documents.len(),
-            reading.skipped,
-            if reading.complete && reading.fragments.is_empty() { "" } else { ", incomplete" }
-        ));
-        survey_findings.extend(reading.findings);
-        sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
-        revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
-        readings.push(Reading {
-            documents: reading.documents,
-            complete: reading.complete,
-            fragments: reading.fragments,
-            inquiry: None,
-        });
+    let progress = ui.progress("reading", 0);
+    let reading = source::read(source, &given)?;
+    drop(progress);
+    ui.detail(&format!(
+        "source {}: {} documents, {} skipped{}",
+        source.name,
+        reading.documents.len(),
+        reading.skipped,
+        if reading.complete && reading.fragments.is_empty() { "" } else { ", incomplete" }
+    ));
+    Ok(reading)
+}
+
+/// How many objects of each kind were read from a source, and how long that took.
+struct Times(BTreeMap<(usize, GroupKind), (usize, Duration)>);
+
+impl Times {
+    fn new() -> Self {
+        Self(BTreeMap::new())
     }
-    let (snapshot, findings) = assemble(fleet, readings);
-    survey_findings.extend(findings);
-    Ok(Survey { snapshot, findings: survey_findings, sources, revisions })
+
+    fn add(&mut self, index: usize, kind: &GroupKind, count: usize, timer: Timer) {
+        let (known, time) = self.0.entry((index, kind.clone())).or_default();
+        *known = known.saturating_add(count);
+        *time = time.saturating_add(timer.elapsed());
+    }
+
+    fn tell(&self, surveyor: &Surveyor<'_>, clusters: &BTreeMap<usize, Live>) {
+        for ((index, kind), (count, time)) in &self.0 {
+            if let Some(live) = clusters.get(index) {
+                surveyor.ui.read(live.name().as_str(), live.context(), &kind.to_string(), *count, *time);
+            }
+        }
+        for live in clusters.values() {
+            surveyor.ui.detail(&format!("cluster {}: {} requests", live.context(), live.requests()));
+        }
+    }
+}
+
+/// Lists what a cluster is read for as a whole.
+fn begin(surveyor: &Surveyor<'_>, source: &Source, live: &mut Live, times: &mut Times) -> Result<Reading, Failure> {
+    let index = surveyor.fleet.sources.iter().position(|known| known.name == source.name).unwrap_or_default();
+    live.begin(surveyor.fleet, source)?;
+    for listed in inquiry::listed(surveyor.fleet, &source.provides) {
+        surveyor.stop.check()?;
+        let timer = surveyor.ambient.timer();
+        let progress = surveyor.ui.progress("reading", 0);
+        let kind = listed.kind.kind.to_string();
+        let count = live.list(&listed, &|count| progress.say(&format!("{kind} {count}")))?;
+        times.add(index, &listed.kind, count, timer);
+    }
+    Ok(live.reading())
+}
+
+/// Asks for what the closures want, until they want nothing more.
+fn ask(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    snapshot: &mut Snapshot,
+    times: &mut Times,
+) -> Result<(), Failure> {
+    let fleet = surveyor.fleet;
+    let (definitions, _) = Definitions::collect(fleet, snapshot);
+    let deployments = Deployments::collect(snapshot);
+    let asked = claims(fleet, snapshot);
+    let mut wanting: Vec<_> = inquiry::claims(&asked).collect();
+    loop {
+        let view = View { fleet, snapshot, definitions: &definitions, deployments: &deployments };
+        let (wanted, still) = inquiry::wanted(&view, wanting.into_iter());
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        wanting = still;
+        for (index, keys) in wanted {
+            let Some(live) = clusters.get_mut(&index) else {
+                return Err(Failure::bug("a source that is no cluster was to be asked"));
+            };
+            let mut by_kind: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
+            for key in keys {
+                by_kind.entry(key.kind.clone()).or_default().push(key);
+            }
+            for (kind, keys) in by_kind {
+                surveyor.stop.check()?;
+                let timer = surveyor.ambient.timer();
+                let count = keys.len();
+                let progress = surveyor.ui.progress("reading", u64::try_from(count).unwrap_or_default());
+                let answers = live.ask(&kind, keys, &|| progress.step())?;
+                drop(progress);
+                let found = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..))).count();
+                times.add(index, &kind, found, timer);
+                snapshot.supply(fleet, index, answers);
+            }
+        }
+    }
+}
+
+/// Looks at everything again; says what changed, as a sentence without an end.
+fn prove(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Result<Option<String>, Failure> {
+    for live in clusters.values_mut() {
+        surveyor.stop.check()?;
+        let progress = surveyor.ui.progress("checking", 0);
+        let changed = live.prove(&|| progress.step())?;
+        drop(progress);
+        if let Some(Changed(what)) = changed {
+            return Ok(Some(format!("{what} of cluster {} changed", live.context())));
+        }
+    }
+    Ok(None)
 }

@@ -43,10 +43,10 @@ pub const ONLY: &[Only] = &[
         why: "repositories are git's business",
     },
     Only {
-        words: &["Command::new", "process::Command"],
+        words: &["Command::new", "process::Command", "process::{"],
         within: "src",
-        homes: &["src/pouch/git"],
-        why: "only git starts programs, with a cleaned environment",
+        homes: &["src/pouch/git", "src/pouch/child", "src/pouch/cluster/exec"],
+        why: "git and credential plugins are the only programs, started with a cleaned environment",
     },
     Only {
         words: &["tera"],
@@ -88,7 +88,7 @@ pub const ONLY: &[Only] = &[
         why: "ambient is the only reader of environment, clock, current folder and entropy",
     },
     Only {
-        words: &["kube::", "k8s_openapi", "tokio"],
+        words: &["kube::", "k8s_openapi", "tokio", "http::", "http_body_util", "hyper_util", "futures_util"],
         within: "src",
         homes: &["src/pouch/cluster"],
         why: "clusters are reached through cluster",

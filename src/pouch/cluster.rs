@@ -1,0 +1,411 @@
+//! Clusters: the only place that knows kube, HTTP and the asynchronous runtime.
+//!
+//! [`Cluster`] connects as kubectl would and asks: which kinds a server has, all objects of a kind in
+//! pages, single objects by name. It only ever GETs. An answer is believed where it is what was asked
+//! for; everything else is tried again, within bounds, and then said to be unknown. Why something is
+//! asked, and what follows from an answer, is not known here.
+
+mod exec;
+mod kubeconfig;
+mod link;
+pub mod request;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use futures_util::StreamExt as _;
+use pouch_core::k0rdent::provider_interface::version_priority;
+use pouch_core::name::{GroupKind, Namespace, Version};
+use pouch_core::node::Node;
+use pouch_core::object::ObjectKey;
+use pouch_core::scope::Scope;
+use tokio::runtime::{Builder, Runtime};
+
+pub use self::kubeconfig::{AccessError, Wanted};
+pub use self::link::{Broken, Patience};
+use self::link::{Link, Reply};
+use self::request::{Form, Resource, Stamp};
+use crate::ambient::Ambient;
+
+/// How many requests for single objects are under way at once.
+pub const IN_FLIGHT: usize = 32;
+
+/// How often a list is started over: its state expired, or its pages did not fit together.
+const RESTARTS: usize = 4;
+
+/// How many objects of one kind may fail by the server's own fault before the others are not asked for.
+const FAILURES: usize = 3;
+
+/// How a cluster is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Manner {
+    /// How long anything may take, and how often it is tried.
+    pub patience: Patience,
+    /// What counts as absent.
+    pub absence: Absence,
+}
+
+/// What counts as absent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Absence {
+    /// What the server itself says, of this very object, twice.
+    #[default]
+    Proved,
+    /// Whatever does not come. Tests read like this to show that they would notice.
+    Assumed,
+}
+
+/// A connected cluster.
+pub struct Cluster {
+    // Before the runtime, whose end ends what the link has under way.
+    link: Link,
+    runtime: Runtime,
+    absence: Absence,
+    /// The kubeconfig's context, or `in-cluster`.
+    pub context: Arc<str>,
+    /// The server's URL.
+    pub server: String,
+    /// Whether the kubeconfig says not to check the server's certificate.
+    pub insecure: bool,
+}
+
+/// What an API server serves of some groups.
+#[derive(Default)]
+pub struct Served {
+    /// The kinds, in the newest version of each, and all its versions, newest first.
+    pub kinds: BTreeMap<GroupKind, (Resource, Vec<Version>)>,
+    /// The groups of which nobody knows: what answered in their place.
+    pub unknown: BTreeMap<String, Broken>,
+}
+
+/// Every object of a kind, with what tells whether it changed.
+pub type Listing = Vec<(ObjectKey, Stamp, Node)>;
+
+/// Why a kind could not be listed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ListError {
+    /// Who asks may not list it.
+    Forbidden,
+    /// There was no answer.
+    Broken(Broken),
+}
+
+/// What came of asking for one object.
+pub enum Got {
+    /// The object.
+    Found(Node, Stamp),
+    /// The server says that there is none.
+    Absent,
+    /// Who asks may not get it.
+    Forbidden,
+    /// The server itself fails at it.
+    Failed(Broken),
+}
+
+impl Broken {
+    /// Whether it concerns the whole server, and not one object.
+    fn is_of_server(&self) -> bool {
+        !matches!(self, Broken::Status(_) | Broken::Garbled(_))
+    }
+
+    /// What is the matter: a clause whose subject is the server.
+    pub fn what(&self) -> String {
+        match self {
+            Broken::Connection(what) | Broken::Garbled(what) => (*what).to_owned(),
+            Broken::TimedOut => "it did not answer in time".to_owned(),
+            Broken::Status(status) => format!("it answered {status}"),
+            Broken::Unauthorized => "it does not accept the credentials (401)".to_owned(),
+            Broken::Late => "reading it took longer than all requests together may".to_owned(),
+            Broken::Access(error) => error.message.clone(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Broken::Connection(what) if what.contains("certificate") || what.contains("TLS") => {
+                "See that the kubeconfig's server and certificate authority belong to this cluster.".to_owned()
+            }
+            Broken::Connection(_) => "See that the server runs and can be reached from here.".to_owned(),
+            Broken::TimedOut | Broken::Late => {
+                "See whether the server is overloaded, or give it more time with --request-timeout.".to_owned()
+            }
+            Broken::Status(_) => "See the API server's own log.".to_owned(),
+            Broken::Garbled(_) => "See what stands between pouch and the API server.".to_owned(),
+            Broken::Unauthorized => "Log in again, or renew the token or certificate.".to_owned(),
+            Broken::Access(error) => error.help.clone(),
+        }
+    }
+}
+
+impl Cluster {
+    /// Finds out which cluster is meant, and gets ready to ask it. Nothing is sent yet, except by
+    /// credential plugins.
+    ///
+    /// # Errors
+    /// Where it cannot be told which cluster is meant, or its credentials cannot be used.
+    pub fn connect(
+        wanted: &Wanted,
+        manner: Manner,
+        ambient: &Ambient,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, AccessError> {
+        let access = kubeconfig::access(wanted, ambient, stop)?;
+        let mut seed = [0_u8; 8];
+        // It only spreads pauses: without entropy they are not spread.
+        let _ = ambient.fill(&mut seed);
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
+            AccessError::unavailable(format!("the network cannot be used: {}", error.kind()), "See ulimit -n.")
+        })?;
+        let (context, server, insecure) = (access.context.clone(), access.server.clone(), access.insecure);
+        let link = {
+            let _inside = runtime.enter();
+            Link::new(access, manner.patience, u64::from_le_bytes(seed))?
+        };
+        Ok(Self { link, runtime, absence: manner.absence, context, server, insecure })
+    }
+
+    /// How many requests went out so far.
+    pub fn requests(&self) -> u64 {
+        self.link.requests()
+    }
+
+    /// Finds out what the server has of some API groups.
+    ///
+    /// # Errors
+    /// Where the server as a whole cannot be asked; a group that is down is in [`Served::unknown`].
+    pub fn discover<'a>(&self, groups: impl IntoIterator<Item = &'a str>) -> Result<Served, Broken> {
+        let mut served = Served::default();
+        for group in groups {
+            match self.runtime.block_on(self.link.in_time(self.group(group))) {
+                Ok(resources) => resources.into_iter().for_each(|resource| served.add(resource)),
+                Err(broken) if broken.is_of_server() => return Err(broken),
+                Err(broken) => _ = served.unknown.insert(group.to_owned(), broken),
+            }
+        }
+        Ok(served)
+    }
+
+    async fn group(&self, group: &str) -> Result<Vec<Resource>, Broken> {
+        let accept = Form::Whole.of_object();
+        let path = format!("/apis/{group}");
+        let understood = |reply: Reply| match reply {
+            Reply::Found(node) => request::group_versions(&node, group).map(Some).map_err(|g| Broken::Garbled(g.0)),
+            Reply::NotFound(_) => Ok(None),
+            Reply::Forbidden => Err(Broken::Status(403)),
+            Reply::Gone => Err(Broken::Status(410)),
+        };
+        let mut versions = self.link.get(&path, accept, understood).await?;
+        if versions.is_none() {
+            // What is missing by accident is there when asked again.
+            versions = self.link.get(&path, accept, understood).await?;
+        }
+        let mut resources = Vec::new();
+        for version in versions.into_iter().flatten() {
+            let understood = |reply: Reply| match reply {
+                Reply::Found(node) => {
+                    request::resources(&node, group, &version).map_err(|garbled| Broken::Garbled(garbled.0))
+                }
+                Reply::NotFound(_) => Err(Broken::Status(404)),
+                Reply::Forbidden => Err(Broken::Status(403)),
+                Reply::Gone => Err(Broken::Status(410)),
+            };
+            resources.extend(self.link.get(&format!("{path}/{version}"), accept, understood).await?);
+        }
+        Ok(resources)
+    }
+
+    /// Lists every object of a kind, in the cluster or in one namespace. `seen` is told how many there
+    /// are after each page.
+    ///
+    /// A list is one state of the cluster, whatever changes meanwhile; where that state expires, or
+    /// pages are missing or come twice, it is started over.
+    ///
+    /// # Errors
+    /// Where there is no whole list.
+    pub fn list(
+        &self,
+        resource: &Resource,
+        namespace: Option<&Namespace>,
+        form: Form,
+        seen: &dyn Fn(usize),
+    ) -> Result<Listing, ListError> {
+        let listing = async {
+            let mut why = Broken::Garbled("its lists expire before they are read");
+            for _ in 0..RESTARTS {
+                match self.pages(resource, namespace, form, seen).await? {
+                    Pages::Whole(listing) => return Ok(Ok(listing)),
+                    Pages::Forbidden => return Ok(Err(ListError::Forbidden)),
+                    Pages::Expired => {}
+                    Pages::Misfit(what) => why = Broken::Garbled(what),
+                }
+            }
+            Err(why)
+        };
+        match self.runtime.block_on(self.link.in_time(listing)) {
+            Ok(Ok(listing)) => Ok(listing),
+            _ if self.absence == Absence::Assumed => Ok(Listing::new()),
+            Ok(Err(error)) => Err(error),
+            Err(broken) => Err(ListError::Broken(broken)),
+        }
+    }
+
+    async fn pages(
+        &self,
+        resource: &Resource,
+        namespace: Option<&Namespace>,
+        form: Form,
+        seen: &dyn Fn(usize),
+    ) -> Result<Pages, Broken> {
+        let mut listing = Listing::new();
+        let mut state: Option<String> = None;
+        let mut expected: Option<u64> = None;
+        let mut token = String::new();
+        loop {
+            let path = resource.list_path(namespace, &token);
+            let understood = |reply: Reply| match reply {
+                Reply::Found(node) => match request::page(node, resource, namespace, form) {
+                    Ok(page) => Ok(Turned::Page(page)),
+                    Err(garbled) => Err(Broken::Garbled(garbled.0)),
+                },
+                Reply::Forbidden => Ok(Turned::Forbidden),
+                Reply::Gone => Ok(Turned::Expired),
+                // The kind was there a moment ago.
+                Reply::NotFound(_) => Err(Broken::Status(404)),
+            };
+            let page = match self.link.get(&path, form.of_list(), understood).await? {
+                Turned::Page(page) => page,
+                Turned::Forbidden => return Ok(Pages::Forbidden),
+                Turned::Expired => return Ok(Pages::Expired),
+            };
+            let count = u64::try_from(page.items.len()).unwrap_or(u64::MAX);
+            let total = page.remaining.map_or_else(|| page.token.is_empty().then_some(count), |r| count.checked_add(r));
+            if expected.is_some() && total.is_some() && expected != total {
+                return Ok(Pages::Misfit("pages of a list are missing, or come twice"));
+            }
+            expected = page.remaining;
+            if state.get_or_insert_with(|| page.version.clone()) != &page.version {
+                return Ok(Pages::Misfit("pages of a list show different states"));
+            }
+            listing.extend(page.items);
+            seen(listing.len());
+            if page.token.is_empty() {
+                break;
+            }
+            if page.token == token {
+                return Ok(Pages::Misfit("a list does not come to its end"));
+            }
+            token = page.token;
+        }
+        listing.sort_by(|a, b| a.0.cmp(&b.0));
+        if listing.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
+            return Ok(Pages::Misfit("a list has one object twice"));
+        }
+        Ok(Pages::Whole(listing))
+    }
+
+    /// Asks for single objects of one kind. `seen` is told of each answer.
+    ///
+    /// # Errors
+    /// Where the server as a whole cannot be asked.
+    pub fn get(
+        &self,
+        resource: &Resource,
+        keys: Vec<ObjectKey>,
+        form: Form,
+        seen: &dyn Fn(),
+    ) -> Result<Vec<(ObjectKey, Got)>, Broken> {
+        let failures = Cell::new(0_usize);
+        let asked = futures_util::stream::iter(keys).map(|key| async {
+            let got = self.one(resource, &key, form, &failures).await;
+            seen();
+            (key, got)
+        });
+        let gathered = async {
+            let mut answers = Vec::new();
+            let mut asked = std::pin::pin!(asked.buffer_unordered(IN_FLIGHT));
+            while let Some((key, got)) = asked.next().await {
+                answers.push((key, got?));
+            }
+            Ok(answers)
+        };
+        let mut answers = self.runtime.block_on(self.link.in_time(gathered))?;
+        answers.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(answers)
+    }
+
+    async fn one(
+        &self,
+        resource: &Resource,
+        key: &ObjectKey,
+        form: Form,
+        failures: &Cell<usize>,
+    ) -> Result<Got, Broken> {
+        if failures.get() >= FAILURES {
+            return Ok(Got::Failed(Broken::Garbled("it failed at other objects of the kind")));
+        }
+        let understood = |reply: Reply| match reply {
+            Reply::Found(node) => match request::object(node, resource, key, form) {
+                Ok((node, stamp)) => Ok(Got::Found(node, stamp)),
+                Err(garbled) => Err(Broken::Garbled(garbled.0)),
+            },
+            Reply::NotFound(Some(status)) if request::says_absent(&status, resource, key) => Ok(Got::Absent),
+            Reply::NotFound(_) => Err(Broken::Garbled("it answered 404, and not that this object is absent")),
+            Reply::Forbidden => Ok(Got::Forbidden),
+            Reply::Gone => Err(Broken::Status(410)),
+        };
+        match self.link.get(&resource.path(key), form.of_object(), understood).await {
+            Ok(Got::Forbidden) | Err(_) if self.absence == Absence::Assumed => Ok(Got::Absent),
+            Ok(got) => Ok(got),
+            Err(broken) if broken.is_of_server() => Err(broken),
+            Err(broken) => {
+                failures.set(failures.get().saturating_add(1));
+                Ok(Got::Failed(broken))
+            }
+        }
+    }
+}
+
+/// What came of reading all pages of a list.
+enum Pages {
+    Whole(Listing),
+    Forbidden,
+    Expired,
+    Misfit(&'static str),
+}
+
+/// What came of reading one page.
+enum Turned {
+    Page(request::Page),
+    Forbidden,
+    Expired,
+}
+
+impl Served {
+    /// Notes a kind in one version; the newest version is the one that will be asked for.
+    fn add(&mut self, resource: Resource) {
+        let version = resource.version.clone();
+        match self.kinds.get_mut(&resource.kind) {
+            None => _ = self.kinds.insert(resource.kind.clone(), (resource, vec![version])),
+            Some((known, versions)) => {
+                if version_priority(&version, &known.version).is_gt() {
+                    *known = resource;
+                }
+                versions.push(version);
+                versions.sort_by(|a, b| version_priority(b, a));
+            }
+        }
+    }
+}
+
+/// The kinds of the core group that are ever read.
+pub fn core_resource(kind: &GroupKind) -> Option<Resource> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Secret") => Some(Resource::core("Secret", "secrets", Scope::Namespaced)),
+        ("", "ConfigMap") => Some(Resource::core("ConfigMap", "configmaps", Scope::Namespaced)),
+        ("", "Namespace") => Some(Resource::core("Namespace", "namespaces", Scope::Cluster)),
+        _ => None,
+    }
+}

@@ -1,0 +1,316 @@
+//! The link to one API server: a GET goes out, an answer comes back, within bounds.
+//!
+//! Every request has a time and a size, every kind of trouble is tried again with growing pauses, and
+//! all of it together has a time too. Bodies are never logged and never part of an error: what a
+//! library says about them is dropped here. What an answer means is not known here.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use http::StatusCode;
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use pouch_core::node::{Interner, Node};
+use tokio::time::Sleep;
+
+use super::kubeconfig::{Access, AccessError};
+use super::request;
+
+/// The most bytes of one answer.
+const MOST_BYTES: usize = 64 << 20;
+
+/// How patient a link is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    /// How long one request may take, from the first byte sent to the last one read.
+    pub request: Duration,
+    /// How long all requests of a run may take together.
+    pub whole: Duration,
+    /// The first pause before a request is made again; the next ones are twice as long each.
+    pub pause: Duration,
+    /// How often a request is made at most.
+    pub tries: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(30),
+            whole: Duration::from_secs(600),
+            pause: Duration::from_millis(200),
+            tries: 5,
+        }
+    }
+}
+
+impl Patience {
+    /// Patience with this much time for one request, and twenty times as much for all.
+    pub fn with_request(request: Duration) -> Self {
+        Self { request, whole: request.saturating_mul(20), ..Self::default() }
+    }
+}
+
+/// What an API server answers.
+pub enum Reply {
+    /// What was asked for.
+    Found(Node),
+    /// 404, with whatever it says.
+    NotFound(Option<Node>),
+    /// 403.
+    Forbidden,
+    /// 410: a list's state is too old to go on with.
+    Gone,
+}
+
+/// Why there is no answer, after all attempts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Broken {
+    /// The server cannot be reached, or the connection was lost.
+    Connection(&'static str),
+    /// It did not answer in time.
+    TimedOut,
+    /// It answered with an error of its own.
+    Status(u16),
+    /// It answered something that cannot be used.
+    Garbled(&'static str),
+    /// It does not accept who asks.
+    Unauthorized,
+    /// The time of the whole run is over.
+    Late,
+    /// Who asks cannot be told any more.
+    Access(AccessError),
+}
+
+/// One API server.
+pub struct Link {
+    access: Access,
+    client: RefCell<kube::Client>,
+    /// How many times the credentials were renewed.
+    renewed: Cell<u32>,
+    patience: Patience,
+    deadline: RefCell<Pin<Box<Sleep>>>,
+    interner: RefCell<Interner>,
+    random: Cell<u64>,
+    requests: Cell<u64>,
+}
+
+impl Link {
+    /// Makes a link; nothing is sent yet. Must be called inside a runtime.
+    ///
+    /// # Errors
+    /// Where the credentials cannot be used.
+    pub(super) fn new(access: Access, patience: Patience, seed: u64) -> Result<Self, AccessError> {
+        let client = access.client()?;
+        Ok(Self {
+            access,
+            client: RefCell::new(client),
+            renewed: Cell::new(0),
+            patience,
+            deadline: RefCell::new(Box::pin(tokio::time::sleep(patience.whole))),
+            interner: RefCell::new(Interner::new()),
+            random: Cell::new(seed),
+            requests: Cell::new(0),
+        })
+    }
+
+    /// How many requests went out.
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.get()
+    }
+
+    /// Does some work, unless the time of the whole run is over before.
+    ///
+    /// # Errors
+    /// [`Broken::Late`], or what the work says.
+    pub(super) async fn in_time<T>(&self, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
+        let mut work = std::pin::pin!(work);
+        std::future::poll_fn(|context| {
+            if let Poll::Ready(done) = work.as_mut().poll(context) {
+                return Poll::Ready(done);
+            }
+            match self.deadline.try_borrow_mut().map(|mut deadline| deadline.as_mut().poll(context)) {
+                Ok(Poll::Ready(())) => Poll::Ready(Err(Broken::Late)),
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// GETs a path. Trouble is tried again; `meant` is what makes an answer one.
+    ///
+    /// # Errors
+    /// What was the matter the last time.
+    pub(super) async fn get<T>(
+        &self,
+        path: &str,
+        accept: &str,
+        meant: impl Fn(Reply) -> Result<T, Broken>,
+    ) -> Result<T, Broken> {
+        let mut pause = self.patience.pause;
+        let mut tried = 0_u32;
+        loop {
+            tried = tried.saturating_add(1);
+            let renewed = self.renewed.get();
+            let (trouble, wait) = match self.once(path, accept).await {
+                Ok(reply) => match meant(reply) {
+                    Ok(answer) => return Ok(answer),
+                    Err(trouble) => (trouble, None),
+                },
+                Err(trouble) => trouble,
+            };
+            match trouble {
+                // Another request may have renewed them already.
+                Broken::Unauthorized if renewed < self.renewed.get() => {}
+                Broken::Unauthorized if renewed < 2 => self.renew()?,
+                Broken::Unauthorized | Broken::Access(_) | Broken::Late => return Err(trouble),
+                _ => {}
+            }
+            if tried >= self.patience.tries {
+                return Err(trouble);
+            }
+            tokio::time::sleep(wait.unwrap_or_else(|| self.around(pause))).await;
+            pause = pause.saturating_mul(2);
+        }
+    }
+
+    /// Asks for the credentials anew: a token that expired, a plugin that gives another one.
+    fn renew(&self) -> Result<(), Broken> {
+        let client = self.access.renewed().and_then(|access| access.client()).map_err(Broken::Access)?;
+        *self.client.borrow_mut() = client;
+        self.renewed.set(self.renewed.get().saturating_add(1));
+        Ok(())
+    }
+
+    /// A pause, half of it by chance, so that clients that failed together do not return together.
+    fn around(&self, pause: Duration) -> Duration {
+        // <https://prng.di.unimi.it/splitmix64.c>; what is random here decides only when.
+        let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let half = pause / 2;
+        let share = u32::try_from(mixed >> 40).unwrap_or(0) % 1000;
+        half.saturating_add(half.saturating_mul(share) / 1000)
+    }
+
+    /// Makes the request once. With trouble comes how long the server asks to wait, if it does.
+    async fn once(&self, path: &str, accept: &str) -> Result<Reply, (Broken, Option<Duration>)> {
+        self.requests.set(self.requests.get().saturating_add(1));
+        let plain = |trouble| (trouble, None);
+        let request = http::Request::get(path).header(ACCEPT, accept).body(Body::empty());
+        let request = request.map_err(|_| plain(Broken::Garbled("the request cannot be written as HTTP")))?;
+        let client = self.client.borrow().clone();
+        let exchange = async {
+            let response = client.send(request).await.map_err(|error| plain(broken(&error)))?;
+            let (head, body) = response.into_parts();
+            let status = head.status;
+            if status == StatusCode::UNAUTHORIZED {
+                return Err(plain(Broken::Unauthorized));
+            }
+            if status == StatusCode::FORBIDDEN {
+                return Ok(Reply::Forbidden);
+            }
+            if status == StatusCode::GONE {
+                return Ok(Reply::Gone);
+            }
+            if status != StatusCode::OK && status != StatusCode::NOT_FOUND {
+                let wait = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+                return Err((Broken::Status(status.as_u16()), wait.map(Duration::from_secs)));
+            }
+            let is_json =
+                head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+            let is_plain = head.headers.get(CONTENT_ENCODING).is_none_or(|how| how == "identity");
+            if !is_json || !is_plain {
+                return match status {
+                    StatusCode::NOT_FOUND => Ok(Reply::NotFound(None)),
+                    _ => {
+                        Err(plain(Broken::Garbled("the answer is no JSON; something else than an API server answers")))
+                    }
+                };
+            }
+            let bytes = collected(body).await.map_err(plain)?;
+            let node = request::parse(&bytes, &mut self.interner.borrow_mut());
+            match (node, status) {
+                (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),
+                (node, StatusCode::NOT_FOUND) => Ok(Reply::NotFound(node.ok())),
+                (Err(garbled), _) => Err(plain(Broken::Garbled(garbled.0))),
+                (Ok(_), status) => Err(plain(Broken::Status(status.as_u16()))),
+            }
+        };
+        tokio::time::timeout(self.patience.request, exchange).await.unwrap_or(Err(plain(Broken::TimedOut)))
+    }
+}
+
+/// Reads a body to its end, unless it is too long.
+async fn collected(mut body: Body) -> Result<Vec<u8>, Broken> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Broken::Connection("the connection was lost in the middle of an answer"))?;
+        if let Some(data) = frame.data_ref() {
+            if bytes.len().saturating_add(data.len()) > MOST_BYTES {
+                return Err(Broken::Garbled("the answer is longer than 64 MiB"));
+            }
+            bytes.extend_from_slice(data);
+        }
+    }
+    Ok(bytes)
+}
+
+/// What an error of the client means. Its own words may hold what a server sent, and are dropped.
+fn broken(error: &kube::Error) -> Broken {
+    if let kube::Error::Auth(_) = error {
+        return Broken::Access(AccessError::token_unreadable());
+    }
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<std::io::Error>()
+            && let Some(what) = of_io(error)
+        {
+            return Broken::Connection(what);
+        }
+        if let Some(error) = error.downcast_ref::<kube::client::AuthError>() {
+            let _ = error;
+            return Broken::Access(AccessError::token_unreadable());
+        }
+        cause = error.source();
+    }
+    Broken::Connection("the connection was lost")
+}
+
+/// What an input or output error means; none where a cause below it says more.
+fn of_io(error: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    // rustls hands its errors on inside of these; their words are its own, and name no peer's bytes.
+    let words = error.get_ref().map(ToString::to_string).unwrap_or_default();
+    for (mark, what) in [
+        ("UnknownIssuer", "the server's certificate is signed by an authority that the kubeconfig does not name"),
+        ("not valid for name", "the server's certificate is made out to another name"),
+        ("NotValidForName", "the server's certificate is made out to another name"),
+        ("Expired", "the server's certificate is expired"),
+        ("expired", "the server's certificate is expired"),
+        ("invalid peer certificate", "the server's certificate cannot be trusted"),
+        ("BadCertificate", "the server refuses the client certificate"),
+        ("CertificateRequired", "the server wants a client certificate"),
+        ("received fatal alert", "the server ended the TLS handshake"),
+        ("failed to lookup address", "the server's name cannot be resolved"),
+        ("corrupt message", "the server does not speak TLS as it should"),
+    ] {
+        if words.contains(mark) {
+            return Some(what);
+        }
+    }
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Some("the connection was refused: nothing listens there"),
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe => {
+            Some("the connection was reset")
+        }
+        ErrorKind::UnexpectedEof => Some("the connection was closed too early"),
+        ErrorKind::TimedOut => Some("the connection could not be made in time"),
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => Some("there is no way to the server"),
+        _ => None,
+    }
+}

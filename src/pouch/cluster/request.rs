@@ -1,0 +1,277 @@
+//! What is asked of an API server, and what its answers mean: built and understood without I/O.
+//!
+//! Paths, queries and the two forms of an object (whole, or its metadata alone) are made here. An
+//! answer counts only if it is what was asked for: a list of that kind, the object of that name, or a
+//! `Status` that names the object it says is not found. Anything else proves nothing.
+
+use std::fmt::Write as _;
+
+use pouch_core::json;
+use pouch_core::name::{GroupKind, Namespace, Version};
+use pouch_core::node::{Interner, Node};
+use pouch_core::object::ObjectKey;
+use pouch_core::scope::Scope;
+
+/// How many objects a page of a list has.
+pub const PAGE: usize = 500;
+
+/// A kind as an API server serves it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Resource {
+    /// Group and kind.
+    pub kind: GroupKind,
+    /// The version that is asked for.
+    pub version: Version,
+    /// The name in paths, such as `secrets`.
+    pub plural: String,
+    /// Whether its objects have a namespace.
+    pub scope: Scope,
+}
+
+impl Resource {
+    /// A resource of the core group, which every API server serves.
+    pub fn core(kind: &str, plural: &str, scope: Scope) -> Self {
+        Self { kind: GroupKind::new("", kind), version: "v1".into(), plural: plural.to_owned(), scope }
+    }
+
+    /// `secrets`, or `credentials.k0rdent.mirantis.com`: as RBAC rules and people name it.
+    pub fn name(&self) -> String {
+        match self.kind.group.as_str() {
+            "" => self.plural.clone(),
+            group => format!("{}.{group}", self.plural),
+        }
+    }
+
+    fn base(&self, namespace: Option<&Namespace>) -> String {
+        let mut path = match self.kind.group.as_str() {
+            "" => format!("/api/{}", self.version),
+            group => format!("/apis/{group}/{}", self.version),
+        };
+        if let Some(namespace) = namespace {
+            let _ = write!(path, "/namespaces/{}", encoded(namespace.as_str()));
+        }
+        path.push('/');
+        path.push_str(&self.plural);
+        path
+    }
+
+    /// The path of a page of all objects, of one namespace or of the cluster.
+    pub fn list_path(&self, namespace: Option<&Namespace>, token: &str) -> String {
+        let mut path = format!("{}?limit={PAGE}", self.base(namespace));
+        if !token.is_empty() {
+            let _ = write!(path, "&continue={}", encoded(token));
+        }
+        path
+    }
+
+    /// The path of one object.
+    pub fn path(&self, key: &ObjectKey) -> String {
+        format!("{}/{}", self.base(key.namespace.as_ref()), encoded(key.name.as_str()))
+    }
+}
+
+/// Percent-encodes all but unreserved characters.
+///
+/// <https://www.rfc-editor.org/rfc/rfc3986#section-2.3>
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            _ => _ = write!(out, "%{byte:02X}"),
+        }
+    }
+    out
+}
+
+/// How much of an object is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// All of it.
+    Whole,
+    /// Its metadata, without a Secret's values.
+    Metadata,
+}
+
+impl Form {
+    /// The `Accept` header for one object.
+    pub fn of_object(self) -> &'static str {
+        match self {
+            Form::Whole => "application/json",
+            Form::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        }
+    }
+
+    /// The `Accept` header for a list.
+    pub fn of_list(self) -> &'static str {
+        match self {
+            Form::Whole => "application/json",
+            Form::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+        }
+    }
+
+    fn kind_of<'a>(self, resource: &'a Resource) -> (&'a str, String) {
+        match self {
+            Form::Whole => (resource.kind.kind.as_str(), resource.kind.api_version(&resource.version)),
+            Form::Metadata => ("PartialObjectMetadata", String::from("meta.k8s.io/v1")),
+        }
+    }
+}
+
+/// What tells whether an object changed: it was made anew, or written to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Stamp {
+    uid: Box<str>,
+    version: Box<str>,
+}
+
+/// What an answer is that cannot be used; never quotes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Garbled(pub &'static str);
+
+const NO_JSON: Garbled = Garbled("the answer is no JSON, or is cut off or nested too deeply");
+
+/// Reads a JSON body.
+///
+/// # Errors
+/// Where it is none.
+pub fn parse(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
+    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
+    json::read(text, interner).map_err(|_| NO_JSON)
+}
+
+/// Takes the one object that was asked for.
+///
+/// # Errors
+/// Where the answer is something else.
+pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Form) -> Result<(Node, Stamp), Garbled> {
+    let (kind, api_version) = form.kind_of(resource);
+    let text = |path: &[&str]| answer.str_at(path).unwrap_or_default();
+    let is_asked = text(&["kind"]) == kind
+        && text(&["apiVersion"]) == api_version
+        && text(&["metadata", "name"]) == key.name.as_str()
+        && text(&["metadata", "namespace"]) == key.namespace_text();
+    if !is_asked {
+        return Err(Garbled("the answer is another object than the one asked for"));
+    }
+    let stamp = stamp(&answer)?;
+    Ok((answer, stamp))
+}
+
+fn stamp(object: &Node) -> Result<Stamp, Garbled> {
+    let text = |field: &str| object.str_at(&["metadata", field]).filter(|text| !text.is_empty());
+    match (text("uid"), text("resourceVersion")) {
+        (Some(uid), Some(version)) => Ok(Stamp { uid: uid.into(), version: version.into() }),
+        _ => Err(Garbled("an object in the answer has no uid or resourceVersion")),
+    }
+}
+
+/// One page of a list.
+pub struct Page {
+    /// Its objects.
+    pub items: Vec<(ObjectKey, Stamp, Node)>,
+    /// The state of the cluster that the whole list shows.
+    pub version: String,
+    /// What asks for the next page; empty on the last one.
+    pub token: String,
+    /// How many objects follow, where the server says so.
+    pub remaining: Option<u64>,
+}
+
+/// Takes a page of the list that was asked for.
+///
+/// # Errors
+/// Where the answer is something else, or an object in it is of another kind or namespace.
+pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, form: Form) -> Result<Page, Garbled> {
+    let (kind, api_version) = form.kind_of(resource);
+    let text = |path: &[&str]| answer.str_at(path).unwrap_or_default().to_owned();
+    if text(&["kind"]).strip_suffix("List") != Some(kind) || text(&["apiVersion"]) != api_version {
+        return Err(Garbled("the answer is no list of the kind that was asked for"));
+    }
+    let version = text(&["metadata", "resourceVersion"]);
+    if version.is_empty() {
+        return Err(Garbled("the list does not say which state of the cluster it shows"));
+    }
+    let token = text(&["metadata", "continue"]);
+    let remaining = match answer.at(&["metadata", "remainingItemCount"]) {
+        Some(Node::Int(count)) => u64::try_from(*count).ok(),
+        _ => None,
+    };
+    let list = match taken(answer, "items") {
+        Some(Node::List(list)) => list,
+        // API servers write an empty list so when they are asked for metadata (1.36), and only then.
+        Some(Node::Null) if form == Form::Metadata => Box::default(),
+        _ => return Err(Garbled("the list has no items, not even none")),
+    };
+    let mut items = Vec::with_capacity(list.len());
+    for item in list.into_vec() {
+        // Lists of built-in kinds say the kind once for all.
+        let is_kind = |field: &str, wanted: &str| item.str_at(&[field]).is_none_or(|found| *found == *wanted);
+        let place = item.str_at(&["metadata", "namespace"]).filter(|text| !text.is_empty()).map(Namespace::from);
+        let in_place = match resource.scope {
+            Scope::Cluster => place.is_none(),
+            Scope::Namespaced => place.is_some() && namespace.is_none_or(|wanted| place.as_ref() == Some(wanted)),
+        };
+        let name = item.str_at(&["metadata", "name"]).filter(|name| !name.is_empty());
+        let (Some(name), true) = (name, in_place && is_kind("kind", kind) && is_kind("apiVersion", &api_version))
+        else {
+            return Err(Garbled("an item of the list is no object of the kind and place asked for"));
+        };
+        let key = ObjectKey::new(resource.kind.clone(), place, name.into());
+        items.push((key, stamp(&item)?, item));
+    }
+    Ok(Page { items, version, token, remaining })
+}
+
+/// The field of a map that is no longer needed as a whole.
+fn taken(map: Node, field: &str) -> Option<Node> {
+    let Node::Map(entries) = map else { return None };
+    entries.into_vec().into_iter().find(|(key, _)| **key == *field).map(|(_, node)| node)
+}
+
+/// Whether a 404 says that this very object does not exist: only then it is a proof of absence.
+pub fn says_absent(status: &Node, resource: &Resource, key: &ObjectKey) -> bool {
+    let text = |path: &[&str]| status.str_at(path).unwrap_or_default();
+    text(&["kind"]) == "Status"
+        && text(&["reason"]) == "NotFound"
+        && text(&["details", "name"]) == key.name.as_str()
+        && text(&["details", "kind"]) == resource.plural
+        && text(&["details", "group"]) == resource.kind.group.as_str()
+}
+
+/// The versions of a group, from `/apis/GROUP`.
+///
+/// # Errors
+/// Where the answer is something else.
+pub fn group_versions(answer: &Node, group: &str) -> Result<Vec<Version>, Garbled> {
+    if answer.str_at(&["kind"]) != Some("APIGroup") || answer.str_at(&["name"]) != Some(group) {
+        return Err(Garbled("the answer does not describe the API group that was asked for"));
+    }
+    let versions = answer.get("versions").map(Node::items).unwrap_or_default();
+    Ok(versions.iter().filter_map(|version| version.str_at(&["version"])).map(Version::from).collect())
+}
+
+/// The kinds of a version, from `/apis/GROUP/VERSION`; subresources are left out.
+///
+/// # Errors
+/// Where the answer is something else.
+pub fn resources(answer: &Node, group: &str, version: &Version) -> Result<Vec<Resource>, Garbled> {
+    let names = answer.str_at(&["groupVersion"]) == Some(&format!("{group}/{version}"));
+    if answer.str_at(&["kind"]) != Some("APIResourceList") || !names {
+        return Err(Garbled("the answer does not describe the API version that was asked for"));
+    }
+    let listed = answer.get("resources").map(Node::items).unwrap_or_default();
+    let resource = |entry: &Node| {
+        let plural = entry.str_at(&["name"]).filter(|name| !name.contains('/'))?;
+        let scope = match entry.get("namespaced").and_then(Node::as_bool)? {
+            true => Scope::Namespaced,
+            false => Scope::Cluster,
+        };
+        let kind = GroupKind::new(group, entry.str_at(&["kind"])?);
+        Some(Resource { kind, version: version.clone(), plural: plural.to_owned(), scope })
+    };
+    Ok(listed.iter().filter_map(resource).collect())
+}
+
+#[cfg(test)]
+mod tests;

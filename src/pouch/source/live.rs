@@ -1,0 +1,383 @@
+//! A live cluster as a source: asked piece by piece, then looked at a second time.
+//!
+//! [`Live::begin`] finds out which cluster it is and what it serves, [`Live::list`] reads the kinds of
+//! which everything is needed, [`Live::ask`] the objects that closures want. What was read at different
+//! moments is one state of the cluster only if nothing changed in between: [`Live::prove`] looks at
+//! everything again, at metadata alone, and names what differs. What the objects mean is not known
+//! here, and neither is HTTP.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pouch_core::config::{Fleet, Source};
+use pouch_core::finding::{Origin, Place};
+use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, Listed};
+use pouch_core::k0rdent;
+use pouch_core::name::{GroupKind, Name, Namespace, SourceName};
+use pouch_core::node::Node;
+use pouch_core::object::ObjectKey;
+use pouch_core::scope::Scope;
+use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
+
+use super::SourceError;
+use crate::cluster::request::{Form, Resource, Stamp};
+use crate::cluster::{Absence, Broken, Cluster, Got, ListError, Manner, Served, core_resource};
+
+/// Whether Secrets are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Values {
+    /// They are.
+    Read,
+    /// They are not: what is wanted to know does not depend on them.
+    Leave,
+}
+
+/// A cluster that is being read.
+pub struct Live {
+    cluster: Cluster,
+    name: SourceName,
+    origin: Origin,
+    values: Values,
+    absence: Absence,
+    served: Served,
+    identity: String,
+    documents: Vec<(Node, Origin)>,
+    inquiry: Inquiry,
+    lists: Vec<SeenList>,
+    seen: BTreeMap<ObjectKey, Seen>,
+}
+
+/// A list as it was read.
+struct SeenList {
+    resource: Resource,
+    namespace: Option<Namespace>,
+    stamps: Vec<(ObjectKey, Stamp)>,
+}
+
+/// What was said of an object that was asked for by name.
+#[derive(PartialEq, Eq)]
+enum Seen {
+    Stamped(Stamp),
+    Absent,
+    Unread,
+}
+
+/// What differed when it was looked at again, for people.
+pub struct Changed(pub String);
+
+impl Live {
+    /// Makes a source of a connected cluster.
+    pub fn new(source: &Source, cluster: Cluster, manner: Manner, values: Values) -> Self {
+        let place = Place::Cluster { context: cluster.context.clone() };
+        Self {
+            origin: Origin { source: source.name.clone(), place },
+            name: source.name.clone(),
+            cluster,
+            values,
+            absence: manner.absence,
+            served: Served::default(),
+            identity: String::new(),
+            documents: Vec::new(),
+            inquiry: Inquiry::default(),
+            lists: Vec::new(),
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// The source's name.
+    pub fn name(&self) -> &SourceName {
+        &self.name
+    }
+
+    /// The kubeconfig's context.
+    pub fn context(&self) -> &Arc<str> {
+        &self.cluster.context
+    }
+
+    /// The UID of the cluster's `kube-system`.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// How many requests went out so far.
+    pub fn requests(&self) -> u64 {
+        self.cluster.requests()
+    }
+
+    /// What was asked for by name, whatever the answer.
+    pub fn asked(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.seen.keys().filter(|key| !key.kind.is_namespace())
+    }
+
+    /// The kinds that the cluster serves.
+    pub fn kinds(&self) -> impl Iterator<Item = &Resource> {
+        self.served.kinds.values().map(|(resource, _)| resource)
+    }
+
+    /// Starts from nothing: which cluster it is, and what it serves.
+    ///
+    /// # Errors
+    /// Where the cluster cannot be asked, or is not the kind of cluster that the configuration means.
+    pub fn begin(&mut self, fleet: &Fleet, source: &Source) -> Result<(), SourceError> {
+        self.documents.clear();
+        self.inquiry = Inquiry::default();
+        self.lists.clear();
+        self.seen.clear();
+        let groups: BTreeSet<&str> = inquiry::groups(fleet).into_iter().chain([k0rdent::GROUP]).collect();
+        self.served = self.cluster.discover(groups).map_err(|broken| self.unreachable("its API groups", &broken))?;
+        for (kind, (resource, versions)) in &self.served.kinds {
+            self.inquiry.served.insert(kind.clone(), (resource.scope, versions.clone()));
+        }
+        let namespaces = inquiry::identity_namespaces(fleet, &source.provides);
+        let keys: Vec<ObjectKey> = namespaces.iter().map(ObjectKey::namespace).collect();
+        let resource = namespace_resource();
+        let got = self.cluster.get(&resource, keys, Form::Metadata, &|| {});
+        for (key, got) in got.map_err(|broken| self.unreachable("its namespaces", &broken))? {
+            let seen = match got {
+                Got::Found(node, stamp) => {
+                    if key.name == *IDENTITY_NAMESPACE {
+                        node.str_at(&["metadata", "uid"]).unwrap_or_default().clone_into(&mut self.identity);
+                    }
+                    Seen::Stamped(stamp)
+                }
+                Got::Absent => return Err(self.no_namespace(&key.name)),
+                Got::Forbidden => return Err(self.refused("get", &resource, None, Some(&key.name))),
+                Got::Failed(broken) => return Err(self.unreachable(&format!("namespace {}", key.name), &broken)),
+            };
+            self.seen.insert(key, seen);
+        }
+        Ok(())
+    }
+
+    fn no_namespace(&self, name: &Name) -> SourceError {
+        self.error(
+            format!("cluster {} has no namespace {name}", self.context()),
+            "See that this is k0rdent's management cluster, and that `systemNamespace` of the configuration names \
+             the namespace that k0rdent runs in.",
+        )
+    }
+
+    /// Lists a kind. `seen` is told how many objects there are so far. Gives the resource and the number.
+    ///
+    /// # Errors
+    /// Where the kind cannot be listed, and nothing can be read without it.
+    pub fn list(&mut self, listed: &Listed, seen: &dyn Fn(usize)) -> Result<usize, SourceError> {
+        let Some((resource, _)) = self.served.kinds.get(&listed.kind).cloned() else {
+            return self.unserved(listed);
+        };
+        let mut count = 0;
+        let places: Vec<Option<Namespace>> = match &listed.namespaces {
+            None => vec![None],
+            Some(namespaces) => namespaces.iter().cloned().map(Some).collect(),
+        };
+        for namespace in places {
+            let before = count;
+            let told = |number: usize| seen(number.saturating_add(before));
+            let listing = match self.cluster.list(&resource, namespace.as_ref(), Form::Whole, &told) {
+                Ok(listing) => listing,
+                Err(ListError::Forbidden) => return Err(self.refused("list", &resource, namespace.as_ref(), None)),
+                Err(ListError::Broken(broken)) => return Err(self.unreachable(&resource.name(), &broken)),
+            };
+            count = count.saturating_add(listing.len());
+            let mut stamps = Vec::with_capacity(listing.len());
+            for (key, stamp, node) in listing {
+                stamps.push((key, stamp));
+                self.documents.push((node, self.origin.clone()));
+            }
+            self.lists.push(SeenList { resource: resource.clone(), namespace, stamps });
+        }
+        self.inquiry.listed.insert(listed.kind.clone(), Ok(()));
+        Ok(count)
+    }
+
+    /// What a kind means that the cluster does not serve.
+    fn unserved(&mut self, listed: &Listed) -> Result<usize, SourceError> {
+        if let Some(broken) = self.served.unknown.get(listed.kind.group.as_str()) {
+            return Err(self.unreachable(&format!("the API group {}", listed.kind.group), broken));
+        }
+        let message = format!("cluster {} serves no {}", self.context(), listed.kind);
+        if listed.needed && self.absence == Absence::Proved {
+            let help = "See that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
+            return Err(self.error(message, help));
+        }
+        let help = "Install k0rdent's CRDs; until then what its objects decide is unknown.".to_owned();
+        self.inquiry.listed.insert(listed.kind.clone(), Err(Reason { why: message, help }));
+        Ok(0)
+    }
+
+    /// What was listed, as the snapshot begins with it.
+    pub fn reading(&mut self) -> Reading {
+        Reading {
+            documents: std::mem::take(&mut self.documents),
+            complete: true,
+            fragments: Vec::new(),
+            inquiry: Some(std::mem::take(&mut self.inquiry)),
+        }
+    }
+
+    /// Asks for objects of one kind by name.
+    ///
+    /// # Errors
+    /// Where the cluster as a whole cannot be asked any more.
+    pub fn ask(
+        &mut self,
+        kind: &GroupKind,
+        keys: Vec<ObjectKey>,
+        seen: &dyn Fn(),
+    ) -> Result<Vec<(ObjectKey, Answer)>, SourceError> {
+        if kind.is_secret() && self.values == Values::Leave {
+            return Ok(keys.into_iter().map(|key| self.note(key, Seen::Unread, Answer::Unread(not_read()))).collect());
+        }
+        let Some(resource) = self.resource(kind) else {
+            let reason = self.not_served(kind);
+            let answer = |key| (key, Answer::Unread(reason.clone()));
+            return Ok(keys.into_iter().map(answer).collect());
+        };
+        let got = self.cluster.get(&resource, keys, Form::Whole, seen);
+        let got = got.map_err(|broken| self.unreachable(&resource.name(), &broken))?;
+        let mut answers = Vec::with_capacity(got.len());
+        for (key, got) in got {
+            answers.push(match got {
+                Got::Found(node, stamp) => {
+                    let answer = Answer::Found(node, self.origin.clone());
+                    self.note(key, Seen::Stamped(stamp), answer)
+                }
+                Got::Absent => self.note(key, Seen::Absent, Answer::Absent),
+                Got::Forbidden => {
+                    let reason = self.may_not("get", &resource, key.namespace.as_ref(), Some(&key.name));
+                    self.note(key, Seen::Unread, Answer::Unread(reason))
+                }
+                Got::Failed(broken) => {
+                    let why = format!(
+                        "asked for {}, cluster {} is in trouble: {}",
+                        resource.name(),
+                        self.context(),
+                        broken.what()
+                    );
+                    self.note(key, Seen::Unread, Answer::Unread(Reason { why, help: broken.help() }))
+                }
+            });
+        }
+        Ok(answers)
+    }
+
+    fn note(&mut self, key: ObjectKey, seen: Seen, answer: Answer) -> (ObjectKey, Answer) {
+        self.seen.insert(key.clone(), seen);
+        (key, answer)
+    }
+
+    fn resource(&self, kind: &GroupKind) -> Option<Resource> {
+        core_resource(kind).or_else(|| self.served.kinds.get(kind).map(|(resource, _)| resource.clone()))
+    }
+
+    fn not_served(&self, kind: &GroupKind) -> Reason {
+        let context = self.context();
+        match self.served.unknown.get(kind.group.as_str()) {
+            Some(broken) => Reason {
+                why: format!("the API group {} of cluster {context} is in trouble: {}", kind.group, broken.what()),
+                help: broken.help(),
+            },
+            None => Reason {
+                why: format!("cluster {context} serves no {kind}"),
+                help: "Install the provider's CRDs there, or correct the reference.".to_owned(),
+            },
+        }
+    }
+
+    /// Looks at everything again, and says what changed.
+    ///
+    /// Whatever is the same in both looks was so at every moment between the end of the first and the
+    /// beginning of the second: at such a moment all of it stood together.
+    ///
+    /// # Errors
+    /// Where the cluster cannot be asked.
+    pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Option<Changed>, SourceError> {
+        if self.absence == Absence::Assumed {
+            return Ok(None);
+        }
+        for list in &self.lists {
+            let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Form::Metadata, &|_| seen());
+            let listing = match listing {
+                Ok(listing) => listing,
+                Err(ListError::Forbidden) => {
+                    return Err(self.refused("list", &list.resource, list.namespace.as_ref(), None));
+                }
+                Err(ListError::Broken(broken)) => return Err(self.unreachable(&list.resource.name(), &broken)),
+            };
+            let same = listing.len() == list.stamps.len()
+                && listing.iter().zip(&list.stamps).all(|(now, then)| now.0 == then.0 && now.1 == then.1);
+            if !same {
+                let now: BTreeSet<_> = listing.iter().map(|(key, stamp, _)| (key, stamp)).collect();
+                let then: BTreeSet<_> = list.stamps.iter().map(|(key, stamp)| (key, stamp)).collect();
+                let which = now.symmetric_difference(&then).next().map(|(key, _)| key.to_string());
+                return Ok(Some(Changed(which.unwrap_or_else(|| list.resource.name()))));
+            }
+        }
+        let mut by_kind: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
+        for key in self.seen.keys() {
+            if !(key.kind.is_secret() && self.values == Values::Leave) {
+                by_kind.entry(key.kind.clone()).or_default().push(key.clone());
+            }
+        }
+        for (kind, keys) in by_kind {
+            let Some(resource) = self.resource(&kind) else { continue };
+            let got = self.cluster.get(&resource, keys, Form::Metadata, seen);
+            for (key, got) in got.map_err(|broken| self.unreachable(&resource.name(), &broken))? {
+                let now = match got {
+                    Got::Found(_, stamp) => Seen::Stamped(stamp),
+                    Got::Absent => Seen::Absent,
+                    Got::Forbidden | Got::Failed(_) => Seen::Unread,
+                };
+                if self.seen.get(&key) != Some(&now) {
+                    return Ok(Some(Changed(key.to_string())));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn error(&self, message: impl Into<String>, help: impl Into<String>) -> SourceError {
+        SourceError::new(&self.name, message, help)
+    }
+
+    /// The cluster as a whole cannot be asked.
+    fn unreachable(&self, what: &str, broken: &Broken) -> SourceError {
+        let message = match broken {
+            Broken::Late => format!("cluster {}: {}", self.context(), broken.what()),
+            _ => format!(
+                "cluster {} at {} cannot be read, asked for {what}: {}",
+                self.context(),
+                self.cluster.server,
+                broken.what()
+            ),
+        };
+        self.error(message, broken.help())
+    }
+
+    fn may_not(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> Reason {
+        let place = match (place, resource.scope) {
+            (Some(namespace), _) => format!(" in namespace {namespace}"),
+            (None, Scope::Namespaced) => " in all namespaces".to_owned(),
+            (None, Scope::Cluster) => String::new(),
+        };
+        let name = name.map(|name| format!(", name {name}")).unwrap_or_default();
+        Reason {
+            why: format!("cluster {} does not allow \"{verb}\" on {}{place}{name}", self.context(), resource.name()),
+            help: "Grant it: `pouch rbac` prints the rules that this configuration needs.".to_owned(),
+        }
+    }
+
+    fn refused(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> SourceError {
+        let Reason { why, help } = self.may_not(verb, resource, place, name);
+        self.error(why, help)
+    }
+}
+
+fn namespace_resource() -> Resource {
+    Resource::core("Namespace", "namespaces", Scope::Cluster)
+}
+
+fn not_read() -> Reason {
+    let why = "values of Secrets were not asked for".to_owned();
+    Reason { why, help: "This run reads no Secrets.".to_owned() }
+}

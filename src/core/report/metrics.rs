@@ -189,7 +189,7 @@ mod tests {
                     }
                 };
                 assert!(labels.insert(label.to_string(), value).is_none(), "{line}");
-                rest = &quoted[end + 1..];
+                rest = quoted.get(end + 1..).unwrap();
             }
             let value = rest.strip_prefix('}').unwrap_or(rest).strip_prefix(' ').unwrap();
             assert!(!samples.iter().any(|(other, others, _)| other == name && *others == labels), "{line}");

@@ -110,7 +110,7 @@ impl Form {
         }
     }
 
-    fn kind_of<'a>(self, resource: &'a Resource) -> (&'a str, String) {
+    fn kind_of(self, resource: &Resource) -> (&str, String) {
         match self {
             Form::Whole => (resource.kind.kind.as_str(), resource.kind.api_version(&resource.version)),
             Form::Metadata => ("PartialObjectMetadata", String::from("meta.k8s.io/v1")),

@@ -22,9 +22,11 @@ use crate::object::Fault;
 pub const GROUP: &str = "k0rdent.mirantis.com";
 
 /// The kinds that are read, and the resources that API paths and RBAC rules name them by.
-const PLURALS: [(&str, &str); 4] = [
+const PLURALS: [(&str, &str); 6] = [
+    ("AccessManagement", "accessmanagements"),
     ("ClusterDeployment", "clusterdeployments"),
     ("Credential", "credentials"),
+    ("Management", "managements"),
     ("ProviderInterface", "providerinterfaces"),
     ("Region", "regions"),
 ];

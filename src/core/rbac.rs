@@ -181,14 +181,10 @@ fn cluster_rules(terms: &Terms<'_>) -> Vec<Rule> {
     let listed = inquiry::listed(fleet, &source.provides).into_iter().filter(|listed| listed.namespaces.is_none());
     let mut rules: Vec<Rule> = listed.map(|listed| list_rule(terms, &listed.kind)).collect();
     let looked_at = inquiry::identity_namespaces(fleet, &source.provides);
+    let why = "The UID of kube-system tells this cluster from another; the system namespace must exist.".to_owned();
     rules.push(Rule {
-        why: vec![
-            "The UID of kube-system tells this cluster from another; the system namespace must exist.".to_owned(),
-        ],
-        group: String::new(),
-        resource: "namespaces".to_owned(),
-        verb: "get",
         names: Some(looked_at.iter().map(|name| (name.to_string(), String::new())).collect()),
+        ..rule(terms, &GroupKind::new("", "Namespace"), "get", vec![why])
     });
     if source.provides.cluster_scoped {
         let kinds = identity_kinds(terms, &reached(terms), None);
@@ -216,11 +212,10 @@ fn namespace_rules(terms: &Terms<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
         let mut rules = places.remove(&namespace).unwrap_or_default();
         let kinds = identity_kinds(terms, &reached, Some(&namespace));
         rules.extend(kinds.into_iter().map(|kind| identity_rule(terms, &kind, Some(&namespace))));
-        for (kind, resource) in [("ConfigMap", "configmaps"), ("Secret", "secrets")] {
-            let kind = GroupKind::new("", kind);
+        for kind in ["ConfigMap", "Secret"].map(|kind| GroupKind::new("", kind)) {
             rules.extend(match secrets {
-                Secrets::Names => named_rule(terms, &kind, resource, &namespace),
-                Secrets::Namespaces => all_rule(terms, &kind, resource),
+                Secrets::Names => named_rule(terms, &kind, &namespace),
+                Secrets::Namespaces => all_rule(terms, &kind),
             });
         }
         places.insert(namespace, rules);
@@ -235,6 +230,8 @@ fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
         "Region" => "They say which Secrets are kubeconfigs of regions, which never leave.",
         "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",
         "Credential" => "They say what goes to which region.",
+        "AccessManagement" => "They hand Credentials of the system namespace to other namespaces.",
+        "Namespace" => "AccessManagement chooses namespaces by their labels.",
         _ => "All of them are read.",
     };
     rule(terms, kind, "list", vec![why.to_owned()])
@@ -242,13 +239,22 @@ fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
 
 /// A rule on all objects of a kind.
 fn rule(terms: &Terms<'_>, kind: &GroupKind, verb: &'static str, mut why: Vec<String>) -> Rule {
-    let known = capi::rules(kind).map(|rules| rules.plural).or_else(|| k0rdent::plural(kind));
-    let known = known.or_else(|| terms.plurals.get(kind).map(String::as_str));
+    let known = core_plural(kind).or_else(|| capi::rules(kind).map(|rules| rules.plural));
+    let known = known.or_else(|| k0rdent::plural(kind)).or_else(|| terms.plurals.get(kind).map(String::as_str));
     let resource = known.map_or_else(|| guessed_plural(kind), ToOwned::to_owned);
     if known.is_none() {
         why.push(format!("That {kind} is called {resource} is a guess: `kubectl api-resources` tells."));
     }
     Rule { why, group: kind.group.as_str().to_owned(), resource, verb, names: None }
+}
+
+fn core_plural(kind: &GroupKind) -> Option<&'static str> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Namespace") => Some("namespaces"),
+        ("", "ConfigMap") => Some("configmaps"),
+        ("", "Secret") => Some("secrets"),
+        _ => None,
+    }
 }
 
 /// As Kubernetes guesses: `meta.UnsafeGuessKindToResource` of apimachinery.
@@ -311,19 +317,21 @@ fn identity_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: Option<&Namespa
     rule(terms, kind, "get", vec![format!("Identities, by name; they are needed by {why}.")])
 }
 
-fn named_rule(terms: &Terms<'_>, kind: &GroupKind, resource: &str, namespace: &Namespace) -> Option<Rule> {
-    let names: BTreeMap<String, String> = asked_in(terms, kind, Some(namespace))
-        .map(|(key, by)| (key.name.to_string(), format!("For {}.", credentials(by.iter()))))
-        .collect();
+fn named_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: &Namespace) -> Option<Rule> {
+    let whose = |by: &BTreeSet<CredentialName>| match by.is_empty() {
+        true => String::new(),
+        false => format!("For {}.", credentials(by.iter())),
+    };
+    let names: BTreeMap<String, String> =
+        asked_in(terms, kind, Some(namespace)).map(|(key, by)| (key.name.to_string(), whose(by))).collect();
     let why = vec![
         format!("The {kind}s that Credentials need. Companions that are not there stand here as well: that they are"),
         "absent must be proved, and without a right to the name the answer would be 403.".to_owned(),
     ];
-    let rule = Rule { why, group: String::new(), resource: resource.to_owned(), verb: "get", names: None };
-    (!names.is_empty()).then_some(Rule { names: Some(names), ..rule })
+    (!names.is_empty()).then(|| Rule { names: Some(names), ..rule(terms, kind, "get", why) })
 }
 
-fn all_rule(terms: &Terms<'_>, kind: &GroupKind, resource: &str) -> Option<Rule> {
+fn all_rule(terms: &Terms<'_>, kind: &GroupKind) -> Option<Rule> {
     let refers = || terms.asked.keys().any(|key| key.kind == *kind);
     if kind.is_config_map() && terms.fleet.companions == Companions::None && !refers() {
         return None;
@@ -332,13 +340,7 @@ fn all_rule(terms: &Terms<'_>, kind: &GroupKind, resource: &str) -> Option<Rule>
         true => "What identities refer to, and the companion `<identity>-secret`.",
         false => "The companion `<identity>-resource-template`, and what identities refer to.",
     };
-    Some(Rule {
-        why: vec![why.to_owned()],
-        group: String::new(),
-        resource: resource.to_owned(),
-        verb: "get",
-        names: None,
-    })
+    Some(rule(terms, kind, "get", vec![why.to_owned()]))
 }
 
 /// Whether the API server would take an object of this name.

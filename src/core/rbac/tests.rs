@@ -387,5 +387,5 @@ fn resources_are_those_of_the_crds() {
         }
     }
     // ProviderInterface stands there twice, in two releases.
-    assert_eq!(known, capi::all().count() + 5);
+    assert_eq!(known, capi::all().count() + 7);
 }

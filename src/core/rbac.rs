@@ -20,7 +20,7 @@ pub use self::owners::owners;
 use crate::capi;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::finding::CredentialName;
-use crate::inquiry;
+use crate::inquiry::{self, Listed};
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain};
 use crate::object::ObjectKey;
@@ -73,6 +73,8 @@ pub struct Terms<'a> {
     pub source: &'a Source,
     /// How Secrets are named.
     pub secrets: Secrets,
+    /// The kinds that are listed of it: those of [`inquiry::listed`], and more where these ask for it.
+    pub listed: &'a [Listed],
     /// What closures ask the source for.
     pub asked: &'a Asked,
     /// The resources of kinds, as the cluster's discovery calls them.
@@ -178,7 +180,7 @@ fn head(terms: &Terms<'_>) -> Vec<String> {
 
 fn cluster_rules(terms: &Terms<'_>) -> Vec<Rule> {
     let Terms { fleet, source, .. } = *terms;
-    let listed = inquiry::listed(fleet, &source.provides).into_iter().filter(|listed| listed.namespaces.is_none());
+    let listed = terms.listed.iter().filter(|listed| listed.namespaces.is_none());
     let mut rules: Vec<Rule> = listed.map(|listed| list_rule(terms, &listed.kind)).collect();
     let looked_at = inquiry::identity_namespaces(fleet, &source.provides);
     let why = "The UID of kube-system tells this cluster from another; the system namespace must exist.".to_owned();
@@ -196,7 +198,7 @@ fn cluster_rules(terms: &Terms<'_>) -> Vec<Rule> {
 fn namespace_rules(terms: &Terms<'_>, named: Vec<Namespace>) -> BTreeMap<Namespace, Vec<Rule>> {
     let Terms { fleet, source, secrets, asked, .. } = *terms;
     let mut places: BTreeMap<Namespace, Vec<Rule>> = BTreeMap::new();
-    for listed in inquiry::listed(fleet, &source.provides) {
+    for listed in terms.listed {
         for namespace in listed.namespaces.iter().flatten() {
             places.entry(namespace.clone()).or_default().push(list_rule(terms, &listed.kind));
         }
@@ -231,7 +233,7 @@ fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
         "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",
         "Credential" => "They say what goes to which region.",
         "AccessManagement" => "They hand Credentials of the system namespace to other namespaces.",
-        "Namespace" => "AccessManagement chooses namespaces by their labels.",
+        "Namespace" => "Rules of AccessManagement select by their labels; where all of them list names, this can go.",
         _ => "All of them are read.",
     };
     rule(terms, kind, "list", vec![why.to_owned()])

@@ -50,7 +50,8 @@ fn pouch() -> Subject {
 
 fn made(fleet: &Fleet, secrets: Secrets, asked: &Asked) -> Vec<Manifest> {
     let (source, subject, plurals) = (&fleet.sources[0], pouch(), BTreeMap::new());
-    manifests(&Terms { fleet, source, secrets, asked, plurals: &plurals, subject: &subject }).unwrap()
+    let listed = inquiry::listed(fleet, &source.provides);
+    manifests(&Terms { fleet, source, secrets, listed: &listed, asked, plurals: &plurals, subject: &subject }).unwrap()
 }
 
 /// A request, as the API server's authorizer sees it: verb, resource, namespace or none, name or none.
@@ -315,6 +316,7 @@ fn other_subjects_and_several_clusters() {
             fleet: &fleet,
             source: &fleet.sources[1],
             secrets: Secrets::Names,
+            listed: &[],
             asked: &asked,
             plurals: &plurals,
             subject: &subject,
@@ -334,6 +336,7 @@ fn patterns_without_credentials_tell_no_namespace() {
         fleet: &fleet,
         source: &fleet.sources[0],
         secrets,
+        listed: &[inquiry::listed_namespaces()],
         asked: &asked,
         plurals: &plurals,
         subject: &subject,
@@ -357,6 +360,7 @@ fn plurals_come_from_discovery_or_are_guessed_aloud() {
         fleet: &fleet,
         source: &fleet.sources[0],
         secrets: Secrets::Namespaces,
+        listed: &[inquiry::listed_namespaces()],
         asked: &asked,
         plurals: &plurals,
         subject: &subject,
@@ -364,6 +368,7 @@ fn plurals_come_from_discovery_or_are_guessed_aloud() {
     let manifests = manifests(&terms).unwrap();
     let allowed = ["policies", "accesses", "thingies"].map(|resource| ("get", resource, None, Some("x")));
     check(&manifests, &allowed, &[("get", "things", None, Some("x"))]);
+    check(&manifests, &[("list", "namespaces", None, None)], &[]);
     let guesses = manifests[0].text.lines().filter(|line| line.contains("is a guess")).count();
     assert_eq!(guesses, 2);
 }

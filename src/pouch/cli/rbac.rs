@@ -52,8 +52,16 @@ enum How {
     Namespaces,
 }
 
-/// What a source is asked for, and what its cluster calls its resources.
-type Known = (Asked, BTreeMap<GroupKind, String>);
+/// What came of asking a source.
+#[derive(Default)]
+struct Known {
+    /// What it was asked for by name.
+    asked: Asked,
+    /// What its cluster calls its resources.
+    plurals: BTreeMap<GroupKind, String>,
+    /// Whether its Namespaces were listed.
+    namespaces: bool,
+}
 
 /// Runs the command.
 ///
@@ -81,8 +89,13 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let nothing = Known::default();
     let mut documents = Vec::new();
     for source in clusters {
-        let (asked, plurals) = known.get(&source.name).unwrap_or(&nothing);
-        let terms = Terms { fleet, source, secrets, asked, plurals, subject: &subject };
+        let Known { asked, plurals, namespaces } = known.get(&source.name).unwrap_or(&nothing);
+        let mut listed = inquiry::listed(fleet, &source.provides);
+        // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
+        if source.provides.cluster_scoped && (*namespaces || secrets == Secrets::Namespaces) {
+            listed.push(inquiry::listed_namespaces());
+        }
+        let terms = Terms { fleet, source, secrets, listed: &listed, asked, plurals, subject: &subject };
         let made = manifests(&terms).map_err(|error| Failure::usage(error.to_string(), error.help()))?;
         documents.extend(made.into_iter().map(|manifest| manifest.text));
     }
@@ -114,6 +127,7 @@ fn asked(
     let (definitions, _) = Definitions::collect(fleet, &survey.snapshot);
     let deployments = Deployments::collect(&survey.snapshot);
     let view = View { fleet, snapshot: &survey.snapshot, definitions: &definitions, deployments: &deployments };
+    let namespace = GroupKind::new("", "Namespace");
     let credentials = claims(fleet, &survey.snapshot);
     let mut known = BTreeMap::new();
     let mut findings = survey.findings;
@@ -121,7 +135,8 @@ fn asked(
         let (asked, unread) = owners(&view, inquiry::claims(&credentials), &keys);
         findings.extend(unread);
         let plurals = resources.into_iter().map(|resource| (resource.kind, resource.plural));
-        known.insert(source, (asked, plurals.collect()));
+        let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == source);
+        known.insert(source, Known { asked, plurals: plurals.collect(), namespaces });
     }
     let findings = settle(findings);
     ui.findings(&findings);

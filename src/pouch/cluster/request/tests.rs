@@ -157,3 +157,16 @@ fn what_is_no_json_is_garbled_and_not_quoted() {
         assert!(!garbled.0.contains("CANARY"));
     }
 }
+
+#[test]
+fn items_of_built_in_kinds_say_their_kind_themselves() {
+    let namespaces = Resource::core("Namespace", "namespaces", Scope::Cluster);
+    let text = r#"{"kind":"NamespaceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a","uid":"u","resourceVersion":"1","labels":{"x":"y"}}}]}"#;
+    let page = page(node(text), &namespaces, None, Form::Whole).ok().unwrap();
+    let (key, _, item) = &page.items[0];
+    assert_eq!(
+        (key.to_string(), item.str_at(&["kind"]), item.str_at(&["apiVersion"])),
+        ("Namespace a".into(), Some("Namespace"), Some("v1"))
+    );
+    assert_eq!(item.str_at(&["metadata", "labels", "x"]), Some("y"));
+}

@@ -313,10 +313,10 @@ fn identity_kinds(
 fn identity_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: Option<&Namespace>) -> Rule {
     let by: BTreeSet<&CredentialName> = asked_in(terms, kind, namespace).flat_map(|(_, by)| by).collect();
     let why = match by.is_empty() {
-        true => "no Credential today".to_owned(),
-        false => credentials(by.into_iter()),
+        true => "Identities that Credentials may name.".to_owned(),
+        false => format!("Identities, for {}.", credentials(by.into_iter())),
     };
-    rule(terms, kind, "get", vec![format!("Identities, by name; they are needed by {why}.")])
+    rule(terms, kind, "get", vec![why])
 }
 
 fn named_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: &Namespace) -> Option<Rule> {

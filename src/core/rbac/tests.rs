@@ -233,7 +233,7 @@ metadata:
   name: pouch-acme
   namespace: team-a
 rules:
-# Identities, by name; they are needed by Credential team-a/azure.
+# Identities, for Credential team-a/azure.
 - apiGroups:
   - infrastructure.cluster.x-k8s.io
   resources:

@@ -199,6 +199,9 @@ impl Proxy {
     }
 
     /// How often the fault has been injected in this run. 0 where it could not be made of the answer.
+    ///
+    /// Of a fault of the handshake the spoilt handshakes are counted, not the requests that were cut off for it: a
+    /// client that has other connections open may never meet one.
     pub fn injected(&self) -> usize {
         lock(&self.shared.run).injected
     }

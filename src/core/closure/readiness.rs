@@ -27,7 +27,7 @@ pub fn check(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
     }
     let why = match distribution_fails(view, claim) {
         Distribution::Fails(why) => Some(why),
-        Distribution::Works => unready(view, claim, closure),
+        Distribution::Works | Distribution::Unknown => unready(view, claim, closure),
         Distribution::Unasked(key) => {
             // Whose content nobody needs is not worth reading a Secret for; then nothing is said.
             if !key.kind.is_secret() && !key.kind.is_config_map() {
@@ -52,6 +52,8 @@ enum Distribution {
     Works,
     /// It returns an error; this is why.
     Fails(String),
+    /// That depends on an object of which nobody knows whether it exists.
+    Unknown,
     /// That depends on an object that no source was asked for.
     Unasked(ObjectKey),
 }
@@ -78,7 +80,8 @@ fn distribution_fails(view: &View<'_>, claim: &Claim) -> Distribution {
             outcomes.find(|outcome| !matches!(outcome, Distribution::Works)).unwrap_or(Distribution::Works)
         }
         Lookup::Unasked => Distribution::Unasked(key),
-        Lookup::Absent | Lookup::Unread(_) => Distribution::Fails(format!("it looks for {key}")),
+        Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
+        Lookup::Unread(_) => Distribution::Unknown,
     }
 }
 
@@ -102,7 +105,8 @@ fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Di
     match view.snapshot.look_up(&key) {
         Lookup::Found(_) => Distribution::Works,
         Lookup::Unasked => Distribution::Unasked(key),
-        Lookup::Absent | Lookup::Unread(_) => Distribution::Fails(format!("it looks for {key}")),
+        Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
+        Lookup::Unread(_) => Distribution::Unknown,
     }
 }
 

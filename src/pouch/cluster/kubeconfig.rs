@@ -257,7 +257,7 @@ fn exec_failed(context: &str, why: &exec::PluginError) -> AccessError {
 fn shown(url: &http::Uri) -> String {
     let host = url.host().unwrap_or_default();
     let port = url.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{host}{port}", url.scheme_str().unwrap_or("https"))
+    format!("{}://{host}{port}{}", url.scheme_str().unwrap_or("https"), url.path().trim_end_matches('/'))
 }
 
 impl Access {

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use support::proof::{self, Plain, Programs, Region};
 use support::placeholders::filled;
+use support::proof::{self, Plain, Programs, Region};
 use support::{pouch, tree};
 
 const SYSTEM: &str = "kcm-system";

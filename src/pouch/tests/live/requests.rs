@@ -19,7 +19,11 @@ fn lines(requests: &[Recorded]) -> String {
             accept if accept.contains("as=PartialObjectMetadata") => "metadata",
             other => panic!("accepts {other}"),
         };
-        let query: Vec<&str> = asked.query.split('&').map(|pair| if pair.starts_with("continue=") { "continue=…" } else { pair }).collect();
+        let query: Vec<&str> = asked
+            .query
+            .split('&')
+            .map(|pair| if pair.starts_with("continue=") { "continue=…" } else { pair })
+            .collect();
         let query = if asked.query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
         *counts.entry(format!("{} {}{query} {form}", asked.method, asked.path)).or_default() += 1;
     }
@@ -89,4 +93,63 @@ fn nothing_else_is_asked() {
     let bystander = secret("team-b", "bystander", &serde_json::Value::Object(Default::default()));
     ground.apply(&[credential("team-b", "of-no-region", "", &reference(&bystander))]);
     check(&ground, &proxy, "selecting-rule", &whole, 0, "selecting");
+}
+
+/// Names in references are anybody's text. None of them may lead a request elsewhere.
+#[test]
+fn no_name_leads_a_request_astray() {
+    let Some(ground) = Ground::new() else { return };
+    let proxy = Proxy::to(ground.server.endpoint("admin"));
+    let kubeconfig = ground.path("kubeconfig-proxy");
+    proxy.kubeconfig(&kubeconfig, "admin");
+    let names = [
+        "",
+        ".",
+        "..",
+        "/",
+        "a/b",
+        "../../kcm-system/secrets/x",
+        "..%2f..%2fx",
+        "x?watch=true",
+        "x#y",
+        "x y",
+        "x\ny",
+        "%2e%2e",
+        "x/status",
+        "X",
+        "\u{e9}",
+        "x\u{0}",
+    ];
+    let mut count = 0;
+    for (number, name) in names.iter().enumerate() {
+        let identity = serde_json::json!({"apiVersion": "v1", "kind": "Secret", "name": name, "namespace": "team-a"});
+        let in_place = serde_json::json!({"apiVersion": "v1", "kind": "Secret", "name": "s", "namespace": name});
+        for (what, identity) in [("name", identity), ("namespace", in_place)] {
+            let hostile = credential("team-a", &format!("{what}-{number}"), "eu", &identity);
+            // What the API server itself refuses is no danger.
+            let body = hostile.to_string();
+            let out = ground.server.kubectl(["create", "--validate=false", "-f", "-"], &body);
+            count += usize::from(out.status.success());
+        }
+    }
+    assert!(count > 10, "{count} were accepted");
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    proxy.calm();
+    let answer = ground.render(&config, &kubeconfig, "hostile", &[]).exits(3);
+    let requests = proxy.requests();
+    are_harmless(&requests);
+    for asked in &requests {
+        let own = asked.path.strip_prefix("/api/v1/namespaces/team-a/secrets/");
+        if let Some(name) = own {
+            let is_name = !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.');
+            assert!(is_name && !name.starts_with('.'), "{} was asked for", asked.path);
+        }
+        assert!(
+            !asked.path.contains('%') && !asked.path.contains("//") && !asked.path.contains(".."),
+            "{} was asked for",
+            asked.path
+        );
+    }
+    assert!(answer.stderr.contains("team-a/name-"), "{}", answer.stderr);
 }

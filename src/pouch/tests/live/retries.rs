@@ -74,14 +74,16 @@ fn a_server_that_asks_for_time_is_given_it() {
         assert!(ended.message.contains("asked for credentials.k0rdent.mirantis.com"), "{}", ended.message);
     }
     // One request has its time, and all of them together have theirs.
-    let hasty = Patience { request: Duration::from_millis(300), whole: Duration::from_millis(700), ..Patience::default() };
+    let hasty =
+        Patience { request: Duration::from_millis(300), whole: Duration::from_millis(700), ..Patience::default() };
     let (ended, _, time) = stage.run(Fault::Trickle, When::From(3), Manner { patience: hasty, ..usual() });
     assert_eq!(ended.code, 5);
     assert!(ended.message.contains("longer than all requests together may"), "{}", ended.message);
     assert!(time < Duration::from_secs(3), "{time:?}");
     // Whoever asks for an hour gets no more than what is left.
     let patience = Patience { whole: Duration::from_secs(2), ..hasty };
-    let (ended, _, time) = stage.run(Fault::TooManyRetryAfter, When::Path(credentials()), Manner { patience, ..usual() });
+    let (ended, _, time) =
+        stage.run(Fault::TooManyRetryAfter, When::Path(credentials()), Manner { patience, ..usual() });
     assert_eq!(ended.code, 5, "{}", ended.message);
     assert!(time < Duration::from_secs(4), "{time:?}");
 }
@@ -105,8 +107,12 @@ fn pages_that_do_not_fit_are_noticed() {
     assert!(right.len() >= 5, "{:?}", right.keys());
     let pages = |requests: &[Recorded]| requests.iter().filter(|asked| asked.path.ends_with("/credentials")).count();
     assert_eq!(pages(&calm), 6);
-    let of_lists: Vec<usize> =
-        calm.iter().enumerate().filter(|(_, asked)| asked.path.ends_with("/credentials")).map(|(index, _)| index).collect();
+    let of_lists: Vec<usize> = calm
+        .iter()
+        .enumerate()
+        .filter(|(_, asked)| asked.path.ends_with("/credentials"))
+        .map(|(index, _)| index)
+        .collect();
     let faults = [
         Fault::Gone,
         Fault::GoneFresh,

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::bundle;
 use crate::ground::{CLUSTER, Ground};
 use crate::objects::*;
-use crate::rig::proxy::Proxy;
+use crate::rig::fault::Fault;
+use crate::rig::proxy::{Proxy, When};
 use crate::rig::writer::{Write, write_all};
 use crate::support::placeholders::filled;
 use crate::support::{self, tree};
@@ -85,7 +86,9 @@ fn every_sample_reads_as_from_files() {
     let bundle = reads_the_same(&ground, "", 0);
     let credentials: std::collections::BTreeSet<_> = bundle.values().flat_map(|object| &object.needed_by).collect();
     assert_eq!(credentials.len(), count, "{credentials:?}");
-    for kind in ["awsclusterstaticidentity", "azureclusteridentity", "vsphereclusteridentity", "secrets/", "configmaps/"] {
+    for kind in
+        ["awsclusterstaticidentity", "azureclusteridentity", "vsphereclusteridentity", "secrets/", "configmaps/"]
+    {
         assert!(bundle.keys().any(|path| path.contains(kind)), "{kind}");
     }
 }
@@ -118,13 +121,21 @@ fn grants_open_what_they_name() {
         let _ = fs::remove_dir_all(ground.path("granted"));
         let answer = ground.render(&config, &ground.path("kubeconfig"), "granted", &[]).exits(3);
         let errors = answer.summary["findings"].as_array().unwrap().iter().filter(|found| found["severity"] == "error");
-        let mut all: Vec<String> = errors.map(|found| format!("{} {}", found["code"], found["credential"]).replace('"', "")).collect();
+        let mut all: Vec<String> =
+            errors.map(|found| format!("{} {}", found["code"], found["credential"]).replace('"', "")).collect();
         all.sort();
         let published = bundle::of(&tree::read(&ground.path("granted")), &ground.identity());
-        let by: std::collections::BTreeSet<String> = published.into_values().flat_map(|object| object.needed_by).collect();
+        let by: std::collections::BTreeSet<String> =
+            published.into_values().flat_map(|object| object.needed_by).collect();
         (all, by)
     };
-    let shut = ["missing-reference team-b/web", "missing-reference team-c/web", "not-admitted team-a/dns", "not-admitted team-a/other", "not-admitted team-b/dns"];
+    let shut = [
+        "missing-reference team-b/web",
+        "missing-reference team-c/web",
+        "not-admitted team-a/dns",
+        "not-admitted team-a/other",
+        "not-admitted team-b/dns",
+    ];
     assert_eq!(broken(""), (shut.map(String::from).to_vec(), [].into()));
     let grants = "grants:\n\
          - {from: {credential: team-a/dns}, to: {namespace: shared, kind: Secret, name: dns}, regions: [eu]}\n\
@@ -148,8 +159,12 @@ fn rules_hand_out_to_the_namespaces_that_they_select() {
     ground.apply(&[namespace("team-b"), unlabelled]);
     ground.apply(&fleet(1));
     let bundle = reads_the_same(&ground, "", 0);
-    let by: std::collections::BTreeSet<&str> = bundle.values().flat_map(|object| &object.needed_by).map(String::as_str).collect();
-    assert_eq!(by.into_iter().collect::<Vec<_>>(), ["kcm-system/aws", "team-a/aws", "team-a/azure", "team-a/store", "team-b/aws"]);
+    let by: std::collections::BTreeSet<&str> =
+        bundle.values().flat_map(|object| &object.needed_by).map(String::as_str).collect();
+    assert_eq!(
+        by.into_iter().collect::<Vec<_>>(),
+        ["kcm-system/aws", "team-a/aws", "team-a/azure", "team-a/store", "team-b/aws"]
+    );
 }
 
 #[test]
@@ -182,9 +197,11 @@ fn corners_of_real_clusters() {
     let config = ground.config("pouch.yaml", CLUSTER, "");
     ground.render(&config, &through, "corners", &[]).exits(0);
     let bundle = bundle::of(&tree::read(&ground.path("corners")), &ground.identity());
-    let by: std::collections::BTreeSet<&str> = bundle.values().flat_map(|object| &object.needed_by).map(String::as_str).collect();
+    let by: std::collections::BTreeSet<&str> =
+        bundle.values().flat_map(|object| &object.needed_by).map(String::as_str).collect();
     assert_eq!(by.into_iter().collect::<Vec<_>>(), ["kcm-system/vs", "team-a/leaving"]);
-    let asked: Vec<String> = proxy.lines().into_iter().filter(|line| line.contains("vsphereclusteridentities")).collect();
+    let asked: Vec<String> =
+        proxy.lines().into_iter().filter(|line| line.contains("vsphereclusteridentities")).collect();
     assert!(!asked.is_empty() && asked.iter().all(|line| line.contains("/v1beta2/")), "{asked:?}");
 
     // Of an API that is down nothing is known: what needs it is broken, and the rest is not.
@@ -201,12 +218,34 @@ fn corners_of_real_clusters() {
     let config = ground.config("down.yaml", CLUSTER, kinds);
     std::thread::sleep(std::time::Duration::from_millis(500));
     let answer = ground.render(&config, &through, "corners", &[]).exits(3);
-    let errors: Vec<&Value> = answer.summary["findings"].as_array().unwrap().iter().filter(|f| f["severity"] == "error").collect();
+    let errors: Vec<&Value> =
+        answer.summary["findings"].as_array().unwrap().iter().filter(|f| f["severity"] == "error").collect();
     assert!(!errors.is_empty() && errors.iter().all(|found| found["credential"] == "team-a/down"), "{errors:?}");
     assert!(errors[0]["message"].as_str().unwrap().contains("down.example.com"), "{errors:?}");
-    assert!(answer.stderr.contains("down.example.com of cluster admin is in trouble: it answered 503"), "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains("down.example.com of cluster admin is in trouble: it answered 503"),
+        "{}",
+        answer.stderr
+    );
     let now = bundle::of(&tree::read(&ground.path("corners")), &ground.identity());
     assert_eq!(now, bundle, "what does not need it changed");
+}
+
+/// Of what may not be read nobody knows whether k0rdent finds it, and nothing is said of that.
+#[test]
+fn trouble_is_no_absence_for_warnings_either() {
+    let Some(ground) = Ground::new() else { return };
+    ground.apply(&azure("azure", 1));
+    let proxy = Proxy::to(ground.server.endpoint("admin"));
+    let through = ground.path("through");
+    proxy.kubeconfig(&through, "admin");
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    let never_ready = String::from("credential-never-ready team-a/azure");
+    let answer = ground.render(&config, &through, "out", &[]).exits(0);
+    assert!(answer.findings(&[]).contains(&never_ready), "{}", answer.stderr);
+    proxy.arm(Fault::Forbidden, When::Path(String::from("/kcm-system/azureclusteridentities/")));
+    let answer = ground.render(&config, &through, "out", &[]).exits(0);
+    assert!(proxy.injected() > 0 && !answer.findings(&[]).contains(&never_ready), "{}", answer.stderr);
 }
 
 fn template_of(name: &str) -> Value {
@@ -231,16 +270,30 @@ fn clusters_and_files_stand_beside_each_other() {
     let kubeconfig = ground.path("kubeconfig");
     ground.render(&config, &kubeconfig, "mixed", &[]).exits(0);
     let bundle = bundle::of(&tree::read(&ground.path("mixed")), &ground.identity());
-    assert!(["secrets/team-a/store.", "secrets/team-a/more.", "awsclusterstaticidentity"].iter().all(|part| bundle.keys().any(|path| path.contains(part))), "{:?}", bundle.keys());
+    assert!(
+        ["secrets/team-a/store.", "secrets/team-a/more.", "awsclusterstaticidentity"]
+            .iter()
+            .all(|part| bundle.keys().any(|path| path.contains(part))),
+        "{:?}",
+        bundle.keys()
+    );
 
     // The same object in both, saying something else.
     let [_, _, other] = store("store", 2);
     ground.write("tenant/other.yaml", &yaml(&[other]));
     let answer = ground.render(&config, &kubeconfig, "mixed", &[]).exits(3);
-    assert!(answer.stderr.contains("error[shadowed]: Secret team-a/store says something else in source tenant, at "), "{}", answer.stderr);
+    assert!(
+        answer.stderr.contains("error[shadowed]: Secret team-a/store says something else in source tenant, at "),
+        "{}",
+        answer.stderr
+    );
     assert!(answer.stderr.contains("tenant/other.yaml:2:1"), "{}", answer.stderr);
     assert!(answer.stderr.contains("cluster admin"), "{}", answer.stderr);
-    assert_eq!(bundle::of(&tree::read(&ground.path("mixed")), &ground.identity()).len(), bundle.len(), "it is carried over");
+    assert_eq!(
+        bundle::of(&tree::read(&ground.path("mixed")), &ground.identity()).len(),
+        bundle.len(),
+        "it is carried over"
+    );
     let config = ground.config("overriding.yaml", &sources(", overrides: true"), "");
     ground.render(&config, &kubeconfig, "mixed", &[]).exits(0);
     let now = bundle::of(&tree::read(&ground.path("mixed")), &ground.identity());
@@ -252,6 +305,11 @@ fn clusters_and_files_stand_beside_each_other() {
     let config = ground.config("tenant-only.yaml", own, "");
     let answer = ground.render(&config, &kubeconfig, "tenant-only", &[]).exits(0);
     let now = bundle::of(&tree::read(&ground.path("tenant-only")), &ground.identity());
-    assert!(now.keys().all(|path| !path.contains("kcm-system") && !path.contains("aws")), "{:?} {}", now.keys(), answer.stderr);
+    assert!(
+        now.keys().all(|path| !path.contains("kcm-system") && !path.contains("aws")),
+        "{:?} {}",
+        now.keys(),
+        answer.stderr
+    );
     assert!(now.keys().any(|path| path.contains("secrets/team-a/store.")));
 }

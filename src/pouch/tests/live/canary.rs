@@ -177,8 +177,7 @@ fn logged_by_kube(proxy: &Proxy, folder: &std::path::Path, filtered: bool) -> St
     } else {
         tracing::subscriber::with_default(Registry::default().with(collected.clone()), ask);
     }
-    let text = collected.0.lock().unwrap().clone();
-    text
+    std::mem::take(&mut *collected.0.lock().unwrap())
 }
 
 /// Were kube's conveniences called, this is what would show, and what the filter holds back.

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::ground::{CLUSTER, Ground};
-use crate::objects::{aws, azure, credential, fleet, namespace, reference, secret};
+use crate::objects::{aws, azure, credential, fleet, namespace, path, reference, secret};
 use crate::rig::proxy::{Proxy, Recorded};
+use crate::rig::writer::{Write, write_all};
 
 /// What was asked, with how often: `2 GET /path?query whole`, continue tokens as `…`.
 fn lines(requests: &[Recorded]) -> String {
@@ -87,6 +88,13 @@ fn nothing_else_is_asked() {
     let paused = fs::read_to_string(&whole).unwrap().replace("delivery: flux\n", "delivery: flux\n    state: paused\n");
     let paused = ground.write("paused.yaml", &paused);
     check(&ground, &proxy, "paused", &paused, 0, "paused");
+
+    // What is for a region that the configuration does not have asks for nothing.
+    let elsewhere = secret("team-b", "of-mars", &serde_json::json!({"a": "b"}));
+    let of_mars = credential("team-b", "mars", "mars", &reference(&elsewhere));
+    ground.apply(std::slice::from_ref(&of_mars));
+    check(&ground, &proxy, "unknown-region", &whole, 3, "unknown");
+    write_all(&ground.server.endpoint("admin"), &[Write::Delete(path(&of_mars))]);
 
     // A rule that selects namespaces is what makes them listed; Credentials without a region ask for nothing.
     ground.apply(&fleet(1));

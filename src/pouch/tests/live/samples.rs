@@ -8,6 +8,7 @@ use crate::bundle;
 use crate::ground::{CLUSTER, Ground};
 use crate::objects::*;
 use crate::rig::fault::Fault;
+use crate::rig::http::Request;
 use crate::rig::proxy::{Proxy, When};
 use crate::rig::writer::{Write, write_all};
 use crate::support::placeholders::filled;
@@ -61,9 +62,9 @@ fn reads_the_same(ground: &Ground, more: &str, code: i32) -> bundle::Bundle {
 
     // Over each other nothing changes but where it was read, and the seal of the manifest that says so.
     let before = tree::read(&ground.path("from-files"));
-    ground.render(&live, &kubeconfig, "from-files", &["--accept-source", "eu=mgmt"]);
+    ground.render(&live, &kubeconfig, "from-files", &[]).exits(code);
     let changed = tree::changes(&before, &tree::read(&ground.path("from-files")));
-    assert!(changed.iter().all(|path| path == "~regions/eu/bundle.yaml"), "{changed:?}");
+    assert_eq!(changed, ["~regions/eu/bundle.yaml"]);
     let again = ground.render(&live, &kubeconfig, "from-cluster", &[]).exits(code);
     assert_eq!(again.outcomes(), [("eu", "unchanged")]);
     bundle::of(&tree::read(&ground.path("from-cluster")), &ground.identity())
@@ -229,6 +230,48 @@ fn corners_of_real_clusters() {
     );
     let now = bundle::of(&tree::read(&ground.path("corners")), &ground.identity());
     assert_eq!(now, bundle, "what does not need it changed");
+}
+
+/// A cluster is the one with this `kube-system`; another one in its place holds every region.
+#[test]
+fn another_cluster_in_its_place_is_noticed() {
+    let Some(ground) = Ground::new() else { return };
+    ground.apply(&store("store", 1));
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    ground.render(&config, &ground.path("kubeconfig"), "out", &[]).exits(0);
+    let before = tree::read(&ground.path("out"));
+    let real = ground.server.endpoint("admin");
+    let uid =
+        real.get("/api/v1/namespaces/kube-system").unwrap().value()["metadata"]["uid"].as_str().unwrap().to_owned();
+    let manifest = String::from_utf8(before["regions/eu/bundle.yaml"].clone()).unwrap();
+    assert!(manifest.contains(&uid), "{manifest}");
+
+    let other = "00000000-1111-4222-8333-444444444444";
+    let proxy = Proxy::canned(move |request: &Request| {
+        let mut answer = real.ask(request).expect("the API server answers");
+        if request.path() == "/api/v1/namespaces/kube-system" {
+            answer.body = String::from_utf8(answer.body).unwrap().replace(&uid, other).into_bytes();
+        }
+        answer
+    });
+    let elsewhere = ground.path("elsewhere");
+    proxy.kubeconfig(&elsewhere, "admin");
+    // It need not even change anything.
+    let held = ground.render(&config, &elsewhere, "out", &[]).exits(4);
+    assert_eq!(held.outcomes(), [("eu", "held")]);
+    ground.apply(&store("store", 2));
+    let held = ground.render(&config, &elsewhere, "out", &[]).exits(4);
+    assert_eq!(tree::changes(&before, &tree::read(&ground.path("out"))), [""; 0]);
+    let flag = held
+        .stderr
+        .split_whitespace()
+        .find(|word| word.starts_with("eu="))
+        .map(|word| word.trim_matches(['`', '.', ',']));
+    let accepted = format!("eu={other}");
+    assert_eq!(flag, Some(accepted.as_str()), "{}", held.stderr);
+    ground.render(&config, &elsewhere, "out", &["--accept-source", &accepted]).exits(0);
+    ground.render(&config, &elsewhere, "out", &[]).exits(0);
+    ground.render(&config, &ground.path("kubeconfig"), "out", &[]).exits(4);
 }
 
 /// Of what may not be read nobody knows whether k0rdent finds it, and nothing is said of that.

@@ -1,6 +1,7 @@
 //! What is published of a region, opened: each object's path, who needs it, and its content in the clear.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -12,12 +13,19 @@ use pouch_core::yaml::read::{Document, read, text_of};
 use crate::support::tree::{self, Tree};
 
 /// An object of a bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Published {
     /// The Credentials that need it.
     pub needed_by: BTreeSet<String>,
     /// Its content; of a Secret, what it says when it is opened.
     pub content: String,
+}
+
+/// Without the content, which may be a Secret's.
+impl fmt::Debug for Published {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes for {:?}", self.content.len(), self.needed_by)
+    }
 }
 
 /// A bundle by path.

@@ -53,10 +53,10 @@ fn reads_the_same(ground: &Ground, more: &str, code: i32) -> bundle::Bundle {
     assert!(one.len() > 5);
     for (path, text) in &one {
         let other = other.get(path).unwrap_or_else(|| panic!("{path} is missing from files"));
-        for (line, other) in text.lines().zip(other.lines()) {
+        for (line, other) in text.lines().zip(other.lines()).filter(|_| !path.ends_with(".sops.yaml")) {
             assert_eq!(line, other, "{path}");
         }
-        assert_eq!(text, other, "{path}");
+        assert!(text == other, "{path} differs");
     }
     assert_eq!(one.len(), other.len());
 

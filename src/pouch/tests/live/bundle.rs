@@ -36,8 +36,11 @@ fn opened(bytes: &[u8], identity: &str) -> String {
     let opened = sops::open(&document, &key).expect("our own file");
     let text = String::from_utf8_lossy(bytes);
     // Everything but ciphertext and the seal's own data, which differ each time.
-    let open: Vec<&str> =
-        text.lines().take_while(|line| !line.starts_with("sops:")).filter(|line| !line.contains("ENC[") && !line.starts_with("# pouch/v1 ")).collect();
+    let open: Vec<&str> = text
+        .lines()
+        .take_while(|line| !line.starts_with("sops:"))
+        .filter(|line| !line.contains("ENC[") && !line.starts_with("# pouch/v1 "))
+        .collect();
     let clear = |base64: &str| {
         String::from_utf8(STANDARD.decode(base64).expect("base64")).unwrap_or_else(|_| format!("bytes {base64}"))
     };

@@ -29,7 +29,10 @@ fn answers() -> Vec<(&'static str, Response)> {
     };
     let meta = r#"{"name":"aws-secret","namespace":"kcm-system","uid":"u","resourceVersion":"5"}"#;
     let status = |code: u16| {
-        Response::json(code, &json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": CANARY, "reason": CANARY, "code": code}))
+        Response::json(
+            code,
+            &json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": CANARY, "reason": CANARY, "code": code}),
+        )
     };
     vec![
         ("cut off", Response::new(200, json, format!(r#"{{"kind":"Secret","data":{{"key":"{ENCODED}"#))),
@@ -41,7 +44,13 @@ fn answers() -> Vec<(&'static str, Response)> {
         ("twice the same", object(&format!(r#"{{"AccessKeyID":"{ENCODED}","AccessKeyID":"{ENCODED}"}}"#), meta)),
         ("another object", object(&format!(r#"{{"AccessKeyID":"{ENCODED}"}}"#), r#"{"name":"canary-in-a-secret"}"#)),
         ("another kind", Response::new(200, json, format!(r#"{{"kind":"{CANARY}","data":"{ENCODED}"}}"#))),
-        ("a number for a version", object(&format!(r#"{{"AccessKeyID":"{ENCODED}"}}"#), r#"{"name":"aws-secret","namespace":"kcm-system","resourceVersion":1}"#)),
+        (
+            "a number for a version",
+            object(
+                &format!(r#"{{"AccessKeyID":"{ENCODED}"}}"#),
+                r#"{"name":"aws-secret","namespace":"kcm-system","resourceVersion":1}"#,
+            ),
+        ),
         ("a page", Response::new(200, "text/html", CANARY)),
         ("bytes", Response::new(200, json, [b"{\"".as_slice(), CANARY.as_bytes(), b"\xff\"}"].concat())),
         ("a kind of content", Response::new(200, &format!("text/{CANARY}"), CANARY)),
@@ -51,7 +60,10 @@ fn answers() -> Vec<(&'static str, Response)> {
         ("a status of 410", status(410)),
         ("a status of 409", status(409)),
         ("text with 503", Response::new(503, "text/plain", CANARY)),
-        ("a redirection", Response::new(302, "text/html", CANARY).with("Location", &format!("https://x.invalid/{CANARY}"))),
+        (
+            "a redirection",
+            Response::new(302, "text/html", CANARY).with("Location", &format!("https://x.invalid/{CANARY}")),
+        ),
         ("a warning", Response::new(200, json, CANARY).with("Warning", &format!("299 - \"{CANARY}\""))),
         ("a wish to wait", Response::new(429, "text/plain", CANARY).with("Retry-After", CANARY)),
     ]
@@ -63,7 +75,12 @@ fn proxy(ground: &Ground, answer: Response) -> Proxy {
         if request.path().ends_with("/secrets/aws-secret") {
             return answer.clone();
         }
-        server.ask(&Request { headers: vec![("accept".into(), request.header("accept").unwrap_or_default().into())], ..request.clone() }).expect("the API server answers")
+        server
+            .ask(&Request {
+                headers: vec![("accept".into(), request.header("accept").unwrap_or_default().into())],
+                ..request.clone()
+            })
+            .expect("the API server answers")
     })
 }
 
@@ -83,8 +100,23 @@ fn what_a_server_answers_is_never_said() {
                     proxy.kubeconfig(&ground.path(&kubeconfig), "admin");
                     for format in ["text", "json"] {
                         let (out, summary) = (format!("out-{number}"), format!("summary-{number}.json"));
-                        let arguments = ["render", "-f", "pouch.yaml", &out, "--kubeconfig", &kubeconfig, "--request-timeout", "2s",
-                            "--log-level", "trace", "--log-format", format, "--summary", &summary, "-v"];
+                        let arguments = [
+                            "render",
+                            "-f",
+                            "pouch.yaml",
+                            &out,
+                            "--kubeconfig",
+                            &kubeconfig,
+                            "--request-timeout",
+                            "2s",
+                            "--log-level",
+                            "trace",
+                            "--log-format",
+                            format,
+                            "--summary",
+                            &summary,
+                            "-v",
+                        ];
                         let (code, stdout, stderr) = program(&ground.path("."), &arguments, &[]);
                         assert_eq!(code, 3, "{name}, {format}: {stdout}{}", stderr.replace(CANARY, "(canary)"));
                         assert!(stderr.contains("pouch::cluster::link"), "{name}: nothing was logged");
@@ -127,7 +159,8 @@ fn logged_by_kube(proxy: &Proxy, folder: &std::path::Path, filtered: bool) -> St
             let kubeconfig = kube::config::Kubeconfig::read_from(&file).unwrap();
             let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
             let client = kube::Client::try_from(config).unwrap();
-            let request = HttpRequest::get("/api/v1/namespaces/kcm-system/secrets/aws-secret").body(Vec::new()).unwrap();
+            let request =
+                HttpRequest::get("/api/v1/namespaces/kcm-system/secrets/aws-secret").body(Vec::new()).unwrap();
             assert!(client.request::<serde_json::Value>(request).await.is_err());
         });
     };

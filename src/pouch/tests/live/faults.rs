@@ -94,7 +94,10 @@ impl Stage {
                         let injected = proxy.injected();
                         proxy.calm();
                         if let Err(why) = self.judge(case, &ended, &out) {
-                            wrong.lock().unwrap().push(format!("{case:?}, exit {}: {why}; {}", ended.code, ended.message));
+                            wrong
+                                .lock()
+                                .unwrap()
+                                .push(format!("{case:?}, exit {}: {why}; {}", ended.code, ended.message));
                         }
                         tally.lock().unwrap().count(case, &ended, injected);
                     }
@@ -106,7 +109,8 @@ impl Stage {
 
     fn judge(&self, case: &Case, ended: &Ended, out: &Path) -> Result<(), String> {
         if out.join("regions").exists() || !case.first_publication {
-            let found = std::panic::catch_unwind(AssertUnwindSafe(|| bundle::of(&tree::read(out), &self.ground.identity())));
+            let found =
+                std::panic::catch_unwind(AssertUnwindSafe(|| bundle::of(&tree::read(out), &self.ground.identity())));
             return self.judge_bundle(case, ended, &found.map_err(|_| "a bundle that cannot be opened")?);
         }
         self.judge_bundle(case, ended, &Bundle::new())
@@ -114,7 +118,11 @@ impl Stage {
 
     fn judge_bundle(&self, case: &Case, ended: &Ended, found: &Bundle) -> Result<(), String> {
         if ended.code == 0 {
-            return if *found == self.right { Ok(()) } else { Err(format!("0, but not right: {}", self.differs(found))) };
+            return if *found == self.right {
+                Ok(())
+            } else {
+                Err(format!("0, but not right: {}", self.differs(found)))
+            };
         }
         let nothing = Bundle::new();
         let old = if case.first_publication { &nothing } else { &self.old };
@@ -142,7 +150,8 @@ impl Stage {
         }
         for by in &broken {
             // What others need too may be newer; what is theirs alone is from one state.
-            let own = |(_, right): &(&String, &Published)| right.needed_by.contains(by) && right.needed_by.is_subset(&broken);
+            let own =
+                |(_, right): &(&String, &Published)| right.needed_by.contains(by) && right.needed_by.is_subset(&broken);
             let own: Vec<&String> = self.right.iter().filter(own).map(|(path, _)| path).collect();
             let of = |bundle: &Bundle| -> Vec<Option<String>> {
                 own.iter().map(|path| bundle.get(*path).map(|object| object.content.clone())).collect()
@@ -156,7 +165,8 @@ impl Stage {
     }
 
     fn differs(&self, found: &Bundle) -> String {
-        let right = self.right.iter().filter(|(path, object)| found.get(*path).map(|o| &o.content) != Some(&object.content));
+        let right =
+            self.right.iter().filter(|(path, object)| found.get(*path).map(|o| &o.content) != Some(&object.content));
         let paths: Vec<&str> = right.map(|(path, _)| path.as_str()).collect();
         format!("{} of {} objects, differing {paths:?}", found.len(), self.right.len())
     }

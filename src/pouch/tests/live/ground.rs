@@ -158,8 +158,7 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, manner: Manner) -> Resu
     let fleet = &settings.fleet;
     let surveyor = Surveyor { fleet, base, outputs: &outputs, reach: &reach, ambient: &ambient, ui: &ui, stop: &stop };
     let survey = survey(&surveyor, Values::Read)?;
-    let run =
-        Run { fleet, keys: &keys, wishes: &Wishes::default(), ambient: &ambient, ui: &ui, stop: &stop };
+    let run = Run { fleet, keys: &keys, wishes: &Wishes::default(), ambient: &ambient, ui: &ui, stop: &stop };
     let report = render(&run, &survey, &shelf)?;
     shelf.commit()?;
     Ok(report)

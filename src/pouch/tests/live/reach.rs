@@ -140,7 +140,8 @@ fn every_way_in_leads_there() {
     let by = by.to_str().unwrap();
     let tunnel = Tunnel::new();
     let url = tunnel.url();
-    let said = render(&ground, "pouch.yaml", &["--kubeconfig", plain, "--request-timeout", "2s"], &[("HTTPS_PROXY", &url)]);
+    let said =
+        render(&ground, "pouch.yaml", &["--kubeconfig", plain, "--request-timeout", "2s"], &[("HTTPS_PROXY", &url)]);
     eprintln!("HTTPS_PROXY and loopback: exit {}, through the proxy: {}", said.code, !tunnel.targets().is_empty());
     let count = tunnel.targets().len();
     same("NO_PROXY", &["--kubeconfig", plain], &[("HTTPS_PROXY", &url), ("NO_PROXY", "127.0.0.1")]);
@@ -158,9 +159,8 @@ fn every_way_that_is_shut_says_why() {
     ground.write("open.yaml", &config.replace("cluster: {context: admin}", "cluster: {}"));
     let cluster = cluster(&ground);
     let admin = format!("token: {}", token("admin"));
-    let to = |name: &str, cluster: &str, user: &str| {
-        kubeconfig(&ground, name, cluster, user).to_str().unwrap().to_owned()
-    };
+    let to =
+        |name: &str, cluster: &str, user: &str| kubeconfig(&ground, name, cluster, user).to_str().unwrap().to_owned();
     let by = |file: &str, code: i32, words: &[&str]| {
         render(&ground, "pouch.yaml", &["--kubeconfig", file, "--request-timeout", "2s"], &[]).is(code, words);
     };
@@ -168,16 +168,29 @@ fn every_way_that_is_shut_says_why() {
         // Half a minute in which nothing happens.
         let hanging = to("hanging", &cluster, &plugin(&ground, "sleep 600"));
         let by = &by;
-        let hanging = scope.spawn(move || by(&hanging, 5, &["the credential plugin of context admin took longer than 30 s"]));
+        let hanging =
+            scope.spawn(move || by(&hanging, 5, &["the credential plugin of context admin took longer than 30 s"]));
 
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
         let nobody = format!("server: 'https://{free}', insecure-skip-tls-verify: true");
-        by(&to("refused", &nobody, &admin), 5, &[&format!("cluster admin at https://{free} cannot be read"), "refused: nothing listens there", "See that the server runs"]);
+        by(
+            &to("refused", &nobody, &admin),
+            5,
+            &[
+                &format!("cluster admin at https://{free} cannot be read"),
+                "refused: nothing listens there",
+                "See that the server runs",
+            ],
+        );
         let deaf = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let silent = format!("server: 'https://{}', insecure-skip-tls-verify: true", deaf.local_addr().unwrap());
         by(&to("silent", &silent, &admin), 5, &["in time", "--request-timeout"]);
         by(&to("unresolved", "server: 'https://no-such-host.invalid:6443'", &admin), 5, &["name cannot be resolved"]);
-        by(&to("expired", &cluster, "token: of-last-year"), 5, &["it does not accept the credentials (401)", "Log in again"]);
+        by(
+            &to("expired", &cluster, "token: of-last-year"),
+            5,
+            &["it does not accept the credentials (401)", "Log in again"],
+        );
         let other = ground.write("other.pem", &Authority::new().ca);
         let wrong = format!("server: '{}', certificate-authority: '{}'", ground.server.url(), other.display());
         by(&to("wrong-ca", &wrong, &admin), 5, &["certificate", "certificate authority belong to this cluster"]);
@@ -186,16 +199,37 @@ fn every_way_that_is_shut_says_why() {
         let gone = format!("server: '{}', certificate-authority: /nowhere/ca.pem", ground.server.url());
         by(&to("gone-ca", &gone, &admin), 5, &["certificate authority that cannot be read"]);
         by(&to("gone-token", &cluster, "tokenFile: /nowhere/token"), 5, &["token file cannot be read"]);
-        by(&to("garbage", &cluster, &plugin(&ground, "echo CANARY garbage")), 5, &["plugin of context admin printed something that is no JSON"]);
-        by(&to("failing", &cluster, &plugin(&ground, "echo CANARY >&2; exit 1")), 5, &["failed", "ended with an error", "works in a shell"]);
-        by(&to("uninstalled", &cluster, "exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, installHint: Ask the cloud.}"), 5, &["is not installed", "Ask the cloud."]);
+        by(
+            &to("garbage", &cluster, &plugin(&ground, "echo CANARY garbage")),
+            5,
+            &["plugin of context admin printed something that is no JSON"],
+        );
+        by(
+            &to("failing", &cluster, &plugin(&ground, "echo CANARY >&2; exit 1")),
+            5,
+            &["failed", "ended with an error", "works in a shell"],
+        );
+        by(
+            &to(
+                "uninstalled",
+                &cluster,
+                "exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, installHint: Ask the cloud.}",
+            ),
+            5,
+            &["is not installed", "Ask the cloud."],
+        );
         by("absent", 64, &["the kubeconfig", "absent does not exist"]);
         by(ground.write("no-yaml", "clusters: [}").to_str().unwrap(), 5, &["is no YAML at line 1"]);
-        by(&to("nobody", &cluster, &format!("token: {}", token("nobody"))), 5, &["does not allow \"get\" on namespaces, name kube-system", "pouch rbac"]);
+        by(
+            &to("nobody", &cluster, &format!("token: {}", token("nobody"))),
+            5,
+            &["does not allow \"get\" on namespaces, name kube-system", "pouch rbac"],
+        );
 
         let good = to("good", &cluster, &admin);
         let render = |config: &str, more: &[&str], vars: &[(&str, &str)]| {
-            let flags: Vec<&str> = ["--kubeconfig", &good, "--request-timeout", "2s"].into_iter().chain(more.iter().copied()).collect();
+            let flags: Vec<&str> =
+                ["--kubeconfig", &good, "--request-timeout", "2s"].into_iter().chain(more.iter().copied()).collect();
             render(&ground, config, &flags, vars)
         };
         render("typo.yaml", &[], &[]).is(64, &["has no context", "adnim", "Did you mean admin?"]);
@@ -206,13 +240,22 @@ fn every_way_that_is_shut_says_why() {
         let four = four.to_str().unwrap();
         let several = program(&ground.path("."), &["render", "-f", "open.yaml", "out", "--kubeconfig", four], &[]);
         assert_eq!(several.0, 64, "{}", several.2);
-        assert!(several.2.contains("several contexts, and none is chosen") && several.2.contains("admin, pouch"), "{}", several.2);
+        assert!(
+            several.2.contains("several contexts, and none is chosen") && several.2.contains("admin, pouch"),
+            "{}",
+            several.2
+        );
         let none = program(&ground.path("."), &["render", "-f", "open.yaml", "out"], &[]);
         assert_eq!(none.0, 64, "{}", none.2);
         assert!(none.2.contains("there is no kubeconfig, and pouch does not run in a Pod"), "{}", none.2);
         // Who may not act as others is refused whatever the others may.
         let began = Instant::now();
-        let said = crate::reach::render(&ground, "pouch.yaml", &["--kubeconfig", &to("weak", &cluster, &format!("token: {}", token("nobody"))), "--as", "admin"], &[]);
+        let said = crate::reach::render(
+            &ground,
+            "pouch.yaml",
+            &["--kubeconfig", &to("weak", &cluster, &format!("token: {}", token("nobody"))), "--as", "admin"],
+            &[],
+        );
         said.is(5, &["does not allow"]);
         assert!(began.elapsed() < Duration::from_secs(3), "a refusal was tried again and again");
         let url = "http://127.0.0.1:1";

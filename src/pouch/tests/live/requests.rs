@@ -19,7 +19,11 @@ fn lines(requests: &[Recorded]) -> String {
             accept if accept.contains("as=PartialObjectMetadata") => "metadata",
             other => panic!("accepts {other}"),
         };
-        let query: Vec<&str> = asked.query.split('&').map(|pair| if pair.starts_with("continue=") { "continue=…" } else { pair }).collect();
+        let query: Vec<&str> = asked
+            .query
+            .split('&')
+            .map(|pair| if pair.starts_with("continue=") { "continue=…" } else { pair })
+            .collect();
         let query = if asked.query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
         *counts.entry(format!("{} {}{query} {form}", asked.method, asked.path)).or_default() += 1;
     }

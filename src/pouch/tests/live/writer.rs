@@ -144,13 +144,19 @@ fn every_bundle_is_a_state_that_existed() {
 fn a_mix_is_noticed() {
     let bundle = |numbers: [u64; 8], passing: Option<u64>| {
         let published = |content: String| bundle::Published { needed_by: Default::default(), content };
-        let named = ORDER.iter().zip(numbers).map(|((part, mark), n)| ((*part).to_owned(), published(format!("{mark}{n}."))));
-        let passing = passing.map(|n| ("secrets/team-a/passing.".to_owned(), published(format!("value=kubeconfig-{n}"))));
+        let named =
+            ORDER.iter().zip(numbers).map(|((part, mark), n)| ((*part).to_owned(), published(format!("{mark}{n}."))));
+        let passing =
+            passing.map(|n| ("secrets/team-a/passing.".to_owned(), published(format!("value=kubeconfig-{n}"))));
         existed(&named.chain(passing).collect()).is_ok()
     };
     assert!(bundle([4; 8], Some(4)) && bundle([4; 8], None) && bundle([5; 8], Some(4)) && bundle([5; 8], None));
     assert!(bundle([5, 5, 5, 4, 4, 4, 4, 4], Some(4)) && bundle([6, 5, 5, 5, 5, 5, 5, 5], None));
-    assert!(!bundle([4; 8], Some(2)) && !bundle([5, 4, 4, 4, 4, 4, 4, 4], None) && !bundle([6, 5, 5, 5, 5, 5, 5, 5], Some(4)));
+    assert!(
+        !bundle([4; 8], Some(2))
+            && !bundle([5, 4, 4, 4, 4, 4, 4, 4], None)
+            && !bundle([6, 5, 5, 5, 5, 5, 5, 5], Some(4))
+    );
     assert!(!bundle([4, 5, 5, 5, 5, 5, 5, 5], Some(4)) && !bundle([5, 5, 4, 5, 4, 4, 4, 4], Some(4)));
     assert!(!bundle([6, 6, 6, 6, 4, 4, 4, 4], Some(4)));
 }

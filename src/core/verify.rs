@@ -132,7 +132,8 @@ impl Bundle<'_> {
             let versions = objects.entry(key.kind.clone()).or_default();
             versions.entry(version.clone()).or_default().push((*key).clone());
         }
-        let mut copied: BTreeSet<GroupKind> = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind)).collect();
+        let mut copied: BTreeSet<GroupKind> =
+            capi::all().map(|rules| GroupKind::new(rules.group, rules.kind)).collect();
         copied.extend(self.fleet.kinds.keys().cloned());
         copied.insert(GroupKind::new("", "Secret"));
         let groups = copied.iter().chain(objects.keys()).map(|kind| kind.group.as_str());

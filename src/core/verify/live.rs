@@ -131,11 +131,9 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             continue;
         };
         let wanted = bundle.region.labels.get(&namespace);
-        let differs = |(label, value): &(&String, &String)| {
-            live.str_at(&["metadata", "labels", label]) != Some(value.as_str())
-        };
-        let labels: Vec<&str> =
-            wanted.into_iter().flatten().filter(differs).map(|(label, _)| label.as_str()).collect();
+        let differs =
+            |(label, value): &(&String, &String)| live.str_at(&["metadata", "labels", label]) != Some(value.as_str());
+        let labels: Vec<&str> = wanted.into_iter().flatten().filter(differs).map(|(label, _)| label.as_str()).collect();
         if !labels.is_empty() {
             let message = format!("{key} has not the labels that the configuration says: {}", labels.join(", "));
             findings.push(Finding::new(Code::NamespaceLabelsDiffer, message).about(&key).help(format!(
@@ -222,7 +220,8 @@ fn secret(
         let names = payload.entries().iter().map(|(name, _)| &**name).filter(|name| is_extra(name));
         extra.extend(names.map(|name| ("data", name.to_owned())));
         return bundle.keys.map(|_| {
-            let message = format!("values of {} were not compared: its file was written with another key", expected.key);
+            let message =
+                format!("values of {} were not compared: its file was written with another key", expected.key);
             let help = "Add the key that it was written with to reuseKey.previous.";
             Finding::new(Code::ValuesNotCompared, message).about(expected.key).help(help)
         });
@@ -411,9 +410,10 @@ fn owners<'n>(live: &'n Node, field: &str, name: &str) -> BTreeSet<&'n str> {
 fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
     let system = &bundle.fleet.system_namespace;
-    let left = answers.copies.iter().filter(|(key, live)| {
-        is_copy(live) && !ours.contains(key) && !place::is_reserved(system, key)
-    });
+    let left = answers
+        .copies
+        .iter()
+        .filter(|(key, live)| is_copy(live) && !ours.contains(key) && !place::is_reserved(system, key));
     let mut findings: Vec<Finding> = left
         .map(|(key, _)| {
             let message = format!("{key} is a copy of k0rdent's that the bundle does not have");
@@ -425,7 +425,8 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         .collect();
     if !answers.unlisted.is_empty() {
         let kinds = joined(answers.unlisted.iter());
-        let message = format!("whether k0rdent left copies of these kinds was not checked, they cannot be listed: {kinds}");
+        let message =
+            format!("whether k0rdent left copies of these kinds was not checked, they cannot be listed: {kinds}");
         findings.push(Finding::new(Code::LeftoversUnchecked, message).help(
             "Allow \"list\" on them, or list them as somebody who may: what is labelled \
              k0rdent.mirantis.com/managed=true.",

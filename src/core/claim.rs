@@ -1,19 +1,23 @@
 //! Claims: who asks for which root, where.
 //!
-//! Today a Credential claims its identity for its region. Later AccessManagement, sync rules and
-//! templates claim too, so nothing after this stage knows what a Credential is.
+//! A Credential claims its identity for its region, and a rule of an AccessManagement claims what it
+//! hands to a namespace. Later sync rules and templates claim too, so nothing after this stage knows what
+//! a Credential is.
+
+pub mod access;
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::{Fleet, RegionState};
+use crate::config::{Fleet, RegionState, Resolution};
 use crate::finding::{Class, Code, CredentialName, Finding, Origin};
 use crate::k0rdent::{self, credential};
 use crate::name::{GroupKind, Name, Namespace, Region, Version};
 use crate::object::{Fault, Object};
 use crate::snapshot::Snapshot;
+pub use access::Access;
 
 /// Where a claim's objects go.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -46,6 +50,10 @@ pub struct Claim {
     pub to: Destination,
     /// What is asked for.
     pub root: Root,
+    /// Where it is looked for.
+    pub resolution: Resolution,
+    /// Whether an AccessManagement rule makes the claim, from a Credential of the system namespace.
+    pub managed: bool,
 }
 
 impl Claim {
@@ -65,12 +73,12 @@ pub struct Edit {
     pub text: String,
 }
 
-/// One Credential of the snapshot and what it asks for.
+/// One Credential, of the snapshot or as a rule makes it, and what it asks for.
 #[derive(Debug)]
 pub struct Asked {
     /// The Credential.
     pub by: CredentialName,
-    /// Where it stands.
+    /// Where it stands, or what it is made from.
     pub origin: Origin,
     /// The region that it names, whether or not the configuration knows it.
     pub region: Option<Region>,
@@ -93,26 +101,46 @@ impl Asked {
     }
 }
 
-/// Reads every Credential of the snapshot, sorted by namespace and name.
+/// What every Credential of the snapshot asks for, and every one that an AccessManagement rule makes,
+/// sorted by namespace and name. What is wrong with the rules themselves, [`Access::open`] says.
 pub fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
-    snapshot.all(&GroupKind::new(k0rdent::GROUP, "Credential")).filter_map(|object| ask(fleet, object)).collect()
+    let (access, _) = Access::open(fleet, snapshot);
+    let mut made = access.made();
+    let mut asked = Vec::new();
+    for object in snapshot.all(&access::credential_kind()) {
+        let Some(namespace) = object.key.namespace.clone() else { continue };
+        let by = CredentialName { namespace, name: object.key.name.clone() };
+        let is_copy = object.label(k0rdent::MANAGED_LABEL) == Some("true");
+        asked.push(match (made.remove(&by), is_copy) {
+            (Some(source), true) => access::managed(&access, by, source, Some(object)),
+            (None, true) => access::unexplained(&access, by, object),
+            (source, false) => {
+                let mut own = ask(fleet, object, by, false);
+                source.into_iter().for_each(|source| access::not_applied(&mut own, object, source));
+                own.settle();
+                own
+            }
+        });
+    }
+    asked.extend(made.into_iter().map(|(by, source)| access::managed(&access, by, source, None)));
+    asked.sort_by(|a, b| a.by.cmp(&b.by));
+    asked
 }
 
-fn ask(fleet: &Fleet, object: &Object) -> Option<Asked> {
-    let by = CredentialName { namespace: object.key.namespace.clone()?, name: object.key.name.clone() };
+/// What a Credential asks for: in its own name, or as the source of a managed claim in the name of `by`.
+fn ask(fleet: &Fleet, object: &Object, by: CredentialName, managed: bool) -> Asked {
     let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
     let spec = match credential::read(object) {
         Ok(spec) => spec,
         Err(faults) => {
             asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
-            asked.settle();
-            return Some(asked);
+            return asked;
         }
     };
     asked.region = spec.region.clone();
     let Some(region) = spec.region else {
-        return Some(asked);
+        return asked;
     };
     match fleet.regions.get(&region) {
         None => asked.findings.push(unknown_region(fleet, &region, object)),
@@ -123,24 +151,17 @@ fn ask(fleet: &Fleet, object: &Object) -> Option<Asked> {
                 .help("Delete the Credential, or move it to a region that is in use."),
         ),
         Some(_) => {
-            asked.claim = Some(Claim {
-                by: asked.by.clone(),
-                origin: asked.origin.clone(),
-                to: Destination::Region(region),
-                root: spec.identity,
+            let (by, origin) = (asked.by.clone(), asked.origin.clone());
+            let to = Destination::Region(region);
+            asked.claim = Some(if managed {
+                let root = access::handed_over(spec.identity, &by.namespace);
+                Claim { by, origin, to, root, resolution: Resolution::Kcm, managed }
+            } else {
+                Claim { by, origin, to, root: spec.identity, resolution: fleet.resolution, managed }
             });
         }
     }
-    if spec.managed {
-        asked.findings.push(
-            Finding::new(Code::ForgedManagedLabel, "the label says that an AccessManagement rule made this Credential")
-                .about(&object.key)
-                .at(&object.origin)
-                .help("Remove the label. This release reads no AccessManagement rules, so none can vouch for it."),
-        );
-    }
-    asked.settle();
-    Some(asked)
+    asked
 }
 
 impl Asked {

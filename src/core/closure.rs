@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use crate::capi::{self, Need};
 use crate::claim::{Claim, Edit};
-use crate::config::Fleet;
+use crate::config::{Fleet, Grant, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::{GroupKind, Name};
 use crate::node::Key;
@@ -88,6 +88,8 @@ pub struct Closure {
     pub findings: Vec<Finding>,
     /// What no source has been asked for yet. As long as there is something, the closure is not known.
     pub wanted: Vec<ObjectKey>,
+    /// Where its objects are read: as the claim asks, or as k0rdent does for lack of the identity there.
+    pub resolution: Resolution,
 }
 
 impl Closure {
@@ -128,7 +130,7 @@ pub fn is_publishable(fleet: &Fleet, kind: &GroupKind) -> bool {
 
 /// Works out everything that a claim needs.
 pub fn close(view: &View<'_>, claim: &Claim) -> Closure {
-    let mut closure = Closure::default();
+    let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
     if let Some(places) = root(view, claim, &mut closure) {
         walk(view, claim, places, &mut closure);
         companion::add(view, claim, &mut closure);
@@ -168,7 +170,39 @@ fn root(view: &View<'_>, claim: &Claim, closure: &mut Closure) -> Option<Places>
             return None;
         }
     }
-    Some(landing::of_root(view, claim))
+    let written = landing::of_root(view, claim, claim.resolution);
+    Some(as_kcm(view, claim, closure, &written).unwrap_or(written))
+}
+
+/// Where k0rdent would read the root, if it is absent where the claim says and a grant lets the claim
+/// use the one in the system namespace. Only where one does is that looked up at all.
+fn as_kcm(view: &View<'_>, claim: &Claim, closure: &mut Closure, written: &Places) -> Option<Places> {
+    let places = landing::of_root(view, claim, Resolution::Kcm);
+    let granted = || view.fleet.grants(&claim.by, claim.region(), &places.read);
+    if claim.resolution == Resolution::Kcm || places.read == written.read || !granted() {
+        return None;
+    }
+    if !is_publishable(view.fleet, &written.read.kind)
+        || !matches!(view.snapshot.look_up(&written.read), Lookup::Absent)
+    {
+        return None;
+    }
+    match view.snapshot.look_up(&places.read) {
+        Lookup::Absent => return None,
+        Lookup::Found(object) => {
+            let message = format!("{} is absent; {} is used, as k0rdent does", written.read, places.read);
+            closure.find(
+                claim,
+                Finding::new(Code::ResolvedAsKcm, message).about(&places.read).at(&object.origin).help(
+                    "Nothing, if that is meant; else put the identity where the Credential says, or remove the grant.",
+                ),
+            );
+        }
+        // The walk says why that breaks the claim.
+        _ => {}
+    }
+    closure.resolution = Resolution::Kcm;
+    Some(places)
 }
 
 /// Follows references breadth first.
@@ -277,7 +311,16 @@ fn look_up<'a>(view: &View<'a>, claim: &Claim, closure: &mut Closure, member: &M
             for (code, at) in hints(view, claim, &member.read) {
                 help = format!("{} It stands at {}.", help, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
-                closure.find(claim, Finding::new(code, message).about(&at.key).at(&at.origin));
+                let mut hint = Finding::new(code, message).about(&at.key).at(&at.origin);
+                // An identity alone is looked for in the system namespace too, and only with a grant.
+                if code == Code::FoundInSystemNamespace && member.role == Role::Root {
+                    hint = hint.help(format!(
+                        "To use that one, as k0rdent does, add to `grants`: `- {}`. What it refers to there needs a \
+                         grant of its own.",
+                        Grant::least(&claim.by, claim.region(), &at.key)
+                    ));
+                }
+                closure.find(claim, hint);
             }
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
             let origin =
@@ -362,7 +405,7 @@ fn expand(
             }
         };
         let target = landing::Target { kind, name, namespace };
-        match landing::of_reference(view, claim, member, target, path.namespace.as_deref()) {
+        match landing::of_reference(view, claim, closure.resolution, member, target, path.namespace.as_deref()) {
             Err(field) => {
                 let message = format!("{field} of {} is missing, and {} has a name", member.read, dotted(&path.name));
                 closure.find(

@@ -6,6 +6,7 @@
 
 pub mod error;
 pub mod file;
+pub mod grant;
 pub mod repository;
 pub mod resolve;
 pub mod shape;
@@ -16,12 +17,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::finding::{Code, Severity};
+use crate::finding::{Code, CredentialName, Severity};
 use crate::k0rdent::builtin::Release;
 use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, Region, SourceName};
-use crate::object::Keep;
+use crate::object::{Keep, ObjectKey};
 use crate::recipient::Recipient;
 use crate::scope::Scope;
+
+pub use grant::{Grant, GrantRegions, Granted, Grantee};
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
 #[derive(Clone, Debug, Default)]
@@ -126,9 +129,10 @@ pub struct FileGlobs {
 }
 
 /// Where identities are read (DESIGN §2.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Resolution {
     /// Where the Credential says.
+    #[default]
     AsWritten,
     /// Where k0rdent's own controller would look.
     Kcm,
@@ -392,6 +396,8 @@ pub struct Fleet {
     pub regions: BTreeMap<Region, RegionConfig>,
     /// Recipients that stand in every region.
     pub escrow: BTreeSet<Recipient>,
+    /// What may be used although nothing else admits it.
+    pub grants: BTreeSet<Grant>,
     /// Where bundles go.
     pub output: Output,
     /// Where the reuse key is.
@@ -402,6 +408,13 @@ pub struct Fleet {
     pub severities: BTreeMap<Code, Option<Severity>>,
 }
 
+impl Fleet {
+    /// Whether some grant lets a Credential use an object, by the key that is read, in a region.
+    pub fn grants(&self, by: &CredentialName, region: &Region, object: &ObjectKey) -> bool {
+        self.grants.iter().any(|grant| grant.opens(by, region, object))
+    }
+}
+
 impl Keep for Fleet {
     fn label(&self, key: &str) -> bool {
         self.keep_labels.matches(key)
@@ -409,5 +422,11 @@ impl Keep for Fleet {
 
     fn annotation(&self, key: &str) -> bool {
         self.keep_annotations.matches(key)
+    }
+
+    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace.
+    fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        kind.is_namespace()
+            || (kind.is(crate::k0rdent::GROUP, "Credential") && namespace == Some(&self.system_namespace))
     }
 }

@@ -12,7 +12,8 @@ use crate::claim::{Asked, Claim};
 use crate::closure::{View, close};
 use crate::config::{Fleet, Provides};
 use crate::k0rdent;
-use crate::name::{GroupKind, Namespace};
+use crate::name::{GroupKind, Namespace, split_api_version};
+use crate::node::Node;
 use crate::object::ObjectKey;
 
 /// The namespace whose UID tells one cluster from another: it exists from the first start of an API
@@ -39,10 +40,30 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
     if provides.cluster_scoped {
         listed.push(Listed { kind: k0rdent("ProviderInterface"), namespaces: None, needed: true });
         listed.push(Listed { kind: k0rdent("Region"), namespaces: None, needed: false });
+        listed.push(Listed { kind: k0rdent("AccessManagement"), namespaces: None, needed: false });
     }
     listed.push(Listed { kind: k0rdent("ClusterDeployment"), namespaces: namespaces.clone(), needed: false });
     listed.push(Listed { kind: k0rdent("Credential"), namespaces, needed: true });
     listed
+}
+
+/// The Namespaces, whose names and labels AccessManagement rules select by; listed only where
+/// [`select_namespaces`] says that one does.
+pub fn listed_namespaces() -> Listed {
+    Listed { kind: GroupKind::new("", "Namespace"), namespaces: None, needed: true }
+}
+
+/// Whether some AccessManagement among documents has a rule that does not name its target namespaces.
+pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> bool {
+    let selects = |rule: &Node| {
+        let named = rule.at(&["targetNamespaces", "list"]).map(Node::items).unwrap_or_default();
+        named.is_empty()
+    };
+    documents.any(|document| {
+        let (group, _) = split_api_version(document.str_at(&["apiVersion"]).unwrap_or_default());
+        let rules = document.at(&["spec", "accessRules"]).map(Node::items).unwrap_or_default();
+        group == k0rdent::GROUP && document.str_at(&["kind"]) == Some("AccessManagement") && rules.iter().any(selects)
+    })
 }
 
 /// The namespaces that a source may provide, where the configuration names them all; none where it

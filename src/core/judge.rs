@@ -4,6 +4,7 @@
 //! decided admits nobody. This file judges one claim by itself; [`region`] judges the claims of one
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
+pub mod grant;
 pub mod inline;
 pub mod place;
 pub mod readable;
@@ -16,7 +17,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::claim::{Claim, finding_of};
+use crate::claim::{Access, Claim, finding_of};
 use crate::closure::{Closure, Role, is_publishable};
 use crate::config::Fleet;
 use crate::finding::{Class, Code, Finding};
@@ -45,15 +46,17 @@ pub struct Court<'a> {
     pub snapshot: &'a Snapshot,
     /// What Region objects say, by region.
     pub regions: BTreeMap<Region, RegionFacts>,
+    /// What AccessManagement rules make.
+    pub access: Access<'a>,
     /// Names of Secrets that hold a Region's kubeconfig, whatever namespace they stand in.
     pub kubeconfigs: BTreeSet<Name>,
 }
 
 impl<'a> Court<'a> {
-    /// Reads the Region objects of the snapshot.
+    /// Reads the Region objects and the AccessManagement of the snapshot.
     pub fn open(fleet: &'a Fleet, snapshot: &'a Snapshot) -> (Self, Vec<Finding>) {
-        let mut court = Self { fleet, snapshot, regions: BTreeMap::new(), kubeconfigs: BTreeSet::new() };
-        let mut findings = Vec::new();
+        let (access, mut findings) = Access::open(fleet, snapshot);
+        let mut court = Self { fleet, snapshot, regions: BTreeMap::new(), access, kubeconfigs: BTreeSet::new() };
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
             // Whatever else is wrong with the object, what it says of these is believed.
             court.kubeconfigs.extend(k0rdent::region::kubeconfig_secrets(object));

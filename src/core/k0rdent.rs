@@ -3,6 +3,7 @@
 //! Each file reads one kind into the facts that the stages need. What is wrong becomes a fault of the
 //! object; nothing here decides what a fault means for a claim, and nothing looks at another object.
 
+pub mod access;
 pub mod builtin;
 pub mod credential;
 pub mod provider_interface;

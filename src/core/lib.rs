@@ -51,7 +51,8 @@
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] |
 //! | what a claim needs, where it is read and lands | [`closure`], [`closure::reference`], [`closure::landing`] |
 //! | companions of credential propagation | [`closure::companion`] |
-//! | who may use what | [`judge::tenancy`]; places and names: [`judge::place`] |
+//! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
+//! | who may use what | [`judge::tenancy`], [`judge::grant`]; places and names: [`judge::place`] |
 //! | conflicts, quotas, immutable fields | [`judge::region`] |
 //! | a finding code, its class or severity | [`finding::codes`] |
 //! | what of an object is published | [`bundle::sanitise`] |

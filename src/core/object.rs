@@ -149,6 +149,10 @@ pub trait Keep {
     fn label(&self, key: &str) -> bool;
     /// Whether the annotation `key` is kept.
     fn annotation(&self, key: &str) -> bool;
+    /// Whether objects of a kind in a namespace are selected by their labels, so that all are read.
+    fn is_selected(&self, kind: &GroupKind, _: Option<&Namespace>) -> bool {
+        kind.is_namespace()
+    }
 }
 
 /// Why a document became no object.
@@ -211,9 +215,10 @@ pub fn admit(
     };
 
     let mut faults = Vec::new();
+    let selected = keep.is_selected(&kind, namespace.as_ref());
     let labels = pairs(metadata.get("labels"), "labels", &mut faults, |key| {
         let provider = key == k0rdent::PROVIDER_LABEL && kind.is(k0rdent::GROUP, "ProviderInterface");
-        key == k0rdent::MANAGED_LABEL || provider || kind.is_namespace() || keep.label(key)
+        key == k0rdent::MANAGED_LABEL || provider || selected || keep.label(key)
     });
     let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
         (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key)
@@ -246,7 +251,8 @@ pub fn admit(
 fn kept_fields(doc: &Node, kind: &GroupKind) -> Node {
     let reads_status = kind.is(k0rdent::GROUP, "Region") || kind.is(k0rdent::GROUP, "Credential");
     let kept = |key: &str| match key {
-        "spec" => true,
+        // Of a Namespace only name and labels are read.
+        "spec" => !kind.is_namespace(),
         "data" | "binaryData" => kind.is_config_map(),
         "status" => reads_status,
         _ => false,

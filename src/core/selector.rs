@@ -4,6 +4,8 @@
 //! differs from user to user of selectors, so that is theirs to ask.
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors>
 
+mod text;
+
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -67,6 +69,26 @@ pub enum Truth {
     Unknown,
 }
 
+impl Truth {
+    /// Whether both hold; one that certainly fails decides, whatever is unknown beside it.
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Truth::No, _) | (_, Truth::No) => Truth::No,
+            (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
+            (Truth::Yes, Truth::Yes) => Truth::Yes,
+        }
+    }
+
+    /// Whether one of them holds; one that certainly does decides.
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Truth::Yes, _) | (_, Truth::Yes) => Truth::Yes,
+            (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
+            (Truth::No, Truth::No) => Truth::No,
+        }
+    }
+}
+
 impl Selector {
     /// Reads a selector; `null` fields count as absent.
     ///
@@ -106,6 +128,11 @@ impl Selector {
         Ok(Self { stated, requirements })
     }
 
+    /// The selector that asks for nothing.
+    pub fn everything() -> Self {
+        Self { stated: false, requirements: Vec::new() }
+    }
+
     /// Whether it asks for nothing.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
@@ -118,14 +145,8 @@ impl Selector {
 
     /// Whether labels satisfy all requirements; the empty selector is satisfied by any.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Label<'a>) -> Truth {
-        self.requirements.iter().fold(Truth::Yes, |so_far, requirement| {
-            match (so_far, requirement.holds(label(&requirement.key))) {
-                // One that certainly fails decides, whatever is unknown beside it.
-                (Truth::No, _) | (_, Truth::No) => Truth::No,
-                (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
-                (Truth::Yes, Truth::Yes) => Truth::Yes,
-            }
-        })
+        let holds = |requirement: &Requirement| requirement.holds(label(&requirement.key));
+        self.requirements.iter().map(holds).fold(Truth::Yes, Truth::and)
     }
 
     /// Whether a namespace satisfies it, given its labels as configured (`None`: not configured).

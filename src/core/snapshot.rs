@@ -64,16 +64,18 @@ pub struct Reason {
 }
 
 impl Unread<'_> {
+    /// Why nobody knows, in one clause.
+    pub fn why(&self) -> String {
+        match self.reason {
+            Some(reason) => reason.why.clone(),
+            None => format!("source {} was not read completely", self.source),
+        }
+    }
+
     /// The finding about an object whose absence is not proved.
     pub fn finding(&self, key: &ObjectKey) -> Finding {
-        let (why, help) = match self.reason {
-            Some(reason) => (reason.why.clone(), reason.help.clone()),
-            None => {
-                let why = format!("source {} was not read completely", self.source);
-                (why, "Cure what the source's own findings say.".to_owned())
-            }
-        };
-        Finding::new(Code::Unread, format!("whether {key} exists is unknown: {why}")).about(key).help(help)
+        let help = self.reason.map_or("Cure what the source's own findings say.", |reason| reason.help.as_str());
+        Finding::new(Code::Unread, format!("whether {key} exists is unknown: {}", self.why())).about(key).help(help)
     }
 }
 
@@ -279,8 +281,10 @@ fn may_provide(provides: &Provides, key: &ObjectKey, system_namespace: &Namespac
 /// Whether some stage reads objects of this kind at all.
 fn is_read(kind: &GroupKind, fleet: &Fleet) -> bool {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Secret" | "ConfigMap") => true,
-        (k0rdent::GROUP, "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment") => true,
+        ("", "Secret" | "ConfigMap" | "Namespace") => true,
+        (k0rdent::GROUP, "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment" | "AccessManagement") => {
+            true
+        }
         _ => crate::capi::rules(kind).is_some() || fleet.kinds.contains_key(kind),
     }
 }
@@ -314,7 +318,9 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 findings.push(not_provided(source, &ObjectKey::new(kind, None, name), &origin));
                 continue;
             }
-            if !is_read(&kind, fleet) {
+            // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
+            let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
+            if foreign || !is_read(&kind, fleet) {
                 continue;
             }
             match admit(&document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {

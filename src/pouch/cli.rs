@@ -28,6 +28,7 @@ use crate::failure::{Failure, exit};
 use crate::pipeline::Report;
 use crate::settings::{self, Settings};
 use crate::stop::{Stop, Stopped};
+use crate::telemetry;
 use crate::ui::{Colour, Level, LogFormat, Ui};
 
 /// Pack cloud credentials into sealed bundles, one per region
@@ -58,6 +59,9 @@ pub struct Global {
     /// When messages are coloured
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Colour,
+    /// Show what pouch does in detail, for finding faults; bodies and values never
+    #[arg(long, value_name = "LEVEL", global = true)]
+    pub log_level: Option<telemetry::LogLevel>,
     /// Show information too, not only warnings and errors
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub verbose: bool,
@@ -294,6 +298,9 @@ pub fn run(ambient: &Ambient) -> u8 {
     };
     let ui = Ui::new(cli.global.log_format, cli.global.color, level, ambient);
     let global = &cli.global;
+    if let Some(level) = global.log_level {
+        telemetry::start(level, global.log_format);
+    }
     // Only commands that publish have something to finish or tidy.
     let stop = match &cli.command {
         Command::Render(_) | Command::Publish(_) => Stop::on_signals(),

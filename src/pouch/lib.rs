@@ -16,5 +16,6 @@ pub mod publish;
 pub mod settings;
 pub mod source;
 pub mod stop;
+pub mod telemetry;
 pub mod text;
 pub mod ui;

@@ -206,6 +206,18 @@ impl Drop for Progress {
     }
 }
 
+/// Writes what pouch or a library says of its own work, for whoever looks for a fault.
+pub fn trace(format: LogFormat, level: &str, target: &str, message: &str) {
+    let line = match format {
+        LogFormat::Text => format!("{level} {}: {}\n", escape(target), escape(message)),
+        LogFormat::Json => {
+            let record = serde_json::json!({"severity": level, "target": target, "message": message});
+            format!("{}\n", escape_json(&record.to_string()))
+        }
+    };
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
 /// Writes to stderr from where no [`Ui`] is at hand: before there is one, and in a panic.
 pub fn last_words(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());

@@ -14,6 +14,7 @@ use crate::judge::region::Case;
 use crate::k0rdent;
 use crate::name::GroupKind;
 use crate::object::ObjectKey;
+use crate::selector::Truth;
 use crate::snapshot::Lookup;
 
 /// What becomes of one claimant's published objects.
@@ -104,6 +105,10 @@ fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> 
     // It is there, and what it asks for cannot be told: a misspelt region is no order to delete.
     if let Some(code) = input.asked.get(credential).and_then(Asked::broken_by) {
         return Fate::Carried(code);
+    }
+    // A rule may make it, and nobody can tell: that is no proof that it is gone.
+    if !input.asked.contains_key(credential) && input.court.access.makes(credential) == Truth::Unknown {
+        return Fate::Carried(Code::Unread);
     }
     let snapshot = input.court.snapshot;
     let kind = GroupKind::new(k0rdent::GROUP, "Credential");

@@ -87,10 +87,7 @@ fn resource_template(view: &View<'_>, claim: &Claim, closure: &mut Closure, root
 fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
     let name = Name::new(format!("{}-secret", claim.root.name));
     let namespace = claim.root.namespace.clone().unwrap_or_else(|| claim.by.namespace.clone());
-    if namespace != claim.by.namespace {
-        return;
-    }
-    let lands = ObjectKey::secret(namespace, name);
+    let lands = ObjectKey::secret(namespace.clone(), name);
     if closure.members.iter().any(|member| member.lands == lands) {
         return;
     }
@@ -100,6 +97,10 @@ fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, roo
         (Some(read), Some(landed)) if read != landed => ObjectKey::secret(read.clone(), lands.name.clone()),
         _ => lands.clone(),
     };
+    // Outside the Credential's own namespace it is nobody's to look for, unless a grant says so.
+    if namespace != claim.by.namespace && !view.fleet.grants(&claim.by, claim.region(), &read) {
+        return;
+    }
     let found = first_found(view.snapshot, [read].into_iter());
     settle(view, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
 }

@@ -38,13 +38,13 @@ pub struct Target {
 }
 
 /// Where a claim's root is read and lands.
-pub fn of_root(view: &View<'_>, claim: &Claim) -> Places {
+pub fn of_root(view: &View<'_>, claim: &Claim, resolution: Resolution) -> Places {
     let root = &claim.root;
     let (kind, name) = (root.kind.clone(), root.name.clone());
     if scope_of(view, &kind) == Some(Scope::Cluster) {
         return Places::of(kind, name, None, None);
     }
-    match view.fleet.resolution {
+    match resolution {
         Resolution::AsWritten => {
             let namespace = root.namespace.clone().unwrap_or_else(|| claim.by.namespace.clone());
             Places::of(kind, name, Some(namespace.clone()), Some(namespace))
@@ -63,6 +63,7 @@ pub fn of_root(view: &View<'_>, claim: &Claim) -> Places {
 pub fn of_reference(
     view: &View<'_>,
     claim: &Claim,
+    resolution: Resolution,
     referrer: &Member,
     target: Target,
     namespace_path: Option<&[Key]>,
@@ -81,7 +82,7 @@ pub fn of_reference(
     };
     // k0rdent rewrites the path also inside cluster-scoped identities, where two Credentials then fight
     // over it; there the object stays as it is written.
-    let rewrites = view.fleet.resolution == Resolution::Kcm && referrer.read.namespace.is_some();
+    let rewrites = resolution == Resolution::Kcm && referrer.read.namespace.is_some();
     if !rewrites {
         return Ok((Places::of(kind, name, Some(said.clone()), Some(said)), None));
     }

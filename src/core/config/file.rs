@@ -5,6 +5,7 @@
 //! [`super::resolve`]'s business.
 
 mod delivery;
+mod grant;
 mod limit;
 
 use alloc::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub use delivery::{
     ArgoCdFile, ArgoKindWord, ArgoModeWord, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile,
     RegionDeliveryFile, SourceKindWord, SourceRefFile,
 };
+pub use grant::{GrantFile, GrantFromFile, GrantToFile};
 pub use limit::{AcceptFile, DeletionsFile, LevelWord, LimitsFile, ResealFile};
 
 use crate::finding::Code;
@@ -72,6 +74,10 @@ pub struct FleetFile {
     /// Age recipients that can open the bundles of every region, for disasters.
     #[serde(default)]
     pub escrow_recipients: Vec<String>,
+    /// What may be used although nothing else admits it: each entry names one object, or one Credential and
+    /// so all that it needs.
+    #[serde(default)]
+    pub grants: Vec<GrantFile>,
     /// Where bundles go.
     #[serde(default)]
     pub output: OutputFile,

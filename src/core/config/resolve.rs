@@ -5,6 +5,7 @@
 //! recipients that a configuration names are arguments, so nothing here reads anything.
 
 mod delivery;
+mod grant;
 mod limit;
 mod output;
 mod region;
@@ -50,6 +51,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let output = output::resolve(&file.output, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
     let regions = region::resolve(file, texts, &escrow, &output, &mut faults);
+    let grants = grant::resolve(&file.grants, &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
     let limits = limit::resolve(&file.limits, &regions, &mut faults);
     let severities = limit::severities(&file.findings, &mut faults);
@@ -77,6 +79,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
         emit_controller_identity: file.emit_controller_identity,
         regions,
         escrow,
+        grants,
         output,
         reuse_key,
         limits,

@@ -13,8 +13,8 @@ use alloc::vec::Vec;
 use super::file::{API_VERSION, KIND};
 use super::{
     Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
-    Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Source, SourcePlace,
-    Tenancy,
+    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution,
+    ReuseKeyPlaces, Source, SourcePlace, Tenancy,
 };
 use crate::name::GroupKind;
 use crate::recipient::Recipient;
@@ -55,6 +55,7 @@ pub fn tree(fleet: &Fleet) -> Tree<'_> {
         ("emitControllerIdentity", Tree::Bool(fleet.emit_controller_identity)),
         ("regions", Tree::map(regions)),
         ("escrowRecipients", recipients(fleet.escrow.iter())),
+        ("grants", Tree::List(fleet.grants.iter().map(grant).collect())),
         ("output", output(&fleet.output)),
         ("reuseKey", reuse_key(&fleet.reuse_key)),
         ("limits", limits(&fleet.limits)),
@@ -146,6 +147,29 @@ fn region_tree<'a>(region: &'a RegionConfig, fleet: &'a Fleet) -> Tree<'a> {
         ("namespaces", namespaces),
         ("detached", Tree::Bool(region.detached)),
     ])
+}
+
+fn grant(grant: &Grant) -> Tree<'_> {
+    let from = match &grant.from {
+        Grantee::Namespace(namespace) => ("namespace", Tree::text(namespace.as_str())),
+        Grantee::Credential(credential) => ("credential", Tree::text(credential.to_string())),
+    };
+    let mut fields = vec![("from", Tree::map([from]))];
+    if let Granted::Object(key) = &grant.to {
+        let object = [
+            ("group", Tree::text(key.kind.group.as_str())),
+            ("kind", Tree::text(key.kind.kind.as_str())),
+            ("name", Tree::text(key.name.as_str())),
+        ];
+        let namespace = key.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
+        fields.push(("to", Tree::map(object.into_iter().chain(namespace))));
+    }
+    let regions = match &grant.regions {
+        GrantRegions::All => vec![Tree::text("*")],
+        GrantRegions::These(regions) => regions.iter().map(|region| Tree::text(region.as_str())).collect(),
+    };
+    fields.push(("regions", Tree::List(regions)));
+    Tree::map(fields)
 }
 
 fn delivery(delivery: &Delivery) -> Tree<'_> {

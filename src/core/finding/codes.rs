@@ -122,6 +122,7 @@ codes! {
     UnreadableFile "unreadable-file" Source Error "A file cannot be read; its source counts as incomplete.";
     RefusedFile "refused-file" Source Error "A path is no plain file inside the source; it is not read, and its source counts as incomplete.";
     InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
+    InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its provides does not admit; it is ignored.";
 
     UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, cannot be believed, so a region cannot be compared with it.";
@@ -137,12 +138,15 @@ codes! {
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
+    ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
+    RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential where one of the same name stands already.";
     Assumed "assumed" Notice Info "An object is taken to exist on every region by the provider's own doing.";
     AssumedWider "assumed-wider" Notice Warning "An object that the provider makes by itself is narrower in the sources than on the region.";
     ControllerPrincipal "controller-principal" Notice Info "A role's chain ends in the controller's own identity, which differs from region to region.";
     MissingCompanion "missing-companion" Notice Info "An object without which credential propagation does not work is absent.";
     UnusableInNamespace "unusable-in-namespace" Notice Warning "An identity does not admit the namespace of a Credential that may use it anyway.";
     CredentialNeverReady "credential-never-ready" Notice Warning "K0rdent's own controller would not find what pouch publishes, so the Credential never becomes ready.";
+    ResolvedAsKcm "resolved-as-kcm" Notice Info "An identity that is absent where its Credential says is read from the system namespace, as a grant allows.";
     FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
     FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";

@@ -2,14 +2,15 @@
 //!
 //! Admitted are objects of the Credential's own namespace; cluster-scoped identities that admit the
 //! namespace by their provider's own meaning, at every hop; Secrets of the system namespace through
-//! such an identity. Labels on a Credential prove nothing. Grants will admit more; until then
-//! everything else is refused.
+//! such an identity; for a managed claim what stands in the system namespace, which its source
+//! Credential may use; and what a [grant](super::grant) names. Labels on a Credential prove nothing.
+//! Everything else is refused.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Court;
+use super::{Court, grant};
 use crate::capi::{self, Admits};
 use crate::claim::Claim;
 use crate::closure::{Closure, Member, Role, is_publishable};
@@ -31,7 +32,8 @@ pub fn check(court: &Court<'_>, region: &RegionConfig, claim: &Claim, closure: &
             None => findings.extend(object.and_then(|object| identity(court, region, claim, object))),
             Some(namespace) => {
                 findings.extend(namespaced(court, claim, closure, member, namespace));
-                if *namespace == claim.by.namespace {
+                // Wherever it was read: its provider asks it where it lands.
+                if member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
                     findings.extend(object.and_then(|object| unusable(court, region, claim, object)));
                 }
             }
@@ -63,11 +65,16 @@ fn identity(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
         Admits::No => String::from("its allowedNamespaces does not admit it"),
         Admits::Unknown(why) => String::from(why),
     };
+    // A grant admits the claim here; on the region the provider still asks the identity alone.
+    if grant::opens(court, claim, &object.key) {
+        return unusable(court, region, claim, object);
+    }
     let namespace = &claim.by.namespace;
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(format!(
-        "Admit {namespace} in the identity, or say the namespace's labels in regions.{}.namespaces.labels.",
-        region.name
+        "Admit {namespace} in the identity, or say the namespace's labels in regions.{}.namespaces.labels. {}",
+        region.name,
+        grant::last_resort(claim, &object.key)
     )))
 }
 
@@ -106,14 +113,15 @@ fn namespaced(
         referrer.is_some_and(|referrer| referrer.read.namespace.is_none())
     };
     let kind_may = member.read.kind.is_secret() || member.role == Role::ResourceTemplate;
-    if namespace == own || (namespace == system && kind_may && through_identity()) {
+    if namespace == own || (namespace == system && (claim.managed || (kind_may && through_identity()))) {
+        return None;
+    }
+    if grant::opens(court, claim, &member.read) {
         return None;
     }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);
-    Some(
-        Finding::new(Code::NotAdmitted, message)
-            .about(&member.read)
-            .at(&claim.origin)
-            .help(format!("Put the object into namespace {own}, or the Credential into namespace {namespace}.")),
-    )
+    Some(Finding::new(Code::NotAdmitted, message).about(&member.read).at(&claim.origin).help(format!(
+        "Put the object into namespace {own}, or the Credential into namespace {namespace}. {}",
+        grant::last_resort(claim, &member.read)
+    )))
 }

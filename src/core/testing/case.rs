@@ -257,7 +257,9 @@ pub(crate) fn key(text: &str) -> ObjectKey {
     let (kind, rest) = text.split_once(' ').unwrap();
     let group = match kind {
         "Secret" | "ConfigMap" | "Namespace" => "",
-        "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment" => crate::k0rdent::GROUP,
+        "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment" | "AccessManagement" => {
+            crate::k0rdent::GROUP
+        }
         _ => crate::capi::GROUP,
     };
     let (namespace, name) = match rest.split_once('/') {

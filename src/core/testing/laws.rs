@@ -53,14 +53,19 @@ fn identity_kind() -> impl Strategy<Value = (&'static str, &'static str)> {
 
 fn credential() -> impl Strategy<Value = Value> {
     let at = proptest::option::weighted(0.2, namespace());
-    (namespace(), name(), identity_kind(), name(), at, select(vec!["eu", "eu", "us"])).prop_map(
-        |(namespace, name, (api, kind), identity, at, region)| {
+    let copy = proptest::bool::weighted(0.2);
+    (namespace(), name(), identity_kind(), name(), at, select(vec!["eu", "eu", "us"]), copy).prop_map(
+        |(namespace, name, (api, kind), identity, at, region, copy)| {
             let mut reference = json!({"apiVersion": api, "kind": kind, "name": identity});
             if let Some(at) = at {
                 reference["namespace"] = at.into();
             }
             let spec = json!({"region": region, "identityRef": reference});
-            object("k0rdent.mirantis.com/v1beta1", "Credential", Some(namespace), name, &spec)
+            let mut credential = object("k0rdent.mirantis.com/v1beta1", "Credential", Some(namespace), name, &spec);
+            if copy {
+                credential["metadata"]["labels"] = json!({"k0rdent.mirantis.com/managed": "true"});
+            }
+            credential
         },
     )
 }
@@ -118,6 +123,61 @@ fn deployment() -> impl Strategy<Value = Value> {
     })
 }
 
+fn access() -> impl Strategy<Value = Value> {
+    let names = select(vec![
+        json!({"credentials": ["x"]}),
+        json!({"resources": [{"kind": "Credential", "names": ["y", "x-secret"]}]}),
+        json!({"resources": [{"kind": "Credential"}]}),
+        json!({"credentials": ["x"], "resources": [{"kind": "Other"}]}),
+    ]);
+    let targets = select(vec![
+        json!({"list": ["team-a"]}),
+        json!({"list": ["team-b", "kcm-system"]}),
+        json!({"selector": {"matchLabels": {"env": "prod"}}}),
+        json!({"stringSelector": "env!=prod"}),
+        json!({"unknown": []}),
+        json!({}),
+    ]);
+    let rule = (names, targets).prop_map(|(mut rule, targets)| {
+        rule["targetNamespaces"] = targets;
+        rule
+    });
+    proptest::collection::vec(rule, 1..4).prop_map(|rules| {
+        object("k0rdent.mirantis.com/v1beta1", "AccessManagement", None, "kcm", &json!({"accessRules": rules}))
+    })
+}
+
+fn management_namespace() -> impl Strategy<Value = Value> {
+    (namespace(), select(vec!["prod", "test"])).prop_map(|(name, env)| {
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": {"env": env}}})
+    })
+}
+
+/// A grant of one object or of a closure.
+fn grant() -> impl Strategy<Value = Value> {
+    let from = (namespace(), proptest::option::of(name())).prop_map(|(namespace, name)| match name {
+        Some(name) => json!({"credential": format!("{namespace}/{name}")}),
+        None => json!({"namespace": namespace}),
+    });
+    let to =
+        (select(vec!["Secret", "ConfigMap", "AzureClusterIdentity", "AWSClusterStaticIdentity"]), namespace(), name());
+    let regions = select(vec![json!(["eu"]), json!(["us"]), json!(["*"])]);
+    (from, to, proptest::bool::weighted(0.3), regions).prop_map(|(from, (kind, at, name), closure, regions)| {
+        let mut grant = json!({"from": from, "regions": regions});
+        if !closure || from.get("namespace").is_some() {
+            let mut to = json!({"kind": kind, "name": name});
+            if kind != "AWSClusterStaticIdentity" {
+                to["namespace"] = at.into();
+            }
+            if kind.ends_with("Identity") {
+                to["group"] = INFRA.into();
+            }
+            grant["to"] = to;
+        }
+        grant
+    })
+}
+
 /// A ProviderInterface over the built-in kinds, and some others, with paths that exist and some that do not.
 fn interface() -> impl Strategy<Value = Value> {
     let kind = || {
@@ -157,6 +217,7 @@ fn interface() -> impl Strategy<Value = Value> {
 fn documents() -> impl Strategy<Value = Vec<Value>> {
     let any = prop_oneof![
         30 => credential(), 40 => identity(), 60 => secret(), 15 => config_map(), 8 => deployment(), 1 => interface(),
+        3 => access(), 6 => management_namespace(),
     ];
     (proptest::collection::vec(any, 0..40), proptest::bool::weighted(0.2)).prop_map(|(mut documents, doubles)| {
         let mut seen = BTreeSet::new();
@@ -303,6 +364,36 @@ proptest! {
         for (namespace, secret) in secrets(&world(mode, more)).difference(&before) {
             let own = *namespace == secret.namespace_text();
             prop_assert!(namespace == "team-b" || own, "{namespace} now reads {secret}");
+        }
+    }
+
+    #[test]
+    fn a_grant_opens_what_it_names_and_nothing_else(
+        mode in resolution(), documents in documents(), grant in grant(),
+    ) {
+        let closed = world(mode, documents);
+        let mut open = closed.clone();
+        open.config["grants"] = json!([grant]);
+        let (before, after) = (Desk::new(&closed), Desk::new(&open));
+        let ((court, _), (other, _)) = (before.court(), after.court());
+        for region in before.fleet.regions.keys() {
+            for (a, b) in before.heard(&court, region).iter().zip(after.heard(&other, region)) {
+                let concerned = after.fleet.grants.iter().any(|grant| {
+                    let mut members = a.closure.members.iter().chain(&b.closure.members);
+                    members.any(|member| grant.opens(&a.claim.by, region, &member.read))
+                });
+                let said = |case: &Case| format!("{:?} {:?} {:?}", case.claim.by, case.verdict, case.closure.members);
+                prop_assert!(concerned || said(a) == said(&b), "{} became {}", said(a), said(&b));
+                let refused = |case: &Case| -> BTreeSet<ObjectKey> {
+                    let all = case.findings.iter().filter(|finding| finding.code == Code::NotAdmitted);
+                    all.filter_map(|finding| finding.object.clone()).collect()
+                };
+                for object in refused(a).difference(&refused(&b)) {
+                    let named = after.fleet.grants(&a.claim.by, region, object);
+                    let gone = b.closure.members.iter().all(|member| member.read != *object);
+                    prop_assert!(named || gone, "{object} is open to {}", a.claim.by);
+                }
+            }
         }
     }
 

@@ -38,10 +38,10 @@ type Say = fn(&Case) -> String;
 
 /// How many case files each stage has at least, so that none gets lost, and what says something of them.
 const STAGES: [(&str, usize, Say); 6] = [
-    ("claim", 13, claim),
-    ("closure", 84, judged),
-    ("judge", 69, judged),
-    ("region", 72, region),
+    ("claim", 51, claim),
+    ("closure", 100, judged),
+    ("judge", 83, judged),
+    ("region", 85, region),
     ("sanitise", 9, sanitised),
     ("sources", 23, sources),
 ];
@@ -227,7 +227,8 @@ fn claim(case: &Case) -> String {
         );
         show_findings("  ", asked.findings.clone(), &mut out);
     }
-    show_findings("", desk.findings.clone(), &mut out);
+    let (_, found) = desk.court();
+    show_findings("", found.into_iter().chain(desk.findings.iter().cloned()).collect(), &mut out);
     out
 }
 

@@ -16,6 +16,7 @@ use http_body_util::BodyExt as _;
 use kube::client::Body;
 use pouch_core::node::{Interner, Node};
 use tokio::time::Sleep;
+use tracing::{debug, warn};
 
 use super::kubeconfig::{Access, AccessError};
 use super::request;
@@ -157,11 +158,15 @@ impl Link {
             let renewed = self.renewed.get();
             let (trouble, wait) = match self.once(path, accept).await {
                 Ok(reply) => match meant(reply) {
-                    Ok(answer) => return Ok(answer),
+                    Ok(answer) => {
+                        debug!(path, tried, "answered");
+                        return Ok(answer);
+                    }
                     Err(trouble) => (trouble, None),
                 },
                 Err(trouble) => trouble,
             };
+            warn!(path, tried, "no answer: {}", trouble.what());
             match trouble {
                 // Another request may have renewed them already.
                 Broken::Unauthorized if renewed < self.renewed.get() => {}

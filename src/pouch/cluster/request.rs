@@ -110,7 +110,7 @@ impl Form {
         }
     }
 
-    fn kind_of<'a>(self, resource: &'a Resource) -> (&'a str, String) {
+    fn kind_of(self, resource: &Resource) -> (&str, String) {
         match self {
             Form::Whole => (resource.kind.kind.as_str(), resource.kind.api_version(&resource.version)),
             Form::Metadata => ("PartialObjectMetadata", String::from("meta.k8s.io/v1")),
@@ -218,9 +218,23 @@ pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, fo
             return Err(Garbled("an item of the list is no object of the kind and place asked for"));
         };
         let key = ObjectKey::new(resource.kind.clone(), place, name.into());
-        items.push((key, stamp(&item)?, item));
+        let stamp = stamp(&item)?;
+        items.push((key, stamp, with_kind(item, kind, &api_version)));
     }
     Ok(Page { items, version, token, remaining })
+}
+
+/// An item of a list as it would stand by itself.
+fn with_kind(item: Node, kind: &str, api_version: &str) -> Node {
+    if item.get("kind").is_some() {
+        return item;
+    }
+    let Node::Map(entries) = item else { return item };
+    let mut entries = entries.into_vec();
+    entries.retain(|(key, _)| **key != *"apiVersion");
+    entries.push(("apiVersion".into(), Node::text(api_version)));
+    entries.push(("kind".into(), Node::text(kind)));
+    Node::map(entries)
 }
 
 /// The field of a map that is no longer needed as a whole.

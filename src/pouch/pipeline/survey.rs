@@ -5,7 +5,7 @@
 //! looked at again, and where something changed meanwhile the survey starts over: what it gives is a
 //! state that existed, or nothing. What the objects mean is not known here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use pouch_core::closure::companion::Deployments;
 use pouch_core::closure::definition::Definitions;
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
-use pouch_core::inquiry;
+use pouch_core::inquiry::{self, Listed};
 use pouch_core::name::{GroupKind, SourceName};
 use pouch_core::object::ObjectKey;
 use pouch_core::snapshot::{Answer, Reading, Snapshot, assemble};
@@ -256,13 +256,19 @@ impl Times {
 fn begin(surveyor: &Surveyor<'_>, source: &Source, live: &mut Live, times: &mut Times) -> Result<Reading, Failure> {
     let index = surveyor.fleet.sources.iter().position(|known| known.name == source.name).unwrap_or_default();
     live.begin(surveyor.fleet, source)?;
-    for listed in inquiry::listed(surveyor.fleet, &source.provides) {
+    let mut to_list: VecDeque<Listed> = inquiry::listed(surveyor.fleet, &source.provides).into();
+    let mut asked_for_namespaces = false;
+    while let Some(listed) = to_list.pop_front() {
         surveyor.stop.check()?;
         let timer = surveyor.ambient.timer();
         let progress = surveyor.ui.progress("reading", 0);
         let kind = listed.kind.kind.to_string();
         let count = live.list(&listed, &|count| progress.say(&format!("{kind} {count}")))?;
         times.add(index, &listed.kind, count, timer);
+        if !asked_for_namespaces && live.selects_namespaces() {
+            asked_for_namespaces = true;
+            to_list.push_back(inquiry::listed_namespaces());
+        }
     }
     Ok(live.reading())
 }

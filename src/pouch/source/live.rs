@@ -162,7 +162,7 @@ impl Live {
     /// # Errors
     /// Where the kind cannot be listed, and nothing can be read without it.
     pub fn list(&mut self, listed: &Listed, seen: &dyn Fn(usize)) -> Result<usize, SourceError> {
-        let Some((resource, _)) = self.served.kinds.get(&listed.kind).cloned() else {
+        let Some(resource) = self.resource(&listed.kind) else {
             return self.unserved(listed);
         };
         let mut count = 0;
@@ -203,6 +203,11 @@ impl Live {
         let help = "Install k0rdent's CRDs; until then what its objects decide is unknown.".to_owned();
         self.inquiry.listed.insert(listed.kind.clone(), Err(Reason { why: message, help }));
         Ok(0)
+    }
+
+    /// Whether a rule among what was listed selects namespaces.
+    pub fn selects_namespaces(&self) -> bool {
+        inquiry::select_namespaces(self.documents.iter().map(|(document, _)| document))
     }
 
     /// What was listed, as the snapshot begins with it.

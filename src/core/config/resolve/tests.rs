@@ -107,7 +107,6 @@ const WRONG: &[(&str, &str, &str)] = &[
     // Fields: unknown, of another type, from a later release.
     ("systemNamespace:", "systemNamespac:", "7:1 systemNamespac: unknown field \"systemNamespac\""),
     ("", "zebra: 1", "20:1 zebra: unknown field \"zebra\""),
-    ("", "grants: []", "20:1 grants: the field is not in this release"),
     (
         SOURCE,
         "    cluster: {context: \"\", kubeconfig: \"\"}",
@@ -117,6 +116,38 @@ const WRONG: &[(&str, &str, &str)] = &[
         SOURCE,
         "    cluster: {}\n    defaultNamespace: team-a",
         "7:5 sources[0].defaultNamespace: a cluster's objects name their namespaces themselves",
+    ),
+    // Grants.
+    ("", "grants: [{from: {namespace: a}}]", "20:10 grants[0].regions: the field is missing"),
+    (
+        "",
+        "grants: [{from: {namespace: a}, regions: [eu-west]}]",
+        "20:10 grants[0]: a grant to a whole namespace names one object, and `to` is missing",
+    ),
+    (
+        "",
+        "grants: [{from: {}, regions: []}, {from: {namespace: A, credential: b/c}, regions: [\"*\"]}]",
+        "20:11 grants[0].from: a grant is for exactly one namespace or one Credential\n20:30 grants[0].regions: the grant holds in no region\n20:36 grants[1].from: a grant is for exactly one namespace or one Credential",
+    ),
+    (
+        "",
+        "grants: [{from: {credential: a}, regions: [\"*\"]}, {from: {credential: A/b_c}, regions: [\"*\"]}]",
+        "20:30 grants[0].from.credential: \"a\" names no Credential\n20:71 grants[1].from.credential: \"A\" cannot name a namespace\n20:71 grants[1].from.credential: \"b_c\" cannot name an object",
+    ),
+    (
+        "",
+        "grants: [{from: {credential: a/b}, regions: [eu-wets]}, {from: {credential: a/b}, regions: [eu-west, \"*\"]}]",
+        "20:46 grants[0].regions[0]: there is no region \"eu-wets\"\n20:102 grants[1].regions[1]: `*` stands beside other regions",
+    ),
+    (
+        "",
+        "grants: [{from: {namespace: a}, to: {kind: Secret, name: s}, regions: [\"*\"]}, {from: {namespace: a}, to: {namespace: b, kind: Pod, name: s}, regions: [\"*\"]}, {from: {namespace: a}, to: {kind: AWSClusterStaticIdentity, name: s}, regions: [\"*\"]}]",
+        "20:33 grants[0].to: the namespace is missing, and objects of kind Secret have one\n20:127 grants[1].to.kind: pouch publishes no objects of kind \"Pod\"\n20:193 grants[2].to.kind: pouch publishes no objects of kind \"AWSClusterStaticIdentity\"",
+    ),
+    (
+        "",
+        "grants: [{from: {namespace: a}, to: {group: infrastructure.cluster.x-k8s.io, kind: AzureClusterIdentity, name: A_b}, regions: [\"*\"]}, {from: {namespace: a}, to: {namespace: b, group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity, name: s}, regions: [\"*\"]}]",
+        "20:33 grants[0].to: the namespace is missing, and objects of kind AzureClusterIdentity have one\n20:112 grants[0].to.name: \"A_b\" cannot name an object\n20:174 grants[1].to.namespace: objects of kind AWSClusterStaticIdentity have no namespace",
     ),
     (
         SOURCE,
@@ -624,6 +655,11 @@ delivery:
   argocd: {repoURL: "https://git.example.com/a.git", plugin: sops, kind: ApplicationSet, targetRevision: v1}
 limits: {accept: [{region: eu-west, recipients: 0123456789abcdef}], deletions: {free: 0}}
 findings: {version-mismatch: off, missing-companion: warning}
+grants:
+  - {from: {credential: team-a/aws}, regions: [eu-west, us-east]}
+  - {from: {namespace: team-a}, to: {namespace: shared, kind: Secret, name: dns}, regions: ["*"]}
+  - {from: {credential: team-b/x}, to: {group: infrastructure.cluster.x-k8s.io, kind: AWSClusterRoleIdentity, name: r}, regions: [eu-west]}
+  - {from: {namespace: team-b}, to: {namespace: a, group: example.com, kind: AcmeIdentity, name: r}, regions: [eu-west]}
 "#;
     let replaced = [
         (

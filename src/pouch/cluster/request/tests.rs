@@ -1,1 +1,172 @@
+//! What is built and what is believed, without a server.
 
+use super::*;
+
+fn node(text: &str) -> Node {
+    parse(text.as_bytes(), &mut Interner::new()).unwrap()
+}
+
+fn credentials() -> Resource {
+    Resource {
+        kind: GroupKind::new("k0rdent.mirantis.com", "Credential"),
+        version: "v1beta1".into(),
+        plural: "credentials".to_owned(),
+        scope: Scope::Namespaced,
+    }
+}
+
+fn secrets() -> Resource {
+    Resource::core("Secret", "secrets", Scope::Namespaced)
+}
+
+#[test]
+fn paths_are_those_of_the_api_whatever_the_names() {
+    let namespace = Namespace::from("team-a");
+    assert_eq!(
+        secrets().path(&ObjectKey::secret("team-a".into(), "aws".into())),
+        "/api/v1/namespaces/team-a/secrets/aws"
+    );
+    assert_eq!(credentials().list_path(None, ""), "/apis/k0rdent.mirantis.com/v1beta1/credentials?limit=500");
+    assert_eq!(
+        credentials().list_path(Some(&namespace), "a/b=&c"),
+        "/apis/k0rdent.mirantis.com/v1beta1/namespaces/team-a/credentials?limit=500&continue=a%2Fb%3D%26c"
+    );
+    let hostile = ObjectKey::secret("a/../b".into(), "x?y#z\u{e9}/..".into());
+    assert_eq!(secrets().path(&hostile), "/api/v1/namespaces/a%2F..%2Fb/secrets/x%3Fy%23z%C3%A9%2F..");
+    assert_eq!((secrets().name(), credentials().name()), ("secrets".into(), "credentials.k0rdent.mirantis.com".into()));
+}
+
+#[track_caller]
+fn object_is(text: &str, form: Form, expect: Option<&str>) {
+    let key = ObjectKey::secret("team-a".into(), "aws".into());
+    let got = object(node(text), &secrets(), &key, form);
+    assert_eq!(got.map(|_| ()).map_err(|garbled| garbled.0), expect.map_or(Ok(()), Err), "{text}");
+}
+
+#[test]
+fn an_object_is_the_one_that_was_asked_for_or_none() {
+    const OTHER: Option<&str> = Some("the answer is another object than the one asked for");
+    let meta = r#""metadata":{"name":"aws","namespace":"team-a","uid":"u","resourceVersion":"7"}"#;
+    let whole =
+        |kind: &str, version: &str, meta: &str| format!(r#"{{"kind":"{kind}","apiVersion":"{version}",{meta}}}"#);
+    object_is(&whole("Secret", "v1", meta), Form::Whole, None);
+    object_is(&whole("PartialObjectMetadata", "meta.k8s.io/v1", meta), Form::Metadata, None);
+    object_is(&whole("Secret", "v1", meta), Form::Metadata, OTHER);
+    object_is(&whole("PartialObjectMetadata", "meta.k8s.io/v1", meta), Form::Whole, OTHER);
+    object_is(&whole("ConfigMap", "v1", meta), Form::Whole, OTHER);
+    object_is(&whole("Secret", "v2", meta), Form::Whole, OTHER);
+    object_is(&whole("Secret", "v1", &meta.replace("aws", "gcp")), Form::Whole, OTHER);
+    object_is(&whole("Secret", "v1", &meta.replace("team-a", "team-b")), Form::Whole, OTHER);
+    object_is(&whole("Status", "v1", meta), Form::Whole, OTHER);
+    object_is("[]", Form::Whole, OTHER);
+    let unstamped = Some("an object in the answer has no uid or resourceVersion");
+    object_is(&whole("Secret", "v1", &meta.replace("\"u\"", "\"\"")), Form::Whole, unstamped);
+    object_is(&whole("Secret", "v1", &meta.replace("resourceVersion", "rv")), Form::Whole, unstamped);
+}
+
+#[track_caller]
+fn page_is(text: &str, namespace: Option<&str>, form: Form, expect: Result<&str, &str>) {
+    let namespace = namespace.map(Namespace::from);
+    let got = page(node(text), &credentials(), namespace.as_ref(), form).map_err(|garbled| garbled.0);
+    let shown = got.map(|page| {
+        let names: Vec<String> = page.items.iter().map(|(key, _, _)| key.name.to_string()).collect();
+        let remaining = page.remaining.map(|r| r.to_string()).unwrap_or_default();
+        format!("{} {} {} {}", page.version, page.token, remaining, names.join(","))
+    });
+    assert_eq!(shown.as_deref().map_err(|what| *what), expect, "{text}");
+}
+
+#[test]
+fn a_page_is_of_the_list_that_was_asked_for_or_none() {
+    let list = |meta: &str, items: &str| {
+        format!(
+            r#"{{"kind":"CredentialList","apiVersion":"k0rdent.mirantis.com/v1beta1","metadata":{{{meta}}},"items":{items}}}"#
+        )
+    };
+    let item = |name: &str, namespace: &str| {
+        format!(
+            r#"{{"kind":"Credential","apiVersion":"k0rdent.mirantis.com/v1beta1","metadata":{{"name":"{name}","namespace":"{namespace}","uid":"u","resourceVersion":"1"}}}}"#
+        )
+    };
+    let rv = r#""resourceVersion":"9""#;
+    let two = format!("[{},{}]", item("a", "n"), item("b", "m"));
+    page_is(&list(rv, &two), None, Form::Whole, Ok("9   a,b"));
+    let more = r#""resourceVersion":"9","continue":"t","remainingItemCount":3"#;
+    page_is(&list(more, &two), None, Form::Whole, Ok("9 t 3 a,b"));
+    page_is(&list(rv, "[]"), Some("n"), Form::Whole, Ok("9   "));
+
+    const NO_LIST: &str = "the answer is no list of the kind that was asked for";
+    const NO_ITEMS: &str = "the list has no items, not even none";
+    const NO_ITEM: &str = "an item of the list is no object of the kind and place asked for";
+    page_is(&list(rv, &two), Some("n"), Form::Whole, Err(NO_ITEM));
+    page_is(&list(rv, &two.replace("\"Credential\"", "\"Region\"")), None, Form::Whole, Err(NO_ITEM));
+    page_is(&list(rv, &two.replace("\"name\":\"a\"", "\"name\":\"\"")), None, Form::Whole, Err(NO_ITEM));
+    page_is(&list(rv, &two.replace("\"namespace\":\"n\"", "\"x\":\"n\"")), None, Form::Whole, Err(NO_ITEM));
+    page_is(&list(rv, "null"), None, Form::Whole, Err(NO_ITEMS));
+    page_is(&list(rv, "{}"), None, Form::Whole, Err(NO_ITEMS));
+    page_is(&list("", &two), None, Form::Whole, Err("the list does not say which state of the cluster it shows"));
+    page_is(&list(rv, &two).replace("CredentialList", "SecretList"), None, Form::Whole, Err(NO_LIST));
+    page_is(&list(rv, &two).replace("CredentialList", "Status"), None, Form::Whole, Err(NO_LIST));
+    let meta = list(rv, "null").replace("CredentialList", "PartialObjectMetadataList");
+    page_is(&meta.replace("k0rdent.mirantis.com/v1beta1", "meta.k8s.io/v1"), None, Form::Metadata, Ok("9   "));
+    page_is(&list(rv, "null"), None, Form::Metadata, Err(NO_LIST));
+}
+
+#[test]
+fn a_404_proves_absence_only_where_it_names_the_object() {
+    let key = ObjectKey::new(GroupKind::new("k0rdent.mirantis.com", "Credential"), Some("n".into()), "a".into());
+    let status = r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","details":{"name":"a","group":"k0rdent.mirantis.com","kind":"credentials"},"code":404}"#;
+    assert!(says_absent(&node(status), &credentials(), &key));
+    for (from, to) in [
+        ("\"Status\"", "\"Oops\""),
+        ("\"NotFound\"", "\"Expired\""),
+        ("\"name\":\"a\"", "\"name\":\"b\""),
+        ("\"kind\":\"credentials\"", "\"kind\":\"secrets\""),
+        ("k0rdent.mirantis.com", "other.group"),
+        ("\"details\"", "\"detail\""),
+    ] {
+        assert!(!says_absent(&node(&status.replacen(from, to, 1)), &credentials(), &key), "{from} → {to}");
+    }
+    // Of the core group the API server leaves the field out.
+    let secret = ObjectKey::secret("n".into(), "a".into());
+    let core = r#"{"kind":"Status","reason":"NotFound","details":{"name":"a","kind":"secrets"}}"#;
+    assert!(says_absent(&node(core), &secrets(), &secret));
+}
+
+#[test]
+fn kinds_are_read_from_discovery_without_subresources() {
+    let versions = node(
+        r#"{"kind":"APIGroup","name":"x.io","versions":[{"groupVersion":"x.io/v1","version":"v1"},{"groupVersion":"x.io/v1beta1","version":"v1beta1"}]}"#,
+    );
+    let names = |group| group_versions(&versions, group).map(|v| v.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert_eq!(names("x.io"), Ok(vec!["v1".to_owned(), "v1beta1".to_owned()]));
+    assert!(names("y.io").is_err());
+    let list = node(
+        r#"{"kind":"APIResourceList","groupVersion":"x.io/v1","resources":[{"name":"as","kind":"A","namespaced":true},{"name":"as/status","kind":"A","namespaced":true},{"name":"bs","kind":"B","namespaced":false},{"name":"c"}]}"#,
+    );
+    let found = resources(&list, "x.io", &"v1".into()).unwrap();
+    let shown: Vec<String> = found.iter().map(|r| format!("{} {} {:?}", r.kind, r.plural, r.scope)).collect();
+    assert_eq!(shown, ["A.x.io as Namespaced", "B.x.io bs Cluster"]);
+    assert!(resources(&list, "x.io", &"v2".into()).is_err());
+}
+
+#[test]
+fn what_is_no_json_is_garbled_and_not_quoted() {
+    for body in [&b"CANARY"[..], b"{\"a\":", b"\xff\xfe", b"", &[b'['; 4096]] {
+        let garbled = parse(body, &mut Interner::new()).err().unwrap();
+        assert!(!garbled.0.contains("CANARY"));
+    }
+}
+
+#[test]
+fn items_of_built_in_kinds_say_their_kind_themselves() {
+    let namespaces = Resource::core("Namespace", "namespaces", Scope::Cluster);
+    let text = r#"{"kind":"NamespaceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a","uid":"u","resourceVersion":"1","labels":{"x":"y"}}}]}"#;
+    let page = page(node(text), &namespaces, None, Form::Whole).ok().unwrap();
+    let (key, _, item) = &page.items[0];
+    assert_eq!(
+        (key.to_string(), item.str_at(&["kind"]), item.str_at(&["apiVersion"])),
+        ("Namespace a".into(), Some("Namespace"), Some("v1"))
+    );
+    assert_eq!(item.str_at(&["metadata", "labels", "x"]), Some("y"));
+}

@@ -43,7 +43,7 @@ pub const ONLY: &[Only] = &[
         why: "repositories are git's business",
     },
     Only {
-        words: &["Command::new", "process::Command", "process::{"],
+        words: &["Command::new", "process::Command"],
         within: "src",
         homes: &["src/pouch/git", "src/pouch/child", "src/pouch/cluster/exec"],
         why: "git and credential plugins are the only programs, started with a cleaned environment",

@@ -1,0 +1,268 @@
+//! Claims that AccessManagement makes: a Credential of the system namespace, handed to a namespace.
+//!
+//! A *managed* claim comes from the rule and its source Credential, whether or not k0rdent's copy is in
+//! the sources. The label on a copy proves nothing; what a rule decides is yes, no or unknown, and only
+//! what is certain makes a claim, only what is certainly not made is forged or gone.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Asked, Root, ask, finding_of};
+use crate::config::Fleet;
+use crate::finding::{Code, CredentialName, Finding};
+use crate::k0rdent::access::{self, Choice, Labels, NAME, Rule, Targets};
+use crate::k0rdent::{self, credential};
+use crate::name::{GroupKind, Name, Namespace};
+use crate::object::{Object, ObjectKey};
+use crate::selector::{Label, NAME_LABEL, Selector, Truth};
+use crate::snapshot::{Lookup, Snapshot};
+
+/// The rules of the snapshot, and what they need to be decided.
+pub struct Access<'a> {
+    fleet: &'a Fleet,
+    snapshot: &'a Snapshot,
+    rules: Vec<Rule>,
+    /// Why nothing is known of the rules, if that is so.
+    unknown: Option<String>,
+    /// Whether the sources have Namespaces at all.
+    has_namespaces: bool,
+}
+
+/// The minor release from which on a rule without targets is for all namespaces.
+const UNSTATED_IS_ALL_SINCE: u8 = 10;
+
+fn pairs_of(object: &Object) -> BTreeMap<&str, &str> {
+    object.labels.iter().map(|(key, value)| (&**key, &**value)).collect()
+}
+
+fn access_management() -> GroupKind {
+    GroupKind::new(k0rdent::GROUP, "AccessManagement")
+}
+
+/// The kind of Credentials.
+pub(super) fn credential_kind() -> GroupKind {
+    GroupKind::new(k0rdent::GROUP, "Credential")
+}
+
+fn credential_key(namespace: &Namespace, name: &Name) -> ObjectKey {
+    ObjectKey::new(credential_kind(), Some(namespace.clone()), name.clone())
+}
+
+impl<'a> Access<'a> {
+    /// Reads the AccessManagement of the snapshot.
+    pub fn open(fleet: &'a Fleet, snapshot: &'a Snapshot) -> (Self, Vec<Finding>) {
+        let has_namespaces = snapshot.all(&GroupKind::new("", "Namespace")).next().is_some();
+        let mut access = Self { fleet, snapshot, rules: Vec::new(), unknown: None, has_namespaces };
+        let mut findings = Vec::new();
+        let key = ObjectKey::new(access_management(), None, NAME.into());
+        for other in snapshot.all(&access_management()).filter(|object| object.key != key) {
+            let message = format!("{} is ignored: k0rdent knows one, named {NAME}", other.key);
+            let finding = Finding::new(Code::InvalidAccessManagement, message).about(&other.key).at(&other.origin);
+            findings.push(finding.help(format!("Move its rules into {key}.")));
+        }
+        match snapshot.look_up(&key) {
+            Lookup::Absent => {}
+            Lookup::Found(object) => {
+                let (rules, mut faults) = access::read(object);
+                access.rules = rules;
+                if !object.faults.is_empty() {
+                    access.unknown = Some(format!("{key} cannot be used"));
+                    faults.extend(object.faults.iter().cloned());
+                }
+                findings.extend(faults.into_iter().map(|mut fault| {
+                    fault.code = Code::InvalidAccessManagement;
+                    finding_of(&fault, object)
+                }));
+            }
+            Lookup::Unread(unread) => access.unknown = Some(unread.why()),
+            Lookup::Unasked => access.unknown = Some(format!("no source was asked for {key}")),
+        }
+        (access, findings)
+    }
+
+    /// Whether the rules make a Credential; what they make it from has to be there.
+    pub fn makes(&self, by: &CredentialName) -> Truth {
+        let system = &self.fleet.system_namespace;
+        if by.namespace == *system {
+            return Truth::No;
+        }
+        let source = match self.snapshot.look_up(&credential_key(system, &by.name)) {
+            Lookup::Absent => return Truth::No,
+            Lookup::Found(source) => Some(source),
+            Lookup::Unread(_) | Lookup::Unasked => None,
+        };
+        let certain = if source.is_some() { Truth::Yes } else { Truth::Unknown };
+        if self.unknown.is_some() {
+            return Truth::Unknown;
+        }
+        let one = |rule: &Rule| self.hands_out(rule, &by.name, source).and(self.targets(rule, &by.namespace));
+        self.rules.iter().map(one).fold(Truth::No, Truth::or).and(certain)
+    }
+
+    fn hands_out(&self, rule: &Rule, name: &Name, source: Option<&Object>) -> Truth {
+        let labels = source.filter(|source| source.faults.is_empty()).map(pairs_of);
+        rule.hands_out(name, labels.as_ref())
+    }
+
+    fn targets(&self, rule: &Rule, namespace: &Namespace) -> Truth {
+        let everything = Selector::everything();
+        let selector = match &rule.targets {
+            Targets::List(names) if names.contains(namespace) => return Truth::Yes,
+            Targets::List(_) => return Truth::No,
+            Targets::Unknown => return Truth::Unknown,
+            Targets::Unstated if self.unstated_is_all() => &everything,
+            Targets::Unstated => return Truth::No,
+            Targets::By(selector) => selector,
+        };
+        let matches = |labels: Labels<'_>| {
+            selector.matches(|key| match labels {
+                // The API server sets it, and nobody can change it.
+                _ if key == NAME_LABEL => Label::Is(namespace.as_str()),
+                None => Label::Unknown,
+                Some(labels) => labels.get(key).map_or(Label::Absent, |value| Label::Is(value)),
+            })
+        };
+        match self.snapshot.look_up(&ObjectKey::namespace(namespace)) {
+            Lookup::Found(object) if object.faults.is_empty() => matches(Some(&pairs_of(object))),
+            Lookup::Absent if self.has_namespaces => Truth::No,
+            _ => matches(None).and(Truth::Unknown),
+        }
+    }
+
+    fn unstated_is_all(&self) -> bool {
+        self.fleet.builtin.is_none_or(|release| release.minor >= UNSTATED_IS_ALL_SINCE)
+    }
+
+    /// Everything that the rules certainly make, and what from.
+    pub(super) fn made(&self) -> BTreeMap<CredentialName, &'a Object> {
+        let mut made = BTreeMap::new();
+        if self.unknown.is_some() || self.rules.is_empty() {
+            return made;
+        }
+        let system = &self.fleet.system_namespace;
+        let sources: Vec<&Object> =
+            self.snapshot.all(&credential_kind()).filter(|c| c.key.namespace.as_ref() == Some(system)).collect();
+        let all: Vec<Namespace> = self
+            .snapshot
+            .all(&GroupKind::new("", "Namespace"))
+            .map(|object| Namespace::new(object.key.name.shared()))
+            .collect();
+        for rule in &self.rules {
+            let namespaces: Vec<&Namespace> = match &rule.targets {
+                Targets::List(names) => names.iter().collect(),
+                _ => all.iter().filter(|namespace| self.targets(rule, namespace) == Truth::Yes).collect(),
+            };
+            for source in &sources {
+                if self.hands_out(rule, &source.key.name, Some(source)) != Truth::Yes {
+                    continue;
+                }
+                for namespace in namespaces.iter().filter(|namespace| **namespace != system) {
+                    let by = CredentialName { namespace: (*namespace).clone(), name: source.key.name.clone() };
+                    made.insert(by, *source);
+                }
+            }
+        }
+        made
+    }
+
+    /// Why what the rules decide is unknown.
+    fn why_unknown(&self, by: &CredentialName) -> String {
+        if let Some(why) = &self.unknown {
+            return why.clone();
+        }
+        if let Lookup::Unread(unread) = self.snapshot.look_up(&credential_key(&self.fleet.system_namespace, &by.name)) {
+            return unread.why();
+        }
+        let is_unclear = |rule: &Rule| rule.targets == Targets::Unknown || rule.credentials.contains(&Choice::Unknown);
+        let namespaces = GroupKind::new("", "Namespace");
+        match self.snapshot.unread_in(&namespaces, None) {
+            _ if self.rules.iter().any(is_unclear) => "a rule cannot be understood".to_owned(),
+            Some(source) => format!("source {source} was not read completely"),
+            None if !self.has_namespaces => "a rule selects namespaces, and no source has Namespaces".to_owned(),
+            None => "what a rule selects by cannot be understood".to_owned(),
+        }
+    }
+}
+
+/// The claim that a rule makes for `by` from `source`; `copy` is k0rdent's, if the sources have one.
+pub(super) fn managed(access: &Access<'_>, by: CredentialName, source: &Object, copy: Option<&Object>) -> Asked {
+    let key = credential_key(&by.namespace, &by.name);
+    let mut asked = ask(access.fleet, source, by, true);
+    if let Lookup::Unread(unread) = access.snapshot.look_up(&key) {
+        let message =
+            format!("whether {key} is a Credential of its own, which no rule replaces, is unknown: {}", unread.why());
+        let finding = Finding::new(Code::Unread, message).about(&key).at(&asked.origin);
+        asked.findings.push(finding.help("Cure what the source's own findings say."));
+    }
+    asked.findings.extend(copy.and_then(|copy| outdated(&asked.by, source, copy)));
+    asked.settle();
+    asked
+}
+
+/// `identityRef` as k0rdent writes it into a copy: a namespace in it becomes the copy's own.
+pub(super) fn handed_over(identity: Root, namespace: &Namespace) -> Root {
+    let within = identity.namespace.is_some().then(|| namespace.clone());
+    Root { namespace: within, ..identity }
+}
+
+/// What k0rdent's copy says otherwise than the rule now would.
+fn outdated(by: &CredentialName, source: &Object, copy: &Object) -> Option<Finding> {
+    let source = credential::read(source).ok()?;
+    let differs = match credential::read(copy) {
+        Err(_) => "spec",
+        Ok(copy) if copy.region != source.region => "spec.region",
+        Ok(copy) if copy.identity != handed_over(source.identity, &by.namespace) => "spec.identityRef",
+        Ok(_) => return None,
+    };
+    let message = format!("k0rdent's copy differs in {differs} from what its rule makes now, which is what counts");
+    Some(
+        Finding::new(Code::ManagedCopyOutdated, message)
+            .about(&copy.key)
+            .at(&copy.origin)
+            .help("Delete the copy, and k0rdent makes a new one; it never changes those that it made."),
+    )
+}
+
+/// A Credential with k0rdent's label that no rule certainly makes.
+pub(super) fn unexplained(access: &Access<'_>, by: CredentialName, copy: &Object) -> Asked {
+    if access.makes(&by) == Truth::No {
+        return forged(access.fleet, by, copy);
+    }
+    let region = credential::read(copy).ok().and_then(|spec| spec.region);
+    let why = access.why_unknown(&by);
+    let message = format!("whether an AccessManagement rule makes this Credential is unknown: {why}");
+    let unread = Finding::new(Code::Unread, message).about(&copy.key).at(&copy.origin).help(
+        "Cure what the findings of the AccessManagement and its source say. Rules that select namespaces need the \
+         Namespaces in a source with clusterScoped: true.",
+    );
+    let mut asked = Asked { by, origin: copy.origin.clone(), region, claim: None, findings: [unread].into() };
+    asked.settle();
+    asked
+}
+
+fn forged(fleet: &Fleet, by: CredentialName, copy: &Object) -> Asked {
+    let mut asked = ask(fleet, copy, by, false);
+    // Without a region nothing is claimed, forged or not.
+    if asked.region.is_some() {
+        let message = "the label says that an AccessManagement rule made this Credential, and none did";
+        asked.findings.push(Finding::new(Code::ForgedManagedLabel, message).about(&copy.key).at(&copy.origin).help(
+            "Remove the label, or the Credential, if it is a copy that k0rdent left behind. A rule hands out \
+             Credentials of the system namespace, which have to be in the sources beside it.",
+        ));
+    }
+    asked.settle();
+    asked
+}
+
+/// A Credential of its own where a rule would hand out one of the same name.
+pub(super) fn not_applied(asked: &mut Asked, own: &Object, source: &Object) {
+    let message =
+        format!("an AccessManagement rule hands out {} here, and this Credential stands in its place", source.key);
+    asked.findings.push(Finding::new(Code::RuleNotApplied, message).about(&own.key).at(&own.origin).help(
+        "Nothing, if that is meant; else rename or delete this one. k0rdent replaces no Credential but its own copies.",
+    ));
+    asked.settle();
+}

@@ -1,0 +1,45 @@
+//! Grants as they are typed.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// What somebody may use although nothing else admits it: one object, or what one Credential needs.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GrantFile {
+    /// Whose Credentials may use it.
+    pub from: GrantFromFile,
+    /// The one object that they may use. Without it, for a Credential only: whatever that Credential
+    /// needs, its companions among it.
+    pub to: Option<GrantToFile>,
+    /// The regions where that holds, by name; `["*"]` stands for all.
+    pub regions: Vec<String>,
+}
+
+/// Whose Credentials a grant is for; exactly one of `namespace` and `credential`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GrantFromFile {
+    /// All Credentials of this namespace.
+    pub namespace: Option<String>,
+    /// One Credential, as `NAMESPACE/NAME`.
+    pub credential: Option<String>,
+}
+
+/// The one object that a grant is for.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GrantToFile {
+    /// Its namespace; without one it is cluster-scoped, and its own `allowedNamespaces` need not admit.
+    pub namespace: Option<String>,
+    /// Its API group, by default the core group's.
+    #[serde(default)]
+    pub group: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+}

@@ -1,0 +1,170 @@
+//! Grants: what somebody may use although nothing else admits it (DESIGN §2.4).
+//!
+//! A grant opens exactly what it names, to exactly whom it names, in the regions that it names. It
+//! answers one question, whether the use of an object is granted; it knows nothing of the other rules
+//! that an object has to pass, and changes none of them.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use core::fmt;
+
+use crate::finding::CredentialName;
+use crate::name::{Namespace, Region};
+use crate::object::ObjectKey;
+
+/// One entry of `grants`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Grant {
+    /// Who may use it.
+    pub from: Grantee,
+    /// What may be used.
+    pub to: Granted,
+    /// Where.
+    pub regions: GrantRegions,
+}
+
+/// Who may use what is granted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Grantee {
+    /// Every Credential of a namespace.
+    Namespace(Namespace),
+    /// One Credential.
+    Credential(CredentialName),
+}
+
+/// What is granted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Granted {
+    /// One object, as it is read.
+    Object(ObjectKey),
+    /// Whatever the Credential's closure holds, companions included.
+    Closure,
+}
+
+/// Where a grant holds.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum GrantRegions {
+    /// In every region.
+    All,
+    /// In these.
+    These(BTreeSet<Region>),
+}
+
+impl Grant {
+    /// The narrowest grant that lets one Credential use one object in one region.
+    pub fn least(by: &CredentialName, region: &Region, object: &ObjectKey) -> Self {
+        Self {
+            from: Grantee::Credential(by.clone()),
+            to: Granted::Object(object.clone()),
+            regions: GrantRegions::These([region.clone()].into()),
+        }
+    }
+
+    /// Whether it lets a Credential use an object in a region. `object` is the key that is read,
+    /// wherever the object lands.
+    pub fn opens(&self, by: &CredentialName, region: &Region, object: &ObjectKey) -> bool {
+        let who = match &self.from {
+            Grantee::Namespace(namespace) => *namespace == by.namespace,
+            Grantee::Credential(credential) => credential == by,
+        };
+        let what = match &self.to {
+            Granted::Object(key) => key == object,
+            // The configuration takes no such grant from a whole namespace.
+            Granted::Closure => matches!(self.from, Grantee::Credential(_)),
+        };
+        let at = match &self.regions {
+            GrantRegions::All => true,
+            GrantRegions::These(regions) => regions.contains(region),
+        };
+        who && what && at
+    }
+}
+
+/// One item of `grants`, on one line, as it may be pasted into `pouch.yaml`.
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.from {
+            Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
+            // With its slash it can be no number and no truth value.
+            Grantee::Credential(credential) => write!(f, "{{from: {{credential: {credential}}}")?,
+        }
+        if let Granted::Object(key) = &self.to {
+            f.write_str(", to: {")?;
+            if let Some(namespace) = &key.namespace {
+                write!(f, "namespace: {}, ", word(namespace.as_str()))?;
+            }
+            if key.kind.group != "" {
+                write!(f, "group: {}, ", word(key.kind.group.as_str()))?;
+            }
+            write!(f, "kind: {}, name: {}}}", word(key.kind.kind.as_str()), word(key.name.as_str()))?;
+        }
+        f.write_str(", regions: [")?;
+        match &self.regions {
+            GrantRegions::All => f.write_str("\"*\"")?,
+            GrantRegions::These(regions) => {
+                for (at, region) in regions.iter().enumerate() {
+                    if at > 0 {
+                        f.write_str(", ")?;
+                    }
+                    f.write_str(&word(region.as_str()))?;
+                }
+            }
+        }
+        f.write_str("]}")
+    }
+}
+
+/// A name as a YAML scalar. Names are of letters, digits, dashes and dots, so only one that some reader
+/// takes for a number, a truth value or nothing needs quotes.
+fn word(name: &str) -> String {
+    const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan"];
+    let plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
+        && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(name));
+    if plain { String::from(name) } else { format!("{name:?}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::{GroupKind, Name};
+    use alloc::string::ToString as _;
+
+    fn credential(namespace: &str, name: &str) -> CredentialName {
+        CredentialName { namespace: namespace.into(), name: name.into() }
+    }
+
+    #[test]
+    fn a_grant_is_shown_as_it_is_written() {
+        let secret = ObjectKey::secret("kcm-system".into(), Name::from("aws"));
+        let least = |key: &ObjectKey| Grant::least(&credential("team-a", "aws"), &"eu".into(), key).to_string();
+        assert_eq!(
+            least(&secret),
+            "{from: {credential: team-a/aws}, to: {namespace: kcm-system, kind: Secret, name: aws}, regions: [eu]}"
+        );
+        let identity = ObjectKey::new(GroupKind::new("a.io", "Thing"), None, "007".into());
+        assert_eq!(
+            least(&identity),
+            "{from: {credential: team-a/aws}, to: {group: a.io, kind: Thing, name: \"007\"}, regions: [eu]}"
+        );
+        let closure = Grant {
+            from: Grantee::Credential(credential("team-a", "aws")),
+            to: Granted::Closure,
+            regions: GrantRegions::All,
+        };
+        assert_eq!(closure.to_string(), "{from: {credential: team-a/aws}, regions: [\"*\"]}");
+        let words = Grant {
+            from: Grantee::Namespace("on".into()),
+            to: Granted::Closure,
+            regions: GrantRegions::These(["1e3".into(), "no".into()].into()),
+        };
+        assert_eq!(words.to_string(), "{from: {namespace: \"on\"}, regions: [\"1e3\", \"no\"]}");
+    }
+
+    #[test]
+    fn a_namespace_is_never_granted_closures() {
+        let grant = Grant { from: Grantee::Namespace("a".into()), to: Granted::Closure, regions: GrantRegions::All };
+        assert!(!grant.opens(&credential("a", "x"), &"eu".into(), &ObjectKey::secret("b".into(), "s".into())));
+    }
+}

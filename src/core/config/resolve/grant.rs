@@ -1,0 +1,131 @@
+//! Grants: one object or one Credential's closure, to whom, in which regions.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::error::{Faults, FieldPath, quoted, suggest};
+use super::super::file::{GrantFile, GrantFromFile, GrantToFile};
+use super::super::grant::{Grant, GrantRegions, Granted, Grantee};
+use super::super::{ExtraKind, RegionConfig};
+use super::{namespace, object_name};
+use crate::capi;
+use crate::finding::CredentialName;
+use crate::name::{GroupKind, Region};
+use crate::object::ObjectKey;
+use crate::scope::{Scope, Scopes};
+
+/// Resolves `grants`, sorted and each once.
+pub(super) fn resolve(
+    typed: &[GrantFile],
+    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    known: &BTreeMap<Region, RegionConfig>,
+    faults: &mut Faults,
+) -> BTreeSet<Grant> {
+    let mut grants = BTreeSet::new();
+    for (at, typed) in typed.iter().enumerate() {
+        let path = FieldPath::root().key("grants").index(at);
+        let from = grantee(&typed.from, &path.key("from"), faults);
+        let to = match (&typed.to, &from) {
+            (Some(to), _) => Some(Granted::Object(object(to, kinds, &path.key("to"), faults))),
+            (None, Some(Grantee::Namespace(_))) => {
+                let help = "Name the object in `to`, or one Credential in `from.credential`.";
+                faults.add(&path, "a grant to a whole namespace names one object, and `to` is missing", help);
+                None
+            }
+            (None, _) => Some(Granted::Closure),
+        };
+        let regions = regions(&typed.regions, known, &path.key("regions"), faults);
+        if let (Some(from), Some(to)) = (from, to) {
+            grants.insert(Grant { from, to, regions });
+        }
+    }
+    grants
+}
+
+fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Option<Grantee> {
+    match (&typed.namespace, &typed.credential) {
+        (Some(name), None) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
+        (None, Some(text)) => {
+            let path = path.key("credential");
+            let Some((space, name)) = text.split_once('/') else {
+                let message = format!("{} names no Credential", quoted(text));
+                faults.add(&path, message, "Write its namespace and its name, as `NAMESPACE/NAME`.");
+                return None;
+            };
+            let (namespace, name) = (namespace(space, &path, faults), object_name(name, &path, faults));
+            Some(Grantee::Credential(CredentialName { namespace, name }))
+        }
+        _ => {
+            let help = "Write one of `namespace` and `credential`; further ones are further entries.";
+            faults.add(path, "a grant is for exactly one namespace or one Credential", help);
+            None
+        }
+    }
+}
+
+/// The object, which has to be of a kind that is published at all: a grant opens no kind.
+fn object(
+    typed: &GrantToFile,
+    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    path: &FieldPath,
+    faults: &mut Faults,
+) -> ObjectKey {
+    let kind = GroupKind::new(&typed.group, &typed.kind);
+    let written = typed.namespace.as_ref().map(|name| namespace(name, &path.key("namespace"), faults));
+    let published = kind.is_secret() || kind.is_config_map() || capi::rules(&kind).is_some();
+    let scope = kinds.get(&kind).map(|extra| extra.scope).or_else(|| Scopes::new().of(&kind).filter(|_| published));
+    match (scope, &written) {
+        (None, _) => {
+            let message = format!("pouch publishes no objects of kind {}", quoted(&format!("{kind}")));
+            faults.add(&path.key("kind"), message, suggest_kind(&typed.kind, kinds));
+        }
+        (Some(Scope::Namespaced), None) => {
+            let message = format!("the namespace is missing, and objects of kind {} have one", typed.kind);
+            faults.add(path, message, "Write `namespace`.");
+        }
+        (Some(Scope::Cluster), Some(_)) => {
+            let message = format!("objects of kind {} have no namespace", typed.kind);
+            faults.add(&path.key("namespace"), message, "Remove the field.");
+        }
+        (Some(_), _) => {}
+    }
+    ObjectKey::new(kind, written, object_name(&typed.name, &path.key("name"), faults))
+}
+
+/// Says which group a kind has that is published under another one, else which kinds there are.
+fn suggest_kind(typed: &str, kinds: &BTreeMap<GroupKind, ExtraKind>) -> String {
+    let built_in = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
+    let core = ["Secret", "ConfigMap"].map(|kind| GroupKind::new("", kind));
+    let all: Vec<GroupKind> = core.into_iter().chain(built_in).chain(kinds.keys().cloned()).collect();
+    if let Some(found) = all.iter().find(|kind| kind.kind == typed) {
+        return format!("Write `group: {:?}`.", found.group.as_str());
+    }
+    let names: Vec<&str> = all.iter().map(|kind| kind.kind.as_str()).collect();
+    suggest(typed, names)
+}
+
+fn regions(
+    typed: &[String],
+    known: &BTreeMap<Region, RegionConfig>,
+    path: &FieldPath,
+    faults: &mut Faults,
+) -> GrantRegions {
+    if typed == ["*"] {
+        return GrantRegions::All;
+    }
+    if typed.is_empty() {
+        faults.add(path, "the grant holds in no region", "Name regions, or write `[\"*\"]` for all.");
+    }
+    for (at, name) in typed.iter().enumerate().filter(|(_, name)| !known.contains_key(name.as_str())) {
+        if name == "*" {
+            faults.add(&path.index(at), "`*` stands beside other regions", "Write it alone: it stands for all.");
+            continue;
+        }
+        let message = format!("there is no region {}", quoted(name));
+        let names: Vec<&str> = known.keys().map(Region::as_str).collect();
+        faults.add(&path.index(at), message, suggest(name, names));
+    }
+    GrantRegions::These(typed.iter().map(|name| Region::from(name.as_str())).collect())
+}

@@ -1,0 +1,200 @@
+//! AccessManagement: which Credentials of the system namespace k0rdent hands to which namespaces.
+//!
+//! Read as k0rdent 1.12 reads it: `resources`, if there are any, else the older `credentials`. What is of
+//! a wrong type, or has a field beside those that select, leaves its part of the rule unknown: it then
+//! neither gives nor takes. Elsewhere unknown fields mean nothing.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Faults, GROUP, Told};
+use crate::finding::Code;
+use crate::name::{Name, Namespace, is_dns_label};
+use crate::node::Node;
+use crate::object::{Fault, Object};
+use crate::selector::{Label, Selector, Truth, Unusable};
+
+/// The only name that k0rdent gives to an AccessManagement.
+pub const NAME: &str = "kcm";
+
+/// One of `spec.accessRules`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rule {
+    /// The Credentials of the system namespace that it hands out; any of these.
+    pub credentials: Vec<Choice>,
+    /// The namespaces that get them.
+    pub targets: Targets,
+}
+
+/// Some of the Credentials of the system namespace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// Those of these names.
+    Named(BTreeSet<Name>),
+    /// Those whose labels satisfy a selector.
+    By(Selector),
+    /// Nobody knows which.
+    Unknown,
+}
+
+/// The namespaces that a rule is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Targets {
+    /// These.
+    List(BTreeSet<Namespace>),
+    /// Those of the management cluster whose labels satisfy a selector.
+    By(Selector),
+    /// None are named, which means all from k0rdent 1.10 on, and nobody before.
+    Unstated,
+    /// Nobody knows which.
+    Unknown,
+}
+
+/// The labels of an object; none where nobody knows them.
+pub type Labels<'a> = Option<&'a BTreeMap<&'a str, &'a str>>;
+
+/// Whether labels satisfy a selector.
+fn matches(selector: &Selector, labels: Labels<'_>) -> Truth {
+    selector.matches(|key| match labels {
+        None => Label::Unknown,
+        Some(labels) => labels.get(key).map_or(Label::Absent, |value| Label::Is(value)),
+    })
+}
+
+impl Rule {
+    /// Whether it hands out the Credential of this name and these labels.
+    pub fn hands_out(&self, name: &Name, labels: Labels<'_>) -> Truth {
+        let one = |choice: &Choice| match choice {
+            Choice::Named(names) if names.contains(name) => Truth::Yes,
+            Choice::Named(_) => Truth::No,
+            Choice::By(selector) => matches(selector, labels),
+            Choice::Unknown => Truth::Unknown,
+        };
+        self.credentials.iter().map(one).fold(Truth::No, Truth::or)
+    }
+}
+
+/// Reads the rules of an AccessManagement, and says what of them cannot be understood.
+pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
+    let mut faults = Faults::new(Code::InvalidAccessManagement);
+    let items = match faults.walk(&object.body, "", &["spec", "accessRules"]) {
+        Ok(None) => return (Vec::new(), faults.found),
+        Ok(Some(Node::List(items))) => items,
+        found => {
+            if let Ok(Some(other)) = found {
+                let Told = faults.wrong_type("spec.accessRules", other, "a list");
+            }
+            let unknown = Rule { credentials: [Choice::Unknown].into(), targets: Targets::Unknown };
+            return (alloc::vec![unknown], faults.found);
+        }
+    };
+    let rule = |(index, node): (usize, &Node)| {
+        let at = format!("spec.accessRules[{index}]");
+        let credentials = credentials(node, &at, &mut faults).unwrap_or_else(|Told| [Choice::Unknown].into());
+        let targets = targets(node, &at, &mut faults).unwrap_or(Targets::Unknown);
+        Rule { credentials, targets }
+    };
+    (items.iter().enumerate().map(rule).collect(), faults.found)
+}
+
+fn credentials(rule: &Node, at: &str, faults: &mut Faults) -> Result<Vec<Choice>, Told> {
+    let resources = list(rule, at, "resources", faults)?.unwrap_or_default();
+    if resources.is_empty() {
+        let names = list(rule, at, "credentials", faults)?.unwrap_or_default();
+        return Ok([Choice::Named(texts(names, &format!("{at}.credentials"), faults)?)].into());
+    }
+    let mut choices = Vec::new();
+    for (index, resource) in resources.iter().enumerate() {
+        let at = format!("{at}.resources[{index}]");
+        choices.extend(choice(resource, &at, faults).unwrap_or(Some(Choice::Unknown)));
+    }
+    Ok(choices)
+}
+
+/// What one of `resources` chooses, without a selector all; nothing if it is about another kind.
+fn choice(resource: &Node, at: &str, faults: &mut Faults) -> Result<Option<Choice>, Told> {
+    let kind = faults.walk_to_text(resource, at, &["kind"])?;
+    let group = faults.walk_to_text(resource, at, &["apiGroup"])?.unwrap_or_default();
+    if kind != Some("Credential") || !(group.is_empty() || group == GROUP) {
+        return Ok(None);
+    }
+    only(resource, at, &["apiGroup", "kind", "names", "selector", "stringSelector"], faults)?;
+    if let Some(names) = list(resource, at, "names", faults)? {
+        return Ok(Some(Choice::Named(texts(names, &format!("{at}.names"), faults)?)));
+    }
+    let selector = selector(resource, at, faults)?;
+    Ok(Some(Choice::By(selector.unwrap_or_else(Selector::everything))))
+}
+
+fn targets(rule: &Node, at: &str, faults: &mut Faults) -> Result<Targets, Told> {
+    let Some(targets) = faults.walk(rule, at, &["targetNamespaces"])? else { return Ok(Targets::Unstated) };
+    let at = format!("{at}.targetNamespaces");
+    if !targets.is_map() {
+        return Err(faults.wrong_type(&at, targets, "a map"));
+    }
+    only(targets, &at, &["list", "selector", "stringSelector"], faults)?;
+    let names = list(targets, &at, "list", faults)?.unwrap_or_default();
+    if !names.is_empty() {
+        let names: BTreeSet<Namespace> = texts(names, &format!("{at}.list"), faults)?;
+        if names.iter().all(|name| is_dns_label(name.as_str())) {
+            return Ok(Targets::List(names));
+        }
+        faults.add(format!("{at}.list has an item that cannot name a namespace"), "Write names of namespaces.");
+        return Err(Told);
+    }
+    Ok(selector(targets, &at, faults)?.map_or(Targets::Unstated, Targets::By))
+}
+
+/// `stringSelector`, if it is not empty, else `selector`.
+fn selector(node: &Node, at: &str, faults: &mut Faults) -> Result<Option<Selector>, Told> {
+    let (field, read) = match faults.walk_to_text(node, at, &["stringSelector"])? {
+        Some(text) => ("stringSelector", Selector::parse(text)),
+        None => match faults.walk(node, at, &["selector"])? {
+            Some(selector) => ("selector", Selector::read(selector)),
+            None => return Ok(None),
+        },
+    };
+    read.map(Some).map_err(|unusable| {
+        let (Unusable::Refused(why) | Unusable::NotUnderstood(why)) = unusable;
+        faults.add(format!("{at}.{field} cannot be used: {why}"), "Write it as kubectl takes selectors.");
+        Told
+    })
+}
+
+/// A list, told from none: an empty one may say something.
+fn list<'n>(node: &'n Node, at: &str, field: &str, faults: &mut Faults) -> Result<Option<&'n [Node]>, Told> {
+    match faults.walk(node, at, &[field])? {
+        None => Ok(None),
+        Some(Node::List(items)) => Ok(Some(items)),
+        Some(other) => Err(faults.wrong_type(&format!("{at}.{field}"), other, "a list")),
+    }
+}
+
+fn texts<T: for<'a> From<&'a str> + Ord>(items: &[Node], at: &str, faults: &mut Faults) -> Result<BTreeSet<T>, Told> {
+    let mut texts = BTreeSet::new();
+    for (index, item) in items.iter().enumerate() {
+        match item.as_str() {
+            Some(text) => _ = texts.insert(T::from(text)),
+            None => return Err(faults.wrong_type(&format!("{at}[{index}]"), item, "text")),
+        }
+    }
+    Ok(texts)
+}
+
+/// Refuses fields that are not understood where fields select: one may be all that keeps a rule narrow.
+fn only(node: &Node, at: &str, known: &[&str], faults: &mut Faults) -> Result<(), Told> {
+    let mut present = node.entries().iter().filter(|(_, value)| !matches!(value, Node::Null));
+    match present.find(|(key, _)| !known.contains(&&**key)) {
+        None => Ok(()),
+        Some(_) => {
+            let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
+            faults.add(format!("{at} has a field beside {}", known.join(", ")), "Remove the field.");
+            Err(Told)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Which Credentials and namespaces rules choose, and what of a rule is not understood.
+
+extern crate std;
+
+use super::*;
+use crate::testing::object;
+use alloc::format;
+use alloc::string::ToString as _;
+
+fn word(truth: Truth) -> &'static str {
+    match truth {
+        Truth::Yes => "yes",
+        Truth::No => "no",
+        Truth::Unknown => "unknown",
+    }
+}
+
+fn rules(spec: &str) -> (Vec<Rule>, String) {
+    let head = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: AccessManagement\nmetadata: {name: kcm}\n";
+    let (rules, faults) = read(&object(&format!("{head}spec: {spec}\n")));
+    assert!(faults.iter().all(|fault| fault.code == Code::InvalidAccessManagement && !fault.help.is_empty()));
+    (rules, faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>().join("; "))
+}
+
+/// Whether the only rule hands out Credential `aws` with the label `tier: gold`.
+#[track_caller]
+fn hands_out(rule: &str, expect: &str) {
+    let (rules, said) = rules(&format!("{{accessRules: [{rule}]}}"));
+    let [rule] = &*rules else { panic!("{rules:?}") };
+    let labels = [("tier", "gold")].into();
+    let truth = word(rule.hands_out(&"aws".into(), Some(&labels)));
+    assert_eq!(if said.is_empty() { truth.to_string() } else { format!("{truth}: {said}") }, expect, "{rule:?}");
+}
+
+#[test]
+fn resources_win_over_the_older_list() {
+    hands_out("{}", "no");
+    hands_out("{credentials: []}", "no");
+    hands_out("{credentials: [aws]}", "yes");
+    hands_out("{credentials: [azure]}", "no");
+    hands_out("{credentials: [aws], resources: []}", "yes");
+    hands_out("{credentials: [aws], resources: null}", "yes");
+    hands_out("{credentials: [aws], resources: [{kind: Credential, names: [azure]}]}", "no");
+    hands_out("{credentials: [aws], resources: [{kind: DataSource}]}", "no");
+    hands_out("{credentials: [azure], resources: [{kind: Credential, names: [aws]}]}", "yes");
+}
+
+#[test]
+fn entries_are_for_credentials_of_k0rdent() {
+    hands_out("{resources: [{kind: Credential}]}", "yes");
+    hands_out("{resources: [{kind: Credential, apiGroup: ''}]}", "yes");
+    hands_out("{resources: [{kind: Credential, apiGroup: k0rdent.mirantis.com}]}", "yes");
+    hands_out("{resources: [{kind: Credential, apiGroup: example.com}]}", "no");
+    hands_out("{resources: [{kind: credential}]}", "no");
+    hands_out("{resources: [{apiGroup: ''}]}", "no");
+    hands_out("{resources: [{kind: DataSource, later: 1}]}", "no");
+    hands_out("{resources: [{kind: DataSource}, {kind: Credential, names: [aws]}]}", "yes");
+    hands_out("{resources: [{kind: Credential, names: [azure]}, {kind: Credential, names: [aws]}]}", "yes");
+}
+
+#[test]
+fn names_win_over_selectors_and_none_selects_all() {
+    hands_out("{resources: [{kind: Credential, names: []}]}", "no");
+    hands_out("{resources: [{kind: Credential, names: null}]}", "yes");
+    hands_out("{resources: [{kind: Credential, names: [], selector: {}}]}", "no");
+    hands_out("{resources: [{kind: Credential, selector: {}}]}", "yes");
+    hands_out("{resources: [{kind: Credential, selector: {matchLabels: {tier: gold}}}]}", "yes");
+    hands_out("{resources: [{kind: Credential, selector: {matchLabels: {tier: tin}}}]}", "no");
+    hands_out("{resources: [{kind: Credential, stringSelector: ''}]}", "yes");
+    hands_out("{resources: [{kind: Credential, stringSelector: 'tier in (gold)'}]}", "yes");
+    hands_out("{resources: [{kind: Credential, stringSelector: 'tier!=gold'}]}", "no");
+}
+
+#[test]
+fn what_is_not_understood_leaves_its_part_unknown() {
+    let at = "spec.accessRules[0]";
+    hands_out("{credentials: aws}", &format!("unknown: {at}.credentials is text, not a list"));
+    hands_out("{credentials: [1]}", &format!("unknown: {at}.credentials[0] is an integer, not text"));
+    hands_out("{resources: {}}", &format!("unknown: {at}.resources is a map, not a list"));
+    hands_out("{resources: [Credential]}", &format!("unknown: {at}.resources[0] is text, not a map"));
+    hands_out("rule", &format!("unknown: {at} is text, not a map"));
+    hands_out(
+        "{resources: [{kind: Credential, name: aws}]}",
+        &format!(
+            "unknown: {at}.resources[0] has a field beside `apiGroup`, `kind`, `names`, `selector`, `stringSelector`"
+        ),
+    );
+    hands_out(
+        "{resources: [{kind: Credential, stringSelector: 'a in b'}]}",
+        &format!("unknown: {at}.resources[0].stringSelector cannot be used: the text is no selector"),
+    );
+    hands_out(
+        "{resources: [{kind: Credential, names: [aws]}, {kind: Credential, selector: []}]}",
+        &format!("yes: {at}.resources[1].selector cannot be used: a selector is no map"),
+    );
+    assert_eq!(rules("{accessRules: {}}").1, "spec.accessRules is a map, not a list");
+    assert_eq!(rules("[]").1, "spec is a list, not a map");
+    for none in ["{}", "null", "{accessRules: null}", "{accessRules: []}", "{later: 1}"] {
+        assert_eq!(rules(none), (Vec::new(), String::new()), "{none}");
+    }
+}
+
+#[test]
+fn without_labels_a_selector_is_unknown() {
+    let (rules, _) =
+        rules("{accessRules: [{resources: [{kind: Credential, stringSelector: tier}]}, {credentials: [aws]}]}");
+    let said: Vec<&str> = rules.iter().map(|rule| word(rule.hands_out(&"aws".into(), None))).collect();
+    assert_eq!(said, ["unknown", "yes"]);
+}
+
+#[test]
+fn targets_are_a_list_a_selector_or_unstated() {
+    for (targets, expect) in [
+        ("null", "unstated"),
+        ("{}", "unstated"),
+        ("{list: []}", "unstated"),
+        ("{list: [a, b]}", "list a b"),
+        ("{list: [a], selector: {}}", "list a"),
+        ("{selector: {}}", "by"),
+        ("{stringSelector: ''}", "unstated"),
+        ("{stringSelector: a=b}", "by"),
+        ("{list: [], stringSelector: a=b}", "by"),
+        ("{list: [../a]}", "unknown"),
+        ("{list: [1]}", "unknown"),
+        ("{list: a}", "unknown"),
+        ("{selectr: {}}", "unknown"),
+        ("{selector: {matchlabels: {}}}", "unknown"),
+        ("[a]", "unknown"),
+    ] {
+        let (rules, said) = rules(&format!("{{accessRules: [{{targetNamespaces: {targets}}}]}}"));
+        let shown = match &rules.first().unwrap().targets {
+            Targets::List(names) => {
+                format!("list {}", names.iter().map(Namespace::as_str).collect::<Vec<_>>().join(" "))
+            }
+            Targets::By(_) => "by".to_string(),
+            Targets::Unstated => "unstated".to_string(),
+            Targets::Unknown => "unknown".to_string(),
+        };
+        assert_eq!((&*shown, said.is_empty()), (expect, expect != "unknown"), "{targets}");
+    }
+}

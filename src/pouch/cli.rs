@@ -11,6 +11,7 @@ pub mod publish;
 pub mod reach;
 pub mod render;
 pub mod schema;
+pub mod verify;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,7 @@ enum Command {
     Init(init::InitArgs),
     Render(render::Args),
     Publish(publish::Args),
+    Verify(verify::Args),
     Config(config::ConfigArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::Args),
@@ -236,25 +238,18 @@ pub fn finish(
     ui: &Ui,
 ) -> Result<u8, Failure> {
     let code = code_of(report, &global.tolerate);
-    if let Some(path) = &global.summary {
-        let summary = Summary {
-            api_version: "pouch/v1alpha1",
-            kind: "Summary",
-            fleet: fleet.name.to_string(),
-            command,
-            exit_code: code,
-            commit,
-            credentials: report.credentials.clone(),
-            regions: report.regions.clone(),
-            findings: report.findings.iter().map(FindingRecord::from).collect(),
-        };
-        let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
-        let text = escape_json(&text) + "\n";
-        std::fs::write(path, text).map_err(|error| {
-            let message = format!("cannot write the summary to {}: {error}", path.display());
-            Failure::failed(message, "The bundles are written; only the summary is missing.")
-        })?;
-    }
+    let summary = Summary {
+        api_version: "pouch/v1alpha1",
+        kind: "Summary",
+        fleet: fleet.name.to_string(),
+        command,
+        exit_code: code,
+        commit,
+        credentials: report.credentials.clone(),
+        regions: report.regions.clone(),
+        findings: report.findings.iter().map(FindingRecord::from).collect(),
+    };
+    summarise(&summary, global, "The bundles are written; only the summary is missing.")?;
     let c = &report.credentials;
     let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
     ui.note(&format!(
@@ -262,6 +257,18 @@ pub fn finish(
         c.admitted, c.refused, c.broken, c.unpublished
     ));
     Ok(code)
+}
+
+/// Writes the summary, if one is wanted.
+///
+/// # Errors
+/// Where it cannot be written; `help` says what was done all the same.
+fn summarise(summary: &Summary, global: &Global, help: &str) -> Result<(), Failure> {
+    let Some(path) = &global.summary else { return Ok(()) };
+    let text = serde_json::to_string_pretty(summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+    let text = escape_json(&text) + "\n";
+    std::fs::write(path, text)
+        .map_err(|error| Failure::failed(format!("cannot write the summary to {}: {error}", path.display()), help))
 }
 
 fn print(ui: &Ui, text: &str) -> u8 {
@@ -312,6 +319,7 @@ pub fn run(ambient: &Ambient) -> u8 {
         }
         Command::Render(args) => render::run(args, global, ambient, &ui, &stop),
         Command::Publish(args) => publish::run(args, global, ambient, &ui, &stop),
+        Command::Verify(args) => verify::run(args, global, ambient, &ui, &stop),
         Command::Config(args) => {
             config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)
         }

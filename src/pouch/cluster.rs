@@ -232,10 +232,35 @@ impl Cluster {
         form: Form,
         seen: &dyn Fn(usize),
     ) -> Result<Listing, ListError> {
+        self.listing(resource, namespace, form, &|token| resource.list_path(namespace, token), seen)
+    }
+
+    /// As [`Cluster::list`], the objects of the whole cluster that have a label with this value.
+    ///
+    /// # Errors
+    /// Where there is no whole list.
+    pub fn labelled(
+        &self,
+        resource: &Resource,
+        (label, value): (&str, &str),
+        form: Form,
+    ) -> Result<Listing, ListError> {
+        self.listing(resource, None, form, &|token| resource.labelled_path(label, value, token), &|_| {})
+    }
+
+    /// A list whose pages have these paths, by continue token.
+    fn listing(
+        &self,
+        resource: &Resource,
+        namespace: Option<&Namespace>,
+        form: Form,
+        path: &dyn Fn(&str) -> String,
+        seen: &dyn Fn(usize),
+    ) -> Result<Listing, ListError> {
         let listing = async {
             let mut why = Broken::Garbled("its lists expire before they are read");
             for _ in 0..RESTARTS {
-                match self.pages(resource, namespace, form, seen).await? {
+                match self.pages(resource, namespace, form, path, seen).await? {
                     Pages::Whole(listing) => return Ok(Ok(listing)),
                     Pages::Forbidden => return Ok(Err(ListError::Forbidden)),
                     Pages::Expired => {}
@@ -257,6 +282,7 @@ impl Cluster {
         resource: &Resource,
         namespace: Option<&Namespace>,
         form: Form,
+        path: &dyn Fn(&str) -> String,
         seen: &dyn Fn(usize),
     ) -> Result<Pages, Broken> {
         let mut listing = Listing::new();
@@ -264,7 +290,7 @@ impl Cluster {
         let mut expected: Option<u64> = None;
         let mut token = String::new();
         loop {
-            let path = resource.list_path(namespace, &token);
+            let path = path(&token);
             let understood = |reply: Reply| match reply {
                 Reply::Found(node) => match request::page(node, resource, namespace, form) {
                     Ok(page) => Ok(Turned::Page(page)),

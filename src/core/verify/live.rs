@@ -369,15 +369,18 @@ fn entry_path(path: &str, name: &str) -> String {
 
 /// An entry that the region has and the bundle has not.
 fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, field: &str, name: &str) -> Finding {
-    let owners = owners(live, field, name);
+    let owners = owners_of(live, field, name);
     let agent = match bundle.region.delivery {
         Delivery::Flux(_) => Some("kustomize-controller"),
         Delivery::ArgoCd(_) => Some("argocd-controller"),
         Delivery::None => None,
     };
-    let owned = match owners.len() {
-        0 => "no field manager owns it".to_owned(),
-        1 => format!("field manager {} owns it", joined(owners.iter())),
+    // An API server notes who sent `stringData`, which is nowhere in the object; no apply undoes that.
+    let senders = if key.kind.is_secret() { owners_of(live, "stringData", name) } else { BTreeSet::new() };
+    let owned = match (owners.len(), senders.len()) {
+        (0, 0) => "no field manager owns it".to_owned(),
+        (0, _) => format!("field manager {} set it by stringData", joined(senders.iter())),
+        (1, _) => format!("field manager {} owns it", joined(owners.iter())),
         _ => format!("field managers {} own it", joined(owners.iter())),
     };
     let others: Vec<&&str> = owners.iter().filter(|owner| Some(**owner) != agent).collect();
@@ -389,7 +392,7 @@ fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, field: &str, name: &
             let flags: Vec<String> = others.iter().map(|owner| format!("--override-manager={owner}")).collect();
             format!("Start Flux's kustomize-controller with {}, or remove the entry by hand.", flags.join(" "))
         }
-        _ => "Remove the entry by hand: no apply does, since it belongs to another field manager.".to_owned(),
+        _ => "Remove the entry by hand: applying the bundle does not.".to_owned(),
     };
     let path = entry_path(field, name);
     let message = format!("{key} has {path} on the region, which the bundle does not have; {owned}");
@@ -399,7 +402,7 @@ fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, field: &str, name: &
 /// The field managers that own an entry, sorted.
 ///
 /// <https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management>
-fn owners<'n>(live: &'n Node, field: &str, name: &str) -> BTreeSet<&'n str> {
+fn owners_of<'n>(live: &'n Node, field: &str, name: &str) -> BTreeSet<&'n str> {
     let (field, name) = (format!("f:{field}"), format!("f:{name}"));
     let managers = live.at(&["metadata", "managedFields"]).map(Node::items).unwrap_or_default();
     let owns = |entry: &&Node| entry.at(&["fieldsV1", &field, &name]).is_some();

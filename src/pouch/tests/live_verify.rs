@@ -233,14 +233,12 @@ fn differences(stage: &mut Stage, bundle: &str) {
 
 /// Entries of others, which no apply removes.
 fn entries(stage: &mut Stage, bundle: &str) {
-    let old = |kind: &str, namespace: &str, name: &str| {
-        let value = if kind == "Secret" { "b2xk" } else { "old" };
-        format!(
-            "apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: {namespace}}}\ndata: {{old: {value}}}\n"
-        )
-    };
-    stage.apply("manager", &old("Secret", "team-a", "azure-main-secret"));
-    stage.apply("manager", &old("ConfigMap", "kcm-system", "aws-main-resource-template"));
+    let old =
+        |kind: &str, place: &str, data: &str| format!("apiVersion: v1\nkind: {kind}\nmetadata: {{{place}}}\n{data}\n");
+    let secret = |data: &str| old("Secret", "name: azure-main-secret, namespace: team-a", data);
+    let template = "name: aws-main-resource-template, namespace: kcm-system";
+    stage.apply("manager", &secret("data: {old: b2xk}"));
+    stage.apply("manager", &old("ConfigMap", template, "data: {old: old}"));
     stage.apply("flux", bundle);
     let stale = |key: &str| {
         format!(
@@ -249,11 +247,23 @@ fn entries(stage: &mut Stage, bundle: &str) {
     };
     stage
         .finds(&[&stale("ConfigMap kcm-system/aws-main-resource-template"), &stale("Secret team-a/azure-main-secret")]);
-    for object in
-        ["-n team-a patch secret azure-main-secret", "-n kcm-system patch configmap aws-main-resource-template"]
-    {
-        stage.kubectl(&format!("{object} --type=json -p [{{\"op\":\"remove\",\"path\":\"/data/old\"}}]"));
-    }
+    let remove = "--type=json -p [{\"op\":\"remove\",\"path\":\"/data/old\"}]";
+    stage.kubectl(&format!("-n kcm-system patch configmap aws-main-resource-template {remove}"));
+    // The entry's owner gives it up.
+    stage.apply("manager", &secret(""));
+    stage.finds(&[]);
+
+    // Who writes stringData is noted as the owner of that, and not of the entry; giving it up changes nothing.
+    let by_kubectl = |rest: &str| {
+        format!(
+            "stale-entry: Secret team-a/azure-main-secret has data.old on the region, which the bundle does not have; {rest}"
+        )
+    };
+    stage.apply("kubectl", &secret("stringData: {old: old}"));
+    stage.finds(&[&by_kubectl("field manager kubectl set it by stringData")]);
+    stage.apply("kubectl", &secret(""));
+    stage.finds(&[&by_kubectl("no field manager owns it")]);
+    stage.kubectl(&format!("-n team-a patch secret azure-main-secret {remove}"));
     stage.finds(&[]);
 }
 

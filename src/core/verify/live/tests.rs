@@ -281,6 +281,13 @@ fn entries_that_no_bundle_has_are_stale_and_name_their_owner() {
     check(&written, &live(&entry("manager", "a")), &stale("no field manager owns it"));
     let both = format!("{}, {}", entry("manager", "old.key"), entry("kubectl", "old.key"));
     check(&written, &live(&both), &stale("field managers kubectl, manager own it"));
+    let sent = entry("kubectl", "old.key").replace("f:data", "f:stringData");
+    check(&written, &live(&sent), &stale("field manager kubectl set it by stringData"));
+    check(
+        &written,
+        &live(&format!("{sent}, {}", entry("manager", "old.key"))),
+        &stale("field manager manager owns it"),
+    );
 
     let map = |data: &str| {
         format!(
@@ -322,6 +329,7 @@ fn the_cure_of_a_stale_entry_fits_the_delivery_and_the_owner() {
         ("flux", by("kustomize-controller"), "was not applied"),
         ("flux", format!("{}, {}", by("manager"), by("kustomize-controller")), "--override-manager=manager, or"),
         ("flux", String::new(), "Remove the entry by hand"),
+        ("flux", by("kubectl").replace("f:data", "f:stringData"), "Remove the entry by hand"),
         ("argocd", by("manager"), "Remove the entry by hand"),
         ("argocd", by("argocd-controller"), "was not applied"),
         ("none", by("kubectl"), "Remove the entry by hand"),

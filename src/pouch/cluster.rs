@@ -65,7 +65,7 @@ pub struct Cluster {
     absence: Absence,
     /// The kubeconfig's context, or `in-cluster`.
     pub context: Arc<str>,
-    /// The server's URL.
+    /// The server's URL, and the proxy on the way to it.
     pub server: String,
     /// Whether the kubeconfig says not to check the server's certificate.
     pub insecure: bool,
@@ -159,7 +159,7 @@ impl Cluster {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
             AccessError::unavailable(format!("the network cannot be used: {}", error.kind()), "See ulimit -n.")
         })?;
-        let (context, server, insecure) = (access.context.clone(), access.server.clone(), access.insecure);
+        let (context, server, insecure) = (access.context.clone(), access.shown(), access.insecure);
         let link = {
             let _inside = runtime.enter();
             Link::new(access, manner.patience, u64::from_le_bytes(seed))?

@@ -7,7 +7,7 @@ use pouch_core::finding::{Finding, Severity};
 use pouch_core::report::summary::{Credentials, FindingRecord, Summary};
 
 use super::reach::RegionReach;
-use super::{Global, Opened, summarise};
+use super::{Global, Opened, record};
 use crate::ambient::Ambient;
 use crate::cluster::Cluster;
 use crate::failure::{Failure, exit};
@@ -102,7 +102,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         regions: Vec::new(),
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
     };
-    summarise(&summary, global, "The region was compared; only the summary is missing.")?;
+    record(&summary, global, ambient, "The region was compared")?;
     Ok(code)
 }
 

@@ -18,7 +18,7 @@ use super::exec::{self, Plugin};
 use crate::ambient::Ambient;
 
 /// What the user and the configuration say about which cluster.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
     /// The kubeconfig, as an absolute path; none for the usual places.
     pub kubeconfig: Option<PathBuf>,
@@ -252,6 +252,14 @@ fn shown(url: &http::Uri) -> String {
 }
 
 impl Access {
+    /// The server's URL and the way to it, for people.
+    pub(super) fn shown(&self) -> String {
+        match &self.config.proxy_url {
+            Some(proxy) => format!("{} through the proxy {}", self.server, shown(proxy)),
+            None => self.server.clone(),
+        }
+    }
+
     /// The same access with fresh credentials, where a plugin gives them.
     pub(super) fn renewed(&self) -> Result<Self, AccessError> {
         let mut access = self.clone();

@@ -128,6 +128,12 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
             clusters.insert(index, Live::new(source, cluster, reach.manner, values));
         }
     }
+    if clusters.is_empty() && reach.wanted != Wanted::default() {
+        return Err(Failure::usage(
+            "--kubeconfig, --context, --as and --as-group are for live clusters, and no source is one",
+            "Leave them away, or add a `cluster` source to the configuration.",
+        ));
+    }
     let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
     let mut last = String::new();
     for look in 0..LOOKS {
@@ -305,6 +311,7 @@ fn ask(
                 let timer = surveyor.ambient.timer();
                 let count = keys.len();
                 let progress = surveyor.ui.progress("reading", u64::try_from(count).unwrap_or_default());
+                progress.say(kind.kind.as_str());
                 let answers = live.ask(&kind, keys, &|| progress.step())?;
                 drop(progress);
                 let found = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..))).count();

@@ -579,8 +579,8 @@ fn what_is_asked_is_what_the_bundle_has() {
     assert_eq!(questions.groups, BTreeSet::from(["infrastructure.cluster.x-k8s.io".to_string()]));
     let asked: Vec<String> = questions
         .objects
-        .iter()
-        .flat_map(|(_, versions)| versions.iter())
+        .values()
+        .flatten()
         .flat_map(|(version, keys)| keys.iter().map(move |key| format!("{version} {key}")))
         .collect();
     assert_eq!(asked, ["v1 Secret team-a/s", "v1beta2 AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io i"]);

@@ -165,7 +165,7 @@ mod tests {
     fn texts_are_stable_unique_and_found_again() {
         for code in Code::ALL {
             assert_eq!(Code::parse(code.text()), Some(*code));
-            assert!(code.text().bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));
+            assert!(code.text().bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
             assert!(code.meaning().ends_with('.'));
         }
         assert_eq!(Code::parse("no-such-code"), None);

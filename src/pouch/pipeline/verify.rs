@@ -4,11 +4,13 @@
 //! where that is allowed. An answer that does not come ends the run, and is no difference. What a
 //! difference is, is not known here.
 
+use std::collections::BTreeMap;
+
 use pouch_core::bundle::published::{Files, Published};
 use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::finding::{Class, Finding, Severity};
 use pouch_core::k0rdent::MANAGED_LABEL;
-use pouch_core::name::{GroupKind, Name, Namespace};
+use pouch_core::name::{GroupKind, Namespace};
 use pouch_core::node::Node;
 use pouch_core::object::ObjectKey;
 use pouch_core::reuse::KeyRing;
@@ -120,12 +122,29 @@ impl Asked<'_> {
         Ok(answers)
     }
 
+    /// Gets objects by name. What is absent is asked for once more: what is missing by accident, or only
+    /// while it is replaced, is there then.
     fn get(
         &self,
         resource: &Resource,
         keys: Vec<ObjectKey>,
         form: Form,
-    ) -> Result<Vec<(ObjectKey, Option<Node>)>, Failure> {
+    ) -> Result<BTreeMap<ObjectKey, Option<Node>>, Failure> {
+        let mut found = self.get_once(resource, keys, form)?;
+        let absent: Vec<ObjectKey> =
+            found.iter().filter(|(_, node)| node.is_none()).map(|(key, _)| key.clone()).collect();
+        if !absent.is_empty() {
+            found.extend(self.get_once(resource, absent, form)?);
+        }
+        Ok(found)
+    }
+
+    fn get_once(
+        &self,
+        resource: &Resource,
+        keys: Vec<ObjectKey>,
+        form: Form,
+    ) -> Result<BTreeMap<ObjectKey, Option<Node>>, Failure> {
         let progress = self.ui.progress("reading", u64::try_from(keys.len()).unwrap_or_default());
         let got = self.cluster.get(resource, keys, form, &|| progress.step());
         let got = got.map_err(|broken| self.unreadable(&resource.name(), &broken))?;
@@ -146,13 +165,12 @@ impl Asked<'_> {
 
     fn may_not(&self, resource: &Resource, key: &ObjectKey) -> Failure {
         let place = key.namespace.as_ref().map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
-        let ObjectKey { name, .. } = key;
-        let name: &Name = name;
         Failure::unavailable(
             format!(
-                "cluster {} does not allow \"get\" on {}{place}, name {name}",
+                "cluster {} does not allow \"get\" on {}{place}, name {}",
                 self.cluster.context,
-                resource.name()
+                resource.name(),
+                key.name
             ),
             "Grant it there, or use a context or --as of somebody who may.",
         )

@@ -376,8 +376,10 @@ fn trouble(stage: &mut Stage, bundle: &str) {
 
     let secret = "azure-main-secret";
     stage.kubectl(&format!("-n team-a patch secret {secret} --type=merge -p {{\"data\":{{\"clientSecret\":null}}}}"));
-    for fault in Fault::ALL {
-        proxy.arm(*fault, When::Path(secret.into()));
+    // What could be taken for an answer, as often as it is asked.
+    use Fault::{Empty, Forbidden, NotFoundBare, NotFoundNamed, NotFoundText, OtherObject, StatusAsSuccess};
+    for fault in [Empty, Forbidden, NotFoundBare, NotFoundNamed, NotFoundText, OtherObject, StatusAsSuccess] {
+        proxy.arm(fault, When::Path(secret.into()));
         let ran = look(stage);
         assert!([5, 8].contains(&ran.code), "{fault:?}: exit code {}\n{}{}", ran.code, ran.stdout, ran.stderr);
     }

@@ -132,6 +132,10 @@ impl Broken {
             Broken::TimedOut | Broken::Late => {
                 "See whether the server is overloaded, or give it more time with --request-timeout.".to_owned()
             }
+            Broken::Status(403) => {
+                "Let who asks read the API's groups: the ClusterRole system:discovery allows it to everybody who logs in."
+                    .to_owned()
+            }
             Broken::Status(_) => "See the API server's own log.".to_owned(),
             Broken::Garbled(_) => "See what stands between pouch and the API server.".to_owned(),
             Broken::Unauthorized => "Log in again, or renew the token or certificate.".to_owned(),

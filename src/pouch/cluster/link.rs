@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use http::StatusCode;
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use pouch_core::node::{Interner, Node};
@@ -23,6 +23,9 @@ use super::request;
 
 /// The most bytes of one answer.
 const MOST_BYTES: usize = 64 << 20;
+
+/// Who asks, as the API server's audit log has it.
+const AGENT: &str = concat!("pouch/", env!("CARGO_PKG_VERSION"));
 
 /// How patient a link is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -171,7 +174,8 @@ impl Link {
                 // Another request may have renewed them already.
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
                 Broken::Unauthorized if renewed < 2 => self.renew()?,
-                Broken::Unauthorized | Broken::Access(_) | Broken::Late => return Err(trouble),
+                // Asking again makes nobody allowed.
+                Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late => return Err(trouble),
                 _ => {}
             }
             if tried >= self.patience.tries {
@@ -206,7 +210,7 @@ impl Link {
     async fn once(&self, path: &str, accept: &str) -> Result<Reply, (Broken, Option<Duration>)> {
         self.requests.set(self.requests.get().saturating_add(1));
         let plain = |trouble| (trouble, None);
-        let request = http::Request::get(path).header(ACCEPT, accept).body(Body::empty());
+        let request = http::Request::get(path).header(ACCEPT, accept).header(USER_AGENT, AGENT).body(Body::empty());
         let request = request.map_err(|_| plain(Broken::Garbled("the request cannot be written as HTTP")))?;
         let client = self.client.borrow().clone();
         let exchange = async {

@@ -62,6 +62,7 @@
 //! | what is carried over, what keeps its bytes, what counts as a change | [`bundle::carry`], [`bundle::draft`] and its `pack` and `compare` |
 //! | deletion budgets and acceptances | [`change::brake`] |
 //! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
+//! | what is compared between a region and its bundle | [`verify`] |
 //! | how findings and summaries read | [`report`] |
 //!
 //! What touches the world is in package `pouch`: sources, git, age, publishing, the command line.
@@ -93,6 +94,7 @@ pub mod secret;
 pub mod selector;
 pub mod snapshot;
 pub mod sops;
+pub mod verify;
 pub mod yaml;
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ pub fn check(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
     }
     let why = match distribution_fails(view, claim) {
         Distribution::Fails(why) => Some(why),
-        Distribution::Works | Distribution::Unknown => unready(view, claim, closure),
+        Distribution::Works => unready(view, claim, closure),
         Distribution::Unasked(key) => {
             // Whose content nobody needs is not worth reading a Secret for; then nothing is said.
             if !key.kind.is_secret() && !key.kind.is_config_map() {
@@ -52,8 +52,6 @@ enum Distribution {
     Works,
     /// It returns an error; this is why.
     Fails(String),
-    /// That depends on an object of which nobody knows whether it exists.
-    Unknown,
     /// That depends on an object that no source was asked for.
     Unasked(ObjectKey),
 }
@@ -80,8 +78,9 @@ fn distribution_fails(view: &View<'_>, claim: &Claim) -> Distribution {
             outcomes.find(|outcome| !matches!(outcome, Distribution::Works)).unwrap_or(Distribution::Works)
         }
         Lookup::Unasked => Distribution::Unasked(key),
+        // Nobody knows, and a warning of something that may well work is worse than none.
+        Lookup::Unread(_) => Distribution::Works,
         Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
-        Lookup::Unread(_) => Distribution::Unknown,
     }
 }
 
@@ -103,10 +102,9 @@ fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Di
         return Distribution::Works;
     }
     match view.snapshot.look_up(&key) {
-        Lookup::Found(_) => Distribution::Works,
+        Lookup::Found(_) | Lookup::Unread(_) => Distribution::Works,
         Lookup::Unasked => Distribution::Unasked(key),
         Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
-        Lookup::Unread(_) => Distribution::Unknown,
     }
 }
 

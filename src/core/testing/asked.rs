@@ -24,7 +24,7 @@ use crate::config::Fleet;
 use crate::finding::{Code, Origin};
 use crate::inquiry::{listed, listed_namespaces, select_namespaces, wanted};
 use crate::judge::Verdict;
-use crate::name::GroupKind;
+use crate::name::{GroupKind, Name, Version};
 use crate::node::Node;
 use crate::object::{ObjectKey, admit};
 use crate::scope::Scopes;
@@ -62,6 +62,11 @@ fn asked(world: &World, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
         }
         reading.documents = rest;
         let mut inquiry = Inquiry::default();
+        for rules in crate::capi::all() {
+            let versions = rules.versions.iter().map(|served| Version::from(served.version));
+            let versions = versions.filter(|version| crate::capi::served(rules, version, fleet.builtin)).collect();
+            inquiry.served.insert(GroupKind::new(rules.group, rules.kind), (rules.scope, versions));
+        }
         inquiry.listed.extend(kinds.into_iter().map(|kind| (kind, Ok(()))));
         reading.inquiry = Some(inquiry);
         clusters.push(cluster);
@@ -115,6 +120,10 @@ fn told(desk: &Desk) -> String {
     for region in desk.fleet.regions.keys() {
         for case in desk.heard(&court, region) {
             _ = writeln!(text, "{region} {} {:?}", case.claim.by, case.verdict);
+            if case.verdict == Verdict::Refused {
+                // What is behind an object that is out of reach is not looked at.
+                continue;
+            }
             let codes: BTreeSet<&str> =
                 case.findings.iter().filter(|f| !HINTS.contains(&f.code)).map(|f| f.code.text()).collect();
             _ = writeln!(text, "  {codes:?}");
@@ -174,15 +183,25 @@ proptest! {
         let mut looked_at = BTreeSet::new();
         for region in desk.fleet.regions.keys() {
             for case in desk.heard(&court, region) {
-                let names = case.closure.members.iter().map(|member| member.read.name.to_string());
-                looked_at.extend(names);
-                for end in ["-resource-template", "-secret"] {
-                    looked_at.insert(format!("{}{end}", case.claim.root.name));
+                let by = &case.claim.by.namespace;
+                let root = &case.claim.root;
+                looked_at.extend(case.closure.members.iter().map(|member| member.read.clone()));
+                let places = [Some(by), root.namespace.as_ref(), Some(&desk.fleet.system_namespace)];
+                for place in places.into_iter().flatten() {
+                    let named = |end| Name::new(format!("{}{end}", root.name));
+                    looked_at.insert(ObjectKey::config_map(place.clone(), named("-resource-template")));
+                    looked_at.insert(ObjectKey::secret(place.clone(), named("-secret")));
+                    // What k0rdent itself looks for; never a Secret's content.
+                    if !root.kind.is_secret() && !root.kind.is_config_map() {
+                        looked_at.insert(ObjectKey::new(root.kind.clone(), Some(place.clone()), root.name.clone()));
+                    }
                 }
             }
         }
         for key in questions {
-            prop_assert!(looked_at.contains(key.name.as_str()), "{key} was asked for");
+            prop_assert!(looked_at.contains(&key), "{key} was asked for");
+            let open = [Some("team-a"), Some("team-b"), Some("kcm-system"), Some("vault"), None];
+            prop_assert!(open.contains(&key.namespace.as_ref().map(|n| n.as_str())));
         }
     }
 
@@ -221,4 +240,33 @@ pub(super) fn once(mut documents: Vec<Value>) -> Vec<Value> {
         seen.insert(format!("{kind} {} {}", metadata["namespace"], metadata["name"]))
     });
     documents
+}
+
+/// A tenant's reference to somebody else's Secret is refused without asking for it.
+#[test]
+fn what_is_out_of_reach_is_not_asked_for() {
+    let text = "
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: a, namespace: team-a}
+spec: {region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, name: az, namespace: team-a}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AzureClusterIdentity
+metadata: {name: az, namespace: team-a}
+spec: {type: ServicePrincipal, clientID: c, tenantID: t, allowedNamespaces: {}, clientSecret: {name: crown, namespace: vault}}
+---
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: b, namespace: team-a}
+spec: {region: eu, identityRef: {apiVersion: v1, kind: Secret, name: crown, namespace: vault}}
+";
+    let documents = text.split("---\n").map(super::yaml).collect();
+    let (desk, questions) = asked(&laws::world("as-written", documents), &|_| false);
+    let foreign: Vec<String> =
+        questions.iter().filter(|key| key.namespace_text() == "vault").map(|key| key.to_string()).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+    let (court, _) = desk.court();
+    let heard = desk.heard(&court, &"eu".into());
+    assert_eq!(heard.iter().map(|case| case.verdict).collect::<Vec<_>>(), [Verdict::Refused, Verdict::Refused]);
 }

@@ -55,8 +55,8 @@ impl Ended {
 /// Little patience, for tests that make a server fail on purpose.
 pub fn hasty(absence: Absence) -> Manner {
     let patience = Patience {
-        request: Duration::from_millis(400),
-        whole: Duration::from_secs(8),
+        request: Duration::from_secs(1),
+        whole: Duration::from_secs(12),
         pause: Duration::from_millis(2),
         tries: 3,
     };

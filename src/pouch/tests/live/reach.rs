@@ -234,7 +234,7 @@ fn every_way_that_is_shut_says_why() {
         by(&to("misnamed", &misnamed, &admin), 5, &["certificate is made out to another name"]);
         let gone = format!("server: '{}', certificate-authority: /nowhere/ca.pem", ground.server.url());
         by(&to("gone-ca", &gone, &admin), 5, &["certificate authority that cannot be read"]);
-        by(&to("gone-token", &cluster, "tokenFile: /nowhere/token"), 5, &["token file cannot be read"]);
+        by(&to("gone-token", &cluster, "tokenFile: /nowhere/token"), 5, &["token file /nowhere/token cannot be read"]);
         by(
             &to("garbage", &cluster, &plugin(&ground, "echo CANARY garbage")),
             5,
@@ -286,15 +286,21 @@ fn every_way_that_is_shut_says_why() {
         assert_eq!(none.0, 64, "{}", none.2);
         assert!(none.2.contains("there is no kubeconfig, and pouch does not run in a Pod"), "{}", none.2);
         // Who may not act as others is refused whatever the others may.
-        let began = Instant::now();
         let said = crate::reach::render(
             &ground,
             "pouch.yaml",
-            &["--kubeconfig", &to("weak", &cluster, &format!("token: {}", token("nobody"))), "--as", "admin"],
+            &[
+                "--kubeconfig",
+                &to("weak", &cluster, &format!("token: {}", token("nobody"))),
+                "--as",
+                "admin",
+                "--log-level",
+                "warn",
+            ],
             &[],
         );
         said.is(5, &["does not allow"]);
-        assert!(began.elapsed() < Duration::from_secs(3), "a refusal was tried again and again");
+        assert!(!said.stderr.contains("tried=2"), "a refusal was tried again: {}", said.stderr);
         let url = "http://127.0.0.1:1";
         let through = to("through", &format!("{cluster}, proxy-url: '{url}'"), &admin);
         by(&through, 5, &["cannot be read", "through the proxy http://127.0.0.1:1"]);

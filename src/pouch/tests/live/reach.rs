@@ -305,7 +305,7 @@ fn every_way_that_is_shut_says_why() {
         let through = to("through", &format!("{cluster}, proxy-url: '{url}'"), &admin);
         by(&through, 5, &["cannot be read", "through the proxy http://127.0.0.1:1"]);
         let no_url = to("no-url", &format!("{cluster}, proxy-url: 'socks9://x'"), &admin);
-        by(&no_url, 64, &["the proxy's protocol is none of http and https"]);
+        by(&no_url, 64, &["the proxy socks9://x is not one that is reached by plain HTTP"]);
         hanging.join().unwrap();
     });
 }

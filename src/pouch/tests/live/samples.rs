@@ -43,8 +43,14 @@ fn reads_the_same(ground: &Ground, more: &str, code: i32) -> bundle::Bundle {
     let from_files = ground.render_files(&files, "from-files", &[]).exits(code);
     let told = |answer: &support::pouch::Answer| {
         let mut all = answer.findings(&["missing-companion", "resolved-as-kcm"]);
-        // No Secret is read for the sake of this warning alone, so of a bare Secret files know more.
-        all.retain(|line| !line.starts_with("credential-never-ready"));
+        // No Secret is read for the sake of this warning alone, and nothing beside what is refused: files know more.
+        let refused: Vec<String> =
+            all.iter().filter_map(|line| line.strip_prefix("not-admitted ")).map(String::from).collect();
+        let is_beside = |line: &str| {
+            let of = line.strip_prefix("missing-companion ");
+            of.is_some_and(|of| refused.iter().any(|refused| refused == of))
+        };
+        all.retain(|line| !line.starts_with("credential-never-ready") && !is_beside(line));
         all
     };
     assert_eq!(told(&from_cluster), told(&from_files));

@@ -125,7 +125,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
                     "context {context} does not check the server's certificate: anybody can answer for it"
                 ));
             }
-            clusters.insert(index, Live::new(source, cluster, reach.manner, values));
+            clusters.insert(index, Live::new(source, cluster, reach.manner, values.clone()));
         }
     }
     let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));

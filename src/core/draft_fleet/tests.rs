@@ -1,0 +1,1 @@
+//! Drafts by tables: what is written, and what is found lacking.

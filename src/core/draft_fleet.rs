@@ -17,7 +17,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use crate::config::{Grant, Grantee, Granted};
+use crate::config::{Grant, Granted, Grantee};
 use crate::name::{Directory, Name, Namespace, Region, is_directory};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, emit};
@@ -144,7 +144,8 @@ impl Draft {
 
     fn write_grants(&self) -> String {
         let mark = |sure: Sure| if sure == Sure::Certain { "" } else { "#@ " };
-        let all = if self.grants.values().any(|need| need.sure == Sure::Certain) { Sure::Certain } else { Sure::IfThere };
+        let all =
+            if self.grants.values().any(|need| need.sure == Sure::Certain) { Sure::Certain } else { Sure::IfThere };
         if self.grants.is_empty() {
             return NO_GRANTS.to_string();
         }
@@ -187,7 +188,11 @@ fn entry(name: &Region, region: &DraftRegion) -> String {
         let _ = writeln!(out, "    # The region's name cannot name a folder; this one is as near as it gets.");
         let _ = writeln!(out, "    directory: {}", scalar(region.directory.as_str()));
     }
-    let _ = writeln!(out, "{}", comment(4, &format!("Who can open the region's bundle. Its secret half is in {}.", region.key_file)));
+    let _ = writeln!(
+        out,
+        "{}",
+        comment(4, &format!("Who can open the region's bundle. Its secret half is in {}.", region.key_file))
+    );
     let _ = writeln!(out, "    recipients:\n      - {}", region.recipient);
     let _ = writeln!(out, "    # Whose Credentials may go there: the namespaces that have some for it today.");
     let _ = writeln!(out, "    namespaces:");
@@ -201,7 +206,10 @@ fn entry(name: &Region, region: &DraftRegion) -> String {
         let _ = writeln!(out, "        - {}", scalar(namespace.as_str()));
     }
     if !region.labels.is_empty() {
-        let _ = writeln!(out, "      # What identities select namespaces by, as the management cluster has it; the region should.");
+        let _ = writeln!(
+            out,
+            "      # What identities select namespaces by, as the management cluster has it; the region should."
+        );
         let _ = writeln!(out, "      labels:");
     }
     for (namespace, labels) in &region.labels {

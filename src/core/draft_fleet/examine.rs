@@ -133,11 +133,8 @@ fn read_by_k0rdent(view: &View<'_>, case: &Case) -> bool {
         return false;
     }
     let own = &claim.by.namespace;
-    let credential = ObjectKey::new(
-        GroupKind::new(k0rdent::GROUP, "Credential"),
-        Some(own.clone()),
-        claim.by.name.clone(),
-    );
+    let credential =
+        ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Credential"), Some(own.clone()), claim.by.name.clone());
     let ready = view.snapshot.get(&credential).and_then(|object| object.at(&["status", "ready"]));
     root.read.namespace.as_ref() == Some(own)
         && *own != view.fleet.system_namespace
@@ -170,7 +167,9 @@ fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey
 fn reached(case: &Case, member: &Member) -> String {
     let referrer = member.referrer.and_then(|index| case.closure.members.get(index));
     match (member.via.last(), referrer) {
-        (Some(via), Some(referrer)) if via.interface.is_some() => format!("{} of {} names it", via.field, referrer.read),
+        (Some(via), Some(referrer)) if via.interface.is_some() => {
+            format!("{} of {} names it", via.field, referrer.read)
+        }
         (Some(via), _) => format!("it is its {}", via.field),
         (None, _) => "its identityRef names it".to_string(),
     }

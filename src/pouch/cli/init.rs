@@ -306,7 +306,8 @@ fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
         )
     };
     Blocks {
-        source: "  - name: platform\n    directory:\n      path: manifests\n      #@ exclude: [\"drafts/**\"]".to_owned(),
+        source: "  - name: platform\n    directory:\n      path: manifests\n      #@ exclude: [\"drafts/**\"]"
+            .to_owned(),
         system_namespace: format!("#@ systemNamespace: {SYSTEM_NAMESPACE}"),
         provider_interfaces: "#@ providerInterfaces: {builtin: v1.11}".to_owned(),
         regions: regions.iter().map(entry).collect::<Vec<_>>().join("\n"),

@@ -132,10 +132,18 @@ fn drafted(server: &ApiServer) {
     let aws = "group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity";
     let eu = "regions: [eu]}";
     let expect = [
-        format!("  - {{from: {{credential: team-a/azure-d}}, to: {{namespace: kcm-system, {azure}, name: azure-d}}, {eu}"),
-        format!("  - {{from: {{credential: team-a/azure-d}}, to: {{namespace: kcm-system, kind: Secret, name: azure-d-client}}, {eu}"),
-        format!("  - {{from: {{credential: team-a/gcp-d}}, to: {{namespace: kcm-system, kind: ConfigMap, name: gcp-d-resource-template}}, {eu}"),
-        format!("  - {{from: {{credential: team-a/gcp-d}}, to: {{namespace: kcm-system, kind: Secret, name: gcp-d}}, {eu}"),
+        format!(
+            "  - {{from: {{credential: team-a/azure-d}}, to: {{namespace: kcm-system, {azure}, name: azure-d}}, {eu}"
+        ),
+        format!(
+            "  - {{from: {{credential: team-a/azure-d}}, to: {{namespace: kcm-system, kind: Secret, name: azure-d-client}}, {eu}"
+        ),
+        format!(
+            "  - {{from: {{credential: team-a/gcp-d}}, to: {{namespace: kcm-system, kind: ConfigMap, name: gcp-d-resource-template}}, {eu}"
+        ),
+        format!(
+            "  - {{from: {{credential: team-a/gcp-d}}, to: {{namespace: kcm-system, kind: Secret, name: gcp-d}}, {eu}"
+        ),
         format!("  - {{from: {{credential: team-b/closed}}, to: {{{aws}, name: aws-closed}}, {eu}"),
         format!("  - {{from: {{credential: team-b/reach}}, to: {{namespace: shared, kind: Secret, name: dns}}, {eu}"),
     ];
@@ -245,15 +253,25 @@ fn without_a_right(server: &ApiServer) {
 fn with_hostile_names(server: &ApiServer) {
     let version = "9.9\\nregions: {evil: {}}\\n#";
     server.kubectl_prints(
-        ["patch", "release", "kcm-1-11-0", "--type=merge", "-p", &format!("{{\"spec\": {{\"version\": \"{version}\"}}}}")],
+        [
+            "patch",
+            "release",
+            "kcm-1-11-0",
+            "--type=merge",
+            "-p",
+            &format!("{{\"spec\": {{\"version\": \"{version}\"}}}}"),
+        ],
         "",
     );
     let desk = Desk::new(server);
     let hostile = "a\": {regions}, #@ - {x: [\u{2028}";
     let text = fs::read_to_string(desk.path("kubeconfig")).unwrap();
     let quoted = serde_json::to_string(hostile).unwrap();
-    fs::write(desk.path("kubeconfig"), text.replacen("- name: admin\n  context", &format!("- name: {quoted}\n  context"), 1))
-        .unwrap();
+    fs::write(
+        desk.path("kubeconfig"),
+        text.replacen("- name: admin\n  context", &format!("- name: {quoted}\n  context"), 1),
+    )
+    .unwrap();
     let (code, out, err) = desk.init(&["--context", hostile]);
     assert_eq!(code, 0, "{out}{err}");
     let (code, shown, err) = desk.pouch(&["config", "-o", "json"]);

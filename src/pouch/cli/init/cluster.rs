@@ -145,9 +145,8 @@ impl Drafter<'_> {
                 region.claimants = examined.claimants.get(name).cloned().unwrap_or_default();
             }
             round += 1;
-            let settled = examined.selected.is_empty()
-                && examined.lacking.is_empty()
-                && examined.elsewhere.is_subset(&absent);
+            let settled =
+                examined.selected.is_empty() && examined.lacking.is_empty() && examined.elsewhere.is_subset(&absent);
             if settled || round >= ROUNDS {
                 return Ok(examined);
             }

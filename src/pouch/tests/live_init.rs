@@ -100,6 +100,8 @@ fn what_is_no_management_cluster_is_refused_and_what_is_one_is_drafted() {
     drafted(&server);
     without_a_right(&server);
     with_hostile_names(&server);
+    with_a_companion(&server);
+    with_little_known(&server);
 }
 
 /// The Credentials that no configuration can help.
@@ -284,6 +286,73 @@ fn with_hostile_names(server: &ApiServer) {
     // The version says nothing, the name does.
     assert_eq!(config["providerInterfaces"]["builtin"], "v1.11", "{}", desk.config());
     assert_eq!(failing(&desk.render("pouch.yaml", "out").exits(3)), STOPPED);
+}
+
+/// What is there beside an identity, which init cannot know: the grant for it is written, and not in force.
+fn with_a_companion(server: &ApiServer) {
+    server.apply(
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: azure-d-secret, namespace: kcm-system}\nstringData: {a: b}\n",
+    );
+    let desk = Desk::new(server);
+    let (code, out, err) = desk.init(&["--context", "admin"]);
+    assert!(code == 0 && out.contains("needed if a Secret is there: 1"), "{out}{err}");
+    let text = desk.config();
+    let marked: Vec<&str> = text.lines().filter(|line| line.starts_with("  #@ - {from: {credential:")).collect();
+    let [marked] = marked.as_slice() else { panic!("{text}") };
+    assert!(marked.contains("azure-d-secret"), "{marked}");
+    let answer = desk.render("pouch.yaml", "out").exits(3);
+    assert_eq!(failing(&answer), ["team-a/azure-d", STOPPED[0], STOPPED[1], STOPPED[2]]);
+    fs::write(desk.path("more.yaml"), text.replacen(marked, &marked.replacen("#@ ", "", 1), 1)).unwrap();
+    assert_eq!(failing(&desk.render("more.yaml", "out").exits(3)), STOPPED);
+    server.kubectl_prints(["-n", "kcm-system", "delete", "secret", "azure-d-secret"], "");
+}
+
+/// Another system namespace, no Management, and ProviderInterfaces of the cluster's own.
+fn with_little_known(server: &ApiServer) {
+    server.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: k0rdent-system}\n");
+    let desk = Desk::new(server);
+    let (code, out, err) = desk.init(&["--context", "admin", "--system-namespace", "k0rdent-system"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(desk.config().contains("\nsystemNamespace: k0rdent-system\n"), "{}", desk.config());
+
+    server.kubectl_prints(["delete", "management", "kcm"], "");
+    let desk = Desk::new(server);
+    fs::create_dir(desk.path("keys")).unwrap();
+    fs::write(desk.path("keys/us-east.txt"), "mine\n").unwrap();
+    let (code, out, err) = desk.init(&["--context", "admin"]);
+    assert!(code == 64 && err.contains("are there already: keys/us-east.txt"), "{out}{err}");
+    assert!(!desk.path("keys/eu.txt").exists() && !desk.path("keys/.gitignore").exists());
+    fs::remove_file(desk.path("keys/us-east.txt")).unwrap();
+    let (code, out, err) = desk.init(&["--context", "admin"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(desk.config().contains("\nproviderInterfaces: {builtin: v1.12}\n"), "{}", desk.config());
+
+    server.apply(
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: ProviderInterface\nmetadata: {name: cluster-api-provider-aws}\n\
+         spec:\n  clusterIdentities:\n  - {group: infrastructure.cluster.x-k8s.io, version: v1beta2, kind: \
+         AWSClusterStaticIdentity, references: [{group: \"\", version: v1, kind: Secret, nameFieldPath: spec.secretRef}]}\n",
+    );
+    let desk = Desk::new(server);
+    let (code, out, err) = desk.init(&["--context", "admin"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(desk.config().contains("\nproviderInterfaces: {builtin: none}\n"), "{}", desk.config());
+    // Nothing defines the other kinds, and what is named is what a render finds.
+    let named: Vec<String> = out
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split_once([' ', ':']))
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| name.contains('/'))
+        .collect();
+    assert!(named.contains(&"team-a/azure-d".to_owned()) && named.len() > STOPPED.len(), "{out}");
+    assert_eq!(failing(&desk.render("pouch.yaml", "out").exits(3)), named);
+    // Once the broken ones are gone, all is well.
+    let gone: Vec<&str> = named.iter().map(String::as_str).collect();
+    for name in gone {
+        let (namespace, name) = name.split_once('/').unwrap();
+        server.kubectl_prints(["-n", namespace, "delete", "credential", name, "--ignore-not-found"], "");
+    }
+    server.kubectl_prints(["-n", "kcm-system", "delete", "credential", "azure-m", "--ignore-not-found"], "");
+    desk.render("pouch.yaml", "well").exits(0);
 }
 
 /// What an init needs.

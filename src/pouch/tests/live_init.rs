@@ -99,6 +99,7 @@ fn what_is_no_management_cluster_is_refused_and_what_is_one_is_drafted() {
     );
     drafted(&server);
     without_a_right(&server);
+    with_a_clash(&server);
     with_hostile_names(&server);
     with_a_companion(&server);
     with_little_known(&server);
@@ -287,6 +288,61 @@ fn with_hostile_names(server: &ApiServer) {
     assert_eq!(config["providerInterfaces"]["builtin"], "v1.11", "{}", desk.config());
     assert_eq!(failing(&desk.render("pouch.yaml", "out").exits(3)), STOPPED);
 }
+
+/// Two Credentials that want one object with different content: granting what one of them needs would break
+/// the other, so nothing is granted, and the other is published.
+fn with_a_clash(server: &ApiServer) {
+    server.apply(CLASH);
+    let desk = Desk::new(server);
+    let (code, out, err) = desk.init(&["--context", "admin"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("  team-b/clash-azure in eu: conflicting-content: "), "{out}");
+    assert!(!out.contains("  team-b/clash-aws") && !desk.config().contains("{credential: team-b/clash"), "{out}");
+    let answer = desk.render("pouch.yaml", "out").exits(3);
+    assert_eq!(failing(&answer), [STOPPED[0], STOPPED[1], STOPPED[2], "team-b/clash-azure"]);
+    server.kubectl_prints(["-n", "team-b", "delete", "credential", "clash-azure", "clash-aws"], "");
+}
+
+const CLASH: &str = "\
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: clash-azure, namespace: team-b}
+spec:
+  region: eu
+  identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, name: clash, namespace: team-b}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AzureClusterIdentity
+metadata: {name: clash, namespace: kcm-system}
+spec: {type: WorkloadIdentity, tenantID: t, clientID: c, allowedNamespaces: {}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: clash-resource-template, namespace: kcm-system}
+data: {of: azure}
+---
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: clash-aws, namespace: team-b}
+spec:
+  region: eu
+  identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: clash}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSClusterStaticIdentity
+metadata: {name: clash}
+spec: {secretRef: clash, allowedNamespaces: {}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: clash, namespace: kcm-system}
+stringData: {AccessKeyID: not-a-real-one}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: clash-resource-template, namespace: team-b}
+data: {of: aws}
+";
 
 /// What is there beside an identity, which init cannot know: the grant for it is written, and not in force.
 fn with_a_companion(server: &ApiServer) {

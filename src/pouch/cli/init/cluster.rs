@@ -90,7 +90,6 @@ pub(super) fn run(
     };
     let drafter = Drafter { args, global, ambient, ui, stop, reach: &reach, asker: &asker };
     let examined = drafter.complete(&mut draft)?;
-    draft.prune(&examined);
     let text = filled(&args.fleet, &draft.blocks());
     // What is written has to be what was examined.
     fleet_of(&text)?;
@@ -132,7 +131,7 @@ struct Drafter<'a> {
 }
 
 impl Drafter<'_> {
-    /// Examines the draft and adds what it lacks, until that is nothing.
+    /// Examines the draft and adds what it lacks, until that is nothing; then removes what does not help.
     fn complete(&self, draft: &mut Draft) -> Result<Examined, Failure> {
         let quiet = Ui::new(self.global.log_format, self.global.color, Level::Quiet, self.ambient);
         let mut absent: BTreeSet<ObjectKey> = BTreeSet::new();
@@ -148,7 +147,7 @@ impl Drafter<'_> {
             let settled =
                 examined.selected.is_empty() && examined.lacking.is_empty() && examined.elsewhere.is_subset(&absent);
             if settled || round >= ROUNDS {
-                return Ok(examined);
+                return self.finish(draft, examined, &absent, &quiet);
             }
             self.learn_labels(draft, &examined, &mut labels)?;
             // Who is admitted by a label needs no grant: that shows in the next round.
@@ -157,6 +156,29 @@ impl Drafter<'_> {
             }
             absent.extend(examined.elsewhere);
         }
+    }
+
+    /// Removes grants that help nobody. What one Credential no longer gets may be what stopped another, so
+    /// who is stopped is seen after that, and why before.
+    fn finish(
+        &self,
+        draft: &mut Draft,
+        mut examined: Examined,
+        absent: &BTreeSet<ObjectKey>,
+        ui: &Ui,
+    ) -> Result<Examined, Failure> {
+        let before = draft.grants.len();
+        draft.prune(&examined);
+        if draft.grants.len() < before {
+            let mut last = self.look(draft, absent, ui)?;
+            for (credential, finding) in &mut last.stopped {
+                if let Some(first) = examined.stopped.remove(credential) {
+                    *finding = first;
+                }
+            }
+            return Ok(last);
+        }
+        Ok(examined)
     }
 
     fn look(&self, draft: &Draft, absent: &BTreeSet<ObjectKey>, ui: &Ui) -> Result<Examined, Failure> {

@@ -43,6 +43,8 @@ pub struct KindRules {
     pub group: &'static str,
     /// The kind.
     pub kind: &'static str,
+    /// The resource, as API paths and RBAC rules name it.
+    pub plural: &'static str,
     /// Whether its objects have a namespace.
     pub scope: Scope,
     /// Which namespaces may use one of its objects.

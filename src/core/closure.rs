@@ -10,6 +10,7 @@ pub mod companion;
 mod conformance;
 pub mod definition;
 pub mod landing;
+pub mod open;
 pub mod readiness;
 pub mod reference;
 
@@ -30,6 +31,7 @@ use crate::scope::Scope;
 use crate::snapshot::{Lookup, Snapshot};
 use definition::{Defined, Definitions};
 use landing::Places;
+use open::{Sought, is_open};
 use reference::{Reference, dotted, follow};
 
 /// The longest chain of references.
@@ -86,6 +88,8 @@ pub struct Closure {
     pub members: Vec<Member>,
     /// What is wrong or worth knowing.
     pub findings: Vec<Finding>,
+    /// Whether it names something that the claim may not even ask for.
+    pub closed: bool,
     /// What no source has been asked for yet. As long as there is something, the closure is not known.
     pub wanted: Vec<ObjectKey>,
     /// Where its objects are read: as the claim asks, or as k0rdent does for lack of the identity there.
@@ -133,6 +137,9 @@ pub fn close(view: &View<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
     if let Some(places) = root(view, claim, &mut closure) {
         walk(view, claim, places, &mut closure);
+        if closure.closed {
+            return closure;
+        }
         companion::add(view, claim, &mut closure);
         readiness::check(view, claim, &mut closure);
     }
@@ -299,7 +306,12 @@ fn look_up<'a>(view: &View<'a>, claim: &Claim, closure: &mut Closure, member: &M
             None
         }
         Lookup::Unasked => {
-            closure.want(claim, &member.read);
+            let sought = Sought { read: &member.read, role: member.role, referrer: member.referrer };
+            match is_open(view.fleet, claim, closure, &sought) {
+                true => closure.want(claim, &member.read),
+                // The claim is refused for it, and what is behind it is not to be looked at either.
+                false => closure.closed = true,
+            }
             None
         }
         Lookup::Absent => {

@@ -80,6 +80,8 @@ pub enum Sure {
     Certain,
     /// If the Secret that it names is there.
     IfThere,
+    /// To propagate the credential, and not to publish it.
+    Propagation,
 }
 
 /// The parts of `pouch.yaml` that a draft decides, each of whole lines without the last line feed.
@@ -155,17 +157,15 @@ impl Draft {
                 Grantee::Credential(by) => format!("Credential {by}"),
                 Grantee::Namespace(namespace) => format!("Credentials of namespace {namespace}"),
             };
-            let _ = match (need.sure, &grant.to) {
-                (Sure::IfThere, Granted::Object(key)) => write!(
-                    out,
-                    "\n{}",
-                    comment(2, &format!("{who}: {}. Needed if {key} is there, which was not looked at.", need.why))
-                ),
-                _ => write!(out, "\n{}", comment(2, &format!("{who}: {}.", need.why))),
+            let also = match (need.sure, &grant.to) {
+                (Sure::IfThere, Granted::Object(key)) => format!(" Needed if {key} is there, which was not looked at."),
+                (Sure::Propagation, _) => " Not needed to publish, only to propagate.".to_string(),
+                _ => String::new(),
             };
-            let _ = match (all, need.sure) {
-                (Sure::IfThere, _) => write!(out, "\n#@   - {grant}"),
-                (Sure::Certain, sure) => write!(out, "\n  {}- {grant}", mark(sure)),
+            let _ = write!(out, "\n{}", comment(2, &format!("{who}: {}.{also}", need.why)));
+            let _ = match all {
+                Sure::Certain => write!(out, "\n  {}- {grant}", mark(need.sure)),
+                _ => write!(out, "\n#@   - {grant}"),
             };
         }
         out

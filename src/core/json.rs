@@ -7,7 +7,7 @@
 use core::cell::Cell;
 use core::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -22,9 +22,14 @@ use crate::yaml::Flaw;
 /// A [`Flaw`] where the text is no JSON, has a key twice in one map, is nested deeper than 127 levels
 /// or goes on after its end. Columns count bytes.
 pub fn read(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
+    // The library's own bound comes first.
+    read_to(text, interner, usize::MAX)
+}
+
+fn read_to(text: &str, interner: &mut Interner, levels: usize) -> Result<Node, Flaw> {
     let twice = Cell::new(false);
     let mut json = serde_json::Deserializer::from_str(text);
-    let node = Seed { interner, twice: &twice }.deserialize(&mut json);
+    let node = Seed { interner, twice: &twice, levels }.deserialize(&mut json);
     node.and_then(|node| json.end().map(|()| node)).map_err(|error| {
         let what = match error.classify() {
             _ if twice.get() => "this key stands here for the second time",
@@ -35,16 +40,37 @@ pub fn read(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
     })
 }
 
+/// Reads one JSON document of which only fields near its top are looked at: what is nested deeper than
+/// [`SHALLOW`] levels becomes `null`, instead of making all of it unreadable.
+///
+/// For lists of objects that others write and that are never passed on, such as a cluster's settings
+/// within one item of hundreds.
+///
+/// # Errors
+/// As [`read`], but for the depth.
+pub fn read_shallow(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
+    read_to(text, interner, SHALLOW)
+}
+
+/// How many levels [`read_shallow`] reads.
+pub const SHALLOW: usize = 64;
+
 struct Seed<'a> {
     interner: &'a mut Interner,
     twice: &'a Cell<bool>,
+    /// How many levels may follow.
+    levels: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
     type Value = Node;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        deserializer.deserialize_any(self)
+        match self.levels {
+            // Passed over without recursion, however deep it is.
+            0 => deserializer.deserialize_ignored_any(IgnoredAny).map(|IgnoredAny| Node::Null),
+            _ => deserializer.deserialize_any(self),
+        }
     }
 }
 
@@ -81,7 +107,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = list.next_element_seed(Seed { interner: &mut *self.interner, twice: self.twice })? {
+        let levels = self.levels.saturating_sub(1);
+        while let Some(item) =
+            list.next_element_seed(Seed { interner: &mut *self.interner, twice: self.twice, levels })?
+        {
             items.push(item);
         }
         Ok(Node::List(items.into_boxed_slice()))
@@ -102,7 +131,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
                     return Err(A::Error::custom(""));
                 }
             }
-            let value = map.next_value_seed(Seed { interner: &mut *self.interner, twice: self.twice })?;
+            let levels = self.levels.saturating_sub(1);
+            let value = map.next_value_seed(Seed { interner: &mut *self.interner, twice: self.twice, levels })?;
             entries.push((key, value));
         }
         if !seen.is_empty() {

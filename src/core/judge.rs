@@ -71,14 +71,19 @@ impl<'a> Court<'a> {
 
 /// The verdict that a claim's findings make: refused before broken, broken before admitted.
 ///
-/// A refusal withdraws, so it needs every input of its rule. That is the object that it is about: where
-/// a later source might have another one, the claim counts as broken and what it published stays.
-/// Anything else that was not read changes nothing, or a tenant could keep what is taken from it by
-/// breaking a file of its own.
+/// A refusal withdraws, so it needs every input of its rule. Where that is the object's own content and
+/// a later source might have another one, the claim counts as broken and what it published stays. A
+/// namespaced object is out of reach whatever it holds. Anything else that was not read changes nothing,
+/// or a tenant could keep what is taken from it by breaking a file of its own, or by reaching for what
+/// pouch itself may not read.
 pub fn verdict(findings: &[Finding]) -> Verdict {
     let stops = |class| findings.iter().filter(move |finding| finding.stops_claim() && finding.code.class() == class);
     let is_unread = |refusal: &Finding| {
-        refusal.object.is_some() && findings.iter().any(|f| f.code == Code::Unread && f.object == refusal.object)
+        let by_content = match (refusal.code, &refusal.object) {
+            (Code::NotAdmitted, Some(object)) => object.namespace.is_none(),
+            (_, object) => object.is_some(),
+        };
+        by_content && findings.iter().any(|f| f.code == Code::Unread && f.object == refusal.object)
     };
     if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
         Verdict::Refused

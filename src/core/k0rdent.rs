@@ -15,12 +15,28 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::finding::Code;
-use crate::name::is_dns_label;
+use crate::name::{GroupKind, is_dns_label};
 use crate::node::Node;
 use crate::object::Fault;
 
 /// The API group of k0rdent's kinds.
 pub const GROUP: &str = "k0rdent.mirantis.com";
+
+/// The kinds that are read, and the resources that API paths and RBAC rules name them by.
+const PLURALS: [(&str, &str); 6] = [
+    ("AccessManagement", "accessmanagements"),
+    ("ClusterDeployment", "clusterdeployments"),
+    ("Credential", "credentials"),
+    ("Management", "managements"),
+    ("ProviderInterface", "providerinterfaces"),
+    ("Region", "regions"),
+];
+
+/// The resource of one of the kinds that are read.
+pub fn plural(kind: &GroupKind) -> Option<&'static str> {
+    let of = |(name, _): &&(&str, &str)| kind.is(GROUP, name);
+    PLURALS.iter().find(of).map(|(_, plural)| *plural)
+}
 
 /// The label that k0rdent puts on what it distributes: `"true"` means "mine to overwrite or delete".
 pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";

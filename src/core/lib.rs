@@ -49,6 +49,7 @@
 //! | what a provider's identity looks like, who may use it | [`capi`], one file per provider |
 //! | what k0rdent ships or how its objects are read | [`k0rdent`], [`k0rdent::builtin`] |
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] |
+//! | the rights that reading a cluster takes, as manifests | [`rbac`] |
 //! | what a claim needs, where it is read and lands | [`closure`], [`closure::reference`], [`closure::landing`] |
 //! | companions of credential propagation | [`closure::companion`] |
 //! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
@@ -85,6 +86,7 @@ pub mod k0rdent;
 pub mod name;
 pub mod node;
 pub mod object;
+pub mod rbac;
 pub mod recipient;
 pub mod report;
 pub mod reuse;

@@ -127,6 +127,7 @@ struct Held {
 struct State {
     name: SourceName,
     provides: Provides,
+    overrides: bool,
     lacks: Lacks,
 }
 
@@ -188,7 +189,13 @@ impl Snapshot {
             match state.lacks.word(key) {
                 // An earlier source's copy may differ from the one found, so every source is asked.
                 Word::Unasked => return Lookup::Unasked,
-                Word::Unread(reason) if unread.is_none() && found.is_none_or(|held| index > held.from) => {
+                // What an earlier source might say counts for nothing only where a later one overrides it.
+                Word::Unread(reason)
+                    if unread.is_none()
+                        && found.is_none_or(|held| {
+                            index > held.from || (index < held.from && !self.overrides(held.from))
+                        }) =>
+                {
                     unread = Some(Unread { source: &state.name, reason });
                 }
                 Word::Unread(_) | Word::Absent => {}
@@ -199,6 +206,10 @@ impl Snapshot {
             (None, Some(held)) => Lookup::Found(&held.object),
             (None, None) => Lookup::Absent,
         }
+    }
+
+    fn overrides(&self, index: usize) -> bool {
+        self.sources.get(index).is_some_and(|state| state.overrides)
     }
 
     /// The sources, by index, that have yet to be asked for a key.
@@ -340,7 +351,8 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             None if reading.fragments.is_empty() => Lacks::Nothing,
             None => Lacks::Fragments(reading.fragments),
         };
-        states.push(State { name: source.name.clone(), provides: source.provides.clone(), lacks });
+        let (name, provides) = (source.name.clone(), source.provides.clone());
+        states.push(State { name, provides, overrides: source.overrides, lacks });
     }
     let system_namespace = fleet.system_namespace.clone();
     (Snapshot { objects, sources: states, system_namespace, scopes, definitions }, findings)

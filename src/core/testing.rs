@@ -1,5 +1,6 @@
 //! What tests share: YAML text as nodes and objects, and the data beside the project.
 
+mod asked;
 pub(crate) mod case;
 mod laws;
 pub(crate) mod stages;

@@ -7,7 +7,9 @@ pub mod completions;
 pub mod config;
 pub mod init;
 pub mod man;
+pub mod metrics;
 pub mod publish;
+pub mod rbac;
 pub mod reach;
 pub mod render;
 pub mod schema;
@@ -53,6 +55,9 @@ pub struct Global {
     /// Write what the run did and found to FILE, as JSON
     #[arg(long, value_name = "FILE", global = true)]
     pub summary: Option<PathBuf>,
+    /// Write how the run ended to FILE, as Prometheus text, also where it failed
+    #[arg(long, value_name = "FILE", global = true)]
+    pub metrics: Option<PathBuf>,
     /// How messages on stderr are written
     #[arg(long, value_name = "FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
@@ -87,6 +92,7 @@ enum Command {
     Init(init::InitArgs),
     Render(render::Args),
     Publish(publish::Args),
+    Rbac(rbac::Args),
     Config(config::ConfigArgs),
     Schema(schema::SchemaArgs),
     Completions(completions::Args),
@@ -223,37 +229,41 @@ fn code_of(report: &Report, tolerate: &[Tolerate]) -> u8 {
     }
 }
 
-/// Ends a run: writes the summary and says how it went.
+/// Ends a run: writes the summary and the metrics, and says how it went.
 ///
 /// # Errors
-/// Where the summary cannot be written.
+/// Where one of them cannot be written.
 pub fn finish(
     report: &Report,
     command: &'static str,
     commit: Option<String>,
     fleet: &Fleet,
     global: &Global,
+    ambient: &Ambient,
     ui: &Ui,
 ) -> Result<u8, Failure> {
     let code = code_of(report, &global.tolerate);
+    let summary = Summary {
+        api_version: "pouch/v1alpha1",
+        kind: "Summary",
+        fleet: fleet.name.to_string(),
+        command,
+        exit_code: code,
+        commit,
+        credentials: report.credentials.clone(),
+        regions: report.regions.clone(),
+        findings: report.findings.iter().map(FindingRecord::from).collect(),
+    };
     if let Some(path) = &global.summary {
-        let summary = Summary {
-            api_version: "pouch/v1alpha1",
-            kind: "Summary",
-            fleet: fleet.name.to_string(),
-            command,
-            exit_code: code,
-            commit,
-            credentials: report.credentials.clone(),
-            regions: report.regions.clone(),
-            findings: report.findings.iter().map(FindingRecord::from).collect(),
-        };
         let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
         let text = escape_json(&text) + "\n";
         std::fs::write(path, text).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
             Failure::failed(message, "The bundles are written; only the summary is missing.")
         })?;
+    }
+    if let Some(path) = &global.metrics {
+        metrics::write(path, &summary, ambient)?;
     }
     let c = &report.credentials;
     let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
@@ -310,6 +320,7 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Init(args) => init::start(args, global, ambient, &ui, &stop).map(|text| print(&ui, &text)),
         Command::Render(args) => render::run(args, global, ambient, &ui, &stop),
         Command::Publish(args) => publish::run(args, global, ambient, &ui, &stop),
+        Command::Rbac(args) => rbac::run(args, global, ambient, &ui, &stop),
         Command::Config(args) => {
             config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)
         }
@@ -317,7 +328,8 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Completions(args) => completions::run(args, &ui),
         Command::Man(args) => man::run(args, &ui),
     };
-    match (outcome, stop.exit_code()) {
+    let failed = outcome.is_err() && matches!(cli.command, Command::Render(_) | Command::Publish(_));
+    let code = match (outcome, stop.exit_code()) {
         (Ok(_), Some(code)) => {
             ui.note("asked to stop while publishing, which was finished");
             code
@@ -331,5 +343,9 @@ pub fn run(ambient: &Ambient) -> u8 {
             ui.error(&failure.message, &failure.help);
             code.unwrap_or(failure.code)
         }
+    };
+    if failed {
+        metrics::write_failed(global, code, ambient, &ui);
     }
+    code
 }

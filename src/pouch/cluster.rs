@@ -11,7 +11,7 @@ mod link;
 pub mod request;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -24,8 +24,8 @@ use pouch_core::scope::Scope;
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::kubeconfig::{AccessError, Wanted};
+use self::link::{Ask, Link, Reply};
 pub use self::link::{Broken, Patience};
-use self::link::{Link, Reply};
 use self::request::{Form, Resource, Stamp};
 use crate::ambient::Ambient;
 
@@ -35,7 +35,8 @@ pub const IN_FLIGHT: usize = 32;
 /// How often a list is started over: its state expired, or its pages did not fit together.
 const RESTARTS: usize = 4;
 
-/// How many objects of one kind may fail by the server's own fault before the others are not asked for.
+/// How many objects of one kind may fail by the server's own fault before the others are not asked for,
+/// if none of the kind was answered: then it is the kind that is down.
 const FAILURES: usize = 3;
 
 /// How a cluster is read.
@@ -61,14 +62,34 @@ pub enum Absence {
 pub struct Cluster {
     // Before the runtime, whose end ends what the link has under way.
     link: Link,
-    runtime: Runtime,
+    runtime: Background,
     absence: Absence,
     /// The kubeconfig's context, or `in-cluster`.
     pub context: Arc<str>,
-    /// The server's URL.
+    /// The server's URL, and the proxy on the way to it.
     pub server: String,
     /// Whether the kubeconfig says not to check the server's certificate.
     pub insecure: bool,
+}
+
+/// The runtime, whose end waits for nothing: resolving a name may take longer than anybody's patience.
+struct Background(Option<Runtime>);
+
+impl Background {
+    fn block_on<T>(&self, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
+        match &self.0 {
+            Some(runtime) => runtime.block_on(work),
+            None => Err(Broken::Connection("the connection was ended")),
+        }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 /// What an API server serves of some groups.
@@ -107,13 +128,14 @@ pub enum Got {
 impl Broken {
     /// Whether it concerns the whole server, and not one object.
     fn is_of_server(&self) -> bool {
-        !matches!(self, Broken::Status(_) | Broken::Garbled(_))
+        !matches!(self, Broken::Status(_) | Broken::Garbled(_) | Broken::TooLong | Broken::TimedOut)
     }
 
     /// What is the matter: a clause whose subject is the server.
     pub fn what(&self) -> String {
         match self {
             Broken::Connection(what) | Broken::Garbled(what) => (*what).to_owned(),
+            Broken::TooLong => "its answer is longer than any should be".to_owned(),
             Broken::TimedOut => "it did not answer in time".to_owned(),
             Broken::Status(status) => format!("it answered {status}"),
             Broken::Unauthorized => "it does not accept the credentials (401)".to_owned(),
@@ -132,8 +154,12 @@ impl Broken {
             Broken::TimedOut | Broken::Late => {
                 "See whether the server is overloaded, or give it more time with --request-timeout.".to_owned()
             }
+            Broken::Status(403) => {
+                "Let who asks read the API's groups: the ClusterRole system:discovery allows it to everybody who logs in."
+                    .to_owned()
+            }
             Broken::Status(_) => "See the API server's own log.".to_owned(),
-            Broken::Garbled(_) => "See what stands between pouch and the API server.".to_owned(),
+            Broken::Garbled(_) | Broken::TooLong => "See what stands between pouch and the API server.".to_owned(),
             Broken::Unauthorized => "Log in again, or renew the token or certificate.".to_owned(),
             Broken::Access(error) => error.help.clone(),
         }
@@ -159,11 +185,12 @@ impl Cluster {
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
             AccessError::unavailable(format!("the network cannot be used: {}", error.kind()), "See ulimit -n.")
         })?;
-        let (context, server, insecure) = (access.context.clone(), access.server.clone(), access.insecure);
+        let (context, server, insecure) = (access.context.clone(), access.shown(), access.insecure);
         let link = {
             let _inside = runtime.enter();
             Link::new(access, manner.patience, u64::from_le_bytes(seed))?
         };
+        let runtime = Background(Some(runtime));
         Ok(Self { link, runtime, absence: manner.absence, context, server, insecure })
     }
 
@@ -197,10 +224,10 @@ impl Cluster {
             Reply::Forbidden => Err(Broken::Status(403)),
             Reply::Gone => Err(Broken::Status(410)),
         };
-        let mut versions = self.link.get(&path, accept, understood).await?;
+        let mut versions = self.link.get(&path, accept, Ask::Object, understood).await?;
         if versions.is_none() {
             // What is missing by accident is there when asked again.
-            versions = self.link.get(&path, accept, understood).await?;
+            versions = self.link.get(&path, accept, Ask::Object, understood).await?;
         }
         let mut resources = Vec::new();
         for version in versions.into_iter().flatten() {
@@ -212,7 +239,7 @@ impl Cluster {
                 Reply::Forbidden => Err(Broken::Status(403)),
                 Reply::Gone => Err(Broken::Status(410)),
             };
-            resources.extend(self.link.get(&format!("{path}/{version}"), accept, understood).await?);
+            resources.extend(self.link.get(&format!("{path}/{version}"), accept, Ask::Object, understood).await?);
         }
         Ok(resources)
     }
@@ -234,12 +261,19 @@ impl Cluster {
     ) -> Result<Listing, ListError> {
         let listing = async {
             let mut why = Broken::Garbled("its lists expire before they are read");
+            let mut limits = request::PAGES.into_iter();
+            let mut limit = limits.next().unwrap_or(1);
             for _ in 0..RESTARTS {
-                match self.pages(resource, namespace, form, seen).await? {
-                    Pages::Whole(listing) => return Ok(Ok(listing)),
-                    Pages::Forbidden => return Ok(Err(ListError::Forbidden)),
-                    Pages::Expired => {}
-                    Pages::Misfit(what) => why = Broken::Garbled(what),
+                match self.pages(resource, namespace, limit, form, seen).await {
+                    Ok(Pages::Whole(listing)) => return Ok(Ok(listing)),
+                    Ok(Pages::Forbidden) => return Ok(Err(ListError::Forbidden)),
+                    Ok(Pages::Expired) => {}
+                    Ok(Pages::Misfit(what)) => why = Broken::Garbled(what),
+                    Err(Broken::TooLong) => {
+                        why = Broken::TooLong;
+                        limit = limits.next().unwrap_or(1);
+                    }
+                    Err(broken) => return Err(broken),
                 }
             }
             Err(why)
@@ -256,6 +290,7 @@ impl Cluster {
         &self,
         resource: &Resource,
         namespace: Option<&Namespace>,
+        limit: usize,
         form: Form,
         seen: &dyn Fn(usize),
     ) -> Result<Pages, Broken> {
@@ -263,8 +298,9 @@ impl Cluster {
         let mut state: Option<String> = None;
         let mut expected: Option<u64> = None;
         let mut token = String::new();
+        let mut tokens = BTreeSet::new();
         loop {
-            let path = resource.list_path(namespace, &token);
+            let path = resource.list_path(namespace, limit, &token);
             let understood = |reply: Reply| match reply {
                 Reply::Found(node) => match request::page(node, resource, namespace, form) {
                     Ok(page) => Ok(Turned::Page(page)),
@@ -275,7 +311,7 @@ impl Cluster {
                 // The kind was there a moment ago.
                 Reply::NotFound(_) => Err(Broken::Status(404)),
             };
-            let page = match self.link.get(&path, form.of_list(), understood).await? {
+            let page = match self.link.get(&path, form.of_list(), Ask::List, understood).await? {
                 Turned::Page(page) => page,
                 Turned::Forbidden => return Ok(Pages::Forbidden),
                 Turned::Expired => return Ok(Pages::Expired),
@@ -294,7 +330,7 @@ impl Cluster {
             if page.token.is_empty() {
                 break;
             }
-            if page.token == token {
+            if !tokens.insert(page.token.clone()) {
                 return Ok(Pages::Misfit("a list does not come to its end"));
             }
             token = page.token;
@@ -317,9 +353,9 @@ impl Cluster {
         form: Form,
         seen: &dyn Fn(),
     ) -> Result<Vec<(ObjectKey, Got)>, Broken> {
-        let failures = Cell::new(0_usize);
+        let fate = Fate::default();
         let asked = futures_util::stream::iter(keys).map(|key| async {
-            let got = self.one(resource, &key, form, &failures).await;
+            let got = self.one(resource, &key, form, &fate).await;
             seen();
             (key, got)
         });
@@ -336,14 +372,8 @@ impl Cluster {
         Ok(answers)
     }
 
-    async fn one(
-        &self,
-        resource: &Resource,
-        key: &ObjectKey,
-        form: Form,
-        failures: &Cell<usize>,
-    ) -> Result<Got, Broken> {
-        if failures.get() >= FAILURES {
+    async fn one(&self, resource: &Resource, key: &ObjectKey, form: Form, fate: &Fate) -> Result<Got, Broken> {
+        if !fate.answered.get() && fate.failures.get() >= FAILURES {
             return Ok(Got::Failed(Broken::Garbled("it failed at other objects of the kind")));
         }
         let understood = |reply: Reply| match reply {
@@ -356,16 +386,26 @@ impl Cluster {
             Reply::Forbidden => Ok(Got::Forbidden),
             Reply::Gone => Err(Broken::Status(410)),
         };
-        match self.link.get(&resource.path(key), form.of_object(), understood).await {
+        match self.link.get(&resource.path(key), form.of_object(), Ask::Object, understood).await {
             Ok(Got::Forbidden) | Err(_) if self.absence == Absence::Assumed => Ok(Got::Absent),
-            Ok(got) => Ok(got),
+            Ok(got) => {
+                fate.answered.set(true);
+                Ok(got)
+            }
             Err(broken) if broken.is_of_server() => Err(broken),
             Err(broken) => {
-                failures.set(failures.get().saturating_add(1));
+                fate.failures.set(fate.failures.get().saturating_add(1));
                 Ok(Got::Failed(broken))
             }
         }
     }
+}
+
+/// How the objects of one kind fare.
+#[derive(Default)]
+struct Fate {
+    answered: Cell<bool>,
+    failures: Cell<usize>,
 }
 
 /// What came of reading all pages of a list.

@@ -172,7 +172,8 @@ impl Ui {
             return Progress(ProgressBar::hidden());
         }
         let bar = ProgressBar::new(total);
-        let template = if total == 0 { "{spinner} {prefix} {msg}" } else { "{spinner} {prefix} {bar:30} {pos}/{len}" };
+        let template =
+            if total == 0 { "{spinner} {prefix} {msg}" } else { "{spinner} {prefix} {msg} {bar:30} {pos}/{len}" };
         bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner()));
         bar.set_prefix(what);
         bar.enable_steady_tick(Duration::from_millis(120));

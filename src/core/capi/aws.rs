@@ -28,6 +28,7 @@ const SOURCE: Shape = Shape::Map(&[
 const BASE: KindRules = KindRules {
     group: GROUP,
     kind: "",
+    plural: "",
     scope: Scope::Cluster,
     tenancy: Tenancy::Aws,
     versions: VERSIONS,
@@ -42,6 +43,7 @@ const BASE: KindRules = KindRules {
 /// An access key in a Secret of the controller's namespace.
 pub static STATIC: KindRules = KindRules {
     kind: "AWSClusterStaticIdentity",
+    plural: "awsclusterstaticidentities",
     spec: &[ALLOWED_NAMESPACES, Field::required("secretRef", TEXT)],
     immutable: &[&["spec", "secretRef"]],
     ..BASE
@@ -53,6 +55,7 @@ pub static STATIC: KindRules = KindRules {
 /// follows from [`KindRules::also_required`].
 pub static ROLE: KindRules = KindRules {
     kind: "AWSClusterRoleIdentity",
+    plural: "awsclusterroleidentities",
     spec: &[
         ALLOWED_NAMESPACES,
         Field::optional("durationSeconds", Shape::Int { least: 900, most: 43_200 }),
@@ -70,6 +73,7 @@ pub static ROLE: KindRules = KindRules {
 /// The controller's own rights; the provider makes the one object on every cluster.
 pub static CONTROLLER: KindRules = KindRules {
     kind: "AWSClusterControllerIdentity",
+    plural: "awsclustercontrolleridentities",
     spec: &[ALLOWED_NAMESPACES],
     singleton: Some(CONTROLLER_NAME),
     immutable: &[&["spec"]],

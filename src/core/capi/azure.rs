@@ -17,6 +17,7 @@ const WITH_SECRET: &[&str] = &["ServicePrincipal", "ManualServicePrincipal", "Se
 pub static IDENTITY: KindRules = KindRules {
     group: GROUP,
     kind: "AzureClusterIdentity",
+    plural: "azureclusteridentities",
     scope: Scope::Namespaced,
     tenancy: Tenancy::Azure,
     versions: &[Served::always("v1beta1")],

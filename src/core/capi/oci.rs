@@ -12,6 +12,7 @@ use crate::scope::Scope;
 pub static IDENTITY: KindRules = KindRules {
     group: GROUP,
     kind: "OCIClusterIdentity",
+    plural: "ociclusteridentities",
     scope: Scope::Namespaced,
     tenancy: Tenancy::Azure,
     versions: &[Served::always("v1beta2"), Served::always("v1beta1")],

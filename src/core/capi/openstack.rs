@@ -16,6 +16,7 @@ const SELECTOR_FIELD: &str = "namespaceSelector";
 pub static IDENTITY: KindRules = KindRules {
     group: GROUP,
     kind: "OpenStackClusterIdentity",
+    plural: "openstackclusteridentities",
     scope: Scope::Cluster,
     tenancy: Tenancy::Openstack,
     versions: &[Served::always("v1alpha1")],

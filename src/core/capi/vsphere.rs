@@ -16,6 +16,7 @@ use crate::scope::Scope;
 pub static IDENTITY: KindRules = KindRules {
     group: GROUP,
     kind: "VSphereClusterIdentity",
+    plural: "vsphereclusteridentities",
     scope: Scope::Cluster,
     tenancy: Tenancy::Vsphere,
     versions: &[Served::since("v1beta2", 10), Served::always("v1beta1")],

@@ -8,9 +8,10 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::landing::Places;
+use super::open::{Sought, is_open};
 use super::{Closure, Member, Role, Via, View};
 use crate::claim::Claim;
-use crate::config::Companions;
+use crate::config::{Companions, Grant};
 use crate::finding::{Code, CredentialName, Finding, Severity};
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, Namespace};
@@ -80,7 +81,15 @@ fn resource_template(view: &View<'_>, claim: &Claim, closure: &mut Closure, root
     };
     let lands = ObjectKey::config_map(own, name.clone());
     let reads = candidates.into_iter().map(|namespace| ObjectKey::config_map(namespace, name.clone()));
-    let found = first_found(view.snapshot, reads);
+    let is_open = |read: &ObjectKey| {
+        let sought = Sought { read, role: Role::ResourceTemplate, referrer: Some(0) };
+        is_open(view.fleet, claim, closure, &sought)
+    };
+    let (open, closed): (Vec<ObjectKey>, Vec<ObjectKey>) = reads.partition(is_open);
+    let found = match (first_found(view.snapshot, open.into_iter()), closed.into_iter().next()) {
+        (Found::Nowhere, Some(closed)) => Found::Closed(closed),
+        (found, _) => found,
+    };
     settle(view, claim, closure, Companion { found, lands, role: Role::ResourceTemplate });
 }
 
@@ -105,11 +114,17 @@ fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, roo
     settle(view, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
 }
 
+fn severity_of_missing(view: &View<'_>, claim: &Claim) -> Severity {
+    if view.deployments.propagate(&claim.by) { Severity::Warning } else { Severity::Info }
+}
+
 enum Found<'a> {
     At(ObjectKey),
     Nowhere,
     Unknown(ObjectKey, Unread<'a>),
     Unasked(ObjectKey),
+    /// It could only be where the claim may not look.
+    Closed(ObjectKey),
 }
 
 fn first_found(snapshot: &Snapshot, keys: impl Iterator<Item = ObjectKey>) -> Found<'_> {
@@ -140,9 +155,21 @@ fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Comp
         }
         Found::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
         Found::Unasked(key) => closure.want(claim, &key),
+        Found::Closed(read) => {
+            let message = format!(
+                "{read} is not looked for, as it is not open to Credentials of namespace {}; credentials do not reach \
+                 workload clusters without it",
+                claim.by.namespace
+            );
+            let help = format!(
+                "If it is there and meant to be used, add to `grants`: `- {}`.",
+                Grant::least(&claim.by, claim.region(), &read)
+            );
+            let finding = Finding::new(Code::MissingCompanion, message).severity(severity_of_missing(view, claim));
+            closure.find(claim, finding.about(&lands).at(&claim.origin).help(help));
+        }
         Found::Nowhere => {
-            let wanted = view.deployments.propagate(&claim.by);
-            let severity = if wanted { Severity::Warning } else { Severity::Info };
+            let severity = severity_of_missing(view, claim);
             let message = format!("{lands} is absent; credentials do not reach workload clusters without it");
             closure.find(
                 claim,

@@ -78,7 +78,9 @@ fn distribution_fails(view: &View<'_>, claim: &Claim) -> Distribution {
             outcomes.find(|outcome| !matches!(outcome, Distribution::Works)).unwrap_or(Distribution::Works)
         }
         Lookup::Unasked => Distribution::Unasked(key),
-        Lookup::Absent | Lookup::Unread(_) => Distribution::Fails(format!("it looks for {key}")),
+        // Nobody knows, and a warning of something that may well work is worse than none.
+        Lookup::Unread(_) => Distribution::Works,
+        Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
     }
 }
 
@@ -100,9 +102,9 @@ fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Di
         return Distribution::Works;
     }
     match view.snapshot.look_up(&key) {
-        Lookup::Found(_) => Distribution::Works,
+        Lookup::Found(_) | Lookup::Unread(_) => Distribution::Works,
         Lookup::Unasked => Distribution::Unasked(key),
-        Lookup::Absent | Lookup::Unread(_) => Distribution::Fails(format!("it looks for {key}")),
+        Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::capi::{self, Admits};
 use crate::claim::{Claim, claims};
 use crate::closure::companion::Deployments;
 use crate::closure::definition::Definitions;
+use crate::closure::open::{Sought, is_open};
 use crate::closure::{Member, Role, View};
 use crate::config::{Fleet, Grant, RegionConfig, Resolution};
 use crate::finding::{Code, CredentialName, Finding};
@@ -159,6 +160,15 @@ fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey
             let why = format!("{} is absent, and k0rdent uses this one", root.read);
             let key = ObjectKey::new(key.kind.clone(), Some(system.clone()), key.name.clone());
             elsewhere.then_some((key, Need { sure: Sure::Certain, why }))
+        }
+        // What the template says, clusters get by the credential's propagation; k0rdent's own does not bring it.
+        Code::MissingCompanion if key.kind.is_config_map() => {
+            let namespace = root.read.namespace.as_ref().or(case.claim.root.namespace.as_ref())?;
+            let read = ObjectKey::config_map(namespace.clone(), key.name.clone());
+            let sought = Sought { read: &read, role: Role::ResourceTemplate, referrer: Some(0) };
+            let closed = !is_open(view.fleet, &case.claim, &case.closure, &sought);
+            let why = format!("the template of {} stands there", root.read);
+            closed.then_some((read, Need { sure: Sure::Propagation, why }))
         }
         _ => None,
     }

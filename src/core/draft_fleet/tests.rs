@@ -196,7 +196,11 @@ fn said(config: serde_json::Value, documents: &str) -> String {
     for (grant, need) in &examined.lacking {
         let Granted::Object(key) = &grant.to else { panic!() };
         let Grantee::Credential(by) = &grant.from else { panic!() };
-        let maybe = if need.sure == Sure::IfThere { "maybe " } else { "" };
+        let maybe = match need.sure {
+            Sure::Certain => "",
+            Sure::IfThere => "maybe ",
+            Sure::Propagation => "propagation ",
+        };
         writeln!(out, "{maybe}grant {by} {}", crate::testing::case::show(key)).unwrap();
     }
     for grant in &examined.used {
@@ -291,7 +295,8 @@ fn an_identity_elsewhere_is_looked_for_as_k0rdent_does() {
     let template = secret("kcm-system", "az-secret");
     let with = [d[0], d[1], d[2], &template];
     let lacks = "maybe grant team-a/c Secret kcm-system/az-secret";
-    let expect = [lacks, uses[0], uses[1], "stopped team-a/c not-admitted"];
+    let template = "propagation grant team-a/c ConfigMap kcm-system/az-resource-template";
+    let expect = [template, lacks, uses[0], uses[1], "stopped team-a/c not-admitted"];
     check(json!({"grants": both, "companions": "follow"}), &with, &expect);
     // Nowhere: the grant is tried once, and helps nothing.
     check(json!({}), &[d[0]], &[root, "stopped team-a/c missing-reference"]);

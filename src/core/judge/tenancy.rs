@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use super::{Court, grant};
 use crate::capi::{self, Admits};
 use crate::claim::Claim;
+use crate::closure::open::{Sought, is_open};
 use crate::closure::{Closure, Member, Role, is_publishable};
 use crate::config::{RegionConfig, Tenancy};
 use crate::finding::{Code, Finding};
@@ -107,16 +108,8 @@ fn namespaced(
     namespace: &Namespace,
 ) -> Option<Finding> {
     let own = &claim.by.namespace;
-    let system = &court.fleet.system_namespace;
-    let through_identity = || {
-        let referrer = member.referrer.and_then(|index| closure.members.get(index));
-        referrer.is_some_and(|referrer| referrer.read.namespace.is_none())
-    };
-    let kind_may = member.read.kind.is_secret() || member.role == Role::ResourceTemplate;
-    if namespace == own || (namespace == system && (claim.managed || (kind_may && through_identity()))) {
-        return None;
-    }
-    if grant::opens(court, claim, &member.read) {
+    let sought = Sought { read: &member.read, role: member.role, referrer: member.referrer };
+    if is_open(court.fleet, claim, closure, &sought) {
         return None;
     }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);

@@ -73,6 +73,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 5] = [Self::Unchanged, Self::Published, Self::Held, Self::Paused, Self::Withdrawn];
+
     /// The word for people.
     pub fn word(self) -> &'static str {
         match self {

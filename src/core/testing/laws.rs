@@ -229,14 +229,19 @@ fn documents() -> impl Strategy<Value = Vec<Value>> {
     })
 }
 
-fn world(resolution: &str, values: Vec<Value>) -> World {
+/// Documents as an API server has them.
+pub(super) fn unique_documents() -> impl Strategy<Value = Vec<Value>> {
+    documents().prop_map(super::asked::once)
+}
+
+pub(super) fn world(resolution: &str, values: Vec<Value>) -> World {
     let config = json!({"resolution": resolution, "companions": "follow", "regions": {"eu": {}, "us": {}}});
     let document = |(value, line): (Value, u32)| Document { source: "all".to_string(), node: node(&value), line };
     let documents = values.into_iter().zip(1_u32..).map(document).collect();
     World { config, documents, incomplete: vec![], run: json!({}) }
 }
 
-fn resolution() -> impl Strategy<Value = &'static str> {
+pub(super) fn resolution() -> impl Strategy<Value = &'static str> {
     select(vec!["as-written", "kcm"])
 }
 

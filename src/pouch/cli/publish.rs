@@ -94,7 +94,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             Some(commit) => ui.note(&format!("{} is at {commit}", output.branch)),
             None => ui.note(&format!("nothing changed; {} stays as it is", output.branch)),
         }
-        return finish(&report, "publish", commit, fleet, global, ui);
+        return finish(&report, "publish", commit, fleet, global, ambient, ui);
     }
     Err(Failure::lost(
         format!("other writers were faster, {attempts} of {attempts} times; nothing is published"),

@@ -61,7 +61,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     }
     ui.findings(&report.findings);
     ui.result(&outcomes(&report));
-    finish(&report, "render", None, fleet, global, ui)
+    finish(&report, "render", None, fleet, global, ambient, ui)
 }
 
 /// One line a region.

@@ -9,16 +9,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hyper_util::client::proxy::matcher::Matcher;
-use kube::config::{Kubeconfig, KubeconfigError};
+use kube::config::{Cluster as KubeCluster, ExecAuthCluster, Kubeconfig, KubeconfigError};
 use pouch_core::config::error::{nearest, quoted};
 use pouch_core::yaml;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use secrecy::ExposeSecret as _;
+use zeroize::Zeroizing;
 
 use super::exec::{self, Plugin};
 use crate::ambient::Ambient;
 
 /// What the user and the configuration say about which cluster.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
     /// The kubeconfig, as an absolute path; none for the usual places.
     pub kubeconfig: Option<PathBuf>,
@@ -76,7 +82,9 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
     let Some(files) = files(wanted, ambient)? else { return in_cluster(wanted, ambient) };
     let mut merged = Kubeconfig::default();
     for file in &files {
-        let one = Kubeconfig::read_from(file).map_err(|error| unreadable(file, &error))?;
+        let mut one = Kubeconfig::read_from(file).map_err(|error| unreadable(file, &error))?;
+        // As for kubectl, the empty text chooses nothing, and the next file may.
+        one.current_context = one.current_context.filter(|name| !name.is_empty());
         merged = merged.merge(one).map_err(|_| {
             let message = format!("{} is of another kind than the kubeconfigs before it", file.display());
             AccessError::unavailable(message, "Let KUBECONFIG list kubeconfigs only.")
@@ -84,13 +92,57 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
     }
     let names: Vec<String> = merged.contexts.iter().map(|context| context.name.clone()).collect();
     let chosen = choose(wanted.context.as_deref(), merged.current_context.as_deref(), &names, &files, ambient)?;
-    merged.current_context = Some(chosen.clone());
-    let proxied = proxied_by_kubeconfig(&merged, &chosen);
-    let mut config = kube::Config::try_from(merged).map_err(|error| unusable(&chosen, &error))?;
-    if !proxied {
-        config.proxy_url = proxy(&config.cluster_url, ambient)?;
-    }
+    let config = config(merged, &chosen, ambient)?;
     finish(config, chosen.as_str().into(), wanted, ambient, stop)
+}
+
+/// What a context of a kubeconfig says.
+///
+/// Put together here and not by kube, which reads the environment's proxies itself: it compares
+/// `NO_PROXY` with the proxy's own name instead of the server's, drops a `proxy-url` for that, and
+/// refuses lists that Go takes.
+fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::Config, AccessError> {
+    let unusable = |what: &str| {
+        let message = format!("the context {} {what}", quoted(chosen));
+        AccessError::unavailable(message, "See that `kubectl --context` works with it.")
+    };
+    let context = merged.contexts.into_iter().find(|named| named.name == *chosen).and_then(|named| named.context);
+    let context = context.ok_or_else(|| unusable("is empty"))?;
+    let cluster =
+        merged.clusters.into_iter().find(|named| named.name == context.cluster).and_then(|named| named.cluster);
+    let cluster = cluster.ok_or_else(|| unusable("names a cluster that the kubeconfig does not have"))?;
+    let server = cluster.server.as_deref().filter(|server| !server.is_empty());
+    let server = server.ok_or_else(|| unusable("names a cluster without a server"))?;
+    let server: http::Uri = server.parse().map_err(|_| unusable("names a cluster whose server is no URL"))?;
+    // As for kubectl: a user that the kubeconfig does not have is nobody.
+    let user = merged.auth_infos.into_iter().find(|named| Some(&named.name) == context.user.as_ref());
+    let mut user = user.and_then(|named| named.auth_info).unwrap_or_default();
+    if let Some(exec) = user.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
+        let told = ExecAuthCluster::try_from(&cluster);
+        exec.cluster = Some(told.map_err(|_| unusable("has a certificate authority that cannot be read"))?);
+    }
+    let mut config = kube::Config::new(server);
+    config.root_cert = authority(&cluster).map_err(|()| unusable("has a certificate authority that cannot be read"))?;
+    config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
+    config.tls_server_name = cluster.tls_server_name.filter(|name| !name.is_empty());
+    config.auth_info = user;
+    config.proxy_url = match cluster.proxy_url.filter(|url| !url.is_empty()) {
+        Some(url) => Some(proxy_url(&url).ok_or_else(|| unusable("has a proxy-url that is no URL"))?),
+        None => proxy(&config.cluster_url, ambient)?,
+    };
+    Ok(config)
+}
+
+/// The certificates of a cluster's authority, as DER; none where the system's own count.
+fn authority(cluster: &KubeCluster) -> Result<Option<Vec<Vec<u8>>>, ()> {
+    let pem = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
+        (Some(data), _) if !data.is_empty() => STANDARD.decode(data).map_err(|_| ())?,
+        (_, Some(file)) if !file.is_empty() => std::fs::read(file).map_err(|_| ())?,
+        _ => return Ok(None),
+    };
+    let read: Result<Vec<Vec<u8>>, _> =
+        CertificateDer::pem_slice_iter(&pem).map(|one| one.map(|der| der.to_vec())).collect();
+    read.map_err(|_| ()).and_then(|all| if all.is_empty() { Err(()) } else { Ok(Some(all)) })
 }
 
 /// The kubeconfigs to read; none where nothing names one.
@@ -132,10 +184,11 @@ fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, AccessError>
         let message = "there is no kubeconfig, and pouch does not run in a Pod";
         return Err(AccessError::usage(message, "Name a kubeconfig with --kubeconfig or KUBECONFIG."));
     }
-    let config = kube::Config::incluster().map_err(|_| {
+    let mut config = kube::Config::incluster().map_err(|_| {
         let help = "See that the Pod mounts its service account's token (automountServiceAccountToken).";
         AccessError::unavailable("the Pod's service account cannot be used: its token or CA cannot be read", help)
     })?;
+    config.proxy_url = proxy(&config.cluster_url, ambient)?;
     finish(config, "in-cluster".into(), wanted, ambient, &Arc::default())
 }
 
@@ -178,16 +231,7 @@ fn choose(
     }
 }
 
-fn proxied_by_kubeconfig(merged: &Kubeconfig, context: &str) -> bool {
-    let context = merged.contexts.iter().find(|named| named.name == context).and_then(|named| named.context.as_ref());
-    let cluster = context.and_then(|context| merged.clusters.iter().find(|named| named.name == context.cluster));
-    let url = cluster.and_then(|named| named.cluster.as_ref()).and_then(|cluster| cluster.proxy_url.as_deref());
-    url.is_some_and(|url| !url.is_empty())
-}
-
 /// The proxy that the environment names for a server, as Go's `http.ProxyFromEnvironment` reads it.
-///
-/// kube compares `NO_PROXY` with the proxy's own name instead of the server's, so it is done here.
 fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, AccessError> {
     let var = |names: [&str; 2]| names.iter().find_map(|name| ambient.var(name).filter(|value| !value.is_empty()));
     let chosen = match server.scheme_str() {
@@ -199,10 +243,14 @@ fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, Acc
     if Matcher::builder().all(chosen.as_str()).no(no.as_str()).build().intercept(server).is_none() {
         return Ok(None);
     }
-    let written = if chosen.contains("://") { chosen } else { format!("http://{chosen}") };
-    written.parse().map(Some).map_err(|_| {
+    proxy_url(&chosen).map(Some).ok_or_else(|| {
         AccessError::usage("HTTPS_PROXY or HTTP_PROXY is no URL", "Correct the variable, such as http://proxy:3128.")
     })
+}
+
+fn proxy_url(written: &str) -> Option<http::Uri> {
+    let url = if written.contains("://") { written.to_owned() } else { format!("http://{written}") };
+    url.parse().ok()
 }
 
 fn finish(
@@ -216,6 +264,17 @@ fn finish(
         let message = format!("the context {context} uses the auth provider {}", quoted(&provider.name));
         let help = "kubectl dropped auth providers in 1.26: use the exec plugin of the same cloud.";
         return Err(AccessError::usage(message, help));
+    }
+    // The tunnel to such a proxy would be made with the cluster's own authority and client certificate.
+    if let Some(proxy) = config.proxy_url.as_ref().filter(|proxy| proxy.scheme_str() != Some("http")) {
+        let message = format!("the proxy {} is not one that is reached by plain HTTP", shown(proxy));
+        return Err(AccessError::usage(message, "Use one such as http://proxy:3128; what goes through it is TLS."));
+    }
+    for text in wanted.as_user.iter().chain(&wanted.as_groups) {
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+            let message = format!("{} cannot be sent as a user or group", quoted(text));
+            return Err(AccessError::usage(message, "HTTP takes visible ASCII characters there."));
+        }
     }
     if let Some(user) = &wanted.as_user {
         config.auth_info.impersonate = Some(user.clone());
@@ -252,6 +311,14 @@ fn shown(url: &http::Uri) -> String {
 }
 
 impl Access {
+    /// The server's URL and the way to it, for people.
+    pub(super) fn shown(&self) -> String {
+        match &self.config.proxy_url {
+            Some(proxy) => format!("{} through the proxy {}", self.server, shown(proxy)),
+            None => self.server.clone(),
+        }
+    }
+
     /// The same access with fresh credentials, where a plugin gives them.
     pub(super) fn renewed(&self) -> Result<Self, AccessError> {
         let mut access = self.clone();
@@ -259,17 +326,33 @@ impl Access {
             let given = plugin.run().map_err(|why| exec_failed(&self.context, &why))?;
             given.fill(&mut access.config.auth_info);
         }
+        // Read here and not by kube, which takes the line feed at a file's end for a part of the token.
+        let auth = &mut access.config.auth_info;
+        if let Some(file) = &auth.token_file {
+            let token = std::fs::read_to_string(file).map_err(|error| {
+                let message = format!("the token file {file} cannot be read: {}", error.kind());
+                AccessError::unavailable(message, "See that the file is there and readable by this user.")
+            })?;
+            auth.token = Some(Zeroizing::new(token).trim().to_owned().into());
+        }
+        if let Some(token) = &auth.token {
+            let token = token.expose_secret().trim();
+            // The header that carries it would make kube panic.
+            if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+                let message = format!("the token of context {} has characters that no token has", self.context);
+                return Err(AccessError::unavailable(message, "Write the token anew, without line breaks and spaces."));
+            }
+            auth.token = Some(token.to_owned().into());
+        }
         Ok(access)
     }
 
-    /// A client; token files are read by it, and again as they change.
+    /// A client.
     pub(super) fn client(&self) -> Result<kube::Client, AccessError> {
-        let config = self.config.clone();
+        let mut config = self.config.clone();
+        config.auth_info.token_file = None;
         kube::Client::try_from(config).map_err(|error| match error {
             kube::Error::Auth(_) => AccessError::token_unreadable(),
-            kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
-                AccessError::usage("the proxy's protocol is none of http and https", "Use an HTTP proxy.")
-            }
             _ => AccessError::unavailable(
                 format!("the certificates or keys of context {} cannot be used", self.context),
                 "See that client certificate, key and CA are PEM, and belong together.",
@@ -298,26 +381,6 @@ fn flaw(file: &Path) -> Option<yaml::Flaw> {
     let text = yaml::stream::text_of(&bytes).ok()?;
     let mut interner = pouch_core::node::Interner::new();
     yaml::stream::documents(text).find_map(|document| yaml::read::read(&document, &mut interner).err())
-}
-
-fn unusable(context: &str, error: &KubeconfigError) -> AccessError {
-    let what = match error {
-        KubeconfigError::LoadContext(_) => "is empty",
-        KubeconfigError::LoadClusterOfContext(_) => "names a cluster that the kubeconfig does not have",
-        KubeconfigError::MissingClusterUrl => "names a cluster without a server",
-        KubeconfigError::ParseClusterUrl(_) => "names a cluster whose server is no URL",
-        KubeconfigError::ParseProxyUrl(_) => "has a proxy-url, or the environment an HTTPS_PROXY, that is no URL",
-        KubeconfigError::LoadCertificateAuthority(_) | KubeconfigError::ParseCertificates(_) => {
-            "has a certificate authority that cannot be read"
-        }
-        KubeconfigError::LoadClientCertificate(_) => "has a client certificate that cannot be read",
-        KubeconfigError::LoadClientKey(_) => "has a client key that cannot be read",
-        _ => "cannot be used",
-    };
-    AccessError::unavailable(
-        format!("the context {} {what}", quoted(context)),
-        "See that `kubectl --context` works with it.",
-    )
 }
 
 #[cfg(test)]

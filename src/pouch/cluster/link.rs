@@ -11,7 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use http::StatusCode;
-use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use pouch_core::node::{Interner, Node};
@@ -19,10 +19,23 @@ use tokio::time::Sleep;
 use tracing::{debug, warn};
 
 use super::kubeconfig::{Access, AccessError};
-use super::request;
+use super::request::{self, Garbled};
 
-/// The most bytes of one answer.
-const MOST_BYTES: usize = 64 << 20;
+/// The most bytes of one page of a list.
+const MOST_OF_LIST: usize = 64 << 20;
+
+/// The most bytes of another answer: the API takes no object larger than 3 MiB, and many are under way at
+/// once. <https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apiserver/pkg/server/config.go>
+const MOST_OF_OBJECT: usize = 8 << 20;
+
+/// The longest that a server is waited for because it says so.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How often a request looks whether another one has renewed the credentials.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// Who asks, as the API server's audit log has it.
+const AGENT: &str = concat!("pouch/", env!("CARGO_PKG_VERSION"));
 
 /// How patient a link is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +80,15 @@ pub enum Reply {
     Gone,
 }
 
+/// What is asked for, which decides how much an answer may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// One object, or what a server serves.
+    Object,
+    /// A page of a list.
+    List,
+}
+
 /// Why there is no answer, after all attempts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Broken {
@@ -78,6 +100,8 @@ pub enum Broken {
     Status(u16),
     /// It answered something that cannot be used.
     Garbled(&'static str),
+    /// It answered more than is taken.
+    TooLong,
     /// It does not accept who asks.
     Unauthorized,
     /// The time of the whole run is over.
@@ -92,8 +116,11 @@ pub struct Link {
     client: RefCell<kube::Client>,
     /// How many times the credentials were renewed.
     renewed: Cell<u32>,
+    /// Whether they are being renewed.
+    renewing: Cell<bool>,
     patience: Patience,
-    deadline: RefCell<Pin<Box<Sleep>>>,
+    /// Begins with the first request: what other sources take is not the cluster's.
+    deadline: RefCell<Option<Pin<Box<Sleep>>>>,
     interner: RefCell<Interner>,
     random: Cell<u64>,
     requests: Cell<u64>,
@@ -110,8 +137,9 @@ impl Link {
             access,
             client: RefCell::new(client),
             renewed: Cell::new(0),
+            renewing: Cell::new(false),
             patience,
-            deadline: RefCell::new(Box::pin(tokio::time::sleep(patience.whole))),
+            deadline: RefCell::new(None),
             interner: RefCell::new(Interner::new()),
             random: Cell::new(seed),
             requests: Cell::new(0),
@@ -133,10 +161,9 @@ impl Link {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(done);
             }
-            match self.deadline.try_borrow_mut().map(|mut deadline| deadline.as_mut().poll(context)) {
-                Ok(Poll::Ready(())) => Poll::Ready(Err(Broken::Late)),
-                _ => Poll::Pending,
-            }
+            let Ok(mut deadline) = self.deadline.try_borrow_mut() else { return Poll::Pending };
+            let deadline = deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.patience.whole)));
+            deadline.as_mut().poll(context).map(|()| Err(Broken::Late))
         })
         .await
     }
@@ -149,6 +176,7 @@ impl Link {
         &self,
         path: &str,
         accept: &str,
+        ask: Ask,
         meant: impl Fn(Reply) -> Result<T, Broken>,
     ) -> Result<T, Broken> {
         let mut pause = self.patience.pause;
@@ -156,7 +184,7 @@ impl Link {
         loop {
             tried = tried.saturating_add(1);
             let renewed = self.renewed.get();
-            let (trouble, wait) = match self.once(path, accept).await {
+            let (trouble, wait) = match self.once(path, accept, ask).await {
                 Ok(reply) => match meant(reply) {
                     Ok(answer) => {
                         debug!(path, tried, "answered");
@@ -170,22 +198,39 @@ impl Link {
             match trouble {
                 // Another request may have renewed them already.
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
-                Broken::Unauthorized if renewed < 2 => self.renew()?,
-                Broken::Unauthorized | Broken::Access(_) | Broken::Late => return Err(trouble),
+                Broken::Unauthorized if renewed < 2 => self.renew().await?,
+                // Asking again makes nobody allowed.
+                Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late | Broken::TooLong => {
+                    return Err(trouble);
+                }
                 _ => {}
             }
             if tried >= self.patience.tries {
                 return Err(trouble);
             }
-            tokio::time::sleep(wait.unwrap_or_else(|| self.around(pause))).await;
+            let pause_now = self.around(pause);
+            // What the server asks for, and some more by chance: many were told the same.
+            let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
+            tokio::time::sleep(asked.unwrap_or(pause_now)).await;
             pause = pause.saturating_mul(2);
         }
     }
 
     /// Asks for the credentials anew: a token that expired, a plugin that gives another one.
-    fn renew(&self) -> Result<(), Broken> {
-        let client = self.access.renewed().and_then(|access| access.client()).map_err(Broken::Access)?;
-        *self.client.borrow_mut() = client;
+    ///
+    /// A plugin takes its time, so it runs beside the other requests, and once for all of them.
+    async fn renew(&self) -> Result<(), Broken> {
+        if self.renewing.replace(true) {
+            while self.renewing.get() {
+                tokio::time::sleep(GLANCE).await;
+            }
+            return Ok(());
+        }
+        let access = self.access.clone();
+        let renewed = tokio::task::spawn_blocking(move || access.renewed()).await;
+        self.renewing.set(false);
+        let access = renewed.map_err(|_| Broken::Connection("its credentials could not be renewed"))?;
+        *self.client.borrow_mut() = access.and_then(|access| access.client()).map_err(Broken::Access)?;
         self.renewed.set(self.renewed.get().saturating_add(1));
         Ok(())
     }
@@ -203,10 +248,10 @@ impl Link {
     }
 
     /// Makes the request once. With trouble comes how long the server asks to wait, if it does.
-    async fn once(&self, path: &str, accept: &str) -> Result<Reply, (Broken, Option<Duration>)> {
+    async fn once(&self, path: &str, accept: &str, ask: Ask) -> Result<Reply, (Broken, Option<Duration>)> {
         self.requests.set(self.requests.get().saturating_add(1));
         let plain = |trouble| (trouble, None);
-        let request = http::Request::get(path).header(ACCEPT, accept).body(Body::empty());
+        let request = http::Request::get(path).header(ACCEPT, accept).header(USER_AGENT, AGENT).body(Body::empty());
         let request = request.map_err(|_| plain(Broken::Garbled("the request cannot be written as HTTP")))?;
         let client = self.client.borrow().clone();
         let exchange = async {
@@ -237,8 +282,12 @@ impl Link {
                     }
                 };
             }
-            let bytes = collected(body).await.map_err(plain)?;
-            let node = request::parse(&bytes, &mut self.interner.borrow_mut());
+            let (most, read): (usize, fn(&[u8], &mut Interner) -> Result<Node, Garbled>) = match ask {
+                Ask::Object => (MOST_OF_OBJECT, request::parse),
+                Ask::List => (MOST_OF_LIST, request::parse_list),
+            };
+            let bytes = collected(body, most).await.map_err(plain)?;
+            let node = read(&bytes, &mut self.interner.borrow_mut());
             match (node, status) {
                 (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),
                 (node, StatusCode::NOT_FOUND) => Ok(Reply::NotFound(node.ok())),
@@ -251,13 +300,13 @@ impl Link {
 }
 
 /// Reads a body to its end, unless it is too long.
-async fn collected(mut body: Body) -> Result<Vec<u8>, Broken> {
+async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Broken::Connection("the connection was lost in the middle of an answer"))?;
         if let Some(data) = frame.data_ref() {
-            if bytes.len().saturating_add(data.len()) > MOST_BYTES {
-                return Err(Broken::Garbled("the answer is longer than 64 MiB"));
+            if bytes.len().saturating_add(data.len()) > most {
+                return Err(Broken::TooLong);
             }
             bytes.extend_from_slice(data);
         }

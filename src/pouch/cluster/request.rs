@@ -7,13 +7,14 @@
 use std::fmt::Write as _;
 
 use pouch_core::json;
+use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Namespace, Version};
 use pouch_core::node::{Interner, Node};
 use pouch_core::object::ObjectKey;
 use pouch_core::scope::Scope;
 
-/// How many objects a page of a list has.
-pub const PAGE: usize = 500;
+/// How many objects a page of a list has; the smaller ones are for lists whose pages are too long.
+pub const PAGES: [usize; 3] = [500, 50, 5];
 
 /// A kind as an API server serves it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,8 +57,8 @@ impl Resource {
     }
 
     /// The path of a page of all objects, of one namespace or of the cluster.
-    pub fn list_path(&self, namespace: Option<&Namespace>, token: &str) -> String {
-        let mut path = format!("{}?limit={PAGE}", self.base(namespace));
+    pub fn list_path(&self, namespace: Option<&Namespace>, limit: usize, token: &str) -> String {
+        let mut path = format!("{}?limit={limit}", self.base(namespace));
         if !token.is_empty() {
             let _ = write!(path, "&continue={}", encoded(token));
         }
@@ -140,6 +141,16 @@ pub fn parse(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
     json::read(text, interner).map_err(|_| NO_JSON)
 }
 
+/// Reads the JSON body of a list. What lies deep in an item is left out: anybody may write a cluster's
+/// settings, and one item must not make all others unreadable. Nothing that is listed is published.
+///
+/// # Errors
+/// Where it is none.
+pub fn parse_list(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
+    let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
+    json::read_shallow(text, interner).map_err(|_| NO_JSON)
+}
+
 /// Takes the one object that was asked for.
 ///
 /// # Errors
@@ -154,16 +165,38 @@ pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Form) ->
     if !is_asked {
         return Err(Garbled("the answer is another object than the one asked for"));
     }
-    let stamp = stamp(&answer)?;
+    let stamp = stamp(&answer, resource)?;
     Ok((answer, stamp))
 }
 
-fn stamp(object: &Node) -> Result<Stamp, Garbled> {
+fn stamp(object: &Node, resource: &Resource) -> Result<Stamp, Garbled> {
     let text = |field: &str| object.str_at(&["metadata", field]).filter(|text| !text.is_empty());
-    match (text("uid"), text("resourceVersion")) {
-        (Some(uid), Some(version)) => Ok(Stamp { uid: uid.into(), version: version.into() }),
-        _ => Err(Garbled("an object in the answer has no uid or resourceVersion")),
+    let (Some(uid), Some(version)) = (text("uid"), text("resourceVersion")) else {
+        return Err(Garbled("an object in the answer has no uid or resourceVersion"));
+    };
+    let version = generation(object, resource).unwrap_or_else(|| version.to_owned());
+    Ok(Stamp { uid: uid.into(), version: version.into() })
+}
+
+/// What changes when somebody writes to what is read of an object, where its status is not: controllers
+/// write that of Credentials and ClusterDeployments all the time.
+///
+/// `generation` counts changes of everything but metadata and status, for kinds with a status
+/// subresource; for others every change but of metadata.
+/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#status-subresource>
+fn generation(object: &Node, resource: &Resource) -> Option<String> {
+    let by_generation = ["Credential", "ClusterDeployment"].iter().any(|kind| resource.kind.is(k0rdent::GROUP, kind));
+    let Some(Node::Int(generation)) = object.at(&["metadata", "generation"]).filter(|_| by_generation) else {
+        return None;
+    };
+    let mut version = format!("generation {generation}");
+    if object.at(&["metadata", "deletionTimestamp"]).is_some() {
+        version.push_str(" deleting");
     }
+    for (key, value) in object.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default() {
+        let _ = write!(version, " {key}={}", value.as_str().unwrap_or_default());
+    }
+    Some(version)
 }
 
 /// One page of a list.
@@ -218,7 +251,7 @@ pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, fo
             return Err(Garbled("an item of the list is no object of the kind and place asked for"));
         };
         let key = ObjectKey::new(resource.kind.clone(), place, name.into());
-        let stamp = stamp(&item)?;
+        let stamp = stamp(&item, resource)?;
         items.push((key, stamp, with_kind(item, kind, &api_version)));
     }
     Ok(Page { items, version, token, remaining })

@@ -5,7 +5,7 @@
 //! looked at again, and where something changed meanwhile the survey starts over: what it gives is a
 //! state that existed, or nothing. What the objects mean is not known here.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -128,6 +128,12 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
             clusters.insert(index, Live::new(source, cluster, reach.manner, values.clone()));
         }
     }
+    if clusters.is_empty() && reach.wanted != Wanted::default() {
+        return Err(Failure::usage(
+            "--kubeconfig, --context, --as and --as-group are for live clusters, and no source is one",
+            "Leave them away, or add a `cluster` source to the configuration.",
+        ));
+    }
     let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
     let mut last = String::new();
     for look in 0..LOOKS {
@@ -171,7 +177,9 @@ fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Re
     for (index, source) in fleet.sources.iter().enumerate() {
         stop.check()?;
         if let Some(live) = clusters.get_mut(&index) {
-            readings.push(begin(surveyor, source, live, &mut times)?);
+            begin(surveyor, source, live, &mut times)?;
+            // Its place among the readings; what it says is put there when it is known what else to list.
+            readings.push(Reading { documents: Vec::new(), complete: true, fragments: Vec::new(), inquiry: None });
             sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
             continue;
         }
@@ -185,6 +193,12 @@ fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Re
             fragments: reading.fragments,
             inquiry: None,
         });
+    }
+    list_namespaces(surveyor, clusters, &readings, &mut times)?;
+    for (index, live) in &mut *clusters {
+        if let Some(reading) = readings.get_mut(*index) {
+            *reading = live.reading();
+        }
     }
     let (mut snapshot, found) = assemble(fleet, readings);
     findings.extend(found);
@@ -253,24 +267,50 @@ impl Times {
 }
 
 /// Lists what a cluster is read for as a whole.
-fn begin(surveyor: &Surveyor<'_>, source: &Source, live: &mut Live, times: &mut Times) -> Result<Reading, Failure> {
+fn begin(surveyor: &Surveyor<'_>, source: &Source, live: &mut Live, times: &mut Times) -> Result<(), Failure> {
     let index = surveyor.fleet.sources.iter().position(|known| known.name == source.name).unwrap_or_default();
     live.begin(surveyor.fleet, source)?;
-    let mut to_list: VecDeque<Listed> = inquiry::listed(surveyor.fleet, &source.provides).into();
-    let mut asked_for_namespaces = false;
-    while let Some(listed) = to_list.pop_front() {
-        surveyor.stop.check()?;
-        let timer = surveyor.ambient.timer();
-        let progress = surveyor.ui.progress("reading", 0);
-        let kind = listed.kind.kind.to_string();
-        let count = live.list(&listed, &|count| progress.say(&format!("{kind} {count}")))?;
-        times.add(index, &listed.kind, count, timer);
-        if !asked_for_namespaces && live.selects_namespaces() {
-            asked_for_namespaces = true;
-            to_list.push_back(inquiry::listed_namespaces());
+    for listed in inquiry::listed(surveyor.fleet, &source.provides) {
+        list(surveyor, live, index, &listed, times)?;
+    }
+    Ok(())
+}
+
+fn list(
+    surveyor: &Surveyor<'_>,
+    live: &mut Live,
+    index: usize,
+    listed: &Listed,
+    times: &mut Times,
+) -> Result<(), Failure> {
+    surveyor.stop.check()?;
+    let timer = surveyor.ambient.timer();
+    let progress = surveyor.ui.progress("reading", 0);
+    let kind = listed.kind.kind.as_str();
+    let count = live.list(listed, &|count| progress.say(&format!("{kind} {count}")))?;
+    times.add(index, &listed.kind, count, timer);
+    Ok(())
+}
+
+/// Lists the Namespaces of clusters that may provide them, where a rule of any source selects some.
+fn list_namespaces(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    readings: &[Reading],
+    times: &mut Times,
+) -> Result<(), Failure> {
+    let sources = &surveyor.fleet.sources;
+    let rules = sources.iter().zip(readings).filter(|(source, _)| source.provides.cluster_scoped);
+    let selected = rules.flat_map(|(_, reading)| &reading.documents).map(|(document, _)| document);
+    if !inquiry::select_namespaces(selected) && !clusters.values().any(Live::selects_namespaces) {
+        return Ok(());
+    }
+    for (index, live) in clusters {
+        if sources.get(*index).is_some_and(|source| source.provides.cluster_scoped) {
+            list(surveyor, live, *index, &inquiry::listed_namespaces(), times)?;
         }
     }
-    Ok(live.reading())
+    Ok(())
 }
 
 /// Asks for what the closures want, until they want nothing more.
@@ -305,6 +345,7 @@ fn ask(
                 let timer = surveyor.ambient.timer();
                 let count = keys.len();
                 let progress = surveyor.ui.progress("reading", u64::try_from(count).unwrap_or_default());
+                progress.say(kind.kind.as_str());
                 let answers = live.ask(&kind, keys, &|| progress.step())?;
                 drop(progress);
                 let found = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..))).count();

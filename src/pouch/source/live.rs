@@ -51,6 +51,8 @@ pub struct Live {
     inquiry: Inquiry,
     lists: Vec<SeenList>,
     seen: BTreeMap<ObjectKey, Seen>,
+    /// What was asked for by name, in the order of asking.
+    order: Vec<(GroupKind, Vec<ObjectKey>)>,
 }
 
 /// A list as it was read.
@@ -87,6 +89,7 @@ impl Live {
             inquiry: Inquiry::default(),
             lists: Vec::new(),
             seen: BTreeMap::new(),
+            order: Vec::new(),
         }
     }
 
@@ -129,6 +132,7 @@ impl Live {
         self.inquiry = Inquiry::default();
         self.lists.clear();
         self.seen.clear();
+        self.order.clear();
         let groups: BTreeSet<&str> = inquiry::groups(fleet).into_iter().chain([k0rdent::GROUP]).collect();
         self.served = self.cluster.discover(groups).map_err(|broken| self.unreachable("its API groups", &broken))?;
         for (kind, (resource, versions)) in &self.served.kinds {
@@ -137,6 +141,7 @@ impl Live {
         let namespaces = inquiry::identity_namespaces(fleet, &source.provides);
         let keys: Vec<ObjectKey> = namespaces.iter().map(ObjectKey::namespace).collect();
         let resource = namespace_resource();
+        self.order.push((resource.kind.clone(), keys.clone()));
         let got = self.cluster.get(&resource, keys, Form::Metadata, &|| {});
         for (key, got) in got.map_err(|broken| self.unreachable("its namespaces", &broken))? {
             let seen = match got {
@@ -248,6 +253,7 @@ impl Live {
             let answer = |key| (key, Answer::Unread(reason.clone()));
             return Ok(keys.into_iter().map(answer).collect());
         };
+        self.order.push((kind.clone(), keys.clone()));
         let got = self.cluster.get(&resource, keys, Form::Whole, seen);
         let got = got.map_err(|broken| self.unreachable(&resource.name(), &broken))?;
         let mut answers = Vec::with_capacity(got.len());
@@ -315,10 +321,11 @@ impl Live {
         }
     }
 
-    /// Looks at everything again, and says what changed.
+    /// Looks at everything again, in the order of the first look, and says what changed.
     ///
-    /// Whatever is the same in both looks was so at every moment between the end of the first and the
-    /// beginning of the second: at such a moment all of it stood together.
+    /// An object with the same stamp in both looks was so at every moment between them: at the moment when
+    /// the first look ended, all that was found stood together. Of what is absent in both looks that is
+    /// not certain: an object may have been made and removed in between.
     ///
     /// # Errors
     /// Where the cluster cannot be asked.
@@ -344,15 +351,9 @@ impl Live {
                 return Ok(Some(Changed(which.unwrap_or_else(|| list.resource.name()))));
             }
         }
-        let mut by_kind: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
-        for key in self.seen.keys() {
-            if !key.kind.is_secret() || self.values == Values::Read {
-                by_kind.entry(key.kind.clone()).or_default().push(key.clone());
-            }
-        }
-        for (kind, keys) in by_kind {
-            let Some(resource) = self.resource(&kind) else { continue };
-            let got = self.cluster.get(&resource, keys, Form::Metadata, seen);
+        for (kind, keys) in &self.order {
+            let Some(resource) = self.resource(kind) else { continue };
+            let got = self.cluster.get(&resource, keys.clone(), Form::Metadata, seen);
             for (key, got) in got.map_err(|broken| self.unreachable(&resource.name(), &broken))? {
                 let now = match got {
                     Got::Found(_, stamp) => Seen::Stamped(stamp),

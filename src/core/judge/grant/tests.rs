@@ -104,7 +104,7 @@ const CLOSED: [(&str, &str); 4] = [
     ("team-a/az eu", "not-admitted Secret shared/az"),
     (
         "team-a/far eu",
-        "not-admitted AzureClusterIdentity shared/az, not-admitted ConfigMap shared/az-resource-template, \
+        "not-admitted AzureClusterIdentity shared/az, \
          not-admitted Secret shared/az",
     ),
 ];
@@ -158,13 +158,7 @@ fn a_cluster_scoped_identity_is_opened_by_its_own_key_alone() {
 #[test]
 fn a_secret_of_a_third_namespace_is_opened_by_its_own_key_alone() {
     let grant = |from: &str, to: &str| format!("{{from: {from}, to: {{{to}}}, regions: [eu]}}");
-    let opened = [
-        ("team-a/az eu", ""),
-        (
-            "team-a/far eu",
-            "not-admitted AzureClusterIdentity shared/az, not-admitted ConfigMap shared/az-resource-template",
-        ),
-    ];
+    let opened = [("team-a/az eu", ""), ("team-a/far eu", "not-admitted AzureClusterIdentity shared/az")];
     check(&grant("{credential: team-a/az}", "namespace: shared, kind: Secret, name: az"), &opened[..1]);
     check(&grant("{namespace: team-a}", "namespace: shared, kind: Secret, name: az"), &opened);
     // Near misses.
@@ -181,7 +175,7 @@ fn an_identity_of_another_namespace_does_not_open_what_it_names() {
     let identity = format!("namespace: shared, {GROUP}, kind: AzureClusterIdentity, name: az");
     check(
         &format!("{{from: {{credential: team-a/far}}, to: {{{identity}}}, regions: [eu]}}"),
-        &[("team-a/far eu", "not-admitted ConfigMap shared/az-resource-template, not-admitted Secret shared/az")],
+        &[("team-a/far eu", "not-admitted Secret shared/az")],
     );
 }
 

@@ -231,6 +231,15 @@ fn report(out: &mut String, draft: &Draft, examined: &Examined) {
         0 => out.push_str("Today's Credentials need no grants\n"),
         count => _ = writeln!(out, "Grants that today's Credentials need: {count}; read each of them"),
     }
+    match count(Sure::Propagation) {
+        0 => {}
+        count => {
+            _ = writeln!(
+                out,
+                "Grants that only credential propagation needs: {count}; they are marked #@, not in force"
+            )
+        }
+    }
     match count(Sure::IfThere) {
         0 => {}
         count => {

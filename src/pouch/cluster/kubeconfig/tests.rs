@@ -224,3 +224,53 @@ fn acting_as_somebody_else_is_what_the_flags_say() {
     check(&[(".kube/config", &own)], &context("prod"), &[], "prod https://a.example:6443 bob,x");
     check(&[(".kube/config", &own)], &wanted(Some("ann"), &[]), &[], "prod https://a.example:6443 ann");
 }
+
+#[test]
+fn tokens_are_taken_without_the_line_feed_that_files_end_in() {
+    let token = |home: &Home| {
+        let ambient = Ambient::fixed(home.0.path(), Timestamp::UNIX_EPOCH, &[]);
+        let wanted = Wanted { kubeconfig: Some(home.path("config").into()), ..context("prod") };
+        let access = access(&wanted, &ambient, &Arc::default());
+        access.map(|access| access.config.auth_info.token.map(|token| token.expose_secret().to_owned()))
+    };
+    let inline = KUBECONFIG.replace("token: CANARY", "token: \"CANARY\\n\"");
+    assert_eq!(token(&Home::new(&[("config", &inline)])), Ok(Some("CANARY".to_owned())));
+    let file = KUBECONFIG.replace("token: CANARY", "token: old, tokenFile: tok");
+    let home = Home::new(&[("config", &file), ("tok", "new\n")]);
+    assert_eq!(token(&home), Ok(Some("new".to_owned())));
+    // A client can be made of it: kube panics on what is no header.
+    let broken = Home::new(&[("config", &inline.replace("CANARY", "CAN\\nARY"))]);
+    let error = token(&broken).unwrap_err();
+    assert_eq!(error.message, "the token of context prod has characters that no token has");
+    let error = token(&Home::new(&[("config", &file)])).unwrap_err();
+    assert!(error.message.starts_with("the token file ") && error.message.ends_with("entity not found"), "{error:?}");
+}
+
+#[test]
+fn what_kube_would_read_otherwise_is_read_as_kubectl_does() {
+    // An empty current context chooses nothing, and the next file may.
+    let first = "current-context: \"\"\n";
+    let one = KUBECONFIG.replace("  - {name: stage, context: {cluster: b, user: u}}\n", "current-context: prod\n");
+    let vars = [("KUBECONFIG", "~/first:~/other")];
+    check(&[("first", first), ("other", &one)], &Wanted::default(), &vars, "prod https://a.example:6443");
+    // A proxy of the kubeconfig's own counts, whatever NO_PROXY says, and whatever it is called.
+    let own = KUBECONFIG.replace("6443}", "6443, proxy-url: http://proxy.example:1}");
+    let vars = [("NO_PROXY", ".example,,")];
+    check(&[(".kube/config", &own)], &context("prod"), &vars, "prod https://a.example:6443 by http://proxy.example:1/");
+    let vars = [("HTTPS_PROXY", "http://proxy:1"), ("NO_PROXY", "b.example,,")];
+    check(&[(".kube/config", KUBECONFIG)], &context("prod"), &vars, "prod https://a.example:6443 by http://proxy:1/");
+    let tls = KUBECONFIG.replace("6443}", "6443, proxy-url: https://u:CANARY@proxy.example}");
+    check(
+        &[(".kube/config", &tls)],
+        &context("prod"),
+        &[],
+        "usage: the proxy https://proxy.example is not one that is reached by plain HTTP | Use one such as http://proxy:3128; what goes through it is TLS.",
+    );
+    let wanted = Wanted { as_user: Some("j\u{fc}rgen".to_owned()), ..context("prod") };
+    check(
+        &[(".kube/config", KUBECONFIG)],
+        &wanted,
+        &[],
+        "usage: \"j\u{fc}rgen\" cannot be sent as a user or group | HTTP takes visible ASCII characters there.",
+    );
+}

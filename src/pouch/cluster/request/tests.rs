@@ -26,9 +26,9 @@ fn paths_are_those_of_the_api_whatever_the_names() {
         secrets().path(&ObjectKey::secret("team-a".into(), "aws".into())),
         "/api/v1/namespaces/team-a/secrets/aws"
     );
-    assert_eq!(credentials().list_path(None, ""), "/apis/k0rdent.mirantis.com/v1beta1/credentials?limit=500");
+    assert_eq!(credentials().list_path(None, 500, ""), "/apis/k0rdent.mirantis.com/v1beta1/credentials?limit=500");
     assert_eq!(
-        credentials().list_path(Some(&namespace), "a/b=&c"),
+        credentials().list_path(Some(&namespace), 500, "a/b=&c"),
         "/apis/k0rdent.mirantis.com/v1beta1/namespaces/team-a/credentials?limit=500&continue=a%2Fb%3D%26c"
     );
     let hostile = ObjectKey::secret("a/../b".into(), "x?y#z\u{e9}/..".into());
@@ -169,4 +169,34 @@ fn items_of_built_in_kinds_say_their_kind_themselves() {
         ("Namespace a".into(), Some("Namespace"), Some("v1"))
     );
     assert_eq!(item.str_at(&["metadata", "labels", "x"]), Some("y"));
+}
+
+#[test]
+fn what_only_controllers_write_is_no_change() {
+    let stamp_of = |kind: &str, meta: &str| {
+        let resource = Resource { kind: GroupKind::new("k0rdent.mirantis.com", kind), ..credentials() };
+        stamp(&node(&format!(r#"{{"metadata":{{"uid":"u",{meta}}}}}"#)), &resource).unwrap()
+    };
+    let base = r#""resourceVersion":"1","generation":2,"labels":{"a":"b"}"#;
+    for (meta, same) in [
+        (r#""resourceVersion":"9","generation":2,"labels":{"a":"b"}"#, true),
+        (r#""resourceVersion":"1","generation":3,"labels":{"a":"b"}"#, false),
+        (r#""resourceVersion":"1","generation":2,"labels":{"a":"c"}"#, false),
+        (r#""resourceVersion":"1","generation":2"#, false),
+        (r#""resourceVersion":"1","generation":2,"labels":{"a":"b"},"deletionTimestamp":"now""#, false),
+    ] {
+        assert_eq!(stamp_of("ClusterDeployment", base) == stamp_of("ClusterDeployment", meta), same, "{meta}");
+    }
+    // A Region's status is read.
+    assert_ne!(stamp_of("Region", base), stamp_of("Region", &base.replace("\"1\"", "\"9\"")));
+}
+
+#[test]
+fn depth_is_cut_in_lists_and_refused_in_objects() {
+    let deep = format!("{{\"a\":1,\"b\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
+    let mut interner = Interner::new();
+    assert!(parse(deep.as_bytes(), &mut interner).is_err());
+    let list = parse_list(deep.as_bytes(), &mut interner).ok().unwrap();
+    assert!(list.get("a").is_some() && list.get("b").is_some());
+    assert!(parse_list(&deep.as_bytes()[..6000], &mut interner).is_err(), "cut off in the middle");
 }

@@ -186,6 +186,12 @@ pub const NEVER: &[Never] = &[
         why: "a verdict depends on objects and configuration, not on how they are written or sealed",
     },
     Never {
+        places: &["src/core/rbac"],
+        words: &[],
+        modules: &["json", "judge", "bundle", "change", "sops", "reuse"],
+        why: "rights follow from what is asked, whatever becomes of the answer",
+    },
+    Never {
         places: &["src/core/sops", "src/core/reuse"],
         words: &[],
         modules: &["config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "report"],

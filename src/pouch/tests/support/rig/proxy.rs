@@ -199,6 +199,9 @@ impl Proxy {
     }
 
     /// How often the fault has been injected in this run. 0 where it could not be made of the answer.
+    ///
+    /// Of a fault of the handshake the spoilt handshakes are counted, not the requests that were cut off for it: a
+    /// client that has other connections open may never meet one.
     pub fn injected(&self) -> usize {
         lock(&self.shared.run).injected
     }
@@ -397,13 +400,15 @@ impl Shared {
         let socket = stream.get_ref().sock.try_clone()?;
         if fault.is_of_the_handshake() {
             // What counts as the fault is the handshake that it spoils.
-            lock(&self.run).handshakes += 1;
+            // One that was spoilt meanwhile, on another connection, may have made it all of them already.
+            let mut run = lock(&self.run);
+            run.handshakes = run.handshakes.saturating_add(1);
             return Ok(false);
         }
         if fault.is_of_the_answer() || (fault.is_of_the_body() && rest.is_empty()) {
             // This answer does not allow it: it stays the right one, and the next may be spoilt.
             let mut run = lock(&self.run);
-            run.left += usize::from(!matches!(run.when, When::Once(_)));
+            run.left = run.left.saturating_add(usize::from(!matches!(run.when, When::Once(_))));
             drop(run);
             send(stream, &bytes)?;
             return Ok(true);

@@ -1,0 +1,38 @@
+//! Open: which namespaced objects a claim may look at.
+//!
+//! The boundary of namespaces (DESIGN §2.4) holds already for asking: a reference to somebody else's
+//! Secret neither has it fetched from a live cluster, nor tells whether it exists. What is not open is
+//! refused by [`judge`](crate::judge), which asks the same question; what an identity itself says of
+//! who may use it is judge's alone.
+
+use super::{Closure, Role};
+use crate::claim::Claim;
+use crate::config::Fleet;
+use crate::object::ObjectKey;
+
+/// Whether a claim may look at an object: one of its own namespace; one of the system namespace, for a
+/// managed claim, or where a cluster-scoped identity names a Secret or has its template there; or one
+/// that a grant names. Cluster-scoped objects are open to all.
+pub fn is_open(fleet: &Fleet, claim: &Claim, closure: &Closure, sought: &Sought<'_>) -> bool {
+    let Some(namespace) = &sought.read.namespace else { return true };
+    if *namespace == claim.by.namespace {
+        return true;
+    }
+    let through_identity = || {
+        let referrer = sought.referrer.and_then(|index| closure.members.get(index));
+        referrer.is_some_and(|referrer| referrer.read.namespace.is_none())
+    };
+    let kind_may = sought.read.kind.is_secret() || sought.role == Role::ResourceTemplate;
+    (*namespace == fleet.system_namespace && (claim.managed || (kind_may && through_identity())))
+        || fleet.grants(&claim.by, claim.region(), sought.read)
+}
+
+/// An object that a claim reaches for.
+pub struct Sought<'a> {
+    /// The object.
+    pub read: &'a ObjectKey,
+    /// Why it would be part of the closure.
+    pub role: Role,
+    /// The member that names it, by index.
+    pub referrer: Option<usize>,
+}

@@ -1,0 +1,399 @@
+//! The rights that reading a live cluster takes, as RBAC manifests: no more than the configuration and
+//! today's Credentials need.
+//!
+//! What is read stands in [`inquiry`]; here each of its questions becomes a rule, with the reason above
+//! it. Secrets are never listed or watched, and no rule has a `*`. It refuses to know how a cluster is
+//! reached: what closures ask for, and how the cluster calls its resources, it is told.
+
+mod owners;
+mod write;
+
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem;
+
+pub use self::owners::owners;
+use crate::capi;
+use crate::config::{Companions, Fleet, Source, SourcePlace};
+use crate::finding::CredentialName;
+use crate::inquiry::{self, Listed};
+use crate::k0rdent;
+use crate::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain};
+use crate::object::ObjectKey;
+use crate::scope::Scope;
+
+/// The most bytes of names that stand in one Role; what is more goes into another.
+///
+/// etcd takes 1.5 MiB a request, but `kubectl apply` keeps a copy of the object in an annotation, and
+/// annotations are bounded to 256 KiB in all.
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-kubernetes-io-last-applied-configuration>
+const MOST_BYTES: usize = 128 << 10;
+
+/// The most Credentials that are named beside one object.
+const MOST_TOLD: usize = 3;
+
+/// How Secrets and ConfigMaps are named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Secrets {
+    /// One by one, as today's Credentials need them.
+    Names,
+    /// All of the namespaces that are known.
+    Namespaces,
+}
+
+/// Who is given the rights.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A service account.
+    ServiceAccount {
+        /// Its namespace.
+        namespace: Namespace,
+        /// Its name.
+        name: Name,
+    },
+    /// A user, as the API server's authentication calls it.
+    User(String),
+    /// A group of users.
+    Group(String),
+}
+
+/// The objects that closures ask a source for by name, and the Credentials that do; absent ones too.
+pub type Asked = BTreeMap<ObjectKey, BTreeSet<CredentialName>>;
+
+/// What decides which rights are needed.
+#[derive(Clone, Copy)]
+pub struct Terms<'a> {
+    /// The configuration.
+    pub fleet: &'a Fleet,
+    /// The cluster.
+    pub source: &'a Source,
+    /// How Secrets are named.
+    pub secrets: Secrets,
+    /// The kinds that are listed of it: those of [`inquiry::listed`], and more where these ask for it.
+    pub listed: &'a [Listed],
+    /// What closures ask the source for.
+    pub asked: &'a Asked,
+    /// The resources of kinds, as the cluster's discovery calls them.
+    pub plurals: &'a BTreeMap<GroupKind, String>,
+    /// Who is given the rights.
+    pub subject: &'a Subject,
+}
+
+/// One manifest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Manifest {
+    /// `ClusterRole`, `ClusterRoleBinding`, `Role` or `RoleBinding`.
+    pub kind: &'static str,
+    /// The namespace; none for the cluster-wide ones.
+    pub namespace: Option<Namespace>,
+    /// The name.
+    pub name: String,
+    /// YAML with comments, without a `---` line, ending in a line feed.
+    pub text: String,
+}
+
+/// Nothing that would suffice can be printed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Insufficient {
+    /// No namespace is known whose Secrets could be read.
+    #[error(
+        "source {0} provides namespaces by patterns, and no Credential says which there are, so the rights on Secrets cannot be told"
+    )]
+    NoNamespace(String),
+}
+
+impl Insufficient {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        "Name the namespaces under `provides.namespaces` of the source, or run this again once there are Credentials."
+    }
+}
+
+/// One rule: a verb on one resource, in one place.
+#[derive(Clone)]
+struct Rule {
+    why: Vec<String>,
+    group: String,
+    resource: String,
+    verb: &'static str,
+    /// The names that it is for, each with a comment of its own; none for all.
+    names: Option<BTreeMap<String, String>>,
+}
+
+/// Makes the manifests: the cluster-wide role and its binding, then those of each namespace by name.
+///
+/// # Errors
+/// Where nothing is known that the rights on Secrets could be told by.
+pub fn manifests(terms: &Terms<'_>) -> Result<Vec<Manifest>, Insufficient> {
+    let named = inquiry::namespaces(terms.fleet, &terms.source.provides);
+    if terms.secrets == Secrets::Namespaces && named.is_none() && terms.asked.is_empty() {
+        return Err(Insufficient::NoNamespace(terms.source.name.to_string()));
+    }
+    let name = role_name(terms);
+    let mut manifests = write::role(&name, None, &split(cluster_rules(terms)), terms.subject);
+    for (namespace, rules) in namespace_rules(terms, named.unwrap_or_default()) {
+        manifests.extend(write::role(&name, Some(&namespace), &split(rules), terms.subject));
+    }
+    if let Some(first) = manifests.first_mut() {
+        first.text.insert_str(0, &write::comment("", &head(terms)));
+    }
+    Ok(manifests)
+}
+
+/// Fleets and sources are DNS labels, so nothing else ends in what [`write::role`] adds to it.
+fn role_name(terms: &Terms<'_>) -> String {
+    let is_cluster = |source: &&Source| matches!(source.place, SourcePlace::Cluster { .. });
+    match terms.fleet.sources.iter().filter(is_cluster).count() {
+        ..=1 => format!("pouch-{}", terms.fleet.name),
+        _ => format!("pouch-{}-{}", terms.fleet.name, terms.source.name),
+    }
+}
+
+fn head(terms: &Terms<'_>) -> Vec<String> {
+    let mut lines = vec![
+        format!("What pouch may read of source {} for fleet {}.", terms.source.name, terms.fleet.name),
+        "It writes nothing, watches nothing and never lists Secrets. Discovery (GET /apis/GROUP) has no rule here:"
+            .to_owned(),
+        "by default the ClusterRole system:discovery gives it to everybody who is authenticated.".to_owned(),
+        "A Role can be made only where its namespace exists.".to_owned(),
+    ];
+    match terms.secrets {
+        Secrets::Names => lines.extend([
+            "Secrets and ConfigMaps are named as today's Credentials need them. After a Credential is added, or refers to"
+                .to_owned(),
+            "something else, print and apply this again: until then it is broken (`unread`), and keeps what it has published.".to_owned(),
+        ]),
+        Secrets::Namespaces => lines.extend([
+            "All Secrets of the namespaces below can be read one by one, by whoever knows or guesses their names.".to_owned(),
+            "Credentials in other namespaces need more: print and apply this again.".to_owned(),
+        ]),
+    }
+    if terms.asked.keys().any(|key| !can_exist(key)) {
+        lines.push("Names that no object can have are left out, whatever refers to them.".to_owned());
+    }
+    lines
+}
+
+fn cluster_rules(terms: &Terms<'_>) -> Vec<Rule> {
+    let Terms { fleet, source, .. } = *terms;
+    let listed = terms.listed.iter().filter(|listed| listed.namespaces.is_none());
+    let mut rules: Vec<Rule> = listed.map(|listed| list_rule(terms, &listed.kind)).collect();
+    let looked_at = inquiry::identity_namespaces(fleet, &source.provides);
+    let why = "The UID of kube-system tells this cluster from another; the system namespace must exist.".to_owned();
+    rules.push(Rule {
+        names: Some(looked_at.iter().map(|name| (name.to_string(), String::new())).collect()),
+        ..rule(terms, &GroupKind::new("", "Namespace"), "get", vec![why])
+    });
+    if source.provides.cluster_scoped {
+        let kinds = identity_kinds(terms, &reached(terms), None);
+        rules.extend(kinds.into_iter().map(|kind| identity_rule(terms, &kind, None)));
+    }
+    rules
+}
+
+fn namespace_rules(terms: &Terms<'_>, named: Vec<Namespace>) -> BTreeMap<Namespace, Vec<Rule>> {
+    let Terms { fleet, source, secrets, asked, .. } = *terms;
+    let mut places: BTreeMap<Namespace, Vec<Rule>> = BTreeMap::new();
+    for listed in terms.listed {
+        for namespace in listed.namespaces.iter().flatten() {
+            places.entry(namespace.clone()).or_default().push(list_rule(terms, &listed.kind));
+        }
+    }
+    let mut namespaces: BTreeSet<Namespace> = named.into_iter().collect();
+    namespaces.extend(asked.keys().filter(|key| can_exist(key)).filter_map(|key| key.namespace.clone()));
+    if secrets == Secrets::Namespaces && source.provides.cluster_scoped {
+        // References without a namespace of their own lead there.
+        namespaces.insert(fleet.system_namespace.clone());
+    }
+    let reached = reached(terms);
+    for namespace in namespaces {
+        let mut rules = places.remove(&namespace).unwrap_or_default();
+        let kinds = identity_kinds(terms, &reached, Some(&namespace));
+        rules.extend(kinds.into_iter().map(|kind| identity_rule(terms, &kind, Some(&namespace))));
+        for kind in ["ConfigMap", "Secret"].map(|kind| GroupKind::new("", kind)) {
+            rules.extend(match secrets {
+                Secrets::Names => named_rule(terms, &kind, &namespace),
+                Secrets::Namespaces => all_rule(terms, &kind),
+            });
+        }
+        places.insert(namespace, rules);
+    }
+    places.retain(|_, rules| !rules.is_empty());
+    places
+}
+
+fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
+    let why = match kind.kind.as_str() {
+        "ProviderInterface" => "They say which identity kinds there are, and what those refer to.",
+        "Region" => "They say which Secrets are kubeconfigs of regions, which never leave.",
+        "ClusterDeployment" => "A Credential that one of them names is not withdrawn, and some need companions.",
+        "Credential" => "They say what goes to which region.",
+        "AccessManagement" => "They hand Credentials of the system namespace to other namespaces.",
+        "Namespace" => "Rules of AccessManagement select by their labels; where all of them list names, this can go.",
+        _ => "All of them are read.",
+    };
+    rule(terms, kind, "list", vec![why.to_owned()])
+}
+
+/// A rule on all objects of a kind.
+fn rule(terms: &Terms<'_>, kind: &GroupKind, verb: &'static str, mut why: Vec<String>) -> Rule {
+    let known = core_plural(kind).or_else(|| capi::rules(kind).map(|rules| rules.plural));
+    let known = known.or_else(|| k0rdent::plural(kind)).or_else(|| terms.plurals.get(kind).map(String::as_str));
+    let resource = known.map_or_else(|| guessed_plural(kind), ToOwned::to_owned);
+    if known.is_none() {
+        why.push(format!("That {kind} is called {resource} is a guess: `kubectl api-resources` tells."));
+    }
+    Rule { why, group: kind.group.as_str().to_owned(), resource, verb, names: None }
+}
+
+fn core_plural(kind: &GroupKind) -> Option<&'static str> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("", "Namespace") => Some("namespaces"),
+        ("", "ConfigMap") => Some("configmaps"),
+        ("", "Secret") => Some("secrets"),
+        _ => None,
+    }
+}
+
+/// As Kubernetes guesses: `meta.UnsafeGuessKindToResource` of apimachinery.
+fn guessed_plural(kind: &GroupKind) -> String {
+    let singular = kind.kind.as_str().to_ascii_lowercase();
+    match singular.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if singular.ends_with('s') => format!("{singular}es"),
+        None => format!("{singular}s"),
+    }
+}
+
+/// What is asked for of one kind in one place, in the order of names.
+fn asked_in<'a>(
+    terms: &Terms<'a>,
+    kind: &'a GroupKind,
+    namespace: Option<&'a Namespace>,
+) -> impl Iterator<Item = (&'a ObjectKey, &'a BTreeSet<CredentialName>)> {
+    let least = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
+    let here = terms.asked.range(least..);
+    let here = here.take_while(move |(key, _)| key.kind == *kind && key.namespace.as_ref() == namespace);
+    here.filter(|(key, _)| can_exist(key))
+}
+
+/// The identity kinds that today's Credentials reach.
+fn reached(terms: &Terms<'_>) -> BTreeSet<GroupKind> {
+    let kinds = terms.asked.keys().map(|key| &key.kind);
+    kinds.filter(|kind| !kind.is_secret() && !kind.is_config_map()).cloned().collect()
+}
+
+/// The identity kinds that are read in a namespace, or those that are cluster-scoped.
+///
+/// By names, those of which something is asked for there; else all that may be published.
+fn identity_kinds(
+    terms: &Terms<'_>,
+    reached: &BTreeSet<GroupKind>,
+    namespace: Option<&Namespace>,
+) -> BTreeSet<GroupKind> {
+    let scope = if namespace.is_some() { Scope::Namespaced } else { Scope::Cluster };
+    match terms.secrets {
+        Secrets::Names => {
+            let here = |kind: &&GroupKind| asked_in(terms, kind, namespace).next().is_some();
+            reached.iter().filter(here).cloned().collect()
+        }
+        Secrets::Namespaces => {
+            let built_in = capi::all().filter(|rules| rules.scope == scope);
+            let built_in = built_in.map(|rules| GroupKind::new(rules.group, rules.kind));
+            let extra = terms.fleet.kinds.iter().filter(|(_, extra)| extra.scope == scope);
+            built_in.chain(extra.map(|(kind, _)| kind.clone())).collect()
+        }
+    }
+}
+
+fn identity_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: Option<&Namespace>) -> Rule {
+    let by: BTreeSet<&CredentialName> = asked_in(terms, kind, namespace).flat_map(|(_, by)| by).collect();
+    let why = match by.is_empty() {
+        true => "Identities that Credentials may name.".to_owned(),
+        false => format!("Identities, for {}.", credentials(by.into_iter())),
+    };
+    rule(terms, kind, "get", vec![why])
+}
+
+fn named_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: &Namespace) -> Option<Rule> {
+    let whose = |by: &BTreeSet<CredentialName>| match by.is_empty() {
+        true => String::new(),
+        false => format!("For {}.", credentials(by.iter())),
+    };
+    let names: BTreeMap<String, String> =
+        asked_in(terms, kind, Some(namespace)).map(|(key, by)| (key.name.to_string(), whose(by))).collect();
+    let why = vec![
+        format!("The {kind}s that Credentials need. Companions that are not there stand here as well: that they are"),
+        "absent must be proved, and without a right to the name the answer would be 403.".to_owned(),
+    ];
+    (!names.is_empty()).then(|| Rule { names: Some(names), ..rule(terms, kind, "get", why) })
+}
+
+fn all_rule(terms: &Terms<'_>, kind: &GroupKind) -> Option<Rule> {
+    let refers = || terms.asked.keys().any(|key| key.kind == *kind);
+    if kind.is_config_map() && terms.fleet.companions == Companions::None && !refers() {
+        return None;
+    }
+    let why = match kind.is_secret() {
+        true => "What identities refer to, and the companion `<identity>-secret`.",
+        false => "The companion `<identity>-resource-template`, and what identities refer to.",
+    };
+    Some(rule(terms, kind, "get", vec![why.to_owned()]))
+}
+
+/// Whether the API server would take an object of this name.
+fn can_exist(key: &ObjectKey) -> bool {
+    let namespace = key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
+    namespace && is_dns_subdomain(key.name.as_str())
+}
+
+/// `Credential a/b`, or several of them, and how many more.
+fn credentials<'a>(mut by: impl ExactSizeIterator<Item = &'a CredentialName>) -> String {
+    let all = by.len();
+    let told: Vec<String> = by.by_ref().take(MOST_TOLD).map(ToString::to_string).collect();
+    let noun = if all == 1 { "Credential" } else { "Credentials" };
+    match all.saturating_sub(told.len()) {
+        0 => format!("{noun} {}", told.join(", ")),
+        more => format!("{noun} {} and {more} more", told.join(", ")),
+    }
+}
+
+/// Divides rules among as many roles as their names need.
+fn split(rules: Vec<Rule>) -> Vec<Vec<Rule>> {
+    let (mut parts, mut part, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
+    for mut rule in rules {
+        let Some(names) = rule.names.take() else {
+            part.push(rule);
+            continue;
+        };
+        let mut some = BTreeMap::new();
+        for (name, why) in names {
+            // In JSON it has quotes and a comma.
+            let cost = name.len().saturating_add(3);
+            if bytes.saturating_add(cost) > MOST_BYTES {
+                push_named(&mut part, &rule, mem::take(&mut some));
+                parts.push(mem::take(&mut part));
+                bytes = 0;
+            }
+            bytes = bytes.saturating_add(cost);
+            some.insert(name, why);
+        }
+        push_named(&mut part, &rule, some);
+    }
+    parts.push(part);
+    parts
+}
+
+/// A rule without names would be one for all of them.
+fn push_named(part: &mut Vec<Rule>, rule: &Rule, names: BTreeMap<String, String>) {
+    if !names.is_empty() {
+        part.push(Rule { names: Some(names), ..rule.clone() });
+    }
+}
+
+#[cfg(test)]
+mod tests;

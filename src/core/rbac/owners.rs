@@ -1,0 +1,189 @@
+//! Whose an object is: which Credentials need what a source was asked for.
+//!
+//! Reviewers read it beside each name. It decides no right: what was asked for has one, whoever's it is.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::Asked;
+use crate::claim::Claim;
+use crate::closure::landing::of_root;
+use crate::closure::{View, close};
+use crate::config::{Companions, Resolution};
+use crate::finding::{Code, Finding};
+use crate::object::ObjectKey;
+
+/// Adds the Credentials to what was asked for; and says what keeps the names from being all of them.
+///
+/// `source` is its index. What keeps them from it is whatever could not be read and is no Secret: Secrets lead nowhere, so that nobody read them
+/// says nothing, but what stands behind an identity that was not read is not known.
+pub fn owners<'a>(
+    view: &View<'_>,
+    claims: impl Iterator<Item = &'a Claim>,
+    source: usize,
+    asked: &BTreeSet<ObjectKey>,
+) -> (Asked, Vec<Finding>) {
+    let mut owned: Asked = asked.iter().map(|key| (key.clone(), BTreeSet::new())).collect();
+    let mut findings = Vec::new();
+    // By kind, name and namespace of an absent companion, which is no member.
+    let mut companions: BTreeMap<ObjectKey, BTreeSet<_>> = BTreeMap::new();
+    for claim in claims {
+        let closure = close(view, claim);
+        for member in &closure.members {
+            if let Some(by) = owned.get_mut(&member.read) {
+                by.insert(claim.by.clone());
+            }
+        }
+        if let Some(root) = closure.members.first() {
+            for key in companions_of(view, claim, &root.read) {
+                companions.entry(key).or_default().insert(claim.by.clone());
+            }
+        }
+        for key in granted(view, claim) {
+            if owned.contains_key(&key) || view.snapshot.unasked(&key).any(|index| index == source) {
+                owned.entry(key).or_default().insert(claim.by.clone());
+            }
+        }
+        let unread = |finding: &Finding| {
+            let secret = finding.object.as_ref().is_some_and(|key| key.kind.is_secret());
+            finding.code == Code::Unread && !secret
+        };
+        findings.extend(closure.findings.into_iter().filter(unread));
+    }
+    for (key, by) in companions {
+        if let Some(owners) = owned.get_mut(&key) {
+            owners.extend(by);
+        }
+    }
+    (owned, findings)
+}
+
+/// What a claim asks for besides, if the Secret that it starts from is absent where the Credential says:
+/// a grant lets it use the one in the system namespace. Nobody read the Secret, so it may well be absent.
+fn granted(view: &View<'_>, claim: &Claim) -> Vec<ObjectKey> {
+    let places = of_root(view, claim, Resolution::Kcm);
+    let system = places.read.namespace.clone();
+    let Some(system) = system.filter(|_| claim.root.kind.is_secret() && claim.resolution != Resolution::Kcm) else {
+        return Vec::new();
+    };
+    if !view.fleet.grants(&claim.by, claim.region(), &places.read) {
+        return Vec::new();
+    }
+    let template = ObjectKey::config_map(system, format!("{}-resource-template", claim.root.name).as_str().into());
+    let companion = (view.fleet.companions == Companions::Follow).then_some(template);
+    [places.read].into_iter().chain(companion).collect()
+}
+
+/// Where the companions of a claim may stand, see [`companion`](crate::closure::companion).
+fn companions_of(view: &View<'_>, claim: &Claim, root: &ObjectKey) -> impl Iterator<Item = ObjectKey> {
+    let places: BTreeSet<_> = [root.namespace.clone(), claim.root.namespace.clone()]
+        .into_iter()
+        .flatten()
+        .chain([claim.by.namespace.clone(), view.fleet.system_namespace.clone()])
+        .collect();
+    let template = format!("{}-resource-template", claim.root.name);
+    let secret = format!("{}-secret", claim.root.name);
+    places.into_iter().flat_map(move |namespace| {
+        [
+            ObjectKey::config_map(namespace.clone(), template.as_str().into()),
+            ObjectKey::secret(namespace, secret.as_str().into()),
+        ]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inquiry;
+    use crate::snapshot::{Inquiry, assemble};
+    use crate::testing::case::{Document, World, fleet, key, readings, show};
+    use crate::testing::stages::Desk;
+    use crate::testing::{node, yaml};
+    use alloc::string::{String, ToString};
+    use alloc::vec;
+    use serde_json::json;
+
+    fn world(documents: &[&str], incomplete: Vec<String>) -> World {
+        let document = |text: &&str| Document { source: "all".into(), node: node(&yaml(text)), line: 1 };
+        let documents = documents.iter().map(document).collect();
+        World { config: json!({"companions": "follow"}), documents, incomplete, run: json!({}) }
+    }
+
+    const CREDENTIAL: &str = "{apiVersion: k0rdent.mirantis.com/v1beta1, kind: Credential, \
+        metadata: {name: aws, namespace: team-a}, spec: {region: eu, identityRef: {kind: AWSClusterStaticIdentity, \
+        apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, name: aws-main}}}";
+    const IDENTITY: &str = "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, \
+        metadata: {name: aws-main}, spec: {secretRef: aws-main-keys, allowedNamespaces: {}}}";
+
+    fn said(world: &World, keys: &[&str]) -> (Vec<String>, usize) {
+        said_at(Desk::new(world), keys)
+    }
+
+    fn said_at(desk: Desk, keys: &[&str]) -> (Vec<String>, usize) {
+        let asked = crate::claim::claims(&desk.fleet, &desk.snapshot);
+        let keys = keys.iter().map(|text| key(text)).collect();
+        let (owned, findings) = owners(&desk.view(), inquiry::claims(&asked), 0, &keys);
+        let line = |(key, by): (&ObjectKey, &BTreeSet<_>)| {
+            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+            format!("{}: {}", show(key), by.join(", "))
+        };
+        (owned.iter().map(line).collect(), findings.len())
+    }
+
+    #[test]
+    fn each_name_says_whose_it_is() {
+        let keys = [
+            "AWSClusterStaticIdentity aws-main",
+            "ConfigMap team-a/aws-main-resource-template",
+            "ConfigMap kcm-system/aws-main-resource-template",
+            "Secret kcm-system/aws-main-keys",
+            "Secret team-a/aws-main-secret",
+            "Secret team-a/elsewhere",
+        ];
+        let (lines, unread) = said(&world(&[CREDENTIAL, IDENTITY], vec![]), &keys);
+        let expect = [
+            "ConfigMap kcm-system/aws-main-resource-template: team-a/aws",
+            "ConfigMap team-a/aws-main-resource-template: team-a/aws",
+            "Secret kcm-system/aws-main-keys: team-a/aws",
+            "Secret team-a/aws-main-secret: team-a/aws",
+            "Secret team-a/elsewhere: ",
+            "AWSClusterStaticIdentity aws-main: team-a/aws",
+        ];
+        assert_eq!((lines, unread), (expect.map(String::from).to_vec(), 0));
+    }
+
+    #[test]
+    fn an_identity_that_was_not_read_is_told_and_a_secret_is_not() {
+        let incomplete = || vec!["all".to_string()];
+        assert_eq!(said(&world(&[CREDENTIAL], incomplete()), &[]).1, 2, "the identity and the ConfigMap");
+        assert_eq!(said(&world(&[CREDENTIAL, IDENTITY], incomplete()), &[]).1, 1, "the ConfigMap alone");
+    }
+
+    /// Where Secrets are not read, what follows from the absence of one must be foreseen.
+    #[test]
+    fn what_a_grant_opens_in_place_of_an_absent_secret_is_asked_for_too() {
+        let credential = "{apiVersion: k0rdent.mirantis.com/v1beta1, kind: Credential, \
+            metadata: {name: a, namespace: team-a}, \
+            spec: {region: eu, identityRef: {apiVersion: v1, kind: Secret, name: az, namespace: team-a}}}";
+        let grant = json!({"from": {"namespace": "team-a"}, "regions": ["eu"],
+            "to": {"namespace": "kcm-system", "kind": "Secret", "name": "az"}});
+        for (grants, expect) in [
+            (
+                json!([grant]),
+                &["ConfigMap kcm-system/az-resource-template: team-a/a", "Secret kcm-system/az: team-a/a"][..],
+            ),
+            (json!([]), &[]),
+        ] {
+            let mut world = world(&[credential], vec![]);
+            world.config = json!({"companions": "follow", "grants": grants});
+            let fleet = fleet(&world.config);
+            let mut readings = readings(&fleet, &world);
+            readings[0].inquiry = Some(Inquiry::default());
+            let (snapshot, found) = assemble(&fleet, readings);
+            let (lines, _) = said_at(Desk::of(fleet, snapshot, found), &["Secret team-a/az"]);
+            let own = "Secret team-a/az: team-a/a";
+            assert_eq!(lines, expect.iter().copied().chain([own]).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The metrics of a run: what `--metrics FILE` writes, in Prometheus' text format.
+//!
+//! <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>
+//!
+//! Made from the same [`Summary`] as the JSON. Everything is a gauge that says how the last run found
+//! things; a run leaves nothing behind that could count. It knows no clock: the time is told.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use core::fmt::Write as _;
+
+use super::summary::{Outcome, Summary};
+
+/// The metrics of a run that did its work; `time` is in seconds since 1970.
+pub fn text(summary: &Summary, time: i64) -> String {
+    let mut out = ended(Some(&summary.fleet), summary.exit_code, time);
+    let fleet = ("fleet", &*summary.fleet);
+    let credentials = &summary.credentials;
+    out.family("pouch_credentials", "Credentials, by how the last run found them.");
+    for (verdict, count) in [
+        ("admitted", credentials.admitted),
+        ("refused", credentials.refused),
+        ("broken", credentials.broken),
+        ("unpublished", credentials.unpublished),
+    ] {
+        out.sample("pouch_credentials", &[fleet, ("verdict", verdict)], count);
+    }
+    out.family("pouch_region_outcome", "What became of the region in the last run: 1 for that, 0 for the rest.");
+    for region in &summary.regions {
+        for outcome in Outcome::ALL {
+            let labels = [fleet, ("region", &*region.name), ("outcome", outcome.word())];
+            out.sample("pouch_region_outcome", &labels, usize::from(region.outcome == outcome));
+        }
+    }
+    type Count = fn(&super::summary::Region) -> usize;
+    let counts: [(&str, &str, Count); 4] = [
+        ("pouch_region_objects", "Objects in the region's bundle, Namespaces not counted.", |region| region.objects),
+        ("pouch_region_sealed", "Secrets that the last run sealed.", |region| region.sealed),
+        ("pouch_region_kept", "Secrets that kept their bytes.", |region| region.kept),
+        ("pouch_region_carried", "Objects carried over for broken Credentials.", |region| region.carried),
+    ];
+    for (name, help, count) in counts {
+        out.family(name, help);
+        for region in &summary.regions {
+            out.sample(name, &[fleet, ("region", &*region.name)], count(region));
+        }
+    }
+    let mut findings: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for finding in &summary.findings {
+        let count = findings.entry((finding.code, finding.severity)).or_default();
+        *count = count.saturating_add(1);
+    }
+    out.family("pouch_findings", "Findings of the last run, by code and severity.");
+    for ((code, severity), count) in findings {
+        out.sample("pouch_findings", &[fleet, ("code", code), ("severity", severity)], count);
+    }
+    out.0
+}
+
+/// The metrics of a run that ended without doing its work; the fleet is unknown where the
+/// configuration could not be read.
+pub fn failed(fleet: Option<&str>, exit_code: u8, time: i64) -> String {
+    ended(fleet, exit_code, time).0
+}
+
+fn ended(fleet: Option<&str>, exit_code: u8, time: i64) -> Text {
+    let mut out = Text(String::new());
+    let label = fleet.map(|fleet| ("fleet", fleet));
+    for (name, help, value) in [
+        (
+            "pouch_last_run_exit_code",
+            "How the last run ended; docs/exit-codes.md says what that means.",
+            exit_code.into(),
+        ),
+        ("pouch_last_run_timestamp_seconds", "When the last run ended.", time),
+    ] {
+        out.family(name, help);
+        out.sample(name, label.as_slice(), value);
+    }
+    out
+}
+
+struct Text(String);
+
+impl Text {
+    /// Begins a metric. `help` has neither a backslash nor a line feed.
+    fn family(&mut self, name: &str, help: &str) {
+        // Writing to a `String` does not fail.
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} gauge\n");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl core::fmt::Display) {
+        self.0.push_str(name);
+        for (at, (label, value)) in labels.iter().enumerate() {
+            let open = if at == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{open}{label}=\"{}\"", escaped(value));
+        }
+        let close = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.0, "{close} {value}");
+    }
+}
+
+/// A label's value: of the backslash, the quote and the line feed the format wants escapes.
+fn escaped(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    for c in value.chars() {
+        match c {
+            '\\' | '"' => out.push_str(&format!("\\{c}")),
+            '\n' => out.push_str("\\n"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::summary::{Credentials, FindingRecord, Region};
+    use super::*;
+    use crate::finding::{Code, Finding};
+    use alloc::string::ToString as _;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    fn summary() -> Summary {
+        let region = |name: &str, outcome, objects| Region {
+            name: name.into(),
+            directory: "d".into(),
+            outcome,
+            objects,
+            sealed: 1,
+            kept: 2,
+            carried: 3,
+            changes: Vec::new(),
+        };
+        let finding = |code| FindingRecord::from(&Finding::new(code, "x"));
+        Summary {
+            api_version: "pouch/v1alpha1",
+            kind: "Summary",
+            fleet: "acme".into(),
+            command: "render",
+            exit_code: 4,
+            commit: None,
+            credentials: Credentials { admitted: 5, refused: 0, broken: 1, unpublished: 2 },
+            regions: vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)],
+            findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
+        }
+    }
+
+    /// A sample: the metric, its labels, its value.
+    type Sample = (String, BTreeMap<String, String>, f64);
+
+    /// Reads the format as promtool does: families in one piece, each with its help and type before
+    /// its samples, no sample twice, labels quoted and escaped.
+    fn parsed(text: &str) -> Vec<Sample> {
+        let mut families: Vec<&str> = Vec::new();
+        let (mut typed, mut samples) = (false, Vec::new());
+        assert!(text.ends_with('\n'));
+        for line in text.lines() {
+            if let Some(help) = line.strip_prefix("# HELP ") {
+                let (name, help) = help.split_once(' ').unwrap();
+                assert!(!families.contains(&name) && !help.is_empty(), "{line}");
+                families.push(name);
+                typed = false;
+                continue;
+            }
+            let family = *families.last().unwrap();
+            if let Some(rest) = line.strip_prefix("# TYPE ") {
+                assert_eq!(rest, alloc::format!("{family} gauge"));
+                typed = true;
+                continue;
+            }
+            let (name, mut rest) = line.split_at(line.find(['{', ' ']).unwrap());
+            assert!(typed && name == family, "{line}");
+            assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
+            let mut labels = BTreeMap::new();
+            while let Some(inner) = rest.strip_prefix(['{', ',']) {
+                let (label, quoted) = inner.split_once("=\"").unwrap();
+                let (mut value, mut chars) = (String::new(), quoted.char_indices());
+                let end = loop {
+                    match chars.next().unwrap() {
+                        (_, '\\') => value.push(match chars.next().unwrap().1 {
+                            'n' => '\n',
+                            c => c,
+                        }),
+                        (at, '"') => break at,
+                        (_, c) => value.push(c),
+                    }
+                };
+                assert!(labels.insert(label.to_string(), value).is_none(), "{line}");
+                rest = quoted.get(end + 1..).unwrap();
+            }
+            let value = rest.strip_prefix('}').unwrap_or(rest).strip_prefix(' ').unwrap();
+            assert!(!samples.iter().any(|(other, others, _)| other == name && *others == labels), "{line}");
+            samples.push((name.to_string(), labels, value.parse().unwrap()));
+        }
+        samples
+    }
+
+    #[track_caller]
+    fn check(samples: &[Sample], name: &str, labels: &[(&str, &str)], expect: f64) {
+        let labels: BTreeMap<String, String> = labels.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        let found: Vec<f64> = samples.iter().filter(|s| s.0 == name && s.1 == labels).map(|s| s.2).collect();
+        assert_eq!(found, [expect], "{name} {labels:?}");
+    }
+
+    #[test]
+    fn the_text_says_what_the_summary_says() {
+        let samples = parsed(&text(&summary(), 1_772_366_400));
+        let fleet = ("fleet", "acme");
+        check(&samples, "pouch_last_run_exit_code", &[fleet], 4.0);
+        check(&samples, "pouch_last_run_timestamp_seconds", &[fleet], 1_772_366_400.0);
+        check(&samples, "pouch_credentials", &[fleet, ("verdict", "broken")], 1.0);
+        let eu = ("region", "eu \"x\"\\\n");
+        check(&samples, "pouch_region_outcome", &[fleet, eu, ("outcome", "held")], 1.0);
+        check(&samples, "pouch_region_outcome", &[fleet, eu, ("outcome", "published")], 0.0);
+        check(&samples, "pouch_region_outcome", &[fleet, ("region", "us"), ("outcome", "published")], 1.0);
+        check(&samples, "pouch_region_objects", &[fleet, eu], 7.0);
+        check(&samples, "pouch_region_carried", &[fleet, ("region", "us")], 3.0);
+        check(&samples, "pouch_findings", &[fleet, ("code", "unread"), ("severity", "error")], 2.0);
+        assert_eq!(samples.len(), 2 + 4 + 2 * 5 + 4 * 2 + 2);
+    }
+
+    #[test]
+    fn a_failure_says_that_there_was_one() {
+        let samples = parsed(&failed(Some("acme"), 5, 7));
+        check(&samples, "pouch_last_run_exit_code", &[("fleet", "acme")], 5.0);
+        check(&parsed(&failed(None, 64, 7)), "pouch_last_run_exit_code", &[], 64.0);
+        assert_eq!(samples.len(), 2);
+    }
+}

@@ -1,0 +1,272 @@
+//! A source that is asked piece by piece gives what the same source gives when it is read as a whole.
+//!
+//! A made-up cluster stands in: it lists what [`inquiry::listed`] names, and answers single questions
+//! out of the same documents. What closures make of both must be the same, and nothing is asked that no
+//! closure wants.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::case::{World, fleet, of_stage, readings};
+use super::laws;
+use super::stages::Desk;
+use crate::claim::claims;
+use crate::closure::View;
+use crate::closure::companion::Deployments;
+use crate::closure::definition::Definitions;
+use crate::config::Fleet;
+use crate::finding::{Code, Origin};
+use crate::inquiry::{listed, listed_namespaces, select_namespaces, wanted};
+use crate::judge::Verdict;
+use crate::name::{GroupKind, Name, Version};
+use crate::node::Node;
+use crate::object::{ObjectKey, admit};
+use crate::scope::Scopes;
+use crate::snapshot::{Answer, Inquiry, Lookup, Reason, Snapshot, assemble};
+
+/// What the made-up cluster of each source holds, by key.
+type Clusters = Vec<BTreeMap<ObjectKey, (Node, Origin)>>;
+
+fn key_of(fleet: &Fleet, document: &Node, origin: &Origin) -> Option<ObjectKey> {
+    let mut scopes = Scopes::new();
+    for (kind, extra) in &fleet.kinds {
+        scopes.learn(kind.clone(), extra.scope);
+    }
+    admit(document, origin.clone(), &scopes, None, fleet).ok().map(|object| object.key)
+}
+
+/// The world as a desk whose sources are asked, and everything that was asked for.
+fn asked(world: &World, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet<ObjectKey>) {
+    let fleet = fleet(&world.config);
+    let mut clusters = Clusters::new();
+    let mut readings = readings(&fleet, world);
+    for (source, reading) in fleet.sources.iter().zip(&mut readings) {
+        let mut kinds: BTreeSet<GroupKind> = listed(&fleet, &source.provides).into_iter().map(|l| l.kind).collect();
+        if select_namespaces(reading.documents.iter().map(|(document, _)| document)) {
+            kinds.insert(listed_namespaces().kind);
+        }
+        let mut cluster = BTreeMap::new();
+        let mut rest = Vec::new();
+        for (document, origin) in reading.documents.drain(..) {
+            match key_of(&fleet, &document, &origin) {
+                Some(key) if kinds.contains(&key.kind) => rest.push((document, origin)),
+                Some(key) => _ = cluster.insert(key, (document, origin)),
+                None => {}
+            }
+        }
+        reading.documents = rest;
+        let mut inquiry = Inquiry::default();
+        for rules in crate::capi::all() {
+            let versions = rules.versions.iter().map(|served| Version::from(served.version));
+            let versions = versions.filter(|version| crate::capi::served(rules, version, fleet.builtin)).collect();
+            inquiry.served.insert(GroupKind::new(rules.group, rules.kind), (rules.scope, versions));
+        }
+        inquiry.listed.extend(kinds.into_iter().map(|kind| (kind, Ok(()))));
+        reading.inquiry = Some(inquiry);
+        clusters.push(cluster);
+    }
+    let (mut snapshot, findings) = assemble(&fleet, readings);
+    let mut questions = BTreeSet::new();
+    for round in 0.. {
+        assert!(round < 100, "the closures never have enough");
+        let (definitions, _) = Definitions::collect(&fleet, &snapshot);
+        let deployments = Deployments::collect(&snapshot);
+        let all = claims(&fleet, &snapshot);
+        let view = View { fleet: &fleet, snapshot: &snapshot, definitions: &definitions, deployments: &deployments };
+        let (wanted, _) = wanted(&view, all.iter().filter_map(|asked| asked.claim.as_ref()));
+        if wanted.is_empty() {
+            break;
+        }
+        answer(&fleet, &mut snapshot, &clusters, wanted, &mut questions, refused);
+    }
+    (Desk::of(fleet, snapshot, findings), questions)
+}
+
+fn answer(
+    fleet: &Fleet,
+    snapshot: &mut Snapshot,
+    clusters: &Clusters,
+    wanted: BTreeMap<usize, BTreeSet<ObjectKey>>,
+    questions: &mut BTreeSet<ObjectKey>,
+    refused: &dyn Fn(&ObjectKey) -> bool,
+) {
+    for (index, keys) in wanted {
+        let reply = |key: ObjectKey| {
+            let answer = match clusters[index].get(&key) {
+                _ if refused(&key) => Answer::Unread(Reason { why: "no".into(), help: "Ask.".into() }),
+                Some((document, origin)) => Answer::Found(document.clone(), origin.clone()),
+                None => Answer::Absent,
+            };
+            (key, answer)
+        };
+        questions.extend(keys.iter().cloned());
+        snapshot.supply(fleet, index, keys.into_iter().map(reply).collect());
+    }
+}
+
+/// What regions get and why not: members, verdicts and codes. Hints that only somebody can give who has
+/// read everything are left out.
+fn told(desk: &Desk) -> String {
+    const HINTS: [Code; 3] =
+        [Code::FoundInSystemNamespace, Code::FoundInCredentialNamespace, Code::CredentialNeverReady];
+    let (court, _) = desk.court();
+    let mut text = String::new();
+    for region in desk.fleet.regions.keys() {
+        for case in desk.heard(&court, region) {
+            _ = writeln!(text, "{region} {} {:?}", case.claim.by, case.verdict);
+            if case.verdict == Verdict::Refused {
+                // What is behind an object that is out of reach is not looked at.
+                continue;
+            }
+            let codes: BTreeSet<&str> =
+                case.findings.iter().filter(|f| !HINTS.contains(&f.code)).map(|f| f.code.text()).collect();
+            _ = writeln!(text, "  {codes:?}");
+            for member in &case.closure.members {
+                _ = writeln!(text, "  {:?} {} as {} {:?}", member.role, member.read, member.lands, member.edits);
+            }
+            // Of a claim that is broken, objects behind what broke it need not have been asked for.
+            for member in case.published_members().filter(|_| case.verdict == Verdict::Admitted) {
+                let origin = desk.snapshot.get(&member.read).map(|object| object.origin.to_string());
+                _ = writeln!(text, "  {} at {}", member.read, origin.unwrap_or_default());
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_cases_read_the_same_asked_or_as_a_whole() {
+    let mut compared = 0;
+    for stage in ["claim", "closure", "judge", "region"] {
+        for case in of_stage(stage) {
+            for world in &case.worlds {
+                let mut keys = BTreeSet::new();
+                let fleet = fleet(&world.config);
+                let twice = world.documents.iter().any(|document| {
+                    let origin = readings(&fleet, world)[0].documents.first().map(|(_, origin)| origin.clone());
+                    let key = origin.and_then(|origin| key_of(&fleet, &document.node, &origin));
+                    key.is_none_or(|key| !keys.insert((document.source.clone(), key)))
+                });
+                // No cluster has an object twice, or one that is no object; it serves what its CRDs say.
+                let crds = world.documents.iter().any(|d| d.node.str_at(&["kind"]) == Some("CustomResourceDefinition"));
+                if twice || crds || !world.incomplete.is_empty() {
+                    continue;
+                }
+                compared += 1;
+                assert_eq!(told(&asked(world, &|_| false).0), told(&Desk::new(world)), "{}", case.path.display());
+            }
+        }
+    }
+    assert!(compared > 200, "{compared} worlds compared");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn asking_is_reading(mode in laws::resolution(), documents in laws::unique_documents()) {
+        let world = laws::world(mode, documents);
+        let (desk, _) = asked(&world, &|_| false);
+        prop_assert_eq!(told(&desk), told(&Desk::new(&world)));
+    }
+
+    #[test]
+    fn nothing_is_asked_that_no_closure_looks_at(mode in laws::resolution(), documents in laws::unique_documents()) {
+        let (desk, questions) = asked(&laws::world(mode, documents), &|_| false);
+        let (court, _) = desk.court();
+        let mut looked_at = BTreeSet::new();
+        for region in desk.fleet.regions.keys() {
+            for case in desk.heard(&court, region) {
+                let by = &case.claim.by.namespace;
+                let root = &case.claim.root;
+                looked_at.extend(case.closure.members.iter().map(|member| member.read.clone()));
+                let places = [Some(by), root.namespace.as_ref(), Some(&desk.fleet.system_namespace)];
+                for place in places.into_iter().flatten() {
+                    let named = |end| Name::new(format!("{}{end}", root.name));
+                    looked_at.insert(ObjectKey::config_map(place.clone(), named("-resource-template")));
+                    looked_at.insert(ObjectKey::secret(place.clone(), named("-secret")));
+                    // What k0rdent itself looks for; never a Secret's content.
+                    if !root.kind.is_secret() && !root.kind.is_config_map() {
+                        looked_at.insert(ObjectKey::new(root.kind.clone(), Some(place.clone()), root.name.clone()));
+                    }
+                }
+            }
+        }
+        for key in questions {
+            prop_assert!(looked_at.contains(&key), "{key} was asked for");
+            let open = [Some("team-a"), Some("team-b"), Some("kcm-system"), Some("vault"), None];
+            prop_assert!(open.contains(&key.namespace.as_ref().map(|n| n.as_str())));
+        }
+    }
+
+    /// What is refused is never taken for absent: the claims that need it are broken, the others as before.
+    #[test]
+    fn what_is_refused_is_unread(mode in laws::resolution(), documents in laws::unique_documents(), which in 0_usize..40) {
+        let world = laws::world(mode, documents);
+        let (whole, questions) = asked(&world, &|_| false);
+        prop_assume!(!questions.is_empty());
+        let secret = questions.iter().nth(which % questions.len()).cloned().unwrap();
+        let (desk, _) = asked(&world, &|key| *key == secret);
+        prop_assert!(matches!(desk.snapshot.look_up(&secret), Lookup::Unread(_)));
+        let ((court, _), (before, _)) = (desk.court(), whole.court());
+        for region in desk.fleet.regions.keys() {
+            for (now, then) in desk.heard(&court, region).iter().zip(whole.heard(&before, region)) {
+                let needs = |case: &crate::judge::region::Case| {
+                    case.findings.iter().any(|f| f.code == Code::Unread && f.object.as_ref() == Some(&secret))
+                };
+                if !needs(now) {
+                    let reads = now.published_members().any(|member| member.read == secret);
+                    prop_assert!(!reads || now.verdict != Verdict::Admitted, "{} reads it", now.claim.by);
+                    prop_assert_eq!(now.verdict, then.verdict);
+                } else {
+                    prop_assert!(now.verdict != Verdict::Admitted);
+                }
+            }
+        }
+    }
+}
+
+/// Documents as an API server has them: each object once.
+pub(super) fn once(mut documents: Vec<Value>) -> Vec<Value> {
+    let mut seen = BTreeSet::new();
+    documents.retain(|document| {
+        let (kind, metadata) = (&document["kind"], &document["metadata"]);
+        seen.insert(format!("{kind} {} {}", metadata["namespace"], metadata["name"]))
+    });
+    documents
+}
+
+/// A tenant's reference to somebody else's Secret is refused without asking for it.
+#[test]
+fn what_is_out_of_reach_is_not_asked_for() {
+    let text = "
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: a, namespace: team-a}
+spec: {region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, name: az, namespace: team-a}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: AzureClusterIdentity
+metadata: {name: az, namespace: team-a}
+spec: {type: ServicePrincipal, clientID: c, tenantID: t, allowedNamespaces: {}, clientSecret: {name: crown, namespace: vault}}
+---
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: b, namespace: team-a}
+spec: {region: eu, identityRef: {apiVersion: v1, kind: Secret, name: crown, namespace: vault}}
+";
+    let documents = text.split("---\n").map(super::yaml).collect();
+    let (desk, questions) = asked(&laws::world("as-written", documents), &|_| false);
+    let foreign: Vec<String> =
+        questions.iter().filter(|key| key.namespace_text() == "vault").map(|key| key.to_string()).collect();
+    assert!(foreign.is_empty(), "{foreign:?}");
+    let (court, _) = desk.court();
+    let heard = desk.heard(&court, &"eu".into());
+    assert_eq!(heard.iter().map(|case| case.verdict).collect::<Vec<_>>(), [Verdict::Refused, Verdict::Refused]);
+}

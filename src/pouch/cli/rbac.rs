@@ -1,0 +1,177 @@
+//! `pouch rbac`: the rights that reading the configuration's clusters takes.
+
+use std::collections::BTreeMap;
+
+use pouch_core::claim::claims;
+use pouch_core::closure::View;
+use pouch_core::closure::companion::Deployments;
+use pouch_core::closure::definition::Definitions;
+use pouch_core::config::{Source, SourcePlace};
+use pouch_core::finding::{Severity, settle};
+use pouch_core::inquiry;
+use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
+use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests, owners};
+
+use super::reach::ReachArgs;
+use super::{Global, Opened, Tolerate};
+use crate::ambient::Ambient;
+use crate::failure::{Failure, exit};
+use crate::pipeline::survey::{Surveyor, survey};
+use crate::source::live::Values;
+use crate::stop::Stop;
+use crate::ui::Ui;
+
+/// Print the least RBAC rules for reading the configuration's clusters
+///
+/// Nothing is applied: look at what comes out, keep it in git, and apply it with kubectl. Secrets are never
+/// listed, and none is read for this either. Print it again when Credentials change.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Which Secrets and ConfigMaps may be read
+    #[arg(long, value_name = "HOW", default_value = "names")]
+    secrets: How,
+    /// The service account that gets the rights [default: pouch/pouch]
+    #[arg(long, value_name = "NAMESPACE/NAME", group = "subject")]
+    service_account: Option<String>,
+    /// The user that gets the rights instead, as the API server knows it
+    #[arg(long, value_name = "NAME", group = "subject")]
+    user: Option<String>,
+    /// The group that gets the rights instead
+    #[arg(long, value_name = "NAME", group = "subject")]
+    group: Option<String>,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// How Secrets are named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum How {
+    /// One by one, those that today's Credentials need
+    Names,
+    /// All in the namespaces that are known
+    Namespaces,
+}
+
+/// What came of asking a source.
+#[derive(Default)]
+struct Known {
+    /// What it was asked for by name.
+    asked: Asked,
+    /// What its cluster calls its resources.
+    plurals: BTreeMap<GroupKind, String>,
+    /// Whether its Namespaces were listed.
+    namespaces: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Where there is no cluster among the sources, or the rights cannot be told.
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+    let subject = args.subject()?;
+    let opened = Opened::open(global, ambient)?;
+    let fleet = &opened.settings.fleet;
+    let clusters: Vec<&Source> = fleet.sources.iter().filter(|source| is_cluster(source)).collect();
+    if clusters.is_empty() {
+        return Err(Failure::usage(
+            "the configuration has no cluster among its sources",
+            "Rights are needed for `sources[].cluster` only; folders, repositories and standard input take none.",
+        ));
+    }
+    let secrets = match args.secrets {
+        How::Names => Secrets::Names,
+        How::Namespaces => Secrets::Namespaces,
+    };
+    let outputs = [opened.settings.base.join(&fleet.output.path)];
+    let reach = args.reach.reach(ambient);
+    let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+    let (known, code) = asked(&surveyor, secrets, global)?;
+    let nothing = Known::default();
+    let mut documents = Vec::new();
+    for source in clusters {
+        let Known { asked, plurals, namespaces } = known.get(&source.name).unwrap_or(&nothing);
+        let mut listed = inquiry::listed(fleet, &source.provides);
+        // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
+        if source.provides.cluster_scoped && (*namespaces || secrets == Secrets::Namespaces) {
+            listed.push(inquiry::listed_namespaces());
+        }
+        let terms = Terms { fleet, source, secrets, listed: &listed, asked, plurals, subject: &subject };
+        let made = manifests(&terms).map_err(|error| Failure::usage(error.to_string(), error.help()))?;
+        documents.extend(made.into_iter().map(|manifest| manifest.text));
+    }
+    ui.result(&documents.join("---\n"));
+    Ok(code)
+}
+
+fn is_cluster(source: &Source) -> bool {
+    matches!(source.place, SourcePlace::Cluster { .. })
+}
+
+/// What each cluster source is asked for, and the exit code that how it went asks for.
+///
+/// Where the configuration names every namespace, and Secrets are not named one by one, no cluster needs
+/// to be asked.
+fn asked(
+    surveyor: &Surveyor<'_>,
+    secrets: Secrets,
+    global: &Global,
+) -> Result<(BTreeMap<SourceName, Known>, u8), Failure> {
+    let Surveyor { fleet, ui, .. } = *surveyor;
+    let mut clusters = fleet.sources.iter().filter(|source| is_cluster(source));
+    let named = clusters.all(|source| inquiry::namespaces(fleet, &source.provides).is_some());
+    if secrets == Secrets::Namespaces && named {
+        return Ok((BTreeMap::new(), exit::OK));
+    }
+    // Where Secrets stand is told by what refers to them, so that none needs to be read.
+    let survey = survey(surveyor, Values::Leave)?;
+    let (definitions, _) = Definitions::collect(fleet, &survey.snapshot);
+    let deployments = Deployments::collect(&survey.snapshot);
+    let view = View { fleet, snapshot: &survey.snapshot, definitions: &definitions, deployments: &deployments };
+    let namespace = GroupKind::new("", "Namespace");
+    let credentials = claims(fleet, &survey.snapshot);
+    let mut known = BTreeMap::new();
+    let mut findings = survey.findings;
+    for (source, (keys, resources)) in survey.asked {
+        let index = fleet.sources.iter().position(|known| known.name == source).unwrap_or_default();
+        let (asked, unread) = owners(&view, inquiry::claims(&credentials), index, &keys);
+        findings.extend(unread);
+        let plurals = resources.into_iter().map(|resource| (resource.kind, resource.plural));
+        let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == source);
+        known.insert(source, Known { asked, plurals: plurals.collect(), namespaces });
+    }
+    let findings = settle(findings);
+    ui.findings(&findings);
+    let lacks = findings.iter().any(|finding| finding.severity == Severity::Error);
+    if lacks {
+        ui.warn(
+            "not all that Credentials need could be found out, so rights may be missing below; cure the errors first",
+        );
+    }
+    let partial = lacks && !global.tolerate.contains(&Tolerate::Partial);
+    Ok((known, if partial { exit::PARTIAL } else { exit::OK }))
+}
+
+impl Args {
+    fn subject(&self) -> Result<Subject, Failure> {
+        let named = |name: &String, flag: &str| match name.is_empty() {
+            true => Err(Failure::usage(format!("{flag} is empty"), "Write the name, as the API server knows it.")),
+            false => Ok(name.clone()),
+        };
+        if let Some(user) = &self.user {
+            return named(user, "--user").map(Subject::User);
+        }
+        if let Some(group) = &self.group {
+            return named(group, "--group").map(Subject::Group);
+        }
+        let text = self.service_account.as_deref().unwrap_or("pouch/pouch");
+        match text.split_once('/') {
+            Some((namespace, name)) if is_dns_label(namespace) && is_dns_subdomain(name) => {
+                Ok(Subject::ServiceAccount { namespace: Namespace::from(namespace), name: Name::from(name) })
+            }
+            _ => Err(Failure::usage(
+                format!("--service-account {text} is not NAMESPACE/NAME"),
+                "Write both, such as pouch/pouch.",
+            )),
+        }
+    }
+}

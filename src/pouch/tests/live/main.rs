@@ -1,0 +1,30 @@
+//! The live cluster as a source, against a real API server: what is read, what is believed, what is published.
+//!
+//! Each module attacks another promise. All look at what was published only from outside: at files, exit
+//! codes and what was said. A test whose promise could be kept by doing nothing has a control
+//! beside it, in which the guard is off and the same check must fail.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test starts programs, looks at the clock and fails by panicking"
+)]
+
+#[path = "../support/rig/mod.rs"]
+mod rig;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bundle;
+mod canary;
+mod faults;
+mod ground;
+mod objects;
+mod reach;
+mod requests;
+mod writer;

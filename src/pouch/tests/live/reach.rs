@@ -1,0 +1,289 @@
+//! How clusters are reached, and how they are not: every way in leads to the same bundle, and every way that is
+//! shut says what is the matter and what to do about it.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use crate::ground::{CLUSTER, Ground, program};
+use crate::objects::fleet;
+use crate::rig::apiserver::ApiServer;
+use crate::rig::tls::Authority;
+use crate::rig::token;
+use crate::rig::tunnel::Tunnel;
+
+/// A kubeconfig with the one context `admin`; `cluster` and `user` are YAML in flow style.
+fn kubeconfig(ground: &Ground, name: &str, cluster: &str, user: &str) -> PathBuf {
+    ground.write(
+        name,
+        &format!(
+            "apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{{cluster}}}}}]\n\
+             users: [{{name: u, user: {{{user}}}}}]\n\
+             contexts: [{{name: admin, context: {{cluster: c, user: u}}}}]\n"
+        ),
+    )
+}
+
+/// The server as a kubeconfig has it, with the authority in a file.
+fn cluster(ground: &Ground) -> String {
+    let ca = ground.write("ca.pem", ground.server.ca());
+    format!("server: '{}', certificate-authority: '{}'", ground.server.url(), ca.display())
+}
+
+fn plugin(ground: &Ground, script: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let name = format!("plugin-{}.sh", script.len());
+    let path = ground.write(&name, &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    format!(
+        "exec: {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: '{}'}}",
+        path.display()
+    )
+}
+
+struct Said {
+    code: i32,
+    stderr: String,
+    time: Duration,
+}
+
+fn render(ground: &Ground, config: &str, more: &[&str], vars: &[(&str, &str)]) -> Said {
+    let began = Instant::now();
+    let out = ground.path("reach-out");
+    let out = out.to_str().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let vars: Vec<_> = vars.iter().copied().chain([("PATH", path.as_str())]).collect();
+    let arguments: Vec<&str> = ["render", "-f", config, out].into_iter().chain(more.iter().copied()).collect();
+    let (code, _, stderr) = program(&ground.path("."), &arguments, &vars);
+    for (user, _) in crate::rig::USERS {
+        assert!(!stderr.contains(&token(user)), "a token was said");
+    }
+    Said { code, stderr, time: began.elapsed() }
+}
+
+impl Said {
+    #[track_caller]
+    fn is(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.code, code, "{}", self.stderr);
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in:\n{}", self.stderr);
+        }
+        if code != 0 {
+            assert!(self.stderr.contains("= help: "), "no cure:\n{}", self.stderr);
+            assert!(self.time < Duration::from_secs(50), "it took {:?}", self.time);
+        }
+    }
+}
+
+#[test]
+fn every_way_in_leads_there() {
+    let Some(ground) = Ground::new() else { return };
+    ground.apply(&[crate::objects::namespace("team-b")]);
+    ground.apply(&fleet(1));
+    ground.config("pouch.yaml", CLUSTER, "");
+    let cluster = cluster(&ground);
+    let admin = format!("token: {}", token("admin"));
+    let plain = kubeconfig(&ground, "plain", &cluster, &admin);
+    let plain = plain.to_str().unwrap();
+    render(&ground, "pouch.yaml", &["--kubeconfig", plain], &[]).is(0, &["published"].map(|_| "cluster admin"));
+    let same = |name: &str, more: &[&str], vars: &[(&str, &str)]| {
+        let said = render(&ground, "pouch.yaml", more, vars);
+        assert_eq!(said.code, 0, "{name}: {}", said.stderr);
+        said
+    };
+    same("KUBECONFIG", &[], &[("KUBECONFIG", plain)]);
+    // The cluster in one file, the user in another, and one that is not there.
+    let halves = [
+        kubeconfig(&ground, "half", &cluster, "").to_str().unwrap().replace("half", "first"),
+        ground.path("second").to_str().unwrap().to_owned(),
+        ground.path("absent").to_str().unwrap().to_owned(),
+    ];
+    ground.write("first", &format!("apiVersion: v1\nkind: Config\nclusters: [{{name: c, cluster: {{{cluster}}}}}]\n"));
+    ground.write(
+        "second",
+        &format!(
+            "apiVersion: v1\nkind: Config\nusers: [{{name: u, user: {{{admin}}}}}]\n\
+             contexts: [{{name: admin, context: {{cluster: c, user: u}}}}]\n"
+        ),
+    );
+    same("files merged", &[], &[("KUBECONFIG", &halves.join(":"))]);
+    fs::create_dir_all(ground.path("home/.kube")).unwrap();
+    fs::copy(plain, ground.path("home/.kube/config")).unwrap();
+    same("home", &[], &[("HOME", ground.path("home").to_str().unwrap())]);
+
+    let (certificate, key) = ground.server.client_certificate("by-certificate", "system:masters");
+    ground.write("client.pem", &certificate);
+    ground.write("client.key", &key);
+    let by = format!("client-certificate: '{0}/client.pem', client-key: '{0}/client.key'", ground.path("").display());
+    let by = kubeconfig(&ground, "certificate", &cluster, &by);
+    same("client certificate", &["--kubeconfig", by.to_str().unwrap()], &[]);
+    let file = ground.write("token", &token("admin"));
+    let by = kubeconfig(&ground, "token-file", &cluster, &format!("tokenFile: '{}'", file.display()));
+    same("token file", &["--kubeconfig", by.to_str().unwrap()], &[]);
+    let script = format!(
+        "echo '{{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{{\"token\":\"{}\"}}}}'",
+        token("admin")
+    );
+    let by = kubeconfig(&ground, "exec", &cluster, &plugin(&ground, &script));
+    same("exec plugin", &["--kubeconfig", by.to_str().unwrap()], &[]);
+    // An administrator may act as anybody who may.
+    same("acting as", &["--kubeconfig", plain, "--as", "somebody", "--as-group", "system:masters"], &[]);
+
+    let tunnel = Tunnel::new();
+    let by = kubeconfig(&ground, "proxied", &format!("{cluster}, proxy-url: '{}'", tunnel.url()), &admin);
+    same("proxy-url", &["--kubeconfig", by.to_str().unwrap()], &[]);
+    assert!(!tunnel.targets().is_empty());
+    // An address on loopback is never sent through a proxy of the environment by Go; a name that means it is.
+    let named = cluster.replace("127.0.0.1", "localhost");
+    let by = kubeconfig(&ground, "named", &named, &admin);
+    let by = by.to_str().unwrap();
+    let tunnel = Tunnel::new();
+    let url = tunnel.url();
+    let said =
+        render(&ground, "pouch.yaml", &["--kubeconfig", plain, "--request-timeout", "2s"], &[("HTTPS_PROXY", &url)]);
+    eprintln!("HTTPS_PROXY and loopback: exit {}, through the proxy: {}", said.code, !tunnel.targets().is_empty());
+    let count = tunnel.targets().len();
+    same("NO_PROXY", &["--kubeconfig", plain], &[("HTTPS_PROXY", &url), ("NO_PROXY", "127.0.0.1")]);
+    same("no_proxy", &["--kubeconfig", by], &[("HTTPS_PROXY", &url), ("no_proxy", "localhost")]);
+    assert_eq!(tunnel.targets().len(), count, "what NO_PROXY names went through the proxy");
+}
+
+#[test]
+fn every_way_that_is_shut_says_why() {
+    let Some(ground) = Ground::new() else { return };
+    ground.apply(&fleet(1));
+    let config = fs::read_to_string(ground.config("pouch.yaml", CLUSTER, "")).unwrap();
+    ground.write("elsewhere.yaml", &config.replace("kind: Fleet\n", "kind: Fleet\nsystemNamespace: k0rdent-system\n"));
+    ground.write("typo.yaml", &config.replace("context: admin", "context: adnim"));
+    ground.write("open.yaml", &config.replace("cluster: {context: admin}", "cluster: {}"));
+    let cluster = cluster(&ground);
+    let admin = format!("token: {}", token("admin"));
+    let to =
+        |name: &str, cluster: &str, user: &str| kubeconfig(&ground, name, cluster, user).to_str().unwrap().to_owned();
+    let by = |file: &str, code: i32, words: &[&str]| {
+        render(&ground, "pouch.yaml", &["--kubeconfig", file, "--request-timeout", "2s"], &[]).is(code, words);
+    };
+    std::thread::scope(|scope| {
+        // Half a minute in which nothing happens.
+        let hanging = to("hanging", &cluster, &plugin(&ground, "sleep 600"));
+        let by = &by;
+        let hanging =
+            scope.spawn(move || by(&hanging, 5, &["the credential plugin of context admin took longer than 30 s"]));
+
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+        let nobody = format!("server: 'https://{free}', insecure-skip-tls-verify: true");
+        by(
+            &to("refused", &nobody, &admin),
+            5,
+            &[
+                &format!("cluster admin at https://{free} cannot be read"),
+                "refused: nothing listens there",
+                "See that the server runs",
+            ],
+        );
+        let deaf = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let silent = format!("server: 'https://{}', insecure-skip-tls-verify: true", deaf.local_addr().unwrap());
+        by(&to("silent", &silent, &admin), 5, &["in time", "--request-timeout"]);
+        by(&to("unresolved", "server: 'https://no-such-host.invalid:6443'", &admin), 5, &["name cannot be resolved"]);
+        by(
+            &to("expired", &cluster, "token: of-last-year"),
+            5,
+            &["it does not accept the credentials (401)", "Log in again"],
+        );
+        let other = ground.write("other.pem", &Authority::new().ca);
+        let wrong = format!("server: '{}', certificate-authority: '{}'", ground.server.url(), other.display());
+        by(&to("wrong-ca", &wrong, &admin), 5, &["certificate", "certificate authority belong to this cluster"]);
+        let misnamed = format!("{cluster}, tls-server-name: other.example.com");
+        by(&to("misnamed", &misnamed, &admin), 5, &["certificate is made out to another name"]);
+        let gone = format!("server: '{}', certificate-authority: /nowhere/ca.pem", ground.server.url());
+        by(&to("gone-ca", &gone, &admin), 5, &["certificate authority that cannot be read"]);
+        by(&to("gone-token", &cluster, "tokenFile: /nowhere/token"), 5, &["token file cannot be read"]);
+        by(
+            &to("garbage", &cluster, &plugin(&ground, "echo CANARY garbage")),
+            5,
+            &["plugin of context admin printed something that is no JSON"],
+        );
+        by(
+            &to("failing", &cluster, &plugin(&ground, "echo CANARY >&2; exit 1")),
+            5,
+            &["failed", "ended with an error", "works in a shell"],
+        );
+        by(
+            &to(
+                "uninstalled",
+                &cluster,
+                "exec: {apiVersion: client.authentication.k8s.io/v1, command: no-such-plugin, installHint: Ask the cloud.}",
+            ),
+            5,
+            &["is not installed", "Ask the cloud."],
+        );
+        by("absent", 64, &["the kubeconfig", "absent does not exist"]);
+        by(ground.write("no-yaml", "clusters: [}").to_str().unwrap(), 5, &["is no YAML at line 1"]);
+        by(
+            &to("nobody", &cluster, &format!("token: {}", token("nobody"))),
+            5,
+            &["does not allow \"get\" on namespaces, name kube-system", "pouch rbac"],
+        );
+
+        let good = to("good", &cluster, &admin);
+        let render = |config: &str, more: &[&str], vars: &[(&str, &str)]| {
+            let flags: Vec<&str> =
+                ["--kubeconfig", &good, "--request-timeout", "2s"].into_iter().chain(more.iter().copied()).collect();
+            render(&ground, config, &flags, vars)
+        };
+        render("typo.yaml", &[], &[]).is(64, &["has no context", "adnim", "Did you mean admin?"]);
+        render("pouch.yaml", &["--context", "prod"], &[]).is(64, &["has no context", "Its contexts are admin."]);
+        render("elsewhere.yaml", &[], &[]).is(5, &["has no namespace k0rdent-system", "systemNamespace"]);
+        render("pouch.yaml", &["--as-group", "a"], &[]).is(64, &["--as"]);
+        let four = ground.path("kubeconfig");
+        let four = four.to_str().unwrap();
+        let several = program(&ground.path("."), &["render", "-f", "open.yaml", "out", "--kubeconfig", four], &[]);
+        assert_eq!(several.0, 64, "{}", several.2);
+        assert!(
+            several.2.contains("several contexts, and none is chosen") && several.2.contains("admin, pouch"),
+            "{}",
+            several.2
+        );
+        let none = program(&ground.path("."), &["render", "-f", "open.yaml", "out"], &[]);
+        assert_eq!(none.0, 64, "{}", none.2);
+        assert!(none.2.contains("there is no kubeconfig, and pouch does not run in a Pod"), "{}", none.2);
+        // Who may not act as others is refused whatever the others may.
+        let began = Instant::now();
+        let said = crate::reach::render(
+            &ground,
+            "pouch.yaml",
+            &["--kubeconfig", &to("weak", &cluster, &format!("token: {}", token("nobody"))), "--as", "admin"],
+            &[],
+        );
+        said.is(5, &["does not allow"]);
+        assert!(began.elapsed() < Duration::from_secs(3), "a refusal was tried again and again");
+        let url = "http://127.0.0.1:1";
+        let through = to("through", &format!("{cluster}, proxy-url: '{url}'"), &admin);
+        by(&through, 5, &["cannot be read", "through the proxy http://127.0.0.1:1"]);
+        let no_url = to("no-url", &format!("{cluster}, proxy-url: 'socks9://x'"), &admin);
+        by(&no_url, 64, &["the proxy's protocol is none of http and https"]);
+        hanging.join().unwrap();
+    });
+    assert!(!ground.path("reach-out/regions").exists(), "something was published");
+}
+
+#[test]
+fn a_cluster_without_k0rdent_is_told() {
+    let Some(server) = ApiServer::start() else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let (_, recipient) = pouch::age::generate_identity().unwrap();
+    server.kubeconfig(&scratch.path().join("kubeconfig"), "admin");
+    server.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: kcm-system}\n");
+    fs::write(scratch.path().join("reuse.key"), &*pouch_core::reuse::ReuseKey::to_text(&[7; 32])).unwrap();
+    let config = format!(
+        "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: live}}\nsources: {CLUSTER}\n\
+         regions: {{eu: {{recipients: [{recipient}], namespaces: {{allowed: ['*']}}, delivery: none}}}}\n\
+         reuseKey: {{file: reuse.key}}\n"
+    );
+    fs::write(scratch.path().join("pouch.yaml"), config).unwrap();
+    let (code, _, stderr) = program(scratch.path(), &["render", "--kubeconfig", "kubeconfig"], &[]);
+    assert_eq!(code, 5, "{stderr}");
+    assert!(stderr.contains("serves no ProviderInterface"), "{stderr}");
+    assert!(stderr.contains("that k0rdent is installed"), "{stderr}");
+}

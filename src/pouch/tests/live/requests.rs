@@ -1,0 +1,96 @@
+//! The exact set of requests of a run, as committed under `testdata/live`, and what is in none.
+//!
+//! `POUCH_REWRITE=1` writes the lists anew; then read what changed as carefully as a change of rights.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::ground::{CLUSTER, Ground};
+use crate::objects::{aws, azure, credential, fleet, namespace, reference, secret};
+use crate::rig::proxy::{Proxy, Recorded};
+
+/// What was asked, with how often: `2 GET /path?query whole`, continue tokens as `…`.
+fn lines(requests: &[Recorded]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for asked in requests {
+        let form = match asked.accept.as_str() {
+            "application/json" => "whole",
+            accept if accept.contains("as=PartialObjectMetadata") => "metadata",
+            other => panic!("accepts {other}"),
+        };
+        let query: Vec<&str> = asked
+            .query
+            .split('&')
+            .map(|pair| if pair.starts_with("continue=") { "continue=…" } else { pair })
+            .collect();
+        let query = if asked.query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+        *counts.entry(format!("{} {}{query} {form}", asked.method, asked.path)).or_default() += 1;
+    }
+    counts.into_iter().map(|(line, count)| format!("{count} {line}\n")).collect()
+}
+
+/// Whatever the scenario: no request changes anything, waits for changes, or lists what must not be listed.
+#[track_caller]
+fn are_harmless(requests: &[Recorded]) {
+    assert!(!requests.is_empty());
+    for asked in requests {
+        let line = format!("{} {}?{}", asked.method, asked.path, asked.query);
+        assert_eq!(asked.method, "GET", "{line}");
+        assert!(!asked.query.contains("watch") && !asked.path.contains("/watch/"), "{line}");
+        let last = asked.path.rsplit('/').next().unwrap_or_default();
+        assert!(!["secrets", "configmaps", "serviceaccounts"].contains(&last), "{line}");
+        assert!(asked.agent.starts_with("pouch/"), "it says that it is {:?}", asked.agent);
+    }
+}
+
+#[track_caller]
+fn check(ground: &Ground, proxy: &Proxy, name: &str, config: &Path, code: i32, out: &str) {
+    let kubeconfig = ground.path("kubeconfig-proxy");
+    proxy.kubeconfig(&kubeconfig, "admin");
+    proxy.calm();
+    let answer = ground.render(config, &kubeconfig, out, &[]).exits(code);
+    let requests = proxy.requests();
+    are_harmless(&requests);
+    let found = lines(&requests);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/live/{name}.requests"));
+    if std::env::var_os("POUCH_REWRITE").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, &found).unwrap();
+    }
+    let expected = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(found, expected, "{name}; {}", answer.stderr);
+}
+
+#[test]
+fn nothing_else_is_asked() {
+    let Some(ground) = Ground::new() else { return };
+    let proxy = Proxy::to(ground.server.endpoint("admin"));
+    ground.apply(&[namespace("team-b")]);
+    let whole = ground.config("whole.yaml", CLUSTER, "");
+    check(&ground, &proxy, "empty", &whole, 0, "empty");
+
+    // What no Credential needs stands beside what is needed, and is never asked for.
+    ground.apply(&[secret("team-b", "bystander", &serde_json::json!({"a": "b"}))]);
+    ground.apply(&aws("unused", 1)[..2]);
+    let mut objects = azure("azure", 1).to_vec();
+    objects.extend(aws("aws", 1));
+    ground.apply(&objects);
+    check(&ground, &proxy, "named", &whole, 0, "named");
+    // A run that changes nothing asks the same: only so it knows that nothing changed.
+    check(&ground, &proxy, "named", &whole, 0, "named");
+
+    let one = "[{name: mgmt, cluster: {context: admin}, provides: {namespaces: [team-a]}}]";
+    let of_one = ground.config("one.yaml", one, "");
+    check(&ground, &proxy, "one-namespace", &of_one, 0, "one-namespace");
+
+    let paused = fs::read_to_string(&whole).unwrap().replace("delivery: flux\n", "delivery: flux\n    state: paused\n");
+    let paused = ground.write("paused.yaml", &paused);
+    check(&ground, &proxy, "paused", &paused, 0, "paused");
+
+    // A rule that selects namespaces is what makes them listed; Credentials without a region ask for nothing.
+    ground.apply(&fleet(1));
+    let bystander = secret("team-b", "bystander", &serde_json::Value::Object(Default::default()));
+    ground.apply(&[credential("team-b", "of-no-region", "", &reference(&bystander))]);
+    check(&ground, &proxy, "selecting-rule", &whole, 0, "selecting");
+}

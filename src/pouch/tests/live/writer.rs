@@ -1,0 +1,162 @@
+//! Objects that change while they are read: every bundle is a state that existed.
+//!
+//! A writer changes one object after the other, always in the same order, so a state that existed has number *n* in
+//! the first few of them and *n* − 1 in the rest. A Secret stands before its Credential and goes after it, so no state
+//! has a Credential that lacks something.
+
+use std::time::{Duration, Instant};
+
+use pouch::cluster::{Absence, Manner};
+use serde_json::Value;
+
+use crate::bundle::{self, Bundle};
+use crate::ground::{CLUSTER, Ground, hasty, run};
+use crate::objects::{apply, aws, azure, path, store};
+use crate::rig::writer::{Write, Writer};
+use crate::support::tree;
+
+/// In this order they are written: file below `core` or `identities`, and what stands before the number.
+const ORDER: [(&str, &str); 8] = [
+    ("secrets/kcm-system/aws-secret.", "AccessKeyID=key-"),
+    ("secrets/team-a/azure-secret.", "clientSecret=secret-"),
+    ("secrets/team-a/store.", "value=kubeconfig-"),
+    ("awsclusterstaticidentity", "state-"),
+    ("azureclusteridentity", "client-"),
+    ("configmaps/kcm-system/aws-", "state: "),
+    ("configmaps/team-a/azure-", "state: "),
+    ("configmaps/team-a/store-", "state: "),
+];
+
+fn in_order(state: u64) -> Vec<Value> {
+    let [aws_secret, aws_template, _, aws] = aws("aws", state);
+    let [azure_secret, azure_template, _, azure] = azure("azure", state);
+    let [store_template, _, store] = store("store", state);
+    vec![aws_secret, azure_secret, store, aws, azure, aws_template, azure_template, store_template]
+}
+
+fn credentials() -> [Value; 3] {
+    let [_, _, aws, _] = aws("aws", 0);
+    let [_, _, azure, _] = azure("azure", 0);
+    let [_, store, _] = store("store", 0);
+    [aws, azure, store]
+}
+
+/// Everything in order, then in turns: a Credential with its objects comes, or goes.
+fn step(state: u64) -> Vec<Write> {
+    let mut writes: Vec<Write> = in_order(state).iter().map(apply).collect();
+    let [template, credential, secret] = store("passing", state);
+    if state.is_multiple_of(2) {
+        writes.extend([secret, template, credential].iter().map(apply));
+    } else {
+        writes.extend([credential, template, secret].iter().map(|object| Write::Delete(path(object))));
+    }
+    writes
+}
+
+fn number(content: &str, mark: &str) -> u64 {
+    let at = content.find(mark).unwrap_or_else(|| panic!("no {mark} in it"));
+    let digits: String = content[at + mark.len()..].chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
+}
+
+/// Whether a bundle is a state that existed; what it is otherwise.
+fn existed(bundle: &Bundle) -> Result<(), String> {
+    let of = |part: &str, mark: &str| {
+        bundle.iter().find(|(path, _)| path.contains(part)).map(|(_, object)| number(&object.content, mark))
+    };
+    let Some(numbers) = ORDER.iter().map(|(part, mark)| of(part, mark)).collect::<Option<Vec<u64>>>() else {
+        return Err(format!("something is missing: {:?}", bundle.keys()));
+    };
+    let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
+    if !numbers.is_sorted_by(|a, b| a >= b) || first - last > 1 {
+        return Err(format!("a mix of states: {numbers:?}"));
+    }
+    let passing = of("secrets/team-a/passing.", "value=kubeconfig-");
+    let ended = |state: u64| if state.is_multiple_of(2) { Some(state) } else { None };
+    let begun = if first == last { vec![ended(first), ended(first.saturating_sub(1))] } else { vec![ended(last)] };
+    if begun.contains(&passing) { Ok(()) } else { Err(format!("{numbers:?} never stood beside {passing:?}")) }
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    right: usize,
+    unavailable: usize,
+    mixed: Vec<String>,
+}
+
+/// Renders again and again while a writer writes.
+fn against(ground: &Ground, pause: Duration, manner: Manner, time: Duration, enough: impl Fn(&Tally) -> bool) -> Tally {
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    ground.apply(&credentials());
+    // The last state of the writer before is a state of this one too: it went on until an end of its own.
+    for write in step(0) {
+        crate::rig::writer::write_all(&ground.server.endpoint("admin"), &[write]);
+    }
+    let writer = Writer::start(ground.server.endpoint("admin"), pause, |state| step(state + 1));
+    writer.wait_for(1);
+    let began = Instant::now();
+    let mut tally = Tally::default();
+    for number in 0.. {
+        if began.elapsed() > time || enough(&tally) {
+            break;
+        }
+        let out = ground.path(&format!("out-{}-{number}", pause.as_millis()));
+        let ended = run(&config, &ground.path("kubeconfig"), &out, manner);
+        match ended.code {
+            0 => match existed(&bundle::of(&tree::read(&out), &ground.identity())) {
+                Ok(()) => tally.right += 1,
+                Err(what) => tally.mixed.push(what),
+            },
+            5 => {
+                assert!(ended.message.contains("while it was read"), "{}", ended.message);
+                assert!(!out.join("regions").exists(), "something was published");
+                tally.unavailable += 1;
+            }
+            // No state has a Credential that lacks something.
+            code => tally.mixed.push(format!("exit {code}: {} {:?}", ended.message, ended.broken())),
+        }
+        let _ = std::fs::remove_dir_all(out);
+    }
+    writer.stop();
+    eprintln!("pause {pause:?}: {} right, {} unavailable, {} mixed", tally.right, tally.unavailable, tally.mixed.len());
+    tally
+}
+
+#[test]
+fn every_bundle_is_a_state_that_existed() {
+    let Some(ground) = Ground::new() else { return };
+    let patient = Manner { absence: Absence::Proved, ..Manner::default() };
+    let seconds = Duration::from_secs;
+    let slow = against(&ground, Duration::from_millis(1500), patient, seconds(40), |t| t.right + t.unavailable >= 15);
+    assert!(slow.mixed.is_empty(), "{:?}", slow.mixed);
+    assert!(slow.right > slow.unavailable && slow.right >= 5, "{slow:?}");
+    let fast = against(&ground, Duration::ZERO, hasty(Absence::Proved), seconds(15), |_| false);
+    assert!(fast.mixed.is_empty(), "{:?}", fast.mixed);
+    let middling = against(&ground, Duration::from_millis(150), hasty(Absence::Proved), seconds(15), |_| false);
+    assert!(middling.mixed.is_empty(), "{:?}", middling.mixed);
+    assert!(fast.unavailable + middling.unavailable > 0, "nothing ever changed in between");
+    // The control: who looks once publishes a mix soon.
+    let assumed = against(&ground, Duration::ZERO, hasty(Absence::Assumed), seconds(30), |t| !t.mixed.is_empty());
+    assert!(!assumed.mixed.is_empty(), "{assumed:?}");
+}
+
+#[test]
+fn a_mix_is_noticed() {
+    let bundle = |numbers: [u64; 8], passing: Option<u64>| {
+        let published = |content: String| bundle::Published { needed_by: Default::default(), content };
+        let named =
+            ORDER.iter().zip(numbers).map(|((part, mark), n)| ((*part).to_owned(), published(format!("{mark}{n}."))));
+        let passing =
+            passing.map(|n| ("secrets/team-a/passing.".to_owned(), published(format!("value=kubeconfig-{n}"))));
+        existed(&named.chain(passing).collect()).is_ok()
+    };
+    assert!(bundle([4; 8], Some(4)) && bundle([4; 8], None) && bundle([5; 8], Some(4)) && bundle([5; 8], None));
+    assert!(bundle([5, 5, 5, 4, 4, 4, 4, 4], Some(4)) && bundle([6, 5, 5, 5, 5, 5, 5, 5], None));
+    assert!(
+        !bundle([4; 8], Some(2))
+            && !bundle([5, 4, 4, 4, 4, 4, 4, 4], None)
+            && !bundle([6, 5, 5, 5, 5, 5, 5, 5], Some(4))
+    );
+    assert!(!bundle([4, 5, 5, 5, 5, 5, 5, 5], Some(4)) && !bundle([5, 5, 4, 5, 4, 4, 4, 4], Some(4)));
+    assert!(!bundle([6, 6, 6, 6, 4, 4, 4, 4], Some(4)));
+}

@@ -63,6 +63,7 @@
 //! | deletion budgets and acceptances | [`change::brake`] |
 //! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
 //! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
+//! | what is compared between a region and its bundle | [`verify`] |
 //! | how findings and summaries read | [`report`] |
 //!
 //! What touches the world is in package `pouch`: sources, git, age, publishing, the command line.
@@ -95,6 +96,7 @@ pub mod secret;
 pub mod selector;
 pub mod snapshot;
 pub mod sops;
+pub mod verify;
 pub mod yaml;
 
 #[cfg(test)]

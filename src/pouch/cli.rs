@@ -13,6 +13,7 @@ pub mod rbac;
 pub mod reach;
 pub mod render;
 pub mod schema;
+pub mod verify;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,7 @@ enum Command {
     Init(init::InitArgs),
     Render(render::Args),
     Publish(publish::Args),
+    Verify(verify::Args),
     Rbac(rbac::Args),
     Config(config::ConfigArgs),
     Schema(schema::SchemaArgs),
@@ -254,17 +256,7 @@ pub fn finish(
         regions: report.regions.clone(),
         findings: report.findings.iter().map(FindingRecord::from).collect(),
     };
-    if let Some(path) = &global.summary {
-        let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
-        let text = escape_json(&text) + "\n";
-        std::fs::write(path, text).map_err(|error| {
-            let message = format!("cannot write the summary to {}: {error}", path.display());
-            Failure::failed(message, "The bundles are written; only the summary is missing.")
-        })?;
-    }
-    if let Some(path) = &global.metrics {
-        metrics::write(path, &summary, ambient)?;
-    }
+    record(&summary, global, ambient, "The bundles are written")?;
     let c = &report.credentials;
     let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
     ui.note(&format!(
@@ -272,6 +264,28 @@ pub fn finish(
         c.admitted, c.refused, c.broken, c.unpublished
     ));
     Ok(code)
+}
+
+/// Writes the summary and the metrics, as far as they are wanted.
+///
+/// # Errors
+/// Where one of them cannot be written; `done` says what was done all the same.
+fn record(summary: &Summary, global: &Global, ambient: &Ambient, done: &str) -> Result<(), Failure> {
+    if let Some(path) = &global.summary {
+        let text = serde_json::to_string_pretty(summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+        let text = escape_json(&text) + "\n";
+        std::fs::write(path, text).map_err(|error| {
+            let message = format!("cannot write the summary to {}: {error}", path.display());
+            Failure::failed(message, format!("{done}; only the summary is missing."))
+        })?;
+    }
+    if let Some(path) = &global.metrics {
+        metrics::write(path, summary, ambient).map_err(|error| {
+            let message = format!("cannot write the metrics to {}: {error}", path.display());
+            Failure::failed(message, format!("{done}; only the metrics are missing."))
+        })?;
+    }
+    Ok(())
 }
 
 fn print(ui: &Ui, text: &str) -> u8 {
@@ -320,6 +334,7 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Init(args) => init::start(args, global, ambient, &ui, &stop).map(|text| print(&ui, &text)),
         Command::Render(args) => render::run(args, global, ambient, &ui, &stop),
         Command::Publish(args) => publish::run(args, global, ambient, &ui, &stop),
+        Command::Verify(args) => verify::run(args, global, ambient, &ui, &stop),
         Command::Rbac(args) => rbac::run(args, global, ambient, &ui, &stop),
         Command::Config(args) => {
             config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)

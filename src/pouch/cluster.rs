@@ -259,12 +259,37 @@ impl Cluster {
         form: Form,
         seen: &dyn Fn(usize),
     ) -> Result<Listing, ListError> {
+        self.listing(resource, namespace, form, &|limit, token| resource.list_path(namespace, limit, token), seen)
+    }
+
+    /// As [`Cluster::list`], the objects of the whole cluster that have a label with this value.
+    ///
+    /// # Errors
+    /// Where there is no whole list.
+    pub fn labelled(
+        &self,
+        resource: &Resource,
+        (label, value): (&str, &str),
+        form: Form,
+    ) -> Result<Listing, ListError> {
+        self.listing(resource, None, form, &|limit, token| resource.labelled_path(label, value, limit, token), &|_| {})
+    }
+
+    /// A list whose pages have these paths, by continue token.
+    fn listing(
+        &self,
+        resource: &Resource,
+        namespace: Option<&Namespace>,
+        form: Form,
+        path: &dyn Fn(usize, &str) -> String,
+        seen: &dyn Fn(usize),
+    ) -> Result<Listing, ListError> {
         let listing = async {
             let mut why = Broken::Garbled("its lists expire before they are read");
             let mut limits = request::PAGES.into_iter();
             let mut limit = limits.next().unwrap_or(1);
             for _ in 0..RESTARTS {
-                match self.pages(resource, namespace, limit, form, seen).await {
+                match self.pages(resource, namespace, form, &|token| path(limit, token), seen).await {
                     Ok(Pages::Whole(listing)) => return Ok(Ok(listing)),
                     Ok(Pages::Forbidden) => return Ok(Err(ListError::Forbidden)),
                     Ok(Pages::Expired) => {}
@@ -290,8 +315,8 @@ impl Cluster {
         &self,
         resource: &Resource,
         namespace: Option<&Namespace>,
-        limit: usize,
         form: Form,
+        path: &dyn Fn(&str) -> String,
         seen: &dyn Fn(usize),
     ) -> Result<Pages, Broken> {
         let mut listing = Listing::new();
@@ -300,7 +325,7 @@ impl Cluster {
         let mut token = String::new();
         let mut tokens = BTreeSet::new();
         loop {
-            let path = resource.list_path(namespace, limit, &token);
+            let path = path(&token);
             let understood = |reply: Reply| match reply {
                 Reply::Found(node) => match request::page(node, resource, namespace, form) {
                     Ok(page) => Ok(Turned::Page(page)),

@@ -26,6 +26,8 @@ pub mod exit {
     pub const UNAVAILABLE: u8 = 5;
     /// The push lost against other writers until the attempts ran out.
     pub const LOST: u8 = 6;
+    /// `verify` found a fault.
+    pub const FAULT: u8 = 8;
     /// Usage or configuration.
     pub const USAGE: u8 = 64;
     /// A bug in pouch.

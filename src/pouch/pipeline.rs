@@ -6,6 +6,7 @@
 
 pub mod seal;
 pub mod survey;
+pub mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -364,7 +365,7 @@ fn second_pass(
 }
 
 /// Applies the configuration's severities, and settles what is left.
-fn govern(fleet: &Fleet, findings: Vec<Finding>) -> Vec<Finding> {
+pub fn govern(fleet: &Fleet, findings: Vec<Finding>) -> Vec<Finding> {
     let governed = findings.into_iter().filter_map(|mut finding| {
         match fleet.severities.get(&finding.code) {
             None => {}

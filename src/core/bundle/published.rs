@@ -62,6 +62,22 @@ impl Published {
             None => State::Unsigned,
             Some(bytes) => authenticate(fleet, directory, bytes, keys),
         };
+        Self::of_state(files, state)
+    }
+
+    /// Takes a region's manifest at its word, where there is no reuse key to prove it: only to look at
+    /// what it says. Nothing may be carried over, counted or removed by it.
+    pub fn unproved(fleet: &FleetName, directory: &Directory, files: Files) -> Self {
+        let state = match files.get(path::manifest(directory).as_str()) {
+            None if files.is_empty() => State::Nothing,
+            None => State::Unsigned,
+            Some(bytes) if reuse::is_newer(bytes) => State::Newer(String::from("a later format")),
+            Some(bytes) => parsed(fleet, directory, bytes),
+        };
+        Self::of_state(files, state)
+    }
+
+    fn of_state(files: Files, state: State) -> Self {
         let mut by_key = BTreeMap::new();
         if let State::Bundle(manifest) = &state {
             by_key.extend(manifest.objects.iter().enumerate().map(|(index, object)| (object.key.clone(), index)));
@@ -176,7 +192,11 @@ fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &K
         // is to adopt, and so overwrite, what a later pouch wrote.
         return if reuse::is_newer(bytes) { State::Newer(String::from("a later format")) } else { State::Unsigned };
     };
-    let Ok(text) = read::text_of(rest) else { return State::Unsigned };
+    parsed(fleet, directory, rest)
+}
+
+fn parsed(fleet: &FleetName, directory: &Directory, bytes: &[u8]) -> State {
+    let Ok(text) = read::text_of(bytes) else { return State::Unsigned };
     match manifest::parse(text) {
         Ok(manifest) if manifest.directory == *directory && manifest.fleet == *fleet => State::Bundle(manifest),
         Ok(_) => State::Unsigned,

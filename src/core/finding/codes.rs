@@ -15,6 +15,8 @@ pub enum Class {
     Held,
     /// A part of a source could not be read or is ignored; claims feel it only by what they miss.
     Source,
+    /// `verify` found that something is not as a bundle says; nothing that is published changes.
+    Fault,
     /// Nothing stops.
     Notice,
 }
@@ -27,6 +29,7 @@ impl Class {
             Class::Broken => "broken",
             Class::Held => "held",
             Class::Source => "source",
+            Class::Fault => "fault",
             Class::Notice => "notice",
         }
     }
@@ -122,6 +125,15 @@ codes! {
     InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its provides does not admit; it is ignored.";
 
+    UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, cannot be believed, so a region cannot be compared with it.";
+    MissingOnRegion "missing-on-region" Fault Error "The region lacks an object of its bundle.";
+    DiffersOnRegion "differs-on-region" Fault Error "An object on the region is not as its bundle says.";
+    NotTakenOver "not-taken-over" Fault Error "An object of the bundle still carries k0rdent's managed label on the region.";
+    StaleEntry "stale-entry" Fault Error "A Secret or ConfigMap on the region has an entry that its bundle does not have.";
+    NamespaceLabelsDiffer "namespace-labels-differ" Fault Error "A namespace on the region lacks labels that the configuration says it has.";
+    NamespaceMissingOnRegion "namespace-missing-on-region" Fault Error "The region lacks a namespace that the bundle needs and does not make.";
+    KindNotOnRegion "kind-not-on-region" Fault Error "The region does not serve a kind of the bundle, or not in the bundle's version.";
+
     TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
@@ -140,6 +152,9 @@ codes! {
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
     SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";
+    K0rdentLeftover "k0rdent-leftover" Notice Warning "The region has a copy that k0rdent made and that no bundle takes over.";
+    LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether k0rdent left copies on the region was not checked.";
+    ValuesNotCompared "values-not-compared" Notice Warning "Values of Secrets on the region were not compared with the bundle.";
 }
 
 #[cfg(test)]
@@ -150,7 +165,7 @@ mod tests {
     fn texts_are_stable_unique_and_found_again() {
         for code in Code::ALL {
             assert_eq!(Code::parse(code.text()), Some(*code));
-            assert!(code.text().bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));
+            assert!(code.text().bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'));
             assert!(code.meaning().ends_with('.'));
         }
         assert_eq!(Code::parse("no-such-code"), None);

@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 use super::Court;
 use crate::config::{Delivery, RegionConfig};
 use crate::finding::{Code, Finding};
+use crate::name::Namespace;
 use crate::object::ObjectKey;
 
 /// Checks where an object would land.
 pub fn check(court: &Court<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec<Finding> {
-    let Some(namespace) = lands.namespace.as_ref().map(crate::name::Namespace::as_str) else { return Vec::new() };
+    let Some(namespace) = lands.namespace.as_ref().map(Namespace::as_str) else { return Vec::new() };
     let mut findings = Vec::new();
     let delivery = match &region.delivery {
         Delivery::Flux(flux) => Some(flux.namespace.as_str()),
@@ -33,10 +34,14 @@ pub fn check(court: &Court<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec
         let message = format!("{lands} would overwrite the key that decrypts the region's bundle");
         findings.push(Finding::new(Code::ForbiddenPlace, message).about(lands).help("Rename the Secret."));
     }
-    let reserved = court.fleet.system_namespace == namespace && lands.name.as_str().ends_with("-variables");
-    if reserved && lands.kind.is_secret() {
+    if is_reserved(&court.fleet.system_namespace, lands) {
         let message = format!("{lands} is a name that k0rdent itself writes on the region");
         findings.push(Finding::new(Code::ReservedName, message).about(lands).help("Rename the Secret."));
     }
     findings
+}
+
+/// Whether k0rdent itself writes a Secret of this name on regions, for each of its components.
+pub fn is_reserved(system: &Namespace, lands: &ObjectKey) -> bool {
+    lands.kind.is_secret() && lands.namespace.as_ref() == Some(system) && lands.name.as_str().ends_with("-variables")
 }

@@ -36,7 +36,7 @@ pub struct Summary {
     pub commit: Option<String>,
     /// How the Credentials fared.
     pub credentials: Credentials,
-    /// The regions, sorted by name.
+    /// The regions, sorted by name; none after `verify`, which publishes nothing.
     pub regions: Vec<Region>,
     /// What was found, most severe first.
     pub findings: Vec<FindingRecord>,
@@ -146,7 +146,7 @@ pub struct FindingRecord {
     pub code: &'static str,
     /// `error`, `warning` or `info`.
     pub severity: &'static str,
-    /// The code's class: `refused`, `broken`, `held`, `source` or `notice`.
+    /// The code's class: `refused`, `broken`, `held`, `source`, `fault` or `notice`.
     pub class: &'static str,
     /// What is the matter.
     pub message: String,

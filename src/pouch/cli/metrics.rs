@@ -12,7 +12,6 @@ use pouch_core::report::summary::Summary;
 
 use super::Global;
 use crate::ambient::Ambient;
-use crate::failure::Failure;
 use crate::settings;
 use crate::ui::Ui;
 
@@ -23,11 +22,8 @@ const MODE: u32 = 0o666;
 ///
 /// # Errors
 /// Where the file cannot be written.
-pub fn write(path: &Path, summary: &Summary, ambient: &Ambient) -> Result<(), Failure> {
-    replace(path, &metrics::text(summary, ambient.now().as_second())).map_err(|error| {
-        let message = format!("cannot write the metrics to {}: {error}", path.display());
-        Failure::failed(message, "The bundles are written; only the metrics are missing.")
-    })
+pub fn write(path: &Path, summary: &Summary, ambient: &Ambient) -> io::Result<()> {
+    replace(path, &metrics::text(summary, ambient.now().as_second()))
 }
 
 /// Writes the metrics of a run that did not. Why it did not is what the user needs to hear, so that the

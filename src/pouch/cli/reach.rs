@@ -17,6 +17,24 @@ pub struct ReachArgs {
     /// The kubeconfig's context
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+/// Flags that say which region's cluster is looked at, and how.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Reaching a live cluster")]
+pub struct RegionReach {
+    /// The kubeconfig; by default KUBECONFIG, then ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    asking: Asking,
+}
+
+/// As whom a cluster is asked, and with what patience.
+#[derive(Clone, Debug, Default, clap::Args)]
+struct Asking {
     /// Act as this user
     #[arg(long = "as", value_name = "USER")]
     as_user: Option<String>,
@@ -31,9 +49,22 @@ pub struct ReachArgs {
 impl ReachArgs {
     /// What the flags mean; paths are relative to the current folder.
     pub fn reach(&self, ambient: &Ambient) -> Reach {
+        self.asking.reach(self.kubeconfig.as_ref(), self.context.clone(), ambient)
+    }
+}
+
+impl RegionReach {
+    /// What the flags mean for the cluster of this context.
+    pub fn reach(&self, context: &str, ambient: &Ambient) -> Reach {
+        self.asking.reach(self.kubeconfig.as_ref(), Some(context.to_owned()), ambient)
+    }
+}
+
+impl Asking {
+    fn reach(&self, kubeconfig: Option<&PathBuf>, context: Option<String>, ambient: &Ambient) -> Reach {
         let wanted = Wanted {
-            kubeconfig: self.kubeconfig.as_ref().map(|path| ambient.cwd().join(path)),
-            context: self.context.clone(),
+            kubeconfig: kubeconfig.map(|path| ambient.cwd().join(path)),
+            context,
             as_user: self.as_user.clone(),
             as_groups: self.as_group.clone(),
         };

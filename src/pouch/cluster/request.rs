@@ -58,17 +58,26 @@ impl Resource {
 
     /// The path of a page of all objects, of one namespace or of the cluster.
     pub fn list_path(&self, namespace: Option<&Namespace>, limit: usize, token: &str) -> String {
-        let mut path = format!("{}?limit={limit}", self.base(namespace));
-        if !token.is_empty() {
-            let _ = write!(path, "&continue={}", encoded(token));
-        }
-        path
+        continued(format!("{}?limit={limit}", self.base(namespace)), token)
+    }
+
+    /// The path of a page of all objects of the cluster that have a label with this value.
+    pub fn labelled_path(&self, label: &str, value: &str, limit: usize, token: &str) -> String {
+        let selector = format!("{}%3D{}", encoded(label), encoded(value));
+        continued(format!("{}?limit={limit}&labelSelector={selector}", self.base(None)), token)
     }
 
     /// The path of one object.
     pub fn path(&self, key: &ObjectKey) -> String {
         format!("{}/{}", self.base(key.namespace.as_ref()), encoded(key.name.as_str()))
     }
+}
+
+fn continued(mut path: String, token: &str) -> String {
+    if !token.is_empty() {
+        let _ = write!(path, "&continue={}", encoded(token));
+    }
+    path
 }
 
 /// Percent-encodes all but unreserved characters.

@@ -216,6 +216,25 @@ impl Shelf for DirectoryShelf {
     }
 }
 
+/// Reads a region's files from a directory that is only looked at: nothing is made, tidied or written,
+/// and no run exchanges the region's folders meanwhile.
+///
+/// # Errors
+/// Where the directory is not there, another run writes to it, or a file cannot be read or is no plain one.
+pub fn look(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
+    let unread = |error: io::Error| ShelfError::unread(root, error);
+    let lock = File::open(root).map_err(unread)?;
+    flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
+        rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
+        error => unread(error.into()),
+    })?;
+    let mut files = Files::new();
+    for folder in folders(directory) {
+        read_into(root, &folder, &mut files)?;
+    }
+    Ok(files)
+}
+
 fn entries(folder: &Path) -> Result<BTreeSet<String>, ShelfError> {
     let failed = |error| ShelfError::unread(folder, error);
     let list = match fs::read_dir(folder) {

@@ -31,6 +31,11 @@ fn paths_are_those_of_the_api_whatever_the_names() {
         credentials().list_path(Some(&namespace), 500, "a/b=&c"),
         "/apis/k0rdent.mirantis.com/v1beta1/namespaces/team-a/credentials?limit=500&continue=a%2Fb%3D%26c"
     );
+    assert_eq!(
+        credentials().labelled_path("k0rdent.mirantis.com/managed", "true", 500, "t="),
+        "/apis/k0rdent.mirantis.com/v1beta1/credentials?limit=500\
+         &labelSelector=k0rdent.mirantis.com%2Fmanaged%3Dtrue&continue=t%3D"
+    );
     let hostile = ObjectKey::secret("a/../b".into(), "x?y#z\u{e9}/..".into());
     assert_eq!(secrets().path(&hostile), "/api/v1/namespaces/a%2F..%2Fb/secrets/x%3Fy%23z%C3%A9%2F..");
     assert_eq!((secrets().name(), credentials().name()), ("secrets".into(), "credentials.k0rdent.mirantis.com".into()));

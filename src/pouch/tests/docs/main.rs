@@ -86,7 +86,16 @@ fn the_order_of_exit_codes_is_complete() {
     let order = text.split("in this order:").nth(1).and_then(|rest| rest.split('.').next()).expect("the order is told");
     let mut told: Vec<u8> = order.split(',').map(|code| code.trim().parse().unwrap()).collect();
     told.sort_unstable();
-    let all =
-        [exit::OK, exit::FAILED, exit::PARTIAL, exit::HELD, exit::UNAVAILABLE, exit::LOST, exit::USAGE, exit::BUG];
+    let all = [
+        exit::OK,
+        exit::FAILED,
+        exit::PARTIAL,
+        exit::HELD,
+        exit::UNAVAILABLE,
+        exit::LOST,
+        exit::FAULT,
+        exit::USAGE,
+        exit::BUG,
+    ];
     assert_eq!(told, all);
 }

@@ -1,0 +1,151 @@
+//! `pouch verify`: is a region what its bundle says?
+
+use std::path::PathBuf;
+
+use pouch_core::config::{Fleet, RegionConfig, RegionState};
+use pouch_core::finding::{Finding, Severity};
+use pouch_core::report::summary::{Credentials, FindingRecord, Summary};
+
+use super::reach::RegionReach;
+use super::{Global, Opened, record};
+use crate::ambient::Ambient;
+use crate::cluster::Cluster;
+use crate::failure::{Failure, exit};
+use crate::pipeline::verify::{Subject, Verdict, verify};
+use crate::publish::directory::look;
+use crate::settings;
+use crate::stop::Stop;
+use crate::ui::Ui;
+
+/// Compare a region's cluster with its published bundle
+///
+/// Reads of the cluster what the bundle has, and says what is missing, what differs (by name, never by
+/// value), what k0rdent still holds and what it left behind. Values of Secrets are compared without
+/// decrypting anything, by the tags that the reuse key made; no region key is needed. Changes nothing,
+/// on the region or elsewhere.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The kubeconfig's context that leads to the region's cluster
+    #[arg(long, value_name = "CONTEXT")]
+    live: Option<String>,
+    /// The region; needed where the configuration has several that are not retired
+    #[arg(long, value_name = "NAME")]
+    region: Option<String>,
+    /// Where the bundles are; by default `output.path` of the configuration
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+    #[command(flatten)]
+    reach: RegionReach,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Where the bundle or the cluster cannot be read, or the command line leaves open which are meant.
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+    let Some(context) = args.live.as_deref().filter(|context| !context.is_empty()) else {
+        return Err(Failure::usage(
+            "`pouch verify` compares a region's cluster with its bundle, and --live does not say which cluster",
+            "Name the kubeconfig's context with --live CONTEXT. Proving bundles without a cluster is not in this \
+             release.",
+        ));
+    };
+    let opened = Opened::open(global, ambient)?;
+    let fleet = &opened.settings.fleet;
+    let region = region(fleet, args.region.as_deref())?;
+    let root = match &args.directory {
+        Some(directory) => ambient.cwd().join(directory),
+        None => opened.settings.base.join(&fleet.output.path),
+    };
+    // One that is there and is no key is an error as everywhere.
+    let keys = match settings::has_reuse_key(&opened.settings, ambient) {
+        true => Some(opened.keys(ambient, ui)?),
+        false => None,
+    };
+    if !root.is_dir() {
+        return Err(Failure::unavailable(
+            format!("there is no folder {}", root.display()),
+            "Name the folder that holds the bundles, in a checkout of the branch that they are published to.",
+        ));
+    }
+    // All that can go wrong here is that the published state cannot be read.
+    let files =
+        look(&root, &region.directory).map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
+    let reach = args.reach.reach(context, ambient);
+    let connect = || {
+        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag()).map_err(|error| {
+            if error.usage {
+                Failure::usage(error.message, error.help)
+            } else {
+                Failure::unavailable(error.message, error.help)
+            }
+        })?;
+        ui.note(&format!("region {}: comparing with cluster {} at {}", region.name, cluster.context, cluster.server));
+        if cluster.insecure {
+            let context = &cluster.context;
+            ui.warn(&format!("context {context} does not check the server's certificate: anybody can answer for it"));
+        }
+        Ok(cluster)
+    };
+    let verdict = verify(Subject { fleet, region, files, keys: keys.as_ref() }, connect, ui)?;
+    ui.findings(&verdict.findings);
+    ui.result(&outcome(region, &verdict));
+    let code = if verdict.faults() == 0 { exit::OK } else { exit::FAULT };
+    let summary = Summary {
+        api_version: "pouch/v1alpha1",
+        kind: "Summary",
+        fleet: fleet.name.to_string(),
+        command: "verify",
+        exit_code: code,
+        commit: None,
+        credentials: Credentials::default(),
+        regions: Vec::new(),
+        findings: verdict.findings.iter().map(FindingRecord::from).collect(),
+    };
+    record(&summary, global, ambient, "The region was compared")?;
+    Ok(code)
+}
+
+/// The region that is meant.
+fn region<'a>(fleet: &'a Fleet, wanted: Option<&str>) -> Result<&'a RegionConfig, Failure> {
+    let in_use: Vec<&RegionConfig> =
+        fleet.regions.values().filter(|region| region.state != RegionState::Retired).collect();
+    let names: Vec<&str> = in_use.iter().map(|region| region.name.as_str()).collect();
+    let its_regions = format!("Regions that are not retired: {}.", names.join(", "));
+    let Some(wanted) = wanted else {
+        return match in_use.as_slice() {
+            [region] => Ok(region),
+            [] => Err(Failure::usage("the configuration has no region that is not retired", "")),
+            _ => Err(Failure::usage("the configuration has several regions; --region says which", its_regions)),
+        };
+    };
+    match fleet.regions.values().find(|region| region.name == *wanted) {
+        Some(region) if region.state == RegionState::Retired => {
+            Err(Failure::usage(format!("region {wanted} is retired, and has no bundle"), its_regions))
+        }
+        Some(region) => Ok(region),
+        None => Err(Failure::usage(format!("the configuration has no region {wanted}"), its_regions)),
+    }
+}
+
+/// One line for the region.
+fn outcome(region: &RegionConfig, verdict: &Verdict) -> String {
+    let objects = match verdict.objects {
+        1 => "1 object".to_owned(),
+        count => format!("{count} objects"),
+    };
+    let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
+    let warnings = verdict.findings.iter().filter(is_warning).count();
+    let mut line = match verdict.faults() {
+        0 => format!("{}  as published  {objects}", region.name),
+        1 => format!("{}  not as published  {objects}, 1 fault", region.name),
+        faults => format!("{}  not as published  {objects}, {faults} faults", region.name),
+    };
+    match warnings {
+        0 => {}
+        1 => line.push_str(", 1 warning"),
+        count => line.push_str(&format!(", {count} warnings")),
+    }
+    line.push('\n');
+    line
+}

@@ -19,7 +19,7 @@ use tokio::time::Sleep;
 use tracing::{debug, warn};
 
 use super::kubeconfig::{Access, AccessError};
-use super::request::{self, Garbled};
+use super::request;
 
 /// The most bytes of one page of a list.
 const MOST_OF_LIST: usize = 64 << 20;
@@ -282,12 +282,15 @@ impl Link {
                     }
                 };
             }
-            let (most, read): (usize, fn(&[u8], &mut Interner) -> Result<Node, Garbled>) = match ask {
-                Ask::Object => (MOST_OF_OBJECT, request::parse),
-                Ask::List => (MOST_OF_LIST, request::parse_list),
+            let most = match ask {
+                Ask::Object => MOST_OF_OBJECT,
+                Ask::List => MOST_OF_LIST,
             };
             let bytes = collected(body, most).await.map_err(plain)?;
-            let node = read(&bytes, &mut self.interner.borrow_mut());
+            let node = match ask {
+                Ask::Object => request::parse(&bytes, &mut self.interner.borrow_mut()),
+                Ask::List => request::parse_list(&bytes, &mut self.interner.borrow_mut()),
+            };
             match (node, status) {
                 (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),
                 (node, StatusCode::NOT_FOUND) => Ok(Reply::NotFound(node.ok())),

@@ -239,6 +239,10 @@ fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, Acc
         _ => var(["HTTPS_PROXY", "https_proxy"]),
     };
     let Some(chosen) = chosen else { return Ok(None) };
+    // As Go has it: no proxy stands between this machine and itself, whatever NO_PROXY says.
+    if server.host().is_some_and(is_loopback) {
+        return Ok(None);
+    }
     let no = var(["NO_PROXY", "no_proxy"]).unwrap_or_default();
     if Matcher::builder().all(chosen.as_str()).no(no.as_str()).build().intercept(server).is_none() {
         return Ok(None);
@@ -246,6 +250,11 @@ fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, Acc
     proxy_url(&chosen).map(Some).ok_or_else(|| {
         AccessError::usage("HTTPS_PROXY or HTTP_PROXY is no URL", "Correct the variable, such as http://proxy:3128.")
     })
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn proxy_url(written: &str) -> Option<http::Uri> {
@@ -307,7 +316,7 @@ fn exec_failed(context: &str, why: &exec::PluginError) -> AccessError {
 fn shown(url: &http::Uri) -> String {
     let host = url.host().unwrap_or_default();
     let port = url.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
-    format!("{}://{host}{port}", url.scheme_str().unwrap_or("https"))
+    format!("{}://{host}{port}{}", url.scheme_str().unwrap_or("https"), url.path().trim_end_matches('/'))
 }
 
 impl Access {

@@ -1,6 +1,7 @@
 //! What is published of a region, opened: each object's path, who needs it, and its content in the clear.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -12,12 +13,19 @@ use pouch_core::yaml::read::{Document, read, text_of};
 use crate::support::tree::{self, Tree};
 
 /// An object of a bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Published {
     /// The Credentials that need it.
     pub needed_by: BTreeSet<String>,
     /// Its content; of a Secret, what it says when it is opened.
     pub content: String,
+}
+
+/// Without the content, which may be a Secret's.
+impl fmt::Debug for Published {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes for {:?}", self.content.len(), self.needed_by)
+    }
 }
 
 /// A bundle by path.
@@ -58,7 +66,7 @@ pub fn readable(folder: &Path, identity: &str) -> BTreeMap<String, String> {
             opened(&bytes, identity)
         } else if path.ends_with("/bundle.yaml") {
             let text = String::from_utf8(bytes).unwrap();
-            let text = text.split_once("\nsources:\n").map_or(text.as_str(), |(before, _)| before);
+            let text = text.split_once("\nsources:").map_or(text.as_str(), |(before, _)| before);
             text.lines().skip(1).filter(|line| !line.contains("sha256:")).collect::<Vec<_>>().join("\n")
         } else {
             String::from_utf8(bytes).unwrap()

@@ -194,8 +194,9 @@ impl Tally {
             5 => self.unavailable += 1,
             code => self.other.push(format!("{case:?}: {code} {}", ended.message)),
         }
-        // What an API server says deliberately is believed of lists and of namespaces.
-        let is_said = matches!(case.fault, Fault::Forbidden | Fault::NotFoundNamed);
+        // What an API server says deliberately is believed of lists and of namespaces, and what is too long once is not
+        // asked for again.
+        let is_said = matches!(case.fault, Fault::Forbidden | Fault::NotFoundNamed | Fault::EndlessBody);
         if matches!(case.when, When::Once(_)) && !is_said && ended.code != 0 {
             self.beaten.push(format!("{case:?}: {} {} {:?}", ended.code, ended.message, ended.broken()));
         }

@@ -2,6 +2,7 @@
 //! in this process.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -54,8 +55,8 @@ impl Ended {
 /// Little patience, for tests that make a server fail on purpose.
 pub fn hasty(absence: Absence) -> Manner {
     let patience = Patience {
-        request: Duration::from_millis(400),
-        whole: Duration::from_secs(8),
+        request: Duration::from_secs(1),
+        whole: Duration::from_secs(12),
         pause: Duration::from_millis(2),
         tries: 3,
     };
@@ -87,6 +88,7 @@ impl Ground {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         path
     }
 
@@ -122,7 +124,12 @@ impl Ground {
     pub fn render(&self, config: &Path, kubeconfig: &Path, out: &str, flags: &[&str]) -> Answer {
         let kubeconfig = kubeconfig.to_str().unwrap();
         let flags: Vec<&str> = ["--kubeconfig", kubeconfig].into_iter().chain(flags.iter().copied()).collect();
-        crate::support::pouch::render(config, &self.path(out), &flags)
+        self.render_files(config, out, &flags)
+    }
+
+    /// Runs the built program on sources of which none is a cluster.
+    pub fn render_files(&self, config: &Path, out: &str, flags: &[&str]) -> Answer {
+        crate::support::pouch::render(config, &self.path(out), flags)
     }
 }
 

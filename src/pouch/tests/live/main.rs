@@ -27,4 +27,6 @@ mod ground;
 mod objects;
 mod reach;
 mod requests;
+mod retries;
+mod samples;
 mod writer;

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use crate::ground::{CLUSTER, Ground};
-use crate::objects::{aws, azure, credential, fleet, namespace, reference, secret};
+use crate::objects::{aws, azure, credential, fleet, namespace, path, reference, secret};
 use crate::rig::proxy::{Proxy, Recorded};
+use crate::rig::writer::{Write, write_all};
 
 /// What was asked, with how often: `2 GET /path?query whole`, continue tokens as `…`.
 fn lines(requests: &[Recorded]) -> String {
@@ -88,9 +89,75 @@ fn nothing_else_is_asked() {
     let paused = ground.write("paused.yaml", &paused);
     check(&ground, &proxy, "paused", &paused, 0, "paused");
 
+    // What is for a region that the configuration does not have asks for nothing.
+    let elsewhere = secret("team-b", "of-mars", &serde_json::json!({"a": "b"}));
+    let of_mars = credential("team-b", "mars", "mars", &reference(&elsewhere));
+    ground.apply(std::slice::from_ref(&of_mars));
+    check(&ground, &proxy, "unknown-region", &whole, 3, "unknown");
+    write_all(&ground.server.endpoint("admin"), &[Write::Delete(path(&of_mars))]);
+
     // A rule that selects namespaces is what makes them listed; Credentials without a region ask for nothing.
     ground.apply(&fleet(1));
     let bystander = secret("team-b", "bystander", &serde_json::Value::Object(Default::default()));
     ground.apply(&[credential("team-b", "of-no-region", "", &reference(&bystander))]);
     check(&ground, &proxy, "selecting-rule", &whole, 0, "selecting");
+}
+
+/// Names in references are anybody's text. None of them may lead a request elsewhere.
+#[test]
+fn no_name_leads_a_request_astray() {
+    let Some(ground) = Ground::new() else { return };
+    let proxy = Proxy::to(ground.server.endpoint("admin"));
+    let kubeconfig = ground.path("kubeconfig-proxy");
+    proxy.kubeconfig(&kubeconfig, "admin");
+    let names = [
+        "",
+        ".",
+        "..",
+        "/",
+        "a/b",
+        "../../kcm-system/secrets/x",
+        "..%2f..%2fx",
+        "x?watch=true",
+        "x#y",
+        "x y",
+        "x\ny",
+        "%2e%2e",
+        "x/status",
+        "X",
+        "\u{e9}",
+        "x\u{0}",
+    ];
+    let mut count = 0;
+    for (number, name) in names.iter().enumerate() {
+        let identity = serde_json::json!({"apiVersion": "v1", "kind": "Secret", "name": name, "namespace": "team-a"});
+        let in_place = serde_json::json!({"apiVersion": "v1", "kind": "Secret", "name": "s", "namespace": name});
+        for (what, identity) in [("name", identity), ("namespace", in_place)] {
+            let hostile = credential("team-a", &format!("{what}-{number}"), "eu", &identity);
+            // What the API server itself refuses is no danger.
+            let body = hostile.to_string();
+            let out = ground.server.kubectl(["create", "--validate=false", "-f", "-"], &body);
+            count += usize::from(out.status.success());
+        }
+    }
+    assert!(count > 10, "{count} were accepted");
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    proxy.calm();
+    let answer = ground.render(&config, &kubeconfig, "hostile", &[]).exits(3);
+    let requests = proxy.requests();
+    are_harmless(&requests);
+    for asked in &requests {
+        let own = asked.path.strip_prefix("/api/v1/namespaces/team-a/secrets/");
+        if let Some(name) = own {
+            let is_name = !name.is_empty()
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.');
+            assert!(is_name && !name.starts_with('.'), "{} was asked for", asked.path);
+        }
+        assert!(
+            !asked.path.contains('%') && !asked.path.contains("//") && !asked.path.contains(".."),
+            "{} was asked for",
+            asked.path
+        );
+    }
+    assert!(answer.stderr.contains("team-a/name-"), "{}", answer.stderr);
 }

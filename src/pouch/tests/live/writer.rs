@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::bundle::{self, Bundle};
 use crate::ground::{CLUSTER, Ground, hasty, run};
 use crate::objects::{apply, aws, azure, path, store};
+use crate::rig::proxy::Proxy;
 use crate::rig::writer::{Write, Writer};
 use crate::support::tree;
 
@@ -159,4 +160,99 @@ fn a_mix_is_noticed() {
     );
     assert!(!bundle([4, 5, 5, 5, 5, 5, 5, 5], Some(4)) && !bundle([5, 5, 4, 5, 4, 4, 4, 4], Some(4)));
     assert!(!bundle([6, 6, 6, 6, 4, 4, 4, 4], Some(4)));
+}
+
+/// Controllers write the status of Credentials all the time; nothing of that is read.
+#[test]
+fn a_busy_controller_is_no_change() {
+    let Some(ground) = Ground::new() else { return };
+    let objects = store("store", 1);
+    ground.apply(&objects);
+    let credential = objects[1].clone();
+    let status = format!("{}/status", path(&credential));
+    let writer = Writer::start(ground.server.endpoint("admin"), Duration::ZERO, move |number| {
+        let mut told = credential.clone();
+        told.as_object_mut().unwrap().remove("spec");
+        told["status"] = serde_json::json!({"ready": number % 2 == 0});
+        vec![Write::Apply(status.clone(), told)]
+    });
+    writer.wait_for(5);
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    for _ in 0..10 {
+        let ended = run(&config, &ground.path("kubeconfig"), &ground.path("out"), hasty(Absence::Proved));
+        assert_eq!((ended.code, ended.message.as_str()), (0, ""));
+    }
+    let log = writer.stop();
+    let versions: std::collections::BTreeSet<_> = log.iter().filter_map(|written| written.version.as_ref()).collect();
+    assert!(versions.len() > 20, "the status did not change: {} versions", versions.len());
+}
+
+/// Two changes, one after the other, before any two requests of a run: none of them, the first, or both are seen.
+#[test]
+fn two_changes_at_any_two_moments_are_seen_in_order() {
+    let Some(ground) = Ground::new() else { return };
+    let proxy = Proxy::to(ground.server.endpoint("admin"));
+    let through = ground.path("through");
+    proxy.kubeconfig(&through, "admin");
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    let secret_of_a = |state: u64| store("a", state)[2].clone();
+    let template_of_b = |state: u64| store("b", state)[0].clone();
+    let reset = || {
+        ground.apply(&store("a", 1));
+        ground.apply(&store("b", 1));
+    };
+    let render = |absence: Absence| {
+        let out = ground.path("out");
+        let _ = std::fs::remove_dir_all(&out);
+        let ended = run(&config, &through, &out, hasty(absence));
+        if ended.code == 5 {
+            assert!(ended.message.contains("while it was read"), "{}", ended.message);
+            return None;
+        }
+        assert_eq!((ended.code, ended.message.as_str()), (0, ""));
+        let bundle = bundle::of(&tree::read(&out), &ground.identity());
+        let of = |part: &str, mark: &str| {
+            number(&bundle.iter().find(|(path, _)| path.contains(part)).expect("it is there").1.content, mark)
+        };
+        Some([of("secrets/team-a/a.", "value=kubeconfig-"), of("configmaps/team-a/b-", "state: ")])
+    };
+    reset();
+    proxy.calm();
+    assert_eq!(render(Absence::Proved), Some([1, 1]));
+    let requests = proxy.requests().len();
+    let mut seen = std::collections::BTreeSet::new();
+    let mut mixed_if_assumed = false;
+    for secret_first in [true, false] {
+        for first in (0..requests).step_by(4) {
+            for second in (first..requests).step_by(7) {
+                for absence in [Absence::Proved, Absence::Assumed] {
+                    reset();
+                    proxy.calm();
+                    let changes = if secret_first {
+                        [secret_of_a(2), template_of_b(2)]
+                    } else {
+                        [template_of_b(2), secret_of_a(2)]
+                    };
+                    let admin = ground.server.endpoint("admin");
+                    proxy.before(move |at, _| {
+                        for (when, change) in [first, second].iter().zip(&changes) {
+                            if at == *when {
+                                crate::rig::writer::write_all(&admin, &[apply(change)]);
+                            }
+                        }
+                    });
+                    let found = render(absence);
+                    let never = if secret_first { [1, 2] } else { [2, 1] };
+                    if absence == Absence::Assumed {
+                        mixed_if_assumed |= found == Some(never);
+                        continue;
+                    }
+                    assert!(found != Some(never), "changes before {first} and {second}: a state that never was");
+                    seen.extend(found);
+                }
+            }
+        }
+    }
+    assert!(seen.contains(&[2, 2]) && seen.len() > 1, "{seen:?}");
+    assert!(mixed_if_assumed, "nothing tells a proof from none");
 }

@@ -11,6 +11,7 @@
     reason = "tests read the environment, start programs, speak on stderr and fail by panicking"
 )]
 
+pub mod placeholders;
 pub mod pouch;
 pub mod proof;
 pub mod tree;

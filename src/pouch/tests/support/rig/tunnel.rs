@@ -92,7 +92,11 @@ impl Shared {
         // Byte by byte in effect: a client says nothing more until it is answered.
         let Some(request) = Request::read(&mut BufReader::new(&near))? else { return Ok(()) };
         self.targets.lock().unwrap_or_else(PoisonError::into_inner).push(request.target.clone());
-        let target = request.target.parse::<SocketAddr>().ok().filter(|target| target.ip().is_loopback());
+        // A name is one of this machine, which nobody but this proxy knows.
+        let named =
+            |target: &str| Some(SocketAddr::from((Ipv4Addr::LOCALHOST, target.rsplit_once(':')?.1.parse().ok()?)));
+        let target = request.target.parse::<SocketAddr>().ok().or_else(|| named(&request.target));
+        let target = target.filter(|target| target.ip().is_loopback());
         let (Some(target), "CONNECT") = (target, request.method.as_str()) else {
             return (&near).write_all(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
         };

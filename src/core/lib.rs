@@ -62,6 +62,7 @@
 //! | what is carried over, what keeps its bytes, what counts as a change | [`bundle::carry`], [`bundle::draft`] and its `pack` and `compare` |
 //! | deletion budgets and acceptances | [`change::brake`] |
 //! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
+//! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
 //! | what is compared between a region and its bundle | [`verify`] |
 //! | how findings and summaries read | [`report`] |
 //!
@@ -76,6 +77,7 @@ pub mod change;
 pub mod claim;
 pub mod closure;
 pub mod config;
+pub mod draft_fleet;
 pub mod finding;
 pub mod fragment;
 pub mod inquiry;

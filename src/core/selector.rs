@@ -90,6 +90,11 @@ impl Truth {
 }
 
 impl Selector {
+    /// The keys of the labels that it asks for; one may come more than once.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.requirements.iter().map(|requirement| &*requirement.key)
+    }
+
     /// Reads a selector; `null` fields count as absent.
     ///
     /// # Errors

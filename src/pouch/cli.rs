@@ -331,9 +331,7 @@ pub fn run(ambient: &Ambient) -> u8 {
         _ => Stop::never(),
     };
     let outcome = match &cli.command {
-        Command::Init(args) => {
-            init::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)
-        }
+        Command::Init(args) => init::start(args, global, ambient, &ui, &stop).map(|text| print(&ui, &text)),
         Command::Render(args) => render::run(args, global, ambient, &ui, &stop),
         Command::Publish(args) => publish::run(args, global, ambient, &ui, &stop),
         Command::Verify(args) => verify::run(args, global, ambient, &ui, &stop),

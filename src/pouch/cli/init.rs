@@ -1,4 +1,9 @@
 //! `pouch init`: a configuration to start from, with its keys.
+//!
+//! Here stands how files are written, and what is written where nothing is known but names; what a
+//! management cluster tells, [`cluster`] asks.
+
+mod cluster;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,32 +12,51 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use pouch_core::draft_fleet::{Blocks, SYSTEM_NAMESPACE};
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::ReuseKey;
 use zeroize::{Zeroize as _, Zeroizing};
 
+use super::Global;
+use super::reach::ReachArgs;
 use crate::age::{self, AgeError};
 use crate::ambient::{Ambient, NoEntropy};
+use crate::failure::Failure;
+use crate::stop::Stop;
+use crate::ui::Ui;
 
 /// Write a commented pouch.yaml, a reuse key, and an age key pair per region.
 ///
-/// Keys go to the folder keys/, which first gets a .gitignore that keeps all of it out of git. Nothing
-/// that exists is overwritten.
+/// With --context, or --kubeconfig, the regions are those of a k0rdent management cluster, and what its
+/// Credentials need today is granted, each use by itself and with the Credential's name. Secrets are not
+/// read. Keys go to the folder keys/, which first gets a .gitignore that keeps all of it out of git.
+/// Nothing that exists is overwritten.
 #[derive(Args, Clone, Debug)]
 pub struct InitArgs {
     /// A region, by the name that Credentials use; repeat it for each.
-    #[arg(long = "region", value_name = "NAME", default_value = "region-1")]
+    #[arg(long = "region", value_name = "NAME", default_value = "region-1", conflicts_with_all = ["context", "kubeconfig"])]
     pub regions: Vec<String>,
     /// The fleet's name.
     #[arg(long, value_name = "NAME", default_value = "fleet")]
     pub fleet: String,
+    /// The namespace that k0rdent runs in.
+    #[arg(long, value_name = "NAME", default_value = SYSTEM_NAMESPACE)]
+    pub system_namespace: String,
+    /// How the management cluster is reached.
+    #[command(flatten)]
+    pub reach: ReachArgs,
 }
 
 impl InitArgs {
     /// Arguments that name these regions.
     pub fn regions(names: &[&str]) -> Self {
-        Self { regions: names.iter().map(|name| (*name).to_owned()).collect(), fleet: "fleet".to_owned() }
+        Self {
+            regions: names.iter().map(|name| (*name).to_owned()).collect(),
+            fleet: "fleet".to_owned(),
+            system_namespace: SYSTEM_NAMESPACE.to_owned(),
+            reach: ReachArgs::default(),
+        }
     }
 }
 
@@ -42,6 +66,9 @@ pub enum InitError {
     /// A name cannot be used.
     #[error("{0:?} cannot name a {1}; use 1 to 40 of a-z, 0-9 and dashes, with a letter or digit at both ends")]
     Name(String, &'static str),
+    /// The system namespace has no name of a namespace.
+    #[error("{0:?} cannot name a namespace; use 1 to 63 of a-z, 0-9 and dashes, with a letter or digit at both ends")]
+    Namespace(String),
     /// A region was named twice.
     #[error("the region {0} was named twice")]
     Twice(String),
@@ -77,67 +104,131 @@ impl InitError {
 const KEYS: &str = "keys";
 const REUSE_KEY: &str = "keys/reuse.key";
 
+/// Writes what was asked for, and makes what goes to standard output.
+///
+/// # Errors
+/// Where a name is no name, a file is there already or the cluster cannot be read (then nothing is
+/// written), or a file cannot be written.
+pub fn start(args: &InitArgs, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<String, Failure> {
+    let wanted = args.reach.reach(ambient).wanted;
+    if wanted.context.is_some() || wanted.kubeconfig.is_some() {
+        return cluster::run(args, global, ambient, ui, stop);
+    }
+    if wanted.as_user.is_some() {
+        return Err(Failure::usage("--as is for a live cluster, and none is named", "Name one with --context."));
+    }
+    Ok(run(args, &global.file, ambient)?)
+}
+
 /// Writes the files beside the configuration `path` and makes what goes to standard output.
 ///
 /// # Errors
 /// Where a name is no name, a file is there already (then nothing is written), or one cannot be written.
 pub fn run(args: &InitArgs, path: &Path, ambient: &Ambient) -> Result<String, InitError> {
     check_names(args)?;
-    let config = ambient.cwd().join(path);
-    let base = config.parent().unwrap_or(ambient.cwd()).to_owned();
-    let shown = path.display().to_string();
-    let key_files: Vec<String> = args.regions.iter().map(|region| key_file(region)).collect();
-    let targets = key_files.iter().map(String::as_str).chain([REUSE_KEY]);
-    let mut existing: Vec<String> = targets.filter(|file| is_there(&base.join(file))).map(str::to_owned).collect();
-    if is_there(&config) {
-        existing.insert(0, shown.clone());
+    let place = Place::new(path, ambient);
+    let files: Vec<String> = args.regions.iter().map(|region| key_file(region)).collect();
+    place.check(&files)?;
+    let keys: Vec<Key> = files.into_iter().map(Key::generate).collect::<Result<_, _>>()?;
+    let recipients: Vec<(&str, Recipient)> =
+        args.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
+    let mut blocks = blocks(&recipients);
+    if args.system_namespace != SYSTEM_NAMESPACE {
+        blocks.system_namespace = format!("systemNamespace: {:?}", args.system_namespace);
     }
-    if !existing.is_empty() {
-        return Err(InitError::Exists(existing));
-    }
-
-    let mut out = String::new();
-    let mut wrote = |file: &str, what: &str| {
-        let _ = writeln!(out, "wrote {file}: {what}");
-    };
-    let keys = base.join(KEYS);
-    make_folder(&keys).map_err(|error| InitError::Write { path: KEYS.into(), error })?;
-    let ignore = format!("{KEYS}/.gitignore");
-    match fs::read_to_string(base.join(&ignore)) {
-        Ok(text) if text.lines().any(|line| line == "*") && !text.lines().any(|line| line.starts_with('!')) => {}
-        Ok(_) => return Err(InitError::Ignored(ignore)),
-        Err(_) => {
-            write_new(&base, &ignore, b"*\n", 0o644)?;
-            wrote(&ignore, "keeps the keys out of git");
-        }
-    }
-    let mut bytes = Zeroizing::new([0_u8; 32]);
-    ambient.fill(bytes.as_mut())?;
-    let mut key = ReuseKey::to_text(&bytes);
-    key.push('\n');
-    write_new(&base, REUSE_KEY, key.as_bytes(), 0o600)?;
-    key.zeroize();
-    wrote(REUSE_KEY, "the reuse key; only where bundles are made is it needed");
-    let mut recipients: Vec<(&str, Recipient)> = Vec::new();
-    for (region, file) in args.regions.iter().zip(&key_files) {
-        let (identity, recipient) = age::generate_identity()?;
-        let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *identity));
-        write_new(&base, file, text.as_bytes(), 0o600)?;
-        wrote(file, "opens the region's bundle; the region needs it, and you need a copy elsewhere");
-        recipients.push((region, recipient));
-    }
-    // The configuration comes last: where it stands, all that it names stands too.
-    let file_name = PathBuf::from(config.file_name().unwrap_or(path.as_os_str()));
-    write_new(&base, &file_name.display().to_string(), template(&args.fleet, &recipients).as_bytes(), 0o644)?;
-    wrote(&shown, "the configuration; every key is explained in it");
-    next_steps(&mut out, args, &shown);
+    let mut out = place.write(ambient, &keys, &filled(&args.fleet, &blocks))?;
+    next_steps(&mut out, args, &place.shown);
     Ok(out)
 }
 
-fn check_names(args: &InitArgs) -> Result<(), InitError> {
+/// Where the files go.
+struct Place {
+    config: PathBuf,
+    base: PathBuf,
+    shown: String,
+}
+
+/// A region's key pair, not written yet.
+struct Key {
+    file: String,
+    text: Zeroizing<String>,
+    recipient: Recipient,
+}
+
+impl Key {
+    fn generate(file: String) -> Result<Self, AgeError> {
+        let (identity, recipient) = age::generate_identity()?;
+        let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *identity));
+        Ok(Self { file, text, recipient })
+    }
+}
+
+impl Place {
+    fn new(path: &Path, ambient: &Ambient) -> Self {
+        let config = ambient.cwd().join(path);
+        let base = config.parent().unwrap_or(ambient.cwd()).to_owned();
+        Self { config, base, shown: path.display().to_string() }
+    }
+
+    /// Looks whether the files can be new.
+    fn check(&self, key_files: &[String]) -> Result<(), InitError> {
+        let targets = key_files.iter().map(String::as_str).chain([REUSE_KEY]);
+        let mut existing: Vec<String> =
+            targets.filter(|file| is_there(&self.base.join(file))).map(str::to_owned).collect();
+        if is_there(&self.config) {
+            existing.insert(0, self.shown.clone());
+        }
+        if existing.is_empty() { Ok(()) } else { Err(InitError::Exists(existing)) }
+    }
+
+    /// Writes everything, and says what.
+    fn write(&self, ambient: &Ambient, keys: &[Key], text: &str) -> Result<String, InitError> {
+        let base = &self.base;
+        let mut out = String::new();
+        let mut wrote = |file: &str, what: &str| {
+            let _ = writeln!(out, "wrote {file}: {what}");
+        };
+        make_folder(&base.join(KEYS)).map_err(|error| InitError::Write { path: KEYS.into(), error })?;
+        let ignore = format!("{KEYS}/.gitignore");
+        match fs::read_to_string(base.join(&ignore)) {
+            Ok(text) if text.lines().any(|line| line == "*") && !text.lines().any(|line| line.starts_with('!')) => {}
+            Ok(_) => return Err(InitError::Ignored(ignore)),
+            Err(_) => {
+                write_new(base, &ignore, b"*\n", 0o644)?;
+                wrote(&ignore, "keeps the keys out of git");
+            }
+        }
+        let mut bytes = Zeroizing::new([0_u8; 32]);
+        ambient.fill(bytes.as_mut())?;
+        let mut key = ReuseKey::to_text(&bytes);
+        key.push('\n');
+        write_new(base, REUSE_KEY, key.as_bytes(), 0o600)?;
+        key.zeroize();
+        wrote(REUSE_KEY, "the reuse key; only where bundles are made is it needed");
+        for key in keys {
+            write_new(base, &key.file, key.text.as_bytes(), 0o600)?;
+            wrote(&key.file, "opens the region's bundle; the region needs it, and you need a copy elsewhere");
+        }
+        // The configuration comes last: where it stands, all that it names stands too.
+        let file_name = PathBuf::from(self.config.file_name().unwrap_or(self.config.as_os_str()));
+        write_new(base, &file_name.display().to_string(), text.as_bytes(), 0o644)?;
+        wrote(&self.shown, "the configuration; every key is explained in it");
+        Ok(out)
+    }
+}
+
+fn check_fleet(args: &InitArgs) -> Result<(), InitError> {
     if !is_dns_label(&args.fleet) {
         return Err(InitError::Name(args.fleet.clone(), "fleet"));
     }
+    if !is_dns_label(&args.system_namespace) {
+        return Err(InitError::Namespace(args.system_namespace.clone()));
+    }
+    Ok(())
+}
+
+fn check_names(args: &InitArgs) -> Result<(), InitError> {
+    check_fleet(args)?;
     let mut seen = BTreeSet::new();
     for region in &args.regions {
         if !is_directory(region) {
@@ -180,35 +271,73 @@ fn write_new(base: &Path, file: &str, bytes: &[u8], mode: u32) -> Result<(), Ini
 }
 
 fn next_steps(out: &mut String, args: &InitArgs, config: &str) {
-    let flag = if config == "pouch.yaml" { String::new() } else { format!(" -f {config}") };
+    let flag = file_flag(config);
     let _ = write!(
         out,
         "\nNext:\n  mkdir -p manifests    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
-         render{flag}\n\nGive each region its key, once:\n"
+         render{flag}\n\n"
     );
-    for region in &args.regions {
+    hand_over(out, args.regions.iter().map(|region| (region.as_str(), key_file(region))));
+}
+
+fn file_flag(config: &str) -> String {
+    if config == "pouch.yaml" { String::new() } else { format!(" -f {config}") }
+}
+
+/// How each region gets its key.
+fn hand_over<'a>(out: &mut String, regions: impl Iterator<Item = (&'a str, String)>) {
+    out.push_str("Give each region its key, once:\n");
+    for (region, file) in regions {
         let _ = writeln!(
             out,
-            "  kubectl --context {region} -n flux-system create secret generic sops-age \
-             --from-file=age.agekey={}",
-            key_file(region)
+            "  kubectl --context {region} -n flux-system create secret generic sops-age --from-file=age.agekey={file}"
         );
     }
 }
 
-/// The commented configuration.
-fn template(fleet: &str, regions: &[(&str, Recipient)]) -> String {
-    let mut blocks = String::new();
-    for (region, recipient) in regions {
-        let _ = write!(
-            blocks,
+/// What stands in the template's blanks where no cluster says anything.
+fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
+    let entry = |(region, recipient): &(&str, Recipient)| {
+        format!(
             "  \"{region}\":\n    # Who can open the region's bundle. Its secret half is in {}.\n    recipients:\n      - \
              {recipient}\n    # Whose Credentials may go there; globs.\n    namespaces:\n      allowed: [\"*\"]\n    # none, \
-             flux or argocd.\n    delivery: none\n",
+             flux or argocd.\n    delivery: none",
             key_file(region)
-        );
+        )
+    };
+    Blocks {
+        source: "  - name: platform\n    directory:\n      path: manifests\n      #@ exclude: [\"drafts/**\"]"
+            .to_owned(),
+        system_namespace: format!("#@ systemNamespace: {SYSTEM_NAMESPACE}"),
+        provider_interfaces: "#@ providerInterfaces: {builtin: v1.11}".to_owned(),
+        regions: regions.iter().map(entry).collect::<Vec<_>>().join("\n"),
+        grants: GRANTS.to_owned(),
     }
-    TEMPLATE.replace("{fleet}", fleet).replace("{regions}", blocks.trim_end())
+}
+
+const GRANTS: &str = "\
+# What Credentials may use although nothing else admits it: one object, or without `to` all that one
+# Credential needs. A refused use says which grant would admit it.
+#@ grants:
+#@   - {from: {namespace: team-a}, to: {namespace: shared, kind: Secret, name: dns}, regions: [\"*\"]}";
+
+/// The commented configuration. Each blank is a line of its own and is filled once, so that nothing that
+/// is filled in can look like a blank.
+fn filled(fleet: &str, blocks: &Blocks) -> String {
+    let mut out = String::new();
+    for line in TEMPLATE.lines() {
+        match line {
+            "{source}" => out.push_str(&blocks.source),
+            "{systemNamespace}" => out.push_str(&blocks.system_namespace),
+            "{providerInterfaces}" => out.push_str(&blocks.provider_interfaces),
+            "{regions}" => out.push_str(&blocks.regions),
+            "{grants}" => out.push_str(&blocks.grants),
+            "  name: {fleet}" => _ = write!(out, "  name: {fleet}"),
+            line => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
 }
 
 /// What stands after `#@ ` is not in force and could be; a test takes it at its word.
@@ -299,7 +428,7 @@ mod tests {
     fn what_is_commented_out_is_right_too() {
         let recipient = |seed: &str| (seed.to_owned(), age::generate_identity().unwrap().1);
         let (name, recipient) = recipient("eu-west");
-        let text = template("acme", &[(&name, recipient)]);
+        let text = filled("acme", &blocks(&[(&name, recipient)]));
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
         assert_ne!(all, text);
         let folder = tempfile::tempdir().unwrap();

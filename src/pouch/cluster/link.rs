@@ -19,7 +19,7 @@ use tokio::time::Sleep;
 use tracing::{debug, warn};
 
 use super::kubeconfig::{Access, AccessError};
-use super::request::{self, Garbled};
+use super::request;
 
 /// The most bytes of one page of a list.
 const MOST_OF_LIST: usize = 64 << 20;
@@ -33,9 +33,6 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// How often a request looks whether another one has renewed the credentials.
 const GLANCE: Duration = Duration::from_millis(20);
-
-/// Reads a body.
-type Reader = fn(&[u8], &mut Interner) -> Result<Node, Garbled>;
 
 /// Who asks, as the API server's audit log has it.
 const AGENT: &str = concat!("pouch/", env!("CARGO_PKG_VERSION"));
@@ -285,12 +282,15 @@ impl Link {
                     }
                 };
             }
-            let (most, read): (usize, Reader) = match ask {
-                Ask::Object => (MOST_OF_OBJECT, request::parse),
-                Ask::List => (MOST_OF_LIST, request::parse_list),
+            let most = match ask {
+                Ask::Object => MOST_OF_OBJECT,
+                Ask::List => MOST_OF_LIST,
             };
             let bytes = collected(body, most).await.map_err(plain)?;
-            let node = read(&bytes, &mut self.interner.borrow_mut());
+            let node = match ask {
+                Ask::Object => request::parse(&bytes, &mut self.interner.borrow_mut()),
+                Ask::List => request::parse_list(&bytes, &mut self.interner.borrow_mut()),
+            };
             match (node, status) {
                 (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),
                 (node, StatusCode::NOT_FOUND) => Ok(Reply::NotFound(node.ok())),

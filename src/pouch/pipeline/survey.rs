@@ -125,7 +125,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
                     "context {context} does not check the server's certificate: anybody can answer for it"
                 ));
             }
-            clusters.insert(index, Live::new(source, cluster, reach.manner, values));
+            clusters.insert(index, Live::new(source, cluster, reach.manner, values.clone()));
         }
     }
     if clusters.is_empty() && reach.wanted != Wanted::default() {

@@ -13,8 +13,8 @@ use pouch_core::config::{Fleet, Source};
 use pouch_core::finding::{Origin, Place};
 use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, Listed};
 use pouch_core::k0rdent;
-use pouch_core::name::{GroupKind, Name, Namespace, SourceName};
-use pouch_core::node::Node;
+use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
+use pouch_core::node::{Key, Node};
 use pouch_core::object::ObjectKey;
 use pouch_core::scope::Scope;
 use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
@@ -24,12 +24,18 @@ use crate::cluster::request::{Form, Resource, Stamp};
 use crate::cluster::{Absence, Broken, Cluster, Got, ListError, Manner, Served, core_resource};
 
 /// Whether Secrets are read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Values {
     /// They are.
     Read,
     /// They are not: what is wanted to know does not depend on them.
     Leave,
+    /// They are not, and each that is asked for is taken to be there but these: what is wanted to know
+    /// is what would be needed if nothing were missing.
+    Presume {
+        /// Secrets that are taken to be absent.
+        absent: Arc<BTreeSet<ObjectKey>>,
+    },
 }
 
 /// A cluster that is being read.
@@ -235,8 +241,12 @@ impl Live {
         keys: Vec<ObjectKey>,
         seen: &dyn Fn(),
     ) -> Result<Vec<(ObjectKey, Answer)>, SourceError> {
-        if kind.is_secret() && self.values == Values::Leave {
-            return Ok(keys.into_iter().map(|key| self.note(key, Seen::Unread, Answer::Unread(not_read()))).collect());
+        if kind.is_secret() && self.values != Values::Read {
+            let answers = keys.into_iter().map(|key| {
+                let answer = self.unseen(&key);
+                self.note(key, Seen::Unread, answer)
+            });
+            return Ok(answers.collect());
         }
         let Some(resource) = self.resource(kind) else {
             let reason = self.not_served(kind);
@@ -270,6 +280,22 @@ impl Live {
             });
         }
         Ok(answers)
+    }
+
+    /// What is said of a Secret that is not looked at.
+    fn unseen(&self, key: &ObjectKey) -> Answer {
+        match &self.values {
+            Values::Presume { absent } => {
+                let place = key.namespace.as_ref().is_some_and(|namespace| is_dns_label(namespace.as_str()));
+                // No API server has one of another name.
+                let possible = place && is_dns_subdomain(key.name.as_str());
+                if possible && !absent.contains(key) {
+                    return Answer::Found(presumed(key), self.origin.clone());
+                }
+                Answer::Absent
+            }
+            Values::Read | Values::Leave => Answer::Unread(not_read()),
+        }
     }
 
     fn note(&mut self, key: ObjectKey, seen: Seen, answer: Answer) -> (ObjectKey, Answer) {
@@ -381,6 +407,13 @@ impl Live {
 
 fn namespace_resource() -> Resource {
     Resource::core("Namespace", "namespaces", Scope::Cluster)
+}
+
+/// A Secret of which no more is known than its name.
+fn presumed(key: &ObjectKey) -> Node {
+    let text = |name: &str, text: &str| (Key::from(name), Node::text(text));
+    let metadata = Node::map(vec![text("name", key.name.as_str()), text("namespace", key.namespace_text())]);
+    Node::map(vec![text("apiVersion", "v1"), text("kind", "Secret"), (Key::from("metadata"), metadata)])
 }
 
 fn not_read() -> Reason {

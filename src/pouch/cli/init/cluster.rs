@@ -1,0 +1,401 @@
+//! `pouch init --context`: what a management cluster says of the configuration to start from.
+//!
+//! Regions, the release and labels of namespaces are asked here; Credentials and what they need are read
+//! as a render reads them, but that no Secret is read. A draft is read anew and examined until it lacks
+//! nothing that a configuration can give. What that is, the core knows; nothing is written before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use pouch_core::config::{Fleet, Globs, resolve, shape};
+use pouch_core::draft_fleet::examine::{Examined, examine};
+use pouch_core::draft_fleet::release::{Interfaces, Numbers, choose};
+use pouch_core::draft_fleet::{Draft, DraftRegion, Sure, directories};
+use pouch_core::k0rdent;
+use pouch_core::name::{GroupKind, Namespace, Region, is_dns_subdomain};
+use pouch_core::node::Node;
+use pouch_core::object::ObjectKey;
+use pouch_core::report::escape;
+
+use super::{InitArgs, Key, Place, check_fleet, file_flag, filled, hand_over, key_file};
+use crate::ambient::Ambient;
+use crate::cli::Global;
+use crate::cluster::request::{Form, Resource};
+use crate::cluster::{Broken, Cluster, Got, ListError, Listing, Served, core_resource};
+use crate::failure::Failure;
+use crate::pipeline::survey::{Reach, Surveyor, survey};
+use crate::source::live::Values;
+use crate::stop::Stop;
+use crate::ui::{Level, Ui};
+
+/// How often a draft is examined. Each time cures what the one before showed: labels, the identity, what
+/// that refers to, and so on down a chain that a closure follows for 16 hops.
+const ROUNDS: usize = 24;
+
+/// The one Management that k0rdent knows.
+const MANAGEMENT: &str = "kcm";
+
+/// Reads the cluster, writes the files, and makes what goes to standard output.
+///
+/// # Errors
+/// Where the cluster cannot be read or is none to start from, or a file is there already: then nothing
+/// is written; or where a file cannot be written.
+pub(super) fn run(
+    args: &InitArgs,
+    global: &Global,
+    ambient: &Ambient,
+    ui: &Ui,
+    stop: &Stop,
+) -> Result<String, Failure> {
+    check_fleet(args)?;
+    let place = Place::new(&global.file, ambient);
+    // Before anything is asked that would be of no use.
+    place.check(&[])?;
+    let reach = args.reach.reach(ambient);
+    let kubeconfig = reach.wanted.kubeconfig.as_deref().map(|path| written(path, &place)).transpose()?;
+    let asker = Asker::connect(&reach, ambient, stop)?;
+    let system_namespace = Namespace::from(args.system_namespace.as_str());
+    asker.find_namespace(&system_namespace)?;
+    let names = asker.regions()?;
+    let directories = directories(names.iter());
+    let files: BTreeMap<&Region, String> =
+        directories.iter().map(|(region, directory)| (region, key_file(directory.as_str()))).collect();
+    place.check(&files.values().cloned().collect::<Vec<_>>())?;
+    let release = asker.release()?;
+    let interfaces = if release.is_none() { asker.interfaces()? } else { Interfaces::None };
+    let mut keys = Vec::new();
+    let mut regions = BTreeMap::new();
+    for (region, directory) in &directories {
+        let Some(file) = files.get(region) else { continue };
+        let key = Key::generate(file.clone()).map_err(super::InitError::from)?;
+        let drafted = DraftRegion {
+            directory: directory.clone(),
+            recipient: key.recipient.clone(),
+            key_file: file.clone(),
+            claimants: BTreeMap::new(),
+            labels: BTreeMap::new(),
+        };
+        regions.insert(region.clone(), drafted);
+        keys.push(key);
+    }
+    let mut draft = Draft {
+        context: asker.cluster.context.to_string(),
+        kubeconfig,
+        system_namespace,
+        builtin: choose(release, interfaces),
+        regions,
+        grants: BTreeMap::new(),
+    };
+    let drafter = Drafter { args, global, ambient, ui, stop, reach: &reach, asker: &asker };
+    let examined = drafter.complete(&mut draft)?;
+    let text = filled(&args.fleet, &draft.blocks());
+    // What is written has to be what was examined.
+    fleet_of(&text)?;
+    let mut out = place.write(ambient, &keys, &text)?;
+    report(&mut out, &draft, &examined);
+    let _ = write!(out, "\nNext, once the grants are as you want them:\n  pouch render{}\n\n", file_flag(&place.shown));
+    hand_over(&mut out, files.iter().map(|(region, file)| (region.as_str(), file.clone())));
+    Ok(out)
+}
+
+/// A path as the configuration writes it: from its folder, where it is below that.
+fn written(path: &Path, place: &Place) -> Result<String, Failure> {
+    let below = path.strip_prefix(&place.base).unwrap_or(path);
+    match below.to_str() {
+        Some(text) if !text.chars().any(char::is_control) => Ok(text.to_owned()),
+        _ => Err(Failure::usage(
+            "the path of the kubeconfig cannot be written into a configuration",
+            "Give it another name, or let KUBECONFIG name it.",
+        )),
+    }
+}
+
+/// A text that pouch wrote itself, as a configuration.
+fn fleet_of(text: &str) -> Result<Fleet, Failure> {
+    let bug = |_| Failure::bug("the configuration that was drafted cannot be read");
+    let (file, _) = shape::read(text).map_err(|_| bug(()))?;
+    resolve::resolve(&file, &BTreeMap::new()).map_err(|_| bug(()))
+}
+
+/// What brings a draft to its end.
+struct Drafter<'a> {
+    args: &'a InitArgs,
+    global: &'a Global,
+    ambient: &'a Ambient,
+    ui: &'a Ui,
+    stop: &'a Stop,
+    reach: &'a Reach,
+    asker: &'a Asker,
+}
+
+impl Drafter<'_> {
+    /// Examines the draft and adds what it lacks, until that is nothing; then removes what does not help.
+    fn complete(&self, draft: &mut Draft) -> Result<Examined, Failure> {
+        let quiet = Ui::new(self.global.log_format, self.global.color, Level::Quiet, self.ambient);
+        let mut absent: BTreeSet<ObjectKey> = BTreeSet::new();
+        let mut labels: BTreeMap<Namespace, BTreeMap<String, String>> = BTreeMap::new();
+        let mut round = 0;
+        loop {
+            let ui = if round == 0 { self.ui } else { &quiet };
+            let examined = self.look(draft, &absent, ui)?;
+            for (name, region) in &mut draft.regions {
+                region.claimants = examined.claimants.get(name).cloned().unwrap_or_default();
+            }
+            round += 1;
+            let settled =
+                examined.selected.is_empty() && examined.lacking.is_empty() && examined.elsewhere.is_subset(&absent);
+            if settled || round >= ROUNDS {
+                return self.finish(draft, examined, &absent, &quiet);
+            }
+            self.learn_labels(draft, &examined, &mut labels)?;
+            // Who is admitted by a label needs no grant: that shows in the next round.
+            if examined.selected.is_empty() && examined.elsewhere.is_subset(&absent) {
+                draft.grants.extend(examined.lacking);
+            }
+            absent.extend(examined.elsewhere);
+        }
+    }
+
+    /// Removes grants that help nobody. What one Credential no longer gets may be what stopped another, so
+    /// who is stopped is seen after that, and why before.
+    fn finish(
+        &self,
+        draft: &mut Draft,
+        mut examined: Examined,
+        absent: &BTreeSet<ObjectKey>,
+        ui: &Ui,
+    ) -> Result<Examined, Failure> {
+        let before = draft.grants.len();
+        draft.prune(&examined);
+        if draft.grants.len() < before {
+            let mut last = self.look(draft, absent, ui)?;
+            for (credential, finding) in &mut last.stopped {
+                if let Some(first) = examined.stopped.remove(credential) {
+                    *finding = first;
+                }
+            }
+            return Ok(last);
+        }
+        Ok(examined)
+    }
+
+    fn look(&self, draft: &Draft, absent: &BTreeSet<ObjectKey>, ui: &Ui) -> Result<Examined, Failure> {
+        let mut fleet = fleet_of(&filled(&self.args.fleet, &draft.in_force().blocks()))?;
+        for region in fleet.regions.values_mut() {
+            // Which namespaces have Credentials is what is to be found out.
+            region.allowed = Globs::everything();
+        }
+        let base = self.global.file.parent().unwrap_or(Path::new(""));
+        let Self { reach, ambient, stop, .. } = self;
+        let surveyor = Surveyor { fleet: &fleet, base, outputs: &[], reach, ambient, ui, stop };
+        let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) })?;
+        Ok(examine(&fleet, &survey.snapshot))
+    }
+
+    /// Adds the labels that identities select by, of the namespaces that need them.
+    fn learn_labels(
+        &self,
+        draft: &mut Draft,
+        examined: &Examined,
+        known: &mut BTreeMap<Namespace, BTreeMap<String, String>>,
+    ) -> Result<(), Failure> {
+        for (name, namespaces) in &examined.selected {
+            let Some(region) = draft.regions.get_mut(name) else { continue };
+            for (namespace, keys) in namespaces {
+                if !known.contains_key(namespace) {
+                    known.insert(namespace.clone(), self.asker.labels(namespace)?);
+                }
+                let all = known.get(namespace).into_iter().flatten();
+                let used = all.filter(|(key, _)| keys.contains(*key)).map(|(key, value)| (key.clone(), value.clone()));
+                region.labels.insert(namespace.clone(), used.collect());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is worth knowing of what was written.
+fn report(out: &mut String, draft: &Draft, examined: &Examined) {
+    out.push('\n');
+    for (name, region) in draft.regions.iter().filter(|(name, region)| region.directory != *name.as_str()) {
+        let _ = writeln!(out, "Region {name} cannot name a folder; it gets {}", region.directory);
+    }
+    let _ = writeln!(out, "providerInterfaces: {}. {}", draft.builtin.builtin, escape(&draft.builtin.why));
+    for region in draft.regions.iter().filter(|(_, region)| region.claimants.is_empty()).map(|(name, _)| name) {
+        let _ = writeln!(out, "Region {region} has no Credentials today: no namespace is allowed there");
+    }
+    let count = |sure: Sure| draft.grants.values().filter(|need| need.sure == sure).count();
+    match count(Sure::Certain) {
+        0 => out.push_str("Today's Credentials need no grants\n"),
+        count => _ = writeln!(out, "Grants that today's Credentials need: {count}; read each of them"),
+    }
+    match count(Sure::Propagation) {
+        0 => {}
+        count => {
+            _ = writeln!(
+                out,
+                "Grants that only credential propagation needs: {count}; they are marked #@, not in force"
+            )
+        }
+    }
+    match count(Sure::IfThere) {
+        0 => {}
+        count => {
+            _ = writeln!(out, "Grants that are needed if a Secret is there: {count}; they are marked #@, not in force");
+        }
+    }
+    out.push_str("No Secret was read: whether one is missing or malformed, `pouch render` says\n");
+    if !examined.stopped.is_empty() {
+        out.push_str("\nNot published, which no grant cures:\n");
+    }
+    for (credential, finding) in &examined.stopped {
+        let region = finding.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
+        let line = format!("  {credential}{region}: {}: {}", finding.code.text(), finding.message);
+        let _ = writeln!(out, "{}", escape(&line));
+    }
+}
+
+/// The cluster, asked for what is not part of a survey.
+struct Asker {
+    cluster: Cluster,
+    served: Served,
+}
+
+impl Asker {
+    fn connect(reach: &Reach, ambient: &Ambient, stop: &Stop) -> Result<Self, Failure> {
+        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag()).map_err(|error| {
+            if error.usage {
+                Failure::usage(error.message, error.help)
+            } else {
+                Failure::unavailable(error.message, error.help)
+            }
+        })?;
+        let served = cluster.discover([k0rdent::GROUP]);
+        let served = served.map_err(|broken| unavailable(&cluster, "its API groups", &broken))?;
+        if let Some(broken) = served.unknown.values().next() {
+            return Err(unavailable(&cluster, "k0rdent's API group", broken));
+        }
+        Ok(Self { cluster, served })
+    }
+
+    fn resource(&self, kind: &str) -> Option<&Resource> {
+        self.served.kinds.get(&GroupKind::new(k0rdent::GROUP, kind)).map(|(resource, _)| resource)
+    }
+
+    /// Lists a kind of k0rdent's; none where it is not served.
+    fn list(&self, kind: &str) -> Result<Option<Listing>, Failure> {
+        let Some(resource) = self.resource(kind) else { return Ok(None) };
+        match self.cluster.list(resource, None, Form::Whole, &|_| {}) {
+            Ok(listing) => Ok(Some(listing)),
+            Err(ListError::Forbidden) => Err(self.refused("list", resource, None)),
+            Err(ListError::Broken(broken)) => Err(unavailable(&self.cluster, &resource.name(), &broken)),
+        }
+    }
+
+    fn get(&self, resource: &Resource, key: &ObjectKey, form: Form) -> Result<Got, Failure> {
+        let got = self.cluster.get(resource, vec![key.clone()], form, &|| {});
+        let mut got = got.map_err(|broken| unavailable(&self.cluster, &resource.name(), &broken))?;
+        match got.pop() {
+            Some((_, Got::Failed(broken))) => Err(unavailable(&self.cluster, &resource.name(), &broken)),
+            Some((_, got)) => Ok(got),
+            None => Err(Failure::bug("nothing came of asking for an object")),
+        }
+    }
+
+    fn find_namespace(&self, name: &Namespace) -> Result<(), Failure> {
+        match self.namespace(name)? {
+            Got::Absent => Err(Failure::usage(
+                format!("cluster {} has no namespace {name}", self.cluster.context),
+                "See that this is k0rdent's management cluster. If k0rdent runs in another namespace there, say which \
+                 with --system-namespace NAME.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn namespace(&self, name: &Namespace) -> Result<Got, Failure> {
+        let key = ObjectKey::namespace(name);
+        let Some(resource) = core_resource(&key.kind) else { return Err(Failure::bug("Namespaces are not known")) };
+        match self.get(&resource, &key, Form::Metadata)? {
+            Got::Forbidden => Err(self.refused("get", &resource, Some(&key))),
+            got => Ok(got),
+        }
+    }
+
+    /// A namespace's labels; none where it is not there.
+    fn labels(&self, name: &Namespace) -> Result<BTreeMap<String, String>, Failure> {
+        let Got::Found(node, _) = self.namespace(name)? else { return Ok(BTreeMap::new()) };
+        let entries = node.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
+        let text = |(key, value): &(pouch_core::node::Key, Node)| Some((key.to_string(), value.as_str()?.to_owned()));
+        Ok(entries.iter().filter_map(text).collect())
+    }
+
+    fn regions(&self) -> Result<Vec<Region>, Failure> {
+        let context = &self.cluster.context;
+        let Some(listing) = self.list("Region")? else {
+            return Err(Failure::unavailable(
+                format!("cluster {context} serves no Region.{}", k0rdent::GROUP),
+                "See that the context is that of k0rdent's management cluster, and that k0rdent is 1.4 or newer.",
+            ));
+        };
+        if listing.is_empty() {
+            return Err(Failure::usage(
+                format!("cluster {context} has no Regions, so there is nobody to make bundles for"),
+                "Make a Region there first, or name regions with --region instead of --context.",
+            ));
+        }
+        let names: Vec<Region> = listing.into_iter().map(|(key, _, _)| Region::new(key.name.shared())).collect();
+        match names.iter().find(|name| !is_dns_subdomain(name.as_str())) {
+            Some(name) => Err(Failure::unavailable(
+                format!("cluster {context} has a Region that no configuration can name: {name}"),
+                "Kubernetes takes no such name; see what stands between pouch and the API server.",
+            )),
+            None => Ok(names),
+        }
+    }
+
+    /// The release that runs, if the Management and its Release say so to who asks.
+    fn release(&self) -> Result<Option<Numbers>, Failure> {
+        let key = |kind: &str, name: &str| ObjectKey::new(GroupKind::new(k0rdent::GROUP, kind), None, name.into());
+        let Some(resource) = self.resource("Management") else { return Ok(None) };
+        let Got::Found(management, _) = self.get(resource, &key("Management", MANAGEMENT), Form::Whole)? else {
+            return Ok(None);
+        };
+        let Some(name) = management.str_at(&["spec", "release"]).filter(|name| is_dns_subdomain(name)) else {
+            return Ok(None);
+        };
+        let told = match self.resource("Release") {
+            Some(resource) => match self.get(resource, &key("Release", name), Form::Whole)? {
+                Got::Found(release, _) => release.str_at(&["spec", "version"]).and_then(Numbers::of_version),
+                _ => None,
+            },
+            None => None,
+        };
+        Ok(told.or_else(|| Numbers::of_name(name)))
+    }
+
+    fn interfaces(&self) -> Result<Interfaces, Failure> {
+        let listing = self.list("ProviderInterface")?;
+        Ok(if listing.is_some_and(|listing| !listing.is_empty()) { Interfaces::Some } else { Interfaces::None })
+    }
+
+    fn refused(&self, verb: &str, resource: &Resource, key: Option<&ObjectKey>) -> Failure {
+        let name = key.map(|key| format!(", name {}", key.name)).unwrap_or_default();
+        Failure::unavailable(
+            format!("cluster {} does not allow \"{verb}\" on {}{name}", self.cluster.context, resource.name()),
+            "Grant it to who asks, or ask as somebody else with --as. Secrets are not read.",
+        )
+    }
+}
+
+fn unavailable(cluster: &Cluster, what: &str, broken: &Broken) -> Failure {
+    let message = format!(
+        "cluster {} at {} cannot be read, asked for {what}: {}",
+        cluster.context,
+        cluster.server,
+        broken.what()
+    );
+    Failure::unavailable(message, broken.help())
+}

@@ -270,6 +270,13 @@ pub struct RegionConfig {
     pub detached: bool,
 }
 
+impl RegionConfig {
+    /// Whether it is drafted at all: a paused one keeps its files verbatim, and nothing is looked at for it.
+    pub fn is_rendered(&self) -> bool {
+        self.state != RegionState::Paused
+    }
+}
+
 /// Where bundles go.
 #[derive(Clone, Debug)]
 pub struct Output {

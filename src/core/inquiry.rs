@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::claim::{Asked, Claim};
 use crate::closure::{View, close};
-use crate::config::{Fleet, Provides};
+use crate::config::{Fleet, Provides, RegionConfig};
 use crate::k0rdent;
 use crate::name::{GroupKind, Namespace, split_api_version};
 use crate::node::Node;
@@ -118,7 +118,8 @@ pub fn wanted<'a>(
     (wanted, wanting)
 }
 
-/// The claims of all Credentials.
-pub fn claims(asked: &[Asked]) -> impl Iterator<Item = &Claim> {
-    asked.iter().filter_map(|asked| asked.claim.as_ref())
+/// The claims of all Credentials for regions that are rendered: of a paused one nothing is looked at.
+pub fn claims<'a>(fleet: &Fleet, asked: &'a [Asked]) -> impl Iterator<Item = &'a Claim> {
+    let is_rendered = |claim: &&Claim| fleet.regions.get(claim.region()).is_some_and(RegionConfig::is_rendered);
+    asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(is_rendered)
 }

@@ -259,8 +259,9 @@ pub fn finish(
     record(&summary, global, ambient, "The bundles are written")?;
     let c = &report.credentials;
     let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
+    let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
     ui.note(&format!(
-        "{} {credentials} resolved, {} refused, {} broken, {} not for a region",
+        "{} {credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
         c.admitted, c.refused, c.broken, c.unpublished
     ));
     Ok(code)

@@ -11,7 +11,7 @@ pub mod verify;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::bundle::argocd::shared_decryptors;
-use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_rendered, is_unchanged};
+use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_unchanged};
 use pouch_core::bundle::published::{Files, Published, fleet_of};
 use pouch_core::bundle::{fleet_files, path, sha256_hex};
 use pouch_core::claim::{Asked, claims};
@@ -164,6 +164,7 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
         report.credentials.admitted += drafted.credentials.admitted;
         report.credentials.refused += drafted.credentials.refused;
         report.credentials.broken += drafted.credentials.broken;
+        report.credentials.paused += drafted.credentials.paused;
     }
     report.regions = drafted.into_iter().map(|drafted| drafted.record).collect();
     report.findings.extend(survey.findings.iter().cloned());
@@ -239,7 +240,6 @@ fn first_pass<'a>(
     shelf: &dyn Shelf,
 ) -> Result<Drafted<'a>, Failure> {
     shared.run.stop.check()?;
-    let mut cases = shared.cases(region, by_region);
     let mut record = summary::Region {
         name: region.name.to_string(),
         directory: region.directory.to_string(),
@@ -251,7 +251,15 @@ fn first_pass<'a>(
         changes: Vec::new(),
     };
     let mut findings = Vec::new();
-    if is_rendered(region) {
+    let mut credentials = summary::Credentials::default();
+    let mut cases = Vec::new();
+    if !region.is_rendered() {
+        // Nothing comes of them, so nothing that they need was read.
+        let asked = by_region.get(&region.name).map(Vec::as_slice).unwrap_or_default();
+        credentials.paused = asked.len();
+        findings.extend(asked.iter().flat_map(|asked| asked.findings.iter().cloned()));
+    } else {
+        cases = shared.cases(region, by_region);
         let unexamined = Published::unexamined(shelf.read(&region.directory)?);
         if is_unchanged(&shared.input(region, &unexamined), &mut cases) {
             record.outcome = Outcome::Unchanged;
@@ -266,7 +274,6 @@ fn first_pass<'a>(
             findings.append(&mut draft.holds);
         }
     }
-    let mut credentials = summary::Credentials::default();
     for case in &mut cases {
         *match case.verdict {
             Verdict::Admitted => &mut credentials.admitted,

@@ -392,8 +392,3 @@ fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manif
     }
     (files, manifest)
 }
-
-/// What a draft's state says of a region that is not drafted: paused ones keep their files verbatim.
-pub fn is_rendered(region: &RegionConfig) -> bool {
-    region.state != RegionState::Paused
-}

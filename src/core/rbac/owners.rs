@@ -123,7 +123,7 @@ mod tests {
     fn said_at(desk: Desk, keys: &[&str]) -> (Vec<String>, usize) {
         let asked = crate::claim::claims(&desk.fleet, &desk.snapshot);
         let keys = keys.iter().map(|text| key(text)).collect();
-        let (owned, findings) = owners(&desk.view(), inquiry::claims(&asked), 0, &keys);
+        let (owned, findings) = owners(&desk.view(), inquiry::claims(&desk.fleet, &asked), 0, &keys);
         let line = |(key, by): (&ObjectKey, &BTreeSet<_>)| {
             let by: Vec<String> = by.iter().map(ToString::to_string).collect();
             format!("{}: {}", show(key), by.join(", "))

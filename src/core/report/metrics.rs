@@ -23,6 +23,7 @@ pub fn text(summary: &Summary, time: i64) -> String {
         ("refused", credentials.refused),
         ("broken", credentials.broken),
         ("unpublished", credentials.unpublished),
+        ("paused", credentials.paused),
     ] {
         // A run that looked at a region has not looked at any; nought would be an alarm.
         if summary.command != "verify" {
@@ -145,7 +146,7 @@ mod tests {
             command: "render",
             exit_code: 4,
             commit: None,
-            credentials: Credentials { admitted: 5, refused: 0, broken: 1, unpublished: 2 },
+            credentials: Credentials { admitted: 5, refused: 0, broken: 1, unpublished: 2, paused: 3 },
             regions: vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)],
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
         }
@@ -222,7 +223,7 @@ mod tests {
         check(&samples, "pouch_region_objects", &[fleet, eu], 7.0);
         check(&samples, "pouch_region_carried", &[fleet, ("region", "us")], 3.0);
         check(&samples, "pouch_findings", &[fleet, ("code", "unread"), ("severity", "error")], 2.0);
-        assert_eq!(samples.len(), 2 + 4 + 2 * 5 + 4 * 2 + 2);
+        assert_eq!(samples.len(), 2 + 5 + 2 * 5 + 4 * 2 + 2);
     }
 
     #[test]

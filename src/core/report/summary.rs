@@ -54,6 +54,8 @@ pub struct Credentials {
     pub broken: usize,
     /// They name no region, or a retired one.
     pub unpublished: usize,
+    /// How many are for paused regions; they were not looked at.
+    pub paused: usize,
 }
 
 /// What became of one region.

@@ -14,7 +14,7 @@ use core::fmt::Write as _;
 use serde_json::Value;
 
 use super::case::{Case, World, fleet, key, of_stage, show, show_findings, snapshot};
-use crate::bundle::draft::{Content, Draft, Input, Order, Wishes, bundle_yaml, draft, is_rendered};
+use crate::bundle::draft::{Content, Draft, Input, Order, Wishes, bundle_yaml, draft};
 use crate::bundle::manifest::State;
 use crate::bundle::published::{Files, Published};
 use crate::bundle::sanitise::sanitise;
@@ -445,7 +445,7 @@ fn one_region(
     world: &World,
     out: &mut String,
 ) {
-    if !is_rendered(region) {
+    if !region.is_rendered() {
         _ = writeln!(out, "region {}: paused", region.name);
         return;
     }

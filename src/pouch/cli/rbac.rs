@@ -133,7 +133,7 @@ fn asked(
     let mut findings = survey.findings;
     for (source, (keys, resources)) in survey.asked {
         let index = fleet.sources.iter().position(|known| known.name == source).unwrap_or_default();
-        let (asked, unread) = owners(&view, inquiry::claims(&credentials), index, &keys);
+        let (asked, unread) = owners(&view, inquiry::claims(fleet, &credentials), index, &keys);
         findings.extend(unread);
         let plurals = resources.into_iter().map(|resource| (resource.kind, resource.plural));
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == source);

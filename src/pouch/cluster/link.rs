@@ -200,7 +200,9 @@ impl Link {
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
                 Broken::Unauthorized if renewed < 2 => self.renew().await?,
                 // Asking again makes nobody allowed.
-                Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late | Broken::TooLong => {
+                // A list is asked for in smaller pages.
+                Broken::TooLong if ask == Ask::List => return Err(trouble),
+                Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late => {
                     return Err(trouble);
                 }
                 _ => {}

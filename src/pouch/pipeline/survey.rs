@@ -324,7 +324,7 @@ fn ask(
     let (definitions, _) = Definitions::collect(fleet, snapshot);
     let deployments = Deployments::collect(snapshot);
     let asked = claims(fleet, snapshot);
-    let mut wanting: Vec<_> = inquiry::claims(&asked).collect();
+    let mut wanting: Vec<_> = inquiry::claims(fleet, &asked).collect();
     loop {
         let view = View { fleet, snapshot, definitions: &definitions, deployments: &deployments };
         let (wanted, still) = inquiry::wanted(&view, wanting.into_iter());
@@ -364,7 +364,7 @@ fn prove(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Resul
         let changed = live.prove(&|| progress.step())?;
         drop(progress);
         if let Some(Changed(what)) = changed {
-            return Ok(Some(format!("{what} of cluster {} changed", live.context())));
+            return Ok(Some(what));
         }
     }
     Ok(None)

@@ -70,7 +70,7 @@ enum Seen {
     Unread,
 }
 
-/// What differed when it was looked at again, for people.
+/// What kept the second look from being the same as the first, as a clause for people.
 pub struct Changed(pub String);
 
 impl Live {
@@ -348,7 +348,8 @@ impl Live {
                 let now: BTreeSet<_> = listing.iter().map(|(key, stamp, _)| (key, stamp)).collect();
                 let then: BTreeSet<_> = list.stamps.iter().map(|(key, stamp)| (key, stamp)).collect();
                 let which = now.symmetric_difference(&then).next().map(|(key, _)| key.to_string());
-                return Ok(Some(Changed(which.unwrap_or_else(|| list.resource.name()))));
+                let which = which.unwrap_or_else(|| list.resource.name());
+                return Ok(Some(Changed(format!("{which} of cluster {} changed", self.context()))));
             }
         }
         for (kind, keys) in &self.order {
@@ -361,7 +362,8 @@ impl Live {
                     Got::Forbidden | Got::Failed(_) => Seen::Unread,
                 };
                 if self.seen.get(&key) != Some(&now) {
-                    return Ok(Some(Changed(key.to_string())));
+                    let what = if now == Seen::Unread { "could not be read again" } else { "changed" };
+                    return Ok(Some(Changed(format!("{key} of cluster {} {what}", self.context()))));
                 }
             }
         }

@@ -76,8 +76,12 @@ pub struct Need {
 /// How sure it is that a grant is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sure {
-    /// It is.
+    /// It is: k0rdent itself reads the object for the Credential, and says that the Credential is ready.
     Certain,
+    /// The Credential names it, and k0rdent does not say that the Credential is ready.
+    NotReady,
+    /// The Credential names it, and k0rdent, for which the Credential is ready, does not read it.
+    NotRead,
     /// If the Secret that it names is there.
     IfThere,
     /// To propagate the credential, and not to publish it.
@@ -160,7 +164,9 @@ impl Draft {
             let also = match (need.sure, &grant.to) {
                 (Sure::IfThere, Granted::Object(key)) => format!(" Needed if {key} is there, which was not looked at."),
                 (Sure::Propagation, _) => " Not needed to publish, only to propagate.".to_string(),
-                _ => String::new(),
+                (Sure::NotReady, _) => " Not in force: k0rdent does not say that the Credential is ready.".to_string(),
+                (Sure::NotRead, _) => " Not in force: k0rdent does not read it for this Credential.".to_string(),
+                (Sure::Certain | Sure::IfThere, _) => String::new(),
             };
             let _ = write!(out, "\n{}", comment(2, &format!("{who}: {}.{also}", need.why)));
             let _ = match all {
@@ -178,8 +184,9 @@ const NO_GRANTS: &str = "\
 #@ grants: []";
 
 const GRANTS: &str = "\
-# What Credentials may use although nothing else admits it. These are the uses that Credentials make
-# today, each as narrow as it can be: read them, and remove what is not meant to be.";
+# What Credentials may use although nothing else admits it, each use as narrow as it can be. In force are
+# those that k0rdent makes today; read them, and remove what is not meant to be. With the last of them
+# remove the line `grants:` too, or write `grants: []`. What stands behind #@ is not in force.";
 
 /// One entry of `regions`.
 fn entry(name: &Region, region: &DraftRegion) -> String {

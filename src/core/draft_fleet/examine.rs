@@ -26,7 +26,7 @@ use crate::name::{GroupKind, Name, Namespace, Region, is_dns_label, is_dns_subdo
 use crate::node::Node;
 use crate::object::{Object, ObjectKey};
 use crate::selector::{NAME_LABEL, Selector};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Lookup, Snapshot};
 
 /// What a draft lacks.
 #[derive(Debug, Default)]
@@ -44,6 +44,8 @@ pub struct Examined {
     pub used: BTreeSet<Grant>,
     /// The Credentials that would not be published, and the finding that says why.
     pub stopped: BTreeMap<CredentialName, Finding>,
+    /// What the cluster would not tell, though a Credential may need it, and the finding that says why.
+    pub unread: BTreeMap<ObjectKey, Finding>,
 }
 
 /// Examines a draft against what was read.
@@ -63,6 +65,7 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
             (None, Some(finding)) => _ = examined.stopped.insert(asked.by.clone(), finding.clone()),
             (None, None) => {}
         }
+        examined.note_unread(snapshot, &asked.findings);
     }
     for region in fleet.regions.values() {
         let of_region =
@@ -77,8 +80,20 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
 }
 
 impl Examined {
+    /// Notes what nobody knows because it could not be read. Not all that is called unread is that: what a
+    /// rule selects may be unclear although everything was.
+    fn note_unread(&mut self, snapshot: &Snapshot, findings: &[Finding]) {
+        for finding in findings.iter().filter(|finding| finding.code == Code::Unread) {
+            let Some(key) = &finding.object else { continue };
+            if matches!(snapshot.look_up(key), Lookup::Unread(_)) {
+                self.unread.entry(key.clone()).or_insert_with(|| finding.clone());
+            }
+        }
+    }
+
     fn case(&mut self, view: &View<'_>, region: &RegionConfig, case: &Case) {
         let claim = &case.claim;
+        self.note_unread(view.snapshot, &case.findings);
         for member in &case.closure.members {
             let keys = view.snapshot.get(&member.read).map(|object| selected(object, claim, region));
             for key in keys.unwrap_or_default() {
@@ -134,12 +149,35 @@ fn read_by_k0rdent(view: &View<'_>, case: &Case) -> bool {
         return false;
     }
     let own = &claim.by.namespace;
-    let credential =
-        ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Credential"), Some(own.clone()), claim.by.name.clone());
-    let ready = view.snapshot.get(&credential).and_then(|object| object.at(&["status", "ready"]));
-    root.read.namespace.as_ref() == Some(own)
-        && *own != view.fleet.system_namespace
-        && ready.and_then(Node::as_bool) == Some(true)
+    root.read.namespace.as_ref() == Some(own) && *own != view.fleet.system_namespace && is_ready(view, claim)
+}
+
+/// Whether k0rdent says that the Credential is ready. Of one that a rule makes and that is not there yet
+/// it says nothing.
+fn is_ready(view: &View<'_>, claim: &Claim) -> bool {
+    let CredentialName { namespace, name } = &claim.by;
+    let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Credential"), Some(namespace.clone()), name.clone());
+    let ready = view.snapshot.get(&key).and_then(|object| object.at(&["status", "ready"]));
+    ready.and_then(Node::as_bool) == Some(true)
+}
+
+/// How sure it is that a Credential uses the object `key` today, which is the identity or what `referrer`
+/// names: k0rdent says so, of what it reads itself (`domain/k0rdent.md` §2.4). Whoever can write a
+/// Credential can name anything in it, so that it is named alone says nothing.
+fn sureness(view: &View<'_>, case: &Case, key: &ObjectKey, referrer: Option<&ObjectKey>) -> Sure {
+    let claim = &case.claim;
+    let reads = |key: &ObjectKey| key.namespace.as_ref().is_none_or(|it| *it == view.fleet.system_namespace);
+    // Only what a definition of exactly this version refers to is read, and nothing that that refers to.
+    let is_defined = view.definitions.exactly(&claim.root.kind, &claim.root.version).is_some();
+    let is_read = match referrer {
+        None => reads(key),
+        Some(referrer) => reads(referrer) && case.closure.members.first().is_some_and(|root| root.read == *referrer),
+    };
+    match is_ready(view, claim) {
+        false => Sure::NotReady,
+        true if is_defined && is_read => Sure::Certain,
+        true => Sure::NotRead,
+    }
 }
 
 /// The object that a grant would open, if one would cure what a finding says.
@@ -150,16 +188,23 @@ fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey
         Code::NotAdmitted => {
             let member = case.closure.members.iter().find(|member| member.read == *key)?;
             // Nobody looked whether the Secret is there, and without it nothing is missing.
-            let sure = if member.role == Role::PropagationSecret { Sure::IfThere } else { Sure::Certain };
+            let referrer = member.referrer.and_then(|index| case.closure.members.get(index)).map(|it| &it.read);
+            let sure = match member.role {
+                Role::PropagationSecret => Sure::IfThere,
+                _ => sureness(view, case, key, referrer),
+            };
             Some((key.clone(), Need { sure, why: reached(case, member) }))
         }
         // It may be where k0rdent looks; only where a grant says so is it looked for there.
         Code::MissingReference if *key == root.read && case.claim.resolution == Resolution::AsWritten => {
             let system = &view.fleet.system_namespace;
             let elsewhere = root.read.namespace.as_ref().is_some_and(|namespace| namespace != system);
-            let why = format!("{} is absent, and k0rdent uses this one", root.read);
+            // No Secret is looked at, so none is said to be absent.
+            let how = if key.kind.is_secret() { "was not looked at" } else { "is absent" };
+            let why = format!("its identityRef names {}, which {how}; k0rdent looks in {system} only", root.read);
             let key = ObjectKey::new(key.kind.clone(), Some(system.clone()), key.name.clone());
-            elsewhere.then_some((key, Need { sure: Sure::Certain, why }))
+            let sure = sureness(view, case, &key, None);
+            elsewhere.then_some((key, Need { sure, why }))
         }
         // What the template says, clusters get by the credential's propagation; k0rdent's own does not bring it.
         Code::MissingCompanion if key.kind.is_config_map() => {

@@ -135,6 +135,12 @@ fn what_may_be_needed_is_written_and_not_in_force() {
         fleet.grants.is_empty() && text.contains("# Credential team-a/aws: why. Needed if Secret shared/dns-secret")
     );
     assert_eq!(unmarked(&text), [maybe.clone()].into(), "{text}");
+    for doubt in [Sure::NotReady, Sure::NotRead, Sure::Propagation] {
+        draft.grants.insert(sure.clone(), need(doubt, "why"));
+        let (fleet, text) = loaded(&draft);
+        assert!(fleet.grants.is_empty(), "{text}");
+        assert_eq!(unmarked(&text), [sure.clone(), maybe.clone()].into(), "{text}");
+    }
     draft.grants.insert(sure.clone(), need(Sure::Certain, "why"));
     let (fleet, text) = loaded(&draft);
     assert_eq!(fleet.grants, [sure.clone()].into(), "{text}");
@@ -198,6 +204,8 @@ fn said(config: serde_json::Value, documents: &str) -> String {
         let Grantee::Credential(by) = &grant.from else { panic!() };
         let maybe = match need.sure {
             Sure::Certain => "",
+            Sure::NotReady => "unready ",
+            Sure::NotRead => "not-read ",
             Sure::IfThere => "maybe ",
             Sure::Propagation => "propagation ",
         };
@@ -209,6 +217,9 @@ fn said(config: serde_json::Value, documents: &str) -> String {
     }
     for (by, finding) in &examined.stopped {
         writeln!(out, "stopped {by} {}", finding.code.text()).unwrap();
+    }
+    for key in examined.unread.keys() {
+        writeln!(out, "unread {}", crate::testing::case::show(key)).unwrap();
     }
     out
 }
@@ -225,6 +236,8 @@ fn credential(namespace: &str, identity: &str, rest: &str) -> String {
          spec: {{region: eu, identityRef: {{{identity}}}}}\n{rest}\n"
     )
 }
+
+const READY: &str = "status: {ready: true}";
 
 const AWS: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: aws";
 const AZURE: &str =
@@ -261,17 +274,17 @@ fn what_is_admitted_lacks_nothing() {
 #[test]
 fn what_is_not_admitted_lacks_the_narrowest_grant() {
     let reach = [&*credential("team-a", AZURE, ""), &azure("team-a", "shared"), &secret("shared", "s")];
-    check(json!({}), &reach, &["grant team-a/c Secret shared/s", "stopped team-a/c not-admitted"]);
+    check(json!({}), &reach, &["unready grant team-a/c Secret shared/s", "stopped team-a/c not-admitted"]);
     let grant = json!([{"from": {"credential": "team-a/c"}, "to": {"namespace": "shared", "kind": "Secret", "name": "s"},
         "regions": ["eu"]}]);
     check(json!({"grants": grant}), &reach, &["uses Secret shared/s"]);
-    let closed = [&*credential("team-a", AWS, ""), &aws("{list: [other]}"), &secret("kcm-system", "s")];
+    let closed = [&*credential("team-a", AWS, READY), &aws("{list: [other]}"), &secret("kcm-system", "s")];
     check(json!({}), &closed, &["grant team-a/c AWSClusterStaticIdentity aws", "stopped team-a/c not-admitted"]);
 }
 
 #[test]
 fn an_identity_elsewhere_is_looked_for_as_k0rdent_does() {
-    let d = [&*credential("team-a", AZURE, ""), &azure("kcm-system", "kcm-system"), &secret("kcm-system", "s")];
+    let d = [&*credential("team-a", AZURE, READY), &azure("kcm-system", "kcm-system"), &secret("kcm-system", "s")];
     let root = "grant team-a/c AzureClusterIdentity kcm-system/az";
     check(json!({}), &d, &[root, "stopped team-a/c missing-reference"]);
     let to = |kind: &str, group: &str, name: &str| {
@@ -303,6 +316,39 @@ fn an_identity_elsewhere_is_looked_for_as_k0rdent_does() {
     check(json!({"grants": [identity]}), &[d[0]], &["stopped team-a/c missing-reference"]);
 }
 
+/// A tenant can write whatever it likes into its own Credential and identity; only what k0rdent itself made
+/// of that counts.
+#[test]
+fn only_what_k0rdent_reads_for_a_ready_credential_is_granted_for_certain() {
+    let check = |identity: &str, status: &str, documents: &[&str], expect: &[&str]| {
+        let credential = credential("team-a", identity, status);
+        check(json!({}), &[&[&*credential], documents].concat(), expect);
+    };
+    let stopped = "stopped team-a/c not-admitted";
+    // An identity of its own: k0rdent reads the one in the system namespace, whatever that says.
+    let own = [&*azure("team-a", "shared"), &azure("kcm-system", "kcm-system"), &secret("shared", "s")];
+    check(AZURE, READY, &own, &["not-read grant team-a/c Secret shared/s", stopped]);
+    check(AZURE, "status: {ready: false}", &own, &["unready grant team-a/c Secret shared/s", stopped]);
+    check(AZURE, "status: {ready: \"true\"}", &own, &["unready grant team-a/c Secret shared/s", stopped]);
+    // Another tenant's, which k0rdent never reads.
+    let theirs = AZURE.replace("namespace: team-a", "namespace: team-b");
+    let root = "grant team-a/c AzureClusterIdentity team-b/az";
+    let lacks = ["not-read grant team-a/c Secret team-b/s", &format!("not-read {root}"), stopped];
+    check(&theirs, READY, &[&azure("team-b", "team-b"), &secret("team-b", "s")], &lacks);
+    let secret_of = GCP.replace("namespace: team-a", "namespace: team-b");
+    let lacks = "not-read grant team-a/c Secret team-b/gcp";
+    check(&secret_of, READY, &[&secret("team-b", "gcp")], &[lacks, stopped]);
+    // The system namespace's.
+    let systems = GCP.replace("namespace: team-a", "namespace: kcm-system");
+    let lacks = "grant team-a/c Secret kcm-system/gcp";
+    check(&systems, READY, &[&secret("kcm-system", "gcp")], &[lacks, stopped]);
+    check(&systems, "", &[&secret("kcm-system", "gcp")], &[&format!("unready {lacks}"), stopped]);
+    // A version that no definition has: k0rdent reads nothing, and calls the Credential ready.
+    let other = AWS.replace("v1beta2", "v1alpha1");
+    let closed = [&*aws("{list: [other]}"), &secret("kcm-system", "s")];
+    check(&other, READY, &closed, &["not-read grant team-a/c AWSClusterStaticIdentity aws", stopped]);
+}
+
 #[test]
 fn a_secret_is_taken_to_be_where_k0rdent_reads_it() {
     let documents = |status: &str| [credential("team-a", GCP, status), secret("team-a", "gcp")];
@@ -317,7 +363,7 @@ fn a_secret_is_taken_to_be_where_k0rdent_reads_it() {
 
 #[test]
 fn labels_are_asked_for_where_they_decide() {
-    let of = |allowed: &str| [credential("team-a", AWS, ""), aws(allowed), secret("kcm-system", "s")];
+    let of = |allowed: &str| [credential("team-a", AWS, READY), aws(allowed), secret("kcm-system", "s")];
     let check = |config: serde_json::Value, allowed: &str, expect: &[&str]| {
         let documents = of(allowed);
         check(config, &[&documents[0], &documents[1], &documents[2]], expect);
@@ -339,7 +385,7 @@ fn what_no_grant_cures_is_named() {
     check(json!({}), &[&unknown], &["stopped team-a/c unknown-region"]);
     let gone = [&*credential("team-a", AZURE, ""), &azure("team-a", "shared")];
     // A grant opens the Secret, and it is missing all the same.
-    check(json!({}), &gone, &["grant team-a/c Secret shared/s", "stopped team-a/c missing-reference"]);
+    check(json!({}), &gone, &["unready grant team-a/c Secret shared/s", "stopped team-a/c missing-reference"]);
     // Names that no configuration takes.
     let evil = credential("team-a", AZURE, "");
     let identity = azure("team-a", "shared").replace("name: s,", "name: \"x}\\n- {\",");

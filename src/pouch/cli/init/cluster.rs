@@ -13,6 +13,7 @@ use pouch_core::config::{Fleet, Globs, resolve, shape};
 use pouch_core::draft_fleet::examine::{Examined, examine};
 use pouch_core::draft_fleet::release::{Interfaces, Numbers, choose};
 use pouch_core::draft_fleet::{Draft, DraftRegion, Sure, directories};
+use pouch_core::inquiry;
 use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Namespace, Region, is_dns_subdomain};
 use pouch_core::node::Node;
@@ -191,7 +192,27 @@ impl Drafter<'_> {
         let Self { reach, ambient, stop, .. } = self;
         let surveyor = Surveyor { fleet: &fleet, base, outputs: &[], reach, ambient, ui, stop };
         let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) })?;
-        Ok(examine(&fleet, &survey.snapshot))
+        let examined = examine(&fleet, &survey.snapshot);
+        if examined.unread.is_empty() {
+            return Ok(examined);
+        }
+        self.asker.check_groups(&fleet)?;
+        self.asker.check_groups(&fleet)?;
+        let served: BTreeSet<&GroupKind> =
+            survey.asked.values().flat_map(|(_, kinds)| kinds).map(|it| &it.kind).collect();
+        // A kind that is not served has no objects; whatever else was not told is trouble.
+        let is_trouble = |key: &&ObjectKey| core_resource(&key.kind).is_some() || served.contains(&key.kind);
+        let mut troubles = examined.unread.iter().filter(|(key, _)| is_trouble(key)).map(|(_, finding)| finding);
+        let Some(first) = troubles.next() else { return Ok(examined) };
+        let more = match troubles.count() {
+            0 => String::new(),
+            count => format!(" (and {count} more such)"),
+        };
+        Err(Failure::unavailable(
+            format!("{}{more}", first.message),
+            "Nothing is written unless everything can be read. Grant the right to who asks, or ask as somebody else \
+             with --as. Secrets are not read.",
+        ))
     }
 
     /// Adds the labels that identities select by, of the namespaces that need them.
@@ -226,26 +247,7 @@ fn report(out: &mut String, draft: &Draft, examined: &Examined) {
     for region in draft.regions.iter().filter(|(_, region)| region.claimants.is_empty()).map(|(name, _)| name) {
         let _ = writeln!(out, "Region {region} has no Credentials today: no namespace is allowed there");
     }
-    let count = |sure: Sure| draft.grants.values().filter(|need| need.sure == sure).count();
-    match count(Sure::Certain) {
-        0 => out.push_str("Today's Credentials need no grants\n"),
-        count => _ = writeln!(out, "Grants that today's Credentials need: {count}; read each of them"),
-    }
-    match count(Sure::Propagation) {
-        0 => {}
-        count => {
-            _ = writeln!(
-                out,
-                "Grants that only credential propagation needs: {count}; they are marked #@, not in force"
-            )
-        }
-    }
-    match count(Sure::IfThere) {
-        0 => {}
-        count => {
-            _ = writeln!(out, "Grants that are needed if a Secret is there: {count}; they are marked #@, not in force");
-        }
-    }
+    report_grants(out, draft);
     out.push_str("No Secret was read: whether one is missing or malformed, `pouch render` says\n");
     if !examined.stopped.is_empty() {
         out.push_str("\nNot published, which no grant cures:\n");
@@ -254,6 +256,29 @@ fn report(out: &mut String, draft: &Draft, examined: &Examined) {
         let region = finding.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
         let line = format!("  {credential}{region}: {}: {}", finding.code.text(), finding.message);
         let _ = writeln!(out, "{}", escape(&line));
+    }
+}
+
+/// Every grant, one line each: those that came into force without anybody having asked for them above all.
+fn report_grants(out: &mut String, draft: &Draft) {
+    let kinds = [
+        ("Grants in force, since k0rdent makes these uses today; read each of them", Sure::Certain),
+        ("Grants not in force (#@): k0rdent does not say that the Credential is ready", Sure::NotReady),
+        ("Grants not in force (#@): k0rdent does not read the object for the Credential", Sure::NotRead),
+        ("Grants not in force (#@): needed if the Secret is there", Sure::IfThere),
+        ("Grants not in force (#@): only credential propagation needs them", Sure::Propagation),
+    ];
+    if draft.grants.is_empty() {
+        out.push_str("Today's Credentials need no grants\n");
+    }
+    for (what, sure) in kinds {
+        let mut grants = draft.grants.iter().filter(|(_, need)| need.sure == sure).map(|(grant, _)| grant).peekable();
+        if grants.peek().is_some() {
+            let _ = writeln!(out, "{what}:");
+        }
+        for grant in grants {
+            let _ = writeln!(out, "  - {}", escape(&grant.to_string()));
+        }
     }
 }
 
@@ -278,6 +303,16 @@ impl Asker {
             return Err(unavailable(&cluster, "k0rdent's API group", broken));
         }
         Ok(Self { cluster, served })
+    }
+
+    /// Looks whether the groups of identities can be asked: of one in trouble nobody knows what it serves.
+    fn check_groups(&self, fleet: &Fleet) -> Result<(), Failure> {
+        let served = self.cluster.discover(inquiry::groups(fleet));
+        let served = served.map_err(|broken| unavailable(&self.cluster, "its API groups", &broken))?;
+        match served.unknown.iter().next() {
+            Some((group, broken)) => Err(unavailable(&self.cluster, &format!("the API group {group}"), broken)),
+            None => Ok(()),
+        }
     }
 
     fn resource(&self, kind: &str) -> Option<&Resource> {
@@ -356,24 +391,31 @@ impl Asker {
         }
     }
 
-    /// The release that runs, if the Management and its Release say so to who asks.
+    /// The release that runs. None only where there is no Management, or it names none that tells.
+    ///
+    /// # Errors
+    /// Where the Management or its Release may be there and cannot be read.
     fn release(&self) -> Result<Option<Numbers>, Failure> {
-        let key = |kind: &str, name: &str| ObjectKey::new(GroupKind::new(k0rdent::GROUP, kind), None, name.into());
-        let Some(resource) = self.resource("Management") else { return Ok(None) };
-        let Got::Found(management, _) = self.get(resource, &key("Management", MANAGEMENT), Form::Whole)? else {
-            return Ok(None);
-        };
+        let Some(management) = self.object("Management", MANAGEMENT)? else { return Ok(None) };
         let Some(name) = management.str_at(&["spec", "release"]).filter(|name| is_dns_subdomain(name)) else {
             return Ok(None);
         };
-        let told = match self.resource("Release") {
-            Some(resource) => match self.get(resource, &key("Release", name), Form::Whole)? {
-                Got::Found(release, _) => release.str_at(&["spec", "version"]).and_then(Numbers::of_version),
-                _ => None,
-            },
-            None => None,
-        };
-        Ok(told.or_else(|| Numbers::of_name(name)))
+        let release = self.object("Release", name)?;
+        let told = release.as_ref().and_then(|release| release.str_at(&["spec", "version"]));
+        Ok(told.and_then(Numbers::of_version).or_else(|| Numbers::of_name(name)))
+    }
+
+    /// A cluster-scoped object of k0rdent's; none where its kind is not served, or the server says that
+    /// there is none.
+    fn object(&self, kind: &str, name: &str) -> Result<Option<Node>, Failure> {
+        let Some(resource) = self.resource(kind) else { return Ok(None) };
+        let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, kind), None, name.into());
+        match self.get(resource, &key, Form::Whole)? {
+            Got::Found(node, _) => Ok(Some(node)),
+            Got::Absent => Ok(None),
+            Got::Forbidden => Err(self.refused("get", resource, Some(&key))),
+            Got::Failed(broken) => Err(unavailable(&self.cluster, &resource.name(), &broken)),
+        }
     }
 
     fn interfaces(&self) -> Result<Interfaces, Failure> {

@@ -91,12 +91,12 @@ fn what_is_no_management_cluster_is_refused_and_what_is_one_is_drafted() {
     }
     desk.refused(&["--context", "admin"], 64, &["cluster admin has no Regions", "--region instead"]);
     server.apply(FLEET);
-    server.kubectl_prints(
-        ["-n", "team-a", "patch", "credential", "gcp-d", "--subresource=status", "--type=merge", "-p"]
-            .into_iter()
-            .chain([r#"{"status": {"ready": true}}"#]),
-        "",
-    );
+    // Of `reach` it is true as well: k0rdent reads an identity of that name in the system namespace.
+    for (namespace, name) in [("team-a", "gcp-d"), ("team-a", "azure-d"), ("team-b", "closed"), ("team-b", "reach")] {
+        let ready = r#"{"status": {"ready": true}}"#;
+        let patch = ["-n", namespace, "patch", "credential", name, "--subresource=status", "--type=merge", "-p", ready];
+        server.kubectl_prints(patch, "");
+    }
     drafted(&server);
     without_a_right(&server);
     with_a_clash(&server);
@@ -107,6 +107,9 @@ fn what_is_no_management_cluster_is_refused_and_what_is_one_is_drafted() {
 
 /// The Credentials that no configuration can help.
 const STOPPED: [&str; 3] = ["team-a/broken", "team-a/hostile", "team-a/nowhere"];
+
+/// Those, and the one whose grant is not in force.
+const REFUSED: [&str; 4] = [STOPPED[0], STOPPED[1], STOPPED[2], "team-b/reach"];
 
 fn drafted(server: &ApiServer) {
     let desk = Desk::new(server);
@@ -145,7 +148,6 @@ fn drafted(server: &ApiServer) {
             "  - {{from: {{credential: team-a/gcp-d}}, to: {{namespace: kcm-system, kind: Secret, name: gcp-d}}, {eu}"
         ),
         format!("  - {{from: {{credential: team-b/closed}}, to: {{{aws}, name: aws-closed}}, {eu}"),
-        format!("  - {{from: {{credential: team-b/reach}}, to: {{namespace: shared, kind: Secret, name: dns}}, {eu}"),
     ];
     let mut sorted = expect.to_vec();
     sorted.sort();
@@ -161,7 +163,15 @@ fn drafted(server: &ApiServer) {
     let template = "  #@ - {from: {credential: team-a/gcp-d}, to: {namespace: kcm-system, kind: ConfigMap, name: \
                     gcp-d-resource-template}, regions: [eu]}";
     assert!(text.lines().any(|line| line == template), "{text}");
-    assert!(out.contains("Grants that only credential propagation needs: 1;"), "{out}");
+    let reach =
+        "  #@ - {from: {credential: team-b/reach}, to: {namespace: shared, kind: Secret, name: dns}, regions: [eu]}";
+    assert!(text.lines().any(|line| line == reach), "{text}");
+    // All of them are on the terminal too, in force or not.
+    for grant in grants.iter().chain([&template, &reach]) {
+        let plain = grant.replacen("#@ ", "", 1);
+        assert_eq!(out.lines().filter(|line| *line == plain).count(), 1, "{grant} in\n{out}");
+    }
+    assert!(out.contains("which only credential propagation needs:\n") && out.contains("does not read"), "{out}");
     for named in STOPPED {
         let says = |line: &str| line.strip_prefix("  ").and_then(|line| line.strip_prefix(named)).is_some();
         assert!(out.lines().any(says), "{named} in\n{out}");
@@ -172,14 +182,16 @@ fn drafted(server: &ApiServer) {
 
     // What was promised is what a render finds.
     let answer = desk.render("pouch.yaml", "out").exits(3);
-    assert_eq!(failing(&answer), STOPPED, "{}", answer.stderr);
+    assert_eq!(failing(&answer), REFUSED, "{}", answer.stderr);
+    fs::write(desk.path("more.yaml"), text.replacen(reach, &reach.replacen("#@ ", "", 1), 1)).unwrap();
+    assert_eq!(failing(&desk.render("more.yaml", "more").exits(3)), STOPPED);
     // Each grant is needed.
     for grant in &grants {
         let less = text.replacen(&format!("{grant}\n"), "", 1);
         fs::write(desk.path("less.yaml"), &less).unwrap();
         let answer = desk.render("less.yaml", "less").exits(3);
         let credential = grant.split_once("credential: ").unwrap().1.split_once('}').unwrap().0;
-        let mut expect = [&STOPPED[..], &[credential]].concat();
+        let mut expect = [&REFUSED[..], &[credential]].concat();
         expect.sort_unstable();
         assert_eq!(failing(&answer), expect, "without {grant}: {}", answer.stderr);
         fs::remove_dir_all(desk.path("less")).unwrap();
@@ -218,10 +230,9 @@ fn without_a_right(server: &ApiServer) {
     let desk = Desk::new(server);
     server.apply(READER);
     let role = |drop: &str| {
-        let rules: Vec<&str> = RULES.iter().copied().filter(|rule| !rule.contains(drop)).collect();
+        let rules = RULES.join("\n").replacen(drop, "none", 1);
         server.apply(&format!(
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: init}}\nrules:\n{}\n",
-            rules.join("\n")
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {{name: init}}\nrules:\n{rules}\n"
         ));
     };
     role("nothing");
@@ -235,21 +246,29 @@ fn without_a_right(server: &ApiServer) {
         // The binding takes a moment to come into force.
         assert!(began.elapsed().as_secs() < 20, "{err}");
     }
-    assert_eq!(desk.config().matches("\n  - {from: ").count(), 5);
+    assert_eq!(desk.config().matches("\n  - {from: ").count(), 4);
     let desk = Desk::new(server);
     let (code, out, err) = desk.init(&["--context", "nobody"]);
     assert_eq!((code, out.as_str()), (5, ""), "{err}");
-    role("regions");
-    let began = std::time::Instant::now();
-    loop {
-        let desk = Desk::new(server);
-        let (code, _, err) = desk.init(&["--context", "reader"]);
-        if code == 5 {
-            assert!(err.contains("does not allow \"list\" on regions.k0rdent.mirantis.com"), "{err}");
-            assert!(!desk.path("keys").exists());
-            break;
+    for (drop, says) in [
+        ("regions", "does not allow \"list\" on regions.k0rdent.mirantis.com"),
+        (" managements", "does not allow \"get\" on managements.k0rdent.mirantis.com, name kcm"),
+        ("releases", "does not allow \"get\" on releases.k0rdent.mirantis.com, name kcm-1-11-0"),
+        ("accessmanagements", "does not allow \"list\" on accessmanagements.k0rdent.mirantis.com"),
+        ("\"*\"", "infrastructure.cluster.x-k8s.io"),
+        ("configmaps", "does not allow \"get\" on configmaps"),
+    ] {
+        role(drop);
+        let began = std::time::Instant::now();
+        loop {
+            let desk = Desk::new(server);
+            let (code, out, err) = desk.init(&["--context", "reader"]);
+            if code == 5 && err.contains(says) {
+                assert!(out.is_empty() && !desk.path("keys").exists() && !desk.path("pouch.yaml").exists(), "{out}");
+                break;
+            }
+            assert!(began.elapsed().as_secs() < 20, "{drop}: {err}");
         }
-        assert!(began.elapsed().as_secs() < 20, "{err}");
     }
 }
 
@@ -284,10 +303,10 @@ fn with_hostile_names(server: &ApiServer) {
     assert_eq!(config["sources"][0]["cluster"]["context"], hostile);
     let regions: Vec<&String> = config["regions"].as_object().unwrap().keys().collect();
     assert_eq!(regions, ["eu", "idle", "us.east"]);
-    assert_eq!(config["grants"].as_array().unwrap().len(), 5);
+    assert_eq!(config["grants"].as_array().unwrap().len(), 4);
     // The version says nothing, the name does.
     assert_eq!(config["providerInterfaces"]["builtin"], "v1.11", "{}", desk.config());
-    assert_eq!(failing(&desk.render("pouch.yaml", "out").exits(3)), STOPPED);
+    assert_eq!(failing(&desk.render("pouch.yaml", "out").exits(3)), REFUSED);
 }
 
 /// Two Credentials that want one object with different content: granting what one of them needs would break
@@ -300,7 +319,7 @@ fn with_a_clash(server: &ApiServer) {
     assert!(out.contains("  team-b/clash-azure in eu: conflicting-content: "), "{out}");
     assert!(!out.contains("  team-b/clash-aws") && !desk.config().contains("{credential: team-b/clash"), "{out}");
     let answer = desk.render("pouch.yaml", "out").exits(3);
-    assert_eq!(failing(&answer), [STOPPED[0], STOPPED[1], STOPPED[2], "team-b/clash-azure"]);
+    assert_eq!(failing(&answer), [STOPPED[0], STOPPED[1], STOPPED[2], "team-b/clash-azure", "team-b/reach"]);
     server.kubectl_prints(["-n", "team-b", "delete", "credential", "clash-azure", "clash-aws"], "");
 }
 
@@ -352,14 +371,14 @@ fn with_a_companion(server: &ApiServer) {
     );
     let desk = Desk::new(server);
     let (code, out, err) = desk.init(&["--context", "admin"]);
-    assert!(code == 0 && out.contains("needed if a Secret is there: 1"), "{out}{err}");
+    assert!(code == 0 && out.contains("needed if the Secret is there:\n"), "{out}{err}");
     let text = desk.config();
     let is_marked = |line: &&str| line.starts_with("  #@ - {from: {credential:") && line.contains("azure-d-secret");
     let marked = text.lines().find(is_marked).unwrap_or_else(|| panic!("{text}"));
     let answer = desk.render("pouch.yaml", "out").exits(3);
-    assert_eq!(failing(&answer), ["team-a/azure-d", STOPPED[0], STOPPED[1], STOPPED[2]]);
+    assert_eq!(failing(&answer), ["team-a/azure-d", STOPPED[0], STOPPED[1], STOPPED[2], "team-b/reach"]);
     fs::write(desk.path("more.yaml"), text.replacen(marked, &marked.replacen("#@ ", "", 1), 1)).unwrap();
-    assert_eq!(failing(&desk.render("more.yaml", "out").exits(3)), STOPPED);
+    assert_eq!(failing(&desk.render("more.yaml", "out").exits(3)), REFUSED);
     server.kubectl_prints(["-n", "kcm-system", "delete", "secret", "azure-d-secret"], "");
 }
 

@@ -38,6 +38,10 @@ const ROUNDS: usize = 24;
 /// The one Management that k0rdent knows.
 const MANAGEMENT: &str = "kcm";
 
+/// What to do about a right that is missing.
+const RIGHTS: &str = "Nothing is written unless everything can be read. Grant the right to who asks, or ask as somebody \
+                      else with --as. Secrets are not read.";
+
 /// Reads the cluster, writes the files, and makes what goes to standard output.
 ///
 /// # Errors
@@ -191,7 +195,12 @@ impl Drafter<'_> {
         let base = self.global.file.parent().unwrap_or(Path::new(""));
         let Self { reach, ambient, stop, .. } = self;
         let surveyor = Surveyor { fleet: &fleet, base, outputs: &[], reach, ambient, ui, stop };
-        let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) })?;
+        let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) });
+        // There is no configuration yet that could be asked for rights.
+        let survey = survey.map_err(|failure| match failure.help.contains("`pouch rbac`") {
+            true => Failure { help: RIGHTS.to_owned(), ..failure },
+            false => failure,
+        })?;
         let examined = examine(&fleet, &survey.snapshot);
         if examined.unread.is_empty() {
             return Ok(examined);
@@ -208,11 +217,7 @@ impl Drafter<'_> {
             0 => String::new(),
             count => format!(" (and {count} more such)"),
         };
-        Err(Failure::unavailable(
-            format!("{}{more}", first.message),
-            "Nothing is written unless everything can be read. Grant the right to who asks, or ask as somebody else \
-             with --as. Secrets are not read.",
-        ))
+        Err(Failure::unavailable(format!("{}{more}", first.message), RIGHTS))
     }
 
     /// Adds the labels that identities select by, of the namespaces that need them.
@@ -263,10 +268,16 @@ fn report(out: &mut String, draft: &Draft, examined: &Examined) {
 fn report_grants(out: &mut String, draft: &Draft) {
     let kinds = [
         ("Grants in force, since k0rdent makes these uses today; read each of them", Sure::Certain),
-        ("Grants not in force (#@): k0rdent does not say that the Credential is ready", Sure::NotReady),
-        ("Grants not in force (#@): k0rdent does not read the object for the Credential", Sure::NotRead),
-        ("Grants not in force (#@): needed if the Secret is there", Sure::IfThere),
-        ("Grants not in force (#@): only credential propagation needs them", Sure::Propagation),
+        (
+            "Grants not in force (#@), since k0rdent does not say that the Credential is ready; it is refused without",
+            Sure::NotReady,
+        ),
+        (
+            "Grants not in force (#@), since k0rdent does not read the object; the Credential is refused without",
+            Sure::NotRead,
+        ),
+        ("Grants not in force (#@), needed if the Secret is there", Sure::IfThere),
+        ("Grants not in force (#@), which only credential propagation needs", Sure::Propagation),
     ];
     if draft.grants.is_empty() {
         out.push_str("Today's Credentials need no grants\n");
@@ -427,7 +438,7 @@ impl Asker {
         let name = key.map(|key| format!(", name {}", key.name)).unwrap_or_default();
         Failure::unavailable(
             format!("cluster {} does not allow \"{verb}\" on {}{name}", self.cluster.context, resource.name()),
-            "Grant it to who asks, or ask as somebody else with --as. Secrets are not read.",
+            RIGHTS,
         )
     }
 }

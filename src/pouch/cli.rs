@@ -11,6 +11,7 @@ pub mod metrics;
 pub mod publish;
 pub mod rbac;
 pub mod reach;
+pub mod records;
 pub mod render;
 pub mod schema;
 pub mod verify;
@@ -53,10 +54,10 @@ pub struct Global {
     /// The configuration
     #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true)]
     pub file: PathBuf,
-    /// Write what the run did and found to FILE, as JSON
+    /// Write what the run did and found to FILE, as JSON (render, publish, verify); removed before the run
     #[arg(long, value_name = "FILE", global = true)]
     pub summary: Option<PathBuf>,
-    /// Write how the run ended to FILE, as Prometheus text, also where it failed
+    /// Write how the run ended to FILE, as Prometheus text, also where it failed (render, publish, verify)
     #[arg(long, value_name = "FILE", global = true)]
     pub metrics: Option<PathBuf>,
     /// How messages on stderr are written
@@ -331,6 +332,12 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Render(_) | Command::Publish(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
+    let records = matches!(cli.command, Command::Render(_) | Command::Publish(_) | Command::Verify(_));
+    // Before anything is read: what cannot be told afterwards should not be done.
+    if let Err(failure) = if records { records::prepare(global) } else { records::refuse(global) } {
+        ui.error(&failure.message, &failure.help);
+        return failure.code;
+    }
     let outcome = match &cli.command {
         Command::Init(args) => init::start(args, global, ambient, &ui, &stop).map(|text| print(&ui, &text)),
         Command::Render(args) => render::run(args, global, ambient, &ui, &stop),
@@ -344,7 +351,7 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Completions(args) => completions::run(args, &ui),
         Command::Man(args) => man::run(args, &ui),
     };
-    let failed = outcome.is_err() && matches!(cli.command, Command::Render(_) | Command::Publish(_));
+    let failed = outcome.is_err() && records;
     let code = match (outcome, stop.exit_code()) {
         (Ok(_), Some(code)) => {
             ui.note("asked to stop while publishing, which was finished");

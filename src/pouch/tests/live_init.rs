@@ -295,6 +295,10 @@ fn with_hostile_names(server: &ApiServer) {
         text.replacen("- name: admin\n  context", &format!("- name: {quoted}\n  context"), 1),
     )
     .unwrap();
+    let kubeconfig = fs::read_to_string(desk.path("kubeconfig")).unwrap();
+    fs::write(desk.path("kubeconfig"), kubeconfig.replacen(&quoted, "\"a\\nregions: {}\"", 1)).unwrap();
+    desk.refused(&["--context", "a\nregions: {}"], 64, &["control character"]);
+    fs::write(desk.path("kubeconfig"), kubeconfig).unwrap();
     let (code, out, err) = desk.init(&["--context", hostile]);
     assert_eq!(code, 0, "{out}{err}");
     let (code, shown, err) = desk.pouch(&["config", "-o", "json"]);

@@ -462,3 +462,25 @@ fn metrics_say_how_each_run_ended() {
     // Where it cannot be written, the run's own end is still told.
     fleet.render(&["--metrics", "no/such/folder"]).ends(64).says("cannot write the metrics to no/such/folder");
 }
+
+/// Whoever reads a summary takes it for the last run's: an older one does not outlive a run that failed.
+#[test]
+fn no_summary_of_an_earlier_run_is_left() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.render(&["--summary", "summary.json"]).ends(0);
+    assert!(fleet.read("summary.json").contains("\"exitCode\": 0"));
+    fleet.render(&["--summary", "summary.json", "--reseal", "nowhere"]).ends(64);
+    assert!(!fleet.path("summary.json").exists());
+    // A command that has none to write says so, and touches nothing.
+    fleet.write("summary.json", "mine");
+    for command in [&["config"][..], &["schema", "fleet"], &["man"], &["completions", "bash"], &["rbac"], &["init"]] {
+        for flag in ["--summary", "--metrics"] {
+            let ran = fleet.run(&[command, &[flag, "summary.json"]].concat()).ends(64);
+            ran.says("nothing to write").says("`render`, `publish` and `verify`");
+        }
+    }
+    assert_eq!(fleet.read("summary.json"), "mine");
+    // Also a verification that could not be made is told to who watches.
+    fleet.run(&["verify", "--live", "nowhere", "none", "--metrics", "pouch.prom"]).ends(5);
+    assert!(fleet.read("pouch.prom").contains("pouch_last_run_exit_code{fleet=\"acme\"} 5\n"));
+}

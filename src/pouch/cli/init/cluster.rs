@@ -61,6 +61,12 @@ pub(super) fn run(
     let reach = args.reach.reach(ambient);
     let kubeconfig = reach.wanted.kubeconfig.as_deref().map(|path| written(path, &place)).transpose()?;
     let asker = Asker::connect(&reach, ambient, stop)?;
+    if asker.cluster.context.chars().any(char::is_control) {
+        return Err(Failure::usage(
+            format!("the context's name has a control character in it: {}", escape(&asker.cluster.context)),
+            "Rename it with `kubectl config rename-context`: the configuration has to name it.",
+        ));
+    }
     let system_namespace = Namespace::from(args.system_namespace.as_str());
     asker.find_namespace(&system_namespace)?;
     let names = asker.regions()?;

@@ -361,10 +361,14 @@ fn a_published_region_that_nobody_configures_stops_the_run() {
 #[test]
 fn a_summary_that_cannot_be_written_is_said() {
     let fleet = Fleet::new();
-    for path in ["/dev/full", "nowhere/summary.json", "manifests"] {
-        let ran = fleet.run(&["render", "--summary", path]);
-        ran.ended(1).says(&[path]).helps();
+    // What can be known before is told before, and nothing is done.
+    for path in ["nowhere/summary.json", "manifests", "./pouch.yaml"] {
+        for flag in ["--summary", "--metrics"] {
+            fleet.run(&["render", flag, path]).ended(64).says(&[path]).helps();
+        }
+        assert!(!Path::new(&fleet.path("bundles")).exists());
     }
+    fleet.run(&["render", "--summary", "/dev/full"]).ended(1).says(&["/dev/full"]).helps();
     fleet.render().ended(0);
     assert!(Path::new(&fleet.path("summary.json")).exists());
 }

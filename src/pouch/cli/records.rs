@@ -1,0 +1,109 @@
+//! Whether the files of `--summary` and `--metrics` can be written, found out before a run begins.
+//!
+//! A run that cannot be told of is not begun, and a summary of an earlier run does not outlive the begin
+//! of a new one: where there is one, the run that was asked for wrote it. What stands in these files is
+//! not known here.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::Path;
+
+use super::Global;
+use crate::failure::Failure;
+
+/// Refuses the flags of a command that writes neither file: a job that waits for one would never see it.
+///
+/// # Errors
+/// Where one of them was given.
+pub fn refuse(global: &Global) -> Result<(), Failure> {
+    let flag = match (&global.summary, &global.metrics) {
+        (Some(_), _) => "--summary",
+        (None, Some(_)) => "--metrics",
+        (None, None) => return Ok(()),
+    };
+    Err(Failure::usage(
+        format!("this command has nothing to write to the file of {flag}"),
+        "Only `render`, `publish` and `verify` write a summary and metrics. Leave the flag away.",
+    ))
+}
+
+/// Looks whether both files can be written, and removes the summary of an earlier run.
+///
+/// # Errors
+/// Where one of them cannot be written.
+pub fn prepare(global: &Global) -> Result<(), Failure> {
+    let refused = |what: &str, path: &Path, why: &str| {
+        Failure::usage(
+            format!("cannot write the {what} to {}: {why}", path.display()),
+            "Nothing was read or published. Name a file in a folder that is there and that pouch may write to.",
+        )
+    };
+    for (what, path) in [("summary", &global.summary), ("metrics", &global.metrics)] {
+        let Some(path) = path else { continue };
+        if is_same(path, &global.file) {
+            return Err(refused(what, path, "this is the configuration"));
+        }
+    }
+    if let Some(path) = &global.metrics {
+        writable(path).map_err(|error| refused("metrics", path, &error.to_string()))?;
+    }
+    if let Some(path) = &global.summary {
+        remove(path).map_err(|error| refused("summary", path, &error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Removes a file, after which another can be made there. What is no file of its own, such as a pipe or a
+/// link, stays: to remove `/dev/stdout` is nobody's wish.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(there) if there.is_file() => match fs::remove_file(path) {
+            Ok(()) => writable(path),
+            // A file in a folder that nobody may change, such as one that is mounted: it gets empty.
+            Err(_) => OpenOptions::new().write(true).truncate(true).open(path).map(drop),
+        },
+        Ok(_) if fs::metadata(path).is_ok_and(|there| there.is_dir()) => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => Ok(()),
+        Err(_) => writable(path),
+    }
+}
+
+/// Makes a file beside this one, and takes it away again.
+fn writable(path: &Path) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|there| there.is_dir()) || path.file_name().is_none() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".pouch-probe-").tempfile_in(folder)?.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_of_an_earlier_run_goes_and_what_is_no_file_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("old.json"), "{}").unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        std::os::unix::fs::symlink(at("kept"), at("link")).unwrap();
+        fs::write(at("kept"), "kept").unwrap();
+        for (name, fine) in
+            [("old.json", true), ("new.json", true), ("link", true), ("folder", false), ("none/new.json", false)]
+        {
+            assert_eq!(remove(&at(name)).is_ok(), fine, "{name}");
+        }
+        assert!(!at("old.json").exists() && at("link").exists());
+        assert_eq!(fs::read_to_string(at("kept")).unwrap(), "kept");
+        assert!(remove(Path::new("/dev/full")).is_ok() && Path::new("/dev/full").exists());
+        // Nothing stays behind.
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+    }
+}

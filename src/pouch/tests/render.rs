@@ -481,6 +481,6 @@ fn no_summary_of_an_earlier_run_is_left() {
     }
     assert_eq!(fleet.read("summary.json"), "mine");
     // Also a verification that could not be made is told to who watches.
-    fleet.run(&["verify", "--live", "nowhere", "none", "--metrics", "pouch.prom"]).ends(5);
+    fleet.run(&["verify", "--live", "nowhere", "--region", "eu", "none", "--metrics", "pouch.prom"]).ends(5);
     assert!(fleet.read("pouch.prom").contains("pouch_last_run_exit_code{fleet=\"acme\"} 5\n"));
 }

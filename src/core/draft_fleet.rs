@@ -185,8 +185,8 @@ const NO_GRANTS: &str = "\
 
 const GRANTS: &str = "\
 # What Credentials may use although nothing else admits it, each use as narrow as it can be. In force are
-# those that k0rdent makes today; read them, and remove what is not meant to be. With the last of them
-# remove the line `grants:` too, or write `grants: []`. What stands behind #@ is not in force.";
+# those that k0rdent makes today; read them, and remove what is not meant to be. What stands behind #@
+# is not in force.";
 
 /// One entry of `regions`.
 fn entry(name: &Region, region: &DraftRegion) -> String {

@@ -75,9 +75,9 @@ pub struct FleetFile {
     #[serde(default)]
     pub escrow_recipients: Vec<String>,
     /// What may be used although nothing else admits it: each entry names one object, or one Credential and
-    /// so all that it needs.
+    /// so all that it needs. The key may stay when the last entry went.
     #[serde(default)]
-    pub grants: Vec<GrantFile>,
+    pub grants: Option<Vec<GrantFile>>,
     /// Where bundles go.
     #[serde(default)]
     pub output: OutputFile,

@@ -51,7 +51,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let output = output::resolve(&file.output, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
     let regions = region::resolve(file, texts, &escrow, &output, &mut faults);
-    let grants = grant::resolve(&file.grants, &kinds, &regions, &mut faults);
+    let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);
     let reuse_key = output::reuse_key(&file.reuse_key, &output, &mut faults);
     let limits = limit::resolve(&file.limits, &regions, &mut faults);
     let severities = limit::severities(&file.findings, &mut faults);

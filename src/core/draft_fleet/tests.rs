@@ -145,6 +145,10 @@ fn what_may_be_needed_is_written_and_not_in_force() {
     let (fleet, text) = loaded(&draft);
     assert_eq!(fleet.grants, [sure.clone()].into(), "{text}");
     assert_eq!(unmarked(&text), [sure.clone(), maybe.clone()].into(), "{text}");
+    // Whoever removes the last one need not know that the key stays.
+    let none = text.replacen(&format!("\n  - {sure}"), "", 1);
+    let (file, _) = shape::read(&none).unwrap_or_else(|_| panic!("unfit:\n{none}"));
+    assert!(none.contains("\ngrants:\n") && resolve::resolve(&file, &BTreeMap::new()).unwrap().grants.is_empty());
     assert_eq!(loaded(&draft.in_force()).0.grants, [sure, maybe].into());
 }
 

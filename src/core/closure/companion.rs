@@ -106,11 +106,14 @@ fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, roo
         (Some(read), Some(landed)) if read != landed => ObjectKey::secret(read.clone(), lands.name.clone()),
         _ => lands.clone(),
     };
-    // Outside the Credential's own namespace it is nobody's to look for, unless a grant says so.
-    if namespace != claim.by.namespace && !view.fleet.grants(&claim.by, claim.region(), &read) {
-        return;
-    }
-    let found = first_found(view.snapshot, [read].into_iter());
+    // Where the claim may not look it is nobody's to look for, and nobody else's to put there.
+    let sought = Sought { read: &read, role: Role::PropagationSecret, referrer: Some(0) };
+    let beyond = namespace != claim.by.namespace && !view.fleet.grants(&claim.by, claim.region(), &read);
+    let found = match is_open(view.fleet, claim, closure, &sought) {
+        _ if beyond => return,
+        true => first_found(view.snapshot, [read].into_iter()),
+        false => Found::Closed(read),
+    };
     settle(view, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
 }
 

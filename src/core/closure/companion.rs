@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::open::{Sought, is_open};
+use super::open::{Sought, is_open, is_shut};
 use super::{Closure, Member, Role, Via, View};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
@@ -157,7 +157,13 @@ fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Comp
             closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
         }
         Found::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
-        Found::Unasked(key) => closure.want(claim, &key),
+        Found::Unasked(key) => {
+            let root = closure.members.first().and_then(|root| view.snapshot.get(&root.read));
+            match root.is_some_and(|identity| is_shut(view.fleet, claim, identity)) {
+                true => closure.closed = true,
+                false => closure.want(claim, &key),
+            }
+        }
         Found::Closed(read) => {
             let message = format!(
                 "{read} is not looked for, as it is not open to Credentials of namespace {}; credentials do not reach \

@@ -13,7 +13,6 @@ use crate::cluster::Cluster;
 use crate::failure::{Failure, exit};
 use crate::pipeline::verify::{Subject, Verdict, verify};
 use crate::publish::directory::look;
-use crate::settings;
 use crate::stop::Stop;
 use crate::ui::Ui;
 
@@ -34,6 +33,9 @@ pub struct Args {
     /// Where the bundles are; by default `output.path` of the configuration
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Compare names and types only, believing the bundle's manifest; no reuse key is read
+    #[arg(long)]
+    no_values: bool,
     #[command(flatten)]
     reach: RegionReach,
 }
@@ -57,10 +59,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         Some(directory) => ambient.cwd().join(directory),
         None => opened.settings.base.join(&fleet.output.path),
     };
-    // One that is there and is no key is an error as everywhere.
-    let keys = match settings::has_reuse_key(&opened.settings, ambient) {
-        true => Some(opened.keys(ambient, ui)?),
-        false => None,
+    // A check that is weaker than the one wanted must be wanted by name: a key that is missing by
+    // accident is an error as everywhere.
+    let keys = match args.no_values {
+        true => None,
+        false => Some(opened.keys(ambient, ui)?),
     };
     if !root.is_dir() {
         return Err(Failure::unavailable(

@@ -533,7 +533,7 @@ fn without_the_key_names_and_types_are_compared() {
                  stale-entry: Secret team-a/s has data.c on the region, which the bundle does not have; no field \
                  manager owns it";
     // The word `value` is what this test's harness looks for.
-    let (code, rest) = (Code::ValuesNotCompared.text(), "the reuse key is not here");
+    let (code, rest) = (Code::ValuesNotCompared.text(), "--no-values: nobody vouches");
     let found = without_values(&shelf, None, &live);
     assert!(found.starts_with(names) && found.contains(code) && found.contains(rest), "{found}");
 

@@ -218,6 +218,14 @@ fn differences(stage: &mut Stage, bundle: &str) {
         stage.apply("flux", bundle);
         stage.finds(&[]);
     }
+    // Deleted, and kept by a finalizer.
+    let finalizers = |list: &str| format!("{secret} {{\"metadata\":{{\"finalizers\":{list}}}}}");
+    stage.kubectl(&finalizers("[\"example.org/wait\"]"));
+    stage.kubectl("-n team-a delete secret azure-main-secret --wait=false");
+    stage.finds(&["missing-on-region: Secret team-a/azure-main-secret is being deleted on the region"]);
+    stage.kubectl(&finalizers("null"));
+    stage.apply("flux", bundle);
+    stage.finds(&[]);
     // An immutable field, so it is made anew.
     stage.kubectl("-n team-a delete secret azure-main-secret");
     let typed =

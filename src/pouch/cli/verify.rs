@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::finding::{Finding, Severity};
-use pouch_core::report::summary::{Credentials, FindingRecord, Summary};
+use pouch_core::report::summary::{FindingRecord, Summary, Verified};
 
 use super::reach::RegionReach;
 use super::{Global, Opened, record};
@@ -38,6 +38,13 @@ pub struct Args {
     no_values: bool,
     #[command(flatten)]
     reach: RegionReach,
+}
+
+impl Args {
+    /// The region, where the command line says it.
+    pub fn region(&self) -> Option<&str> {
+        self.region.as_deref()
+    }
 }
 
 /// Runs the command.
@@ -101,8 +108,15 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         command: "verify",
         exit_code: code,
         commit: None,
-        credentials: Credentials::default(),
-        regions: Vec::new(),
+        credentials: None,
+        regions: None,
+        verified: Some(Verified {
+            region: region.name.to_string(),
+            directory: region.directory.to_string(),
+            objects: verdict.objects,
+            values: keys.is_some(),
+            faults: verdict.faults(),
+        }),
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
     };
     record(&summary, global, ambient, "The region was compared")?;

@@ -31,7 +31,7 @@ use crate::scope::Scope;
 use crate::snapshot::{Lookup, Snapshot};
 use definition::{Defined, Definitions};
 use landing::Places;
-use open::{Sought, is_open};
+use open::{Sought, is_open, is_shut};
 use reference::{Reference, dotted, follow};
 
 /// The longest chain of references.
@@ -137,7 +137,9 @@ pub fn close(view: &View<'_>, claim: &Claim) -> Closure {
     let mut closure = Closure { resolution: claim.resolution, ..Closure::default() };
     if let Some(places) = root(view, claim, &mut closure) {
         walk(view, claim, places, &mut closure);
-        if closure.closed {
+        // Whether companions may be asked for depends on the root.
+        let root = closure.members.first().map(|root| view.snapshot.look_up(&root.read));
+        if closure.closed || matches!(root, Some(Lookup::Unasked)) {
             return closure;
         }
         companion::add(view, claim, &mut closure);
@@ -307,9 +309,12 @@ fn look_up<'a>(view: &View<'a>, claim: &Claim, closure: &mut Closure, member: &M
         }
         Lookup::Unasked => {
             let sought = Sought { read: &member.read, role: member.role, referrer: member.referrer };
-            match is_open(view.fleet, claim, closure, &sought) {
+            let referrer = member.referrer.and_then(|index| closure.members.get(index));
+            let shut = referrer.and_then(|referrer| view.snapshot.get(&referrer.read));
+            let shut = shut.is_some_and(|identity| is_shut(view.fleet, claim, identity));
+            // Where it is not open the claim is refused, and what is behind it is not to be looked at either.
+            match is_open(view.fleet, claim, closure, &sought) && !shut {
                 true => closure.want(claim, &member.read),
-                // The claim is refused for it, and what is behind it is not to be looked at either.
                 false => closure.closed = true,
             }
             None

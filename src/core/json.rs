@@ -11,6 +11,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::node::{Interner, Key, Node};
@@ -23,13 +24,13 @@ use crate::yaml::Flaw;
 /// or goes on after its end. Columns count bytes.
 pub fn read(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
     // The library's own bound comes first.
-    read_to(text, interner, usize::MAX)
+    read_to(text, interner, usize::MAX, &Shape::All)
 }
 
-fn read_to(text: &str, interner: &mut Interner, levels: usize) -> Result<Node, Flaw> {
+fn read_to(text: &str, interner: &mut Interner, levels: usize, shape: &'static Shape) -> Result<Node, Flaw> {
     let twice = Cell::new(false);
     let mut json = serde_json::Deserializer::from_str(text);
-    let node = Seed { interner, twice: &twice, levels }.deserialize(&mut json);
+    let node = Seed { interner, twice: &twice, levels, shape }.deserialize(&mut json);
     node.and_then(|node| json.end().map(|()| node)).map_err(|error| {
         let what = match error.classify() {
             _ if twice.get() => "this key stands here for the second time",
@@ -40,26 +41,53 @@ fn read_to(text: &str, interner: &mut Interner, levels: usize) -> Result<Node, F
     })
 }
 
-/// Reads one JSON document of which only fields near its top are looked at: what is nested deeper than
-/// [`SHALLOW`] levels becomes `null`, instead of making all of it unreadable.
+/// Reads of one JSON document what a [`Shape`] has, and passes over the rest without making anything of
+/// it. What is nested deeper than [`SHALLOW`] levels becomes `null`, instead of making all unreadable.
 ///
-/// For lists of objects that others write and that are never passed on, such as a cluster's settings
-/// within one item of hundreds.
+/// For lists of objects that others write and that are never passed on: nobody must be able to fill the
+/// memory with settings that nobody reads, or to hide hundreds of items behind one.
 ///
 /// # Errors
 /// As [`read`], but for the depth.
-pub fn read_shallow(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
-    read_to(text, interner, SHALLOW)
+pub fn read_shaped(text: &str, interner: &mut Interner, shape: &'static Shape) -> Result<Node, Flaw> {
+    read_to(text, interner, SHALLOW, shape)
 }
 
-/// How many levels [`read_shallow`] reads.
+/// How many levels [`read_shaped`] reads.
 pub const SHALLOW: usize = 64;
+
+/// Which parts of a document are read.
+#[derive(Debug)]
+pub enum Shape {
+    /// All of it.
+    All,
+    /// Of a map, these fields; a list is read as its items are.
+    Fields(&'static [(&'static str, &'static Shape)]),
+}
+
+impl Shape {
+    /// The shape of a field; none where it is passed over.
+    fn field(&self, key: &str) -> Option<&'static Shape> {
+        match self {
+            Shape::All => Some(&Shape::All),
+            Shape::Fields(fields) => fields.iter().find(|(name, _)| *name == key).map(|(_, shape)| *shape),
+        }
+    }
+}
 
 struct Seed<'a> {
     interner: &'a mut Interner,
     twice: &'a Cell<bool>,
     /// How many levels may follow.
     levels: usize,
+    shape: &'static Shape,
+}
+
+impl<'a> Seed<'a> {
+    /// The seed of what is one level deeper.
+    fn deeper(&mut self, shape: &'static Shape) -> Seed<'_> {
+        Seed { interner: self.interner, twice: self.twice, levels: self.levels.saturating_sub(1), shape }
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -105,18 +133,19 @@ impl<'de> Visitor<'de> for Seed<'_> {
         Ok(Node::text(text))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Node, A::Error> {
         let mut items = Vec::new();
-        let levels = self.levels.saturating_sub(1);
-        while let Some(item) =
-            list.next_element_seed(Seed { interner: &mut *self.interner, twice: self.twice, levels })?
-        {
+        let shape = self.shape;
+        while let Some(item) = list.next_element_seed(self.deeper(shape))? {
             items.push(item);
         }
         Ok(Node::List(items.into_boxed_slice()))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Node, A::Error> {
+        if let Shape::Fields(_) = self.shape {
+            return self.some_of(map);
+        }
         let mut entries: Vec<(Key, Node)> = Vec::new();
         let mut seen = BTreeSet::new();
         while let Some(key) = map.next_key_seed(KeySeed(&mut *self.interner))? {
@@ -131,14 +160,34 @@ impl<'de> Visitor<'de> for Seed<'_> {
                     return Err(A::Error::custom(""));
                 }
             }
-            let levels = self.levels.saturating_sub(1);
-            let value = map.next_value_seed(Seed { interner: &mut *self.interner, twice: self.twice, levels })?;
+            let value = map.next_value_seed(self.deeper(&Shape::All))?;
             entries.push((key, value));
         }
         if !seen.is_empty() {
             entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         }
         Ok(Node::Map(Box::from(entries)))
+    }
+}
+
+impl Seed<'_> {
+    /// The fields of a map that the shape has.
+    fn some_of<'de, A: MapAccess<'de>>(mut self, mut map: A) -> Result<Node, A::Error> {
+        let mut entries: Vec<(Key, Node)> = Vec::new();
+        // Keys that are passed over are not kept either.
+        while let Some(key) = map.next_key::<String>()? {
+            let Some(shape) = self.shape.field(&key) else {
+                let IgnoredAny = map.next_value()?;
+                continue;
+            };
+            if entries.iter().any(|(earlier, _)| **earlier == *key) {
+                self.twice.set(true);
+                return Err(A::Error::custom(""));
+            }
+            let value = map.next_value_seed(self.deeper(shape))?;
+            entries.push((self.interner.key(&key), value));
+        }
+        Ok(Node::map(entries))
     }
 }
 

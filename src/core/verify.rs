@@ -86,9 +86,9 @@ pub fn open<'p>(
     };
     let mut findings = Vec::new();
     if keys.is_none() {
-        let message = "the reuse key is not here: nobody vouches for the bundle, and of Secrets only types and names of \
-                       entries were compared";
-        let help = "Give pouch the reuse key, where the configuration says it is.";
+        let message = "--no-values: nobody vouches for the bundle, and of Secrets only types and names of entries were \
+                       compared";
+        let help = "Leave --no-values out where the reuse key is.";
         findings.push(Finding::new(Code::ValuesNotCompared, message).in_region(&region.name).help(help));
     }
     for path in published.tampered() {

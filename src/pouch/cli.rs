@@ -253,8 +253,9 @@ pub fn finish(
         command,
         exit_code: code,
         commit,
-        credentials: report.credentials.clone(),
-        regions: report.regions.clone(),
+        credentials: Some(report.credentials.clone()),
+        regions: Some(report.regions.clone()),
+        verified: None,
         findings: report.findings.iter().map(FindingRecord::from).collect(),
     };
     record(&summary, global, ambient, "The bundles are written")?;
@@ -351,7 +352,12 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Completions(args) => completions::run(args, &ui),
         Command::Man(args) => man::run(args, &ui),
     };
-    let failed = outcome.is_err() && records;
+    let failed = match &cli.command {
+        Command::Render(_) if outcome.is_err() => Some(("render", None)),
+        Command::Publish(_) if outcome.is_err() => Some(("publish", None)),
+        Command::Verify(args) if outcome.is_err() => Some(("verify", args.region())),
+        _ => None,
+    };
     let code = match (outcome, stop.exit_code()) {
         (Ok(_), Some(code)) => {
             ui.note("asked to stop while publishing, which was finished");
@@ -367,8 +373,8 @@ pub fn run(ambient: &Ambient) -> u8 {
             code.unwrap_or(failure.code)
         }
     };
-    if failed {
-        metrics::write_failed(global, code, ambient, &ui);
+    if let Some(run) = failed {
+        metrics::write_failed(run, global, code, ambient, &ui);
     }
     code
 }

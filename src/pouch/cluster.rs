@@ -35,6 +35,9 @@ pub const IN_FLIGHT: usize = 32;
 /// How often a list is started over: its state expired, or its pages did not fit together.
 const RESTARTS: usize = 4;
 
+/// The most objects of one list. Five times what the largest fleet that pouch is measured with has.
+const MOST_LISTED: usize = 500_000;
+
 /// How many objects of one kind may fail by the server's own fault before the others are not asked for,
 /// if none of the kind was answered: then it is the kind that is down.
 const FAILURES: usize = 3;
@@ -341,6 +344,14 @@ impl Cluster {
                 Turned::Forbidden => return Ok(Pages::Forbidden),
                 Turned::Expired => return Ok(Pages::Expired),
             };
+            // A server may give everything at once, but not page after page.
+            let [largest, ..] = request::PAGES;
+            if page.items.len() > largest && !page.token.is_empty() {
+                return Ok(Pages::Misfit("a page of a list is longer than was asked for"));
+            }
+            if listing.len().saturating_add(page.items.len()) > MOST_LISTED {
+                return Err(Broken::TooLong);
+            }
             let count = u64::try_from(page.items.len()).unwrap_or(u64::MAX);
             let total = page.remaining.map_or_else(|| page.token.is_empty().then_some(count), |r| count.checked_add(r));
             if expected.is_some() && total.is_some() && expected != total {

@@ -212,14 +212,6 @@ pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Ve
     }
 }
 
-/// Whether the reuse key's variable is set, or its file exists, whatever they hold.
-pub fn has_reuse_key(settings: &Settings, ambient: &Ambient) -> bool {
-    match &settings.fleet.reuse_key.current {
-        KeyPlace::Env(name) => ambient.var(name).is_some(),
-        KeyPlace::File(path) => fs::symlink_metadata(settings.base.join(path)).is_ok(),
-    }
-}
-
 fn named(place: &KeyPlace) -> String {
     match place {
         KeyPlace::Env(name) => format!("environment variable {name}"),

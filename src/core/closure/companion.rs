@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::open::{Sought, is_open};
+use super::open::{Sought, is_open, is_shut};
 use super::{Closure, Member, Role, Via, View};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
@@ -106,11 +106,14 @@ fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, roo
         (Some(read), Some(landed)) if read != landed => ObjectKey::secret(read.clone(), lands.name.clone()),
         _ => lands.clone(),
     };
-    // Outside the Credential's own namespace it is nobody's to look for, unless a grant says so.
-    if namespace != claim.by.namespace && !view.fleet.grants(&claim.by, claim.region(), &read) {
-        return;
-    }
-    let found = first_found(view.snapshot, [read].into_iter());
+    // Where the claim may not look it is nobody's to look for, and nobody else's to put there.
+    let sought = Sought { read: &read, role: Role::PropagationSecret, referrer: Some(0) };
+    let beyond = namespace != claim.by.namespace && !view.fleet.grants(&claim.by, claim.region(), &read);
+    let found = match is_open(view.fleet, claim, closure, &sought) {
+        _ if beyond => return,
+        true => first_found(view.snapshot, [read].into_iter()),
+        false => Found::Closed(read),
+    };
     settle(view, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
 }
 
@@ -154,7 +157,13 @@ fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Comp
             closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
         }
         Found::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
-        Found::Unasked(key) => closure.want(claim, &key),
+        Found::Unasked(key) => {
+            let root = closure.members.first().and_then(|root| view.snapshot.get(&root.read));
+            match root.is_some_and(|identity| is_shut(view.fleet, claim, identity)) {
+                true => closure.closed = true,
+                false => closure.want(claim, &key),
+            }
+        }
         Found::Closed(read) => {
             let message = format!(
                 "{read} is not looked for, as it is not open to Credentials of namespace {}; credentials do not reach \

@@ -187,13 +187,8 @@ fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey
     match finding.code {
         Code::NotAdmitted => {
             let member = case.closure.members.iter().find(|member| member.read == *key)?;
-            // Nobody looked whether the Secret is there, and without it nothing is missing.
             let referrer = member.referrer.and_then(|index| case.closure.members.get(index)).map(|it| &it.read);
-            let sure = match member.role {
-                Role::PropagationSecret => Sure::IfThere,
-                _ => sureness(view, case, key, referrer),
-            };
-            Some((key.clone(), Need { sure, why: reached(case, member) }))
+            Some((key.clone(), Need { sure: sureness(view, case, key, referrer), why: reached(case, member) }))
         }
         // It may be where k0rdent looks; only where a grant says so is it looked for there.
         Code::MissingReference if *key == root.read && case.claim.resolution == Resolution::AsWritten => {
@@ -207,13 +202,18 @@ fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey
             elsewhere.then_some((key, Need { sure, why }))
         }
         // What the template says, clusters get by the credential's propagation; k0rdent's own does not bring it.
-        Code::MissingCompanion if key.kind.is_config_map() => {
+        Code::MissingCompanion => {
             let namespace = root.read.namespace.as_ref().or(case.claim.root.namespace.as_ref())?;
-            let read = ObjectKey::config_map(namespace.clone(), key.name.clone());
-            let sought = Sought { read: &read, role: Role::ResourceTemplate, referrer: Some(0) };
+            let read = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
+            // Nobody looked whether the Secret is there, and without it nothing is missing.
+            let (role, sure, what) = match key.kind.is_config_map() {
+                true => (Role::ResourceTemplate, Sure::Propagation, "template"),
+                false => (Role::PropagationSecret, Sure::IfThere, "propagation Secret"),
+            };
+            let sought = Sought { read: &read, role, referrer: Some(0) };
             let closed = !is_open(view.fleet, &case.claim, &case.closure, &sought);
-            let why = format!("the template of {} stands there", root.read);
-            closed.then_some((read, Need { sure: Sure::Propagation, why }))
+            let why = format!("credential propagation looks there for the {what} of {}", root.read);
+            closed.then_some((read, Need { sure, why }))
         }
         _ => None,
     }

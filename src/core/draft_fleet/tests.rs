@@ -313,7 +313,7 @@ fn an_identity_elsewhere_is_looked_for_as_k0rdent_does() {
     let with = [d[0], d[1], d[2], &template];
     let lacks = "maybe grant team-a/c Secret kcm-system/az-secret";
     let template = "propagation grant team-a/c ConfigMap kcm-system/az-resource-template";
-    let expect = [template, lacks, uses[0], uses[1], "stopped team-a/c not-admitted"];
+    let expect = [template, lacks, uses[0], uses[1]];
     check(json!({"grants": both, "companions": "follow"}), &with, &expect);
     // Nowhere: the grant is tried once, and helps nothing.
     check(json!({}), &[d[0]], &[root, "stopped team-a/c missing-reference"]);

@@ -11,13 +11,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Court, grant};
-use crate::capi::{self, Admits};
+use crate::capi::Admits;
 use crate::claim::Claim;
-use crate::closure::open::{Sought, is_open};
+use crate::closure::open::{Sought, admits, is_open, tenancy_of};
 use crate::closure::{Closure, Member, Role, is_publishable};
 use crate::config::{RegionConfig, Tenancy};
 use crate::finding::{Code, Finding};
-use crate::name::{GroupKind, Namespace};
+use crate::name::Namespace;
 use crate::object::Object;
 
 /// Checks every member of a closure.
@@ -35,7 +35,7 @@ pub fn check(court: &Court<'_>, region: &RegionConfig, claim: &Claim, closure: &
                 findings.extend(namespaced(court, claim, closure, member, namespace));
                 // Wherever it was read: its provider asks it where it lands.
                 if member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
-                    findings.extend(object.and_then(|object| unusable(court, region, claim, object)));
+                    findings.extend(object.and_then(|object| unusable(court, claim, object)));
                 }
             }
         }
@@ -43,32 +43,19 @@ pub fn check(court: &Court<'_>, region: &RegionConfig, claim: &Claim, closure: &
     findings
 }
 
-/// The tenancy of a kind, if it has one.
-fn tenancy_of(court: &Court<'_>, kind: &GroupKind) -> Option<Tenancy> {
-    capi::rules(kind).map(|rules| rules.tenancy).or_else(|| court.fleet.kinds.get(kind).map(|extra| extra.tenancy))
-}
-
-fn admits(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Admits {
-    let namespace = &claim.by.namespace;
-    match tenancy_of(court, &object.key.kind) {
-        Some(tenancy) => capi::admits(tenancy, object.at(&["spec"]), namespace, region.labels.get(namespace)),
-        None => Admits::Unknown("its kind has no rule that says who may use it"),
-    }
-}
-
 /// A cluster-scoped identity: its own rule decides, unless the Credential is in the system namespace.
 fn identity(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
     if claim.by.namespace == court.fleet.system_namespace {
-        return unusable(court, region, claim, object);
+        return unusable(court, claim, object);
     }
-    let why = match admits(court, region, claim, object) {
+    let why = match admits(court.fleet, claim, object) {
         Admits::Yes => return None,
         Admits::No => String::from("its allowedNamespaces does not admit it"),
         Admits::Unknown(why) => String::from(why),
     };
     // A grant admits the claim here; on the region the provider still asks the identity alone.
     if grant::opens(court, claim, &object.key) {
-        return unusable(court, region, claim, object);
+        return unusable(court, claim, object);
     }
     let namespace = &claim.by.namespace;
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
@@ -80,12 +67,12 @@ fn identity(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
 }
 
 /// Warns of an identity that the Credential may refer to and that nobody in its namespace can use.
-fn unusable(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
-    let tenancy = tenancy_of(court, &object.key.kind)?;
+fn unusable(court: &Court<'_>, claim: &Claim, object: &Object) -> Option<Finding> {
+    let tenancy = tenancy_of(court.fleet, &object.key.kind)?;
     if tenancy == Tenancy::None && object.key.namespace.is_some() {
         return None;
     }
-    let why = match admits(court, region, claim, object) {
+    let why = match admits(court.fleet, claim, object) {
         Admits::Yes => return None,
         Admits::No => "its allowedNamespaces does not admit it",
         Admits::Unknown(why) => why,

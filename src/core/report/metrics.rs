@@ -3,35 +3,60 @@
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>
 //!
 //! Made from the same [`Summary`] as the JSON. Everything is a gauge that says how the last run found
-//! things; a run leaves nothing behind that could count. It knows no clock: the time is told.
+//! things; a run leaves nothing behind that could count. It knows no clock: the time is told. What is
+//! said of a run as a whole has the command as a label, and the region where the run was about one: what
+//! `verify` found must not stand for what `publish` did.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
 
+use alloc::vec::Vec;
+
 use super::summary::{Outcome, Summary};
+
+/// Which run it was.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The command, such as `render`.
+    pub command: &'a str,
+    /// The fleet; unknown where the configuration could not be read.
+    pub fleet: Option<&'a str>,
+    /// The region, where the run was about one.
+    pub region: Option<&'a str>,
+}
+
+impl<'a> Run<'a> {
+    fn labels(self) -> Vec<(&'static str, &'a str)> {
+        let Self { command, fleet, region } = self;
+        let labels = [("fleet", fleet), ("command", Some(command)), ("region", region)];
+        labels.into_iter().filter_map(|(label, value)| Some((label, value?))).collect()
+    }
+}
 
 /// The metrics of a run that did its work; `time` is in seconds since 1970.
 pub fn text(summary: &Summary, time: i64) -> String {
-    let mut out = ended(Some(&summary.fleet), summary.exit_code, time);
+    let region = summary.verified.as_ref().map(|verified| &*verified.region);
+    let run = Run { command: summary.command, fleet: Some(&summary.fleet), region };
+    let mut out = ended(run, summary.exit_code, time);
     let fleet = ("fleet", &*summary.fleet);
-    let credentials = &summary.credentials;
     out.family("pouch_credentials", "Credentials, by how the last run found them.");
-    for (verdict, count) in [
-        ("admitted", credentials.admitted),
-        ("refused", credentials.refused),
-        ("broken", credentials.broken),
-        ("unpublished", credentials.unpublished),
-        ("paused", credentials.paused),
-    ] {
-        // A run that looked at a region has not looked at any; nought would be an alarm.
-        if summary.command != "verify" {
+    // A run that looked at a region has not looked at any; nought would be an alarm.
+    if let Some(credentials) = &summary.credentials {
+        for (verdict, count) in [
+            ("admitted", credentials.admitted),
+            ("refused", credentials.refused),
+            ("broken", credentials.broken),
+            ("unpublished", credentials.unpublished),
+            ("paused", credentials.paused),
+        ] {
             out.sample("pouch_credentials", &[fleet, ("verdict", verdict)], count);
         }
     }
+    let regions = summary.regions.as_deref().unwrap_or_default();
     out.family("pouch_region_outcome", "What became of the region in the last run: 1 for that, 0 for the rest.");
-    for region in &summary.regions {
+    for region in regions {
         for outcome in Outcome::ALL {
             let labels = [fleet, ("region", &*region.name), ("outcome", outcome.word())];
             out.sample("pouch_region_outcome", &labels, usize::from(region.outcome == outcome));
@@ -46,7 +71,7 @@ pub fn text(summary: &Summary, time: i64) -> String {
     ];
     for (name, help, count) in counts {
         out.family(name, help);
-        for region in &summary.regions {
+        for region in regions {
             out.sample(name, &[fleet, ("region", &*region.name)], count(region));
         }
     }
@@ -57,20 +82,19 @@ pub fn text(summary: &Summary, time: i64) -> String {
     }
     out.family("pouch_findings", "Findings of the last run, by code and severity.");
     for ((code, severity), count) in findings {
-        out.sample("pouch_findings", &[fleet, ("code", code), ("severity", severity)], count);
+        let labels = [run.labels(), Vec::from([("code", code), ("severity", severity)])].concat();
+        out.sample("pouch_findings", &labels, count);
     }
     out.0
 }
 
-/// The metrics of a run that ended without doing its work; the fleet is unknown where the
-/// configuration could not be read.
-pub fn failed(fleet: Option<&str>, exit_code: u8, time: i64) -> String {
-    ended(fleet, exit_code, time).0
+/// The metrics of a run that ended without doing its work.
+pub fn failed(run: Run<'_>, exit_code: u8, time: i64) -> String {
+    ended(run, exit_code, time).0
 }
 
-fn ended(fleet: Option<&str>, exit_code: u8, time: i64) -> Text {
+fn ended(run: Run<'_>, exit_code: u8, time: i64) -> Text {
     let mut out = Text(String::new());
-    let label = fleet.map(|fleet| ("fleet", fleet));
     for (name, help, value) in [
         (
             "pouch_last_run_exit_code",
@@ -80,7 +104,7 @@ fn ended(fleet: Option<&str>, exit_code: u8, time: i64) -> Text {
         ("pouch_last_run_timestamp_seconds", "When the last run ended.", time),
     ] {
         out.family(name, help);
-        out.sample(name, label.as_slice(), value);
+        out.sample(name, &run.labels(), value);
     }
     out
 }
@@ -120,12 +144,11 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::summary::{Credentials, FindingRecord, Region};
+    use super::super::summary::{Credentials, FindingRecord, Region, Verified};
     use super::*;
     use crate::finding::{Code, Finding};
     use alloc::string::ToString as _;
     use alloc::vec;
-    use alloc::vec::Vec;
 
     fn summary() -> Summary {
         let region = |name: &str, outcome, objects| Region {
@@ -146,8 +169,9 @@ mod tests {
             command: "render",
             exit_code: 4,
             commit: None,
-            credentials: Credentials { admitted: 5, refused: 0, broken: 1, unpublished: 2, paused: 3 },
-            regions: vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)],
+            credentials: Some(Credentials { admitted: 5, refused: 0, broken: 1, unpublished: 2, paused: 3 }),
+            regions: Some(vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)]),
+            verified: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
         }
     }
@@ -213,8 +237,9 @@ mod tests {
     fn the_text_says_what_the_summary_says() {
         let samples = parsed(&text(&summary(), 1_772_366_400));
         let fleet = ("fleet", "acme");
-        check(&samples, "pouch_last_run_exit_code", &[fleet], 4.0);
-        check(&samples, "pouch_last_run_timestamp_seconds", &[fleet], 1_772_366_400.0);
+        let render = ("command", "render");
+        check(&samples, "pouch_last_run_exit_code", &[fleet, render], 4.0);
+        check(&samples, "pouch_last_run_timestamp_seconds", &[fleet, render], 1_772_366_400.0);
         check(&samples, "pouch_credentials", &[fleet, ("verdict", "broken")], 1.0);
         let eu = ("region", "eu \"x\"\\\n");
         check(&samples, "pouch_region_outcome", &[fleet, eu, ("outcome", "held")], 1.0);
@@ -222,15 +247,38 @@ mod tests {
         check(&samples, "pouch_region_outcome", &[fleet, ("region", "us"), ("outcome", "published")], 1.0);
         check(&samples, "pouch_region_objects", &[fleet, eu], 7.0);
         check(&samples, "pouch_region_carried", &[fleet, ("region", "us")], 3.0);
-        check(&samples, "pouch_findings", &[fleet, ("code", "unread"), ("severity", "error")], 2.0);
+        check(&samples, "pouch_findings", &[fleet, render, ("code", "unread"), ("severity", "error")], 2.0);
         assert_eq!(samples.len(), 2 + 5 + 2 * 5 + 4 * 2 + 2);
+    }
+
+    /// Of a region that was only looked at nothing is said that an alarm on publishing listens to.
+    #[test]
+    fn verify_has_series_of_its_own() {
+        let verified = Verified { region: "eu".into(), directory: "d".into(), objects: 7, values: true, faults: 2 };
+        let of_region = Summary {
+            command: "verify",
+            exit_code: 8,
+            credentials: None,
+            regions: None,
+            verified: Some(verified),
+            ..summary()
+        };
+        let samples = parsed(&text(&of_region, 7));
+        let run = [("fleet", "acme"), ("command", "verify"), ("region", "eu")];
+        check(&samples, "pouch_last_run_exit_code", &run, 8.0);
+        check(&samples, "pouch_last_run_timestamp_seconds", &run, 7.0);
+        let unread = [run.as_slice(), &[("code", "unread"), ("severity", "error")]].concat();
+        check(&samples, "pouch_findings", &unread, 2.0);
+        assert_eq!(samples.len(), 2 + 2);
     }
 
     #[test]
     fn a_failure_says_that_there_was_one() {
-        let samples = parsed(&failed(Some("acme"), 5, 7));
-        check(&samples, "pouch_last_run_exit_code", &[("fleet", "acme")], 5.0);
-        check(&parsed(&failed(None, 64, 7)), "pouch_last_run_exit_code", &[], 64.0);
+        let run = Run { command: "render", fleet: Some("acme"), region: None };
+        let samples = parsed(&failed(run, 5, 7));
+        check(&samples, "pouch_last_run_exit_code", &[("fleet", "acme"), ("command", "render")], 5.0);
+        let nameless = Run { fleet: None, ..run };
+        check(&parsed(&failed(nameless, 64, 7)), "pouch_last_run_exit_code", &[("command", "render")], 64.0);
         assert_eq!(samples.len(), 2);
     }
 }

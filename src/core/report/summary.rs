@@ -34,10 +34,15 @@ pub struct Summary {
     /// The commit that was published, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// How the Credentials fared.
-    pub credentials: Credentials,
-    /// The regions, sorted by name; none after `verify`, which publishes nothing.
-    pub regions: Vec<Region>,
+    /// How the Credentials fared; absent after `verify`, which looks at none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<Credentials>,
+    /// What became of the regions, sorted by name; absent after `verify`, which publishes nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub regions: Option<Vec<Region>>,
+    /// The region that `verify` compared with its bundle; absent after other commands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
     /// What was found, most severe first.
     pub findings: Vec<FindingRecord>,
 }
@@ -110,6 +115,22 @@ pub struct Region {
     pub carried: usize,
     /// What changed, or would have changed in a held region.
     pub changes: Vec<ChangeRecord>,
+}
+
+/// A region that was compared with its bundle.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Verified {
+    /// The region.
+    pub region: String,
+    /// Its folder.
+    pub directory: String,
+    /// Objects in the bundle, Namespaces not counted.
+    pub objects: usize,
+    /// Whether values of Secrets were compared: not with `--no-values`.
+    pub values: bool,
+    /// How many findings say that the region is not what its bundle says.
+    pub faults: usize,
 }
 
 /// One object that changed.

@@ -263,6 +263,20 @@ spec: {region: eu, identityRef: {apiVersion: v1, kind: Secret, name: crown, name
 ";
     let documents = text.split("---\n").map(super::yaml).collect();
     let (desk, questions) = asked(&laws::world("as-written", documents), &|_| false);
+    let shut = "
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: a, namespace: team-a}
+spec: {region: eu, identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, name: shut}}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSClusterStaticIdentity
+metadata: {name: shut}
+spec: {secretRef: crown}
+";
+    let documents = shut.split("---\n").map(super::yaml).collect();
+    let (_, behind) = asked(&laws::world("as-written", documents), &|_| false);
+    assert_eq!(behind.iter().map(|key| key.name.as_str()).collect::<Vec<_>>(), ["shut"]);
     let foreign: Vec<String> =
         questions.iter().filter(|key| key.namespace_text() == "vault").map(|key| key.to_string()).collect();
     assert!(foreign.is_empty(), "{foreign:?}");

@@ -5,6 +5,8 @@
 //! server-side apply leaves those that another field manager owns, and what says who may use an
 //! identity, because more of that lets more in. Paths and names are shown, values never.
 
+mod stale;
+
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -15,7 +17,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{Bundle, Expected, Part};
-use crate::config::Delivery;
 use crate::finding::{Code, Finding};
 use crate::judge::place;
 use crate::k0rdent::MANAGED_LABEL;
@@ -27,6 +28,9 @@ use crate::secret::{Payload, SecretBytes};
 
 /// How many paths of one object a finding names.
 const MOST_PATHS: usize = 8;
+
+/// How many left-over copies of one kind are named; the rest are counted.
+const MOST_LEFT: usize = 100;
 
 /// What says who may use an identity: these fields of its `spec` are compared whole.
 const WHO: [&str; 2] = ["allowedNamespaces", "namespaceSelector"];
@@ -63,11 +67,31 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
                     .about(expected.key)
                     .help("See what Flux or Argo CD says of the bundle there."),
             ),
-            Some(Some(live)) => findings.extend(object(bundle, expected, live)),
+            Some(Some(live)) => {
+                if is_going(live) {
+                    findings.push(going(expected.key, Code::MissingOnRegion));
+                }
+                // A finalizer may keep it for long, and until then it is in use.
+                findings.extend(object(bundle, expected, live));
+            }
         }
     }
     findings.extend(leftovers(bundle, answers));
     findings.into_iter().map(|finding| finding.in_region(&bundle.region.name)).collect()
+}
+
+/// Whether an object is only there until its finalizers are through; nothing takes that back.
+///
+/// <https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/>
+fn is_going(live: &Node) -> bool {
+    live.at(&["metadata", "deletionTimestamp"]).is_some()
+}
+
+/// An object that is as good as missing.
+fn going(key: &ObjectKey, code: Code) -> Finding {
+    Finding::new(code, format!("{key} is being deleted on the region"))
+        .about(key)
+        .help("See who deletes it there, and which finalizers it waits for; once it is gone, have the bundle applied.")
 }
 
 /// Kinds and versions that the region does not serve.
@@ -130,6 +154,11 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             findings.push(Finding::new(code, format!("{key} is not on the region, and {lost}")).about(&key).help(help));
             continue;
         };
+        match part {
+            Part::Made if is_going(live) => findings.push(going(&key, Code::MissingOnRegion)),
+            Part::Landing if is_going(live) => findings.push(going(&key, Code::NamespaceMissingOnRegion)),
+            Part::Made | Part::Landing | Part::Claiming => {}
+        }
         let wanted = bundle.region.labels.get(&namespace);
         let differs =
             |(label, value): &(&String, &String)| live.str_at(&["metadata", "labels", label]) != Some(value.as_str());
@@ -188,9 +217,7 @@ fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Find
             ),
         );
     }
-    for (field, name) in extra {
-        findings.push(stale(bundle, key, live, field, &name));
-    }
+    findings.extend(stale::stale(bundle, key, live, &extra));
     findings
 }
 
@@ -216,7 +243,8 @@ fn secret(
         for (name, _) in leaves.iter().filter(|(name, _)| payload.get(name).is_none()) {
             differences.add(format!("{} is missing", entry_path("data", name)));
         }
-        let is_extra = |name: &str| !leaves.iter().any(|(known, _)| known == name);
+        let known: BTreeSet<&str> = leaves.iter().map(|(name, _)| name.as_str()).collect();
+        let is_extra = |name: &str| !known.contains(name);
         let names = payload.entries().iter().map(|(name, _)| &**name).filter(|name| is_extra(name));
         extra.extend(names.map(|name| ("data", name.to_owned())));
         return bundle.keys.map(|_| {
@@ -367,48 +395,6 @@ fn entry_path(path: &str, name: &str) -> String {
     }
 }
 
-/// An entry that the region has and the bundle has not.
-fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, field: &str, name: &str) -> Finding {
-    let owners = owners_of(live, field, name);
-    let agent = match bundle.region.delivery {
-        Delivery::Flux(_) => Some("kustomize-controller"),
-        Delivery::ArgoCd(_) => Some("argocd-controller"),
-        Delivery::None => None,
-    };
-    // An API server notes who sent `stringData`, which is nowhere in the object; no apply undoes that.
-    let senders = if key.kind.is_secret() { owners_of(live, "stringData", name) } else { BTreeSet::new() };
-    let owned = match (owners.len(), senders.len()) {
-        (0, 0) => "no field manager owns it".to_owned(),
-        (0, _) => format!("field manager {} set it by stringData", joined(senders.iter())),
-        (1, _) => format!("field manager {} owns it", joined(owners.iter())),
-        _ => format!("field managers {} own it", joined(owners.iter())),
-    };
-    let others: Vec<&&str> = owners.iter().filter(|owner| Some(**owner) != agent).collect();
-    let help = match (&bundle.region.delivery, others.as_slice()) {
-        (_, []) if !owners.is_empty() => {
-            "See why the bundle as it is now was not applied: who applied the entry would remove it.".to_owned()
-        }
-        (Delivery::Flux(_), [_, ..]) => {
-            let flags: Vec<String> = others.iter().map(|owner| format!("--override-manager={owner}")).collect();
-            format!("Start Flux's kustomize-controller with {}, or remove the entry by hand.", flags.join(" "))
-        }
-        _ => "Remove the entry by hand: applying the bundle does not.".to_owned(),
-    };
-    let path = entry_path(field, name);
-    let message = format!("{key} has {path} on the region, which the bundle does not have; {owned}");
-    Finding::new(Code::StaleEntry, message).about(key).help(help)
-}
-
-/// The field managers that own an entry, sorted.
-///
-/// <https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management>
-fn owners_of<'n>(live: &'n Node, field: &str, name: &str) -> BTreeSet<&'n str> {
-    let (field, name) = (format!("f:{field}"), format!("f:{name}"));
-    let managers = live.at(&["metadata", "managedFields"]).map(Node::items).unwrap_or_default();
-    let owns = |entry: &&Node| entry.at(&["fieldsV1", &field, &name]).is_some();
-    managers.iter().filter(owns).filter_map(|entry| entry.str_at(&["manager"])).collect()
-}
-
 /// Copies of k0rdent's that no bundle takes over.
 fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
@@ -417,15 +403,31 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         .copies
         .iter()
         .filter(|(key, live)| is_copy(live) && !ours.contains(key) && !place::is_reserved(system, key));
-    let mut findings: Vec<Finding> = left
-        .map(|(key, _)| {
+    let mut by_kind: BTreeMap<&GroupKind, Vec<&ObjectKey>> = BTreeMap::new();
+    for (key, _) in left {
+        by_kind.entry(&key.kind).or_default().push(key);
+    }
+    let mut findings = Vec::new();
+    for (kind, mut keys) in by_kind {
+        // Which of many are named must not change from run to run.
+        keys.sort_unstable();
+        for key in keys.iter().take(MOST_LEFT) {
             let message = format!("{key} is a copy of k0rdent's that the bundle does not have");
-            Finding::new(Code::K0rdentLeftover, message).about(key).help(
+            findings.push(Finding::new(Code::K0rdentLeftover, message).about(key).help(
                 "If no Credential on the management cluster needs it any more, delete it there by hand: nobody else \
                  does.",
-            )
-        })
-        .collect();
+            ));
+        }
+        let more = keys.len().saturating_sub(MOST_LEFT);
+        if more > 0 {
+            let objects = if more == 1 { "object is a copy" } else { "objects are copies" };
+            let message = format!("{more} more {kind} {objects} of k0rdent's that the bundle does not have");
+            findings.push(
+                Finding::new(Code::K0rdentLeftover, message)
+                    .help("List what is labelled k0rdent.mirantis.com/managed=true there: only so many are named."),
+            );
+        }
+    }
     if !answers.unlisted.is_empty() {
         let kinds = joined(answers.unlisted.iter());
         let message =

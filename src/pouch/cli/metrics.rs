@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use pouch_core::report::metrics;
+use pouch_core::report::metrics::{self, Run};
 use pouch_core::report::summary::Summary;
 
 use super::Global;
@@ -26,13 +26,20 @@ pub fn write(path: &Path, summary: &Summary, ambient: &Ambient) -> io::Result<()
     replace(path, &metrics::text(summary, ambient.now().as_second()))
 }
 
-/// Writes the metrics of a run that did not. Why it did not is what the user needs to hear, so that the
-/// file cannot be written either is a warning.
-pub fn write_failed(global: &Global, exit_code: u8, ambient: &Ambient, ui: &Ui) {
+/// Writes the metrics of a run of this command, about this region if about one, that did not. Why it did not
+/// is what the user needs to hear, so that the file cannot be written either is a warning.
+pub fn write_failed(
+    (command, region): (&str, Option<&str>),
+    global: &Global,
+    exit_code: u8,
+    ambient: &Ambient,
+    ui: &Ui,
+) {
     let Some(path) = &global.metrics else { return };
     let settings = settings::load(&global.file, ambient);
     let fleet = settings.as_ref().ok().map(|settings| settings.fleet.name.as_str());
-    if let Err(error) = replace(path, &metrics::failed(fleet, exit_code, ambient.now().as_second())) {
+    let run = Run { command, fleet, region };
+    if let Err(error) = replace(path, &metrics::failed(run, exit_code, ambient.now().as_second())) {
         ui.warn(&format!("cannot write the metrics to {}: {error}", path.display()));
     }
 }

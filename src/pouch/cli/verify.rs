@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::finding::{Finding, Severity};
-use pouch_core::report::summary::{Credentials, FindingRecord, Summary};
+use pouch_core::report::summary::{FindingRecord, Summary, Verified};
 
 use super::reach::RegionReach;
 use super::{Global, Opened, record};
@@ -13,7 +13,6 @@ use crate::cluster::Cluster;
 use crate::failure::{Failure, exit};
 use crate::pipeline::verify::{Subject, Verdict, verify};
 use crate::publish::directory::look;
-use crate::settings;
 use crate::stop::Stop;
 use crate::ui::Ui;
 
@@ -34,8 +33,18 @@ pub struct Args {
     /// Where the bundles are; by default `output.path` of the configuration
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Compare names and types only, believing the bundle's manifest; no reuse key is read
+    #[arg(long)]
+    no_values: bool,
     #[command(flatten)]
     reach: RegionReach,
+}
+
+impl Args {
+    /// The region, where the command line says it.
+    pub fn region(&self) -> Option<&str> {
+        self.region.as_deref()
+    }
 }
 
 /// Runs the command.
@@ -57,10 +66,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         Some(directory) => ambient.cwd().join(directory),
         None => opened.settings.base.join(&fleet.output.path),
     };
-    // One that is there and is no key is an error as everywhere.
-    let keys = match settings::has_reuse_key(&opened.settings, ambient) {
-        true => Some(opened.keys(ambient, ui)?),
-        false => None,
+    // A check that is weaker than the one wanted must be wanted by name: a key that is missing by
+    // accident is an error as everywhere.
+    let keys = match args.no_values {
+        true => None,
+        false => Some(opened.keys(ambient, ui)?),
     };
     if !root.is_dir() {
         return Err(Failure::unavailable(
@@ -98,8 +108,15 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         command: "verify",
         exit_code: code,
         commit: None,
-        credentials: Credentials::default(),
-        regions: Vec::new(),
+        credentials: None,
+        regions: None,
+        verified: Some(Verified {
+            region: region.name.to_string(),
+            directory: region.directory.to_string(),
+            objects: verdict.objects,
+            values: keys.is_some(),
+            faults: verdict.faults(),
+        }),
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
     };
     record(&summary, global, ambient, "The region was compared")?;

@@ -91,6 +91,11 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
         })?;
     }
     let names: Vec<String> = merged.contexts.iter().map(|context| context.name.clone()).collect();
+    // It is printed, and a line feed in it could begin a line that a CI system obeys.
+    if let Some(name) = names.iter().chain(&wanted.context).find(|name| name.chars().any(char::is_control)) {
+        let message = format!("the context {} has a control character in its name", quoted(name));
+        return Err(AccessError::usage(message, "Rename it: kubectl config rename-context."));
+    }
     let chosen = choose(wanted.context.as_deref(), merged.current_context.as_deref(), &names, &files, ambient)?;
     let config = config(merged, &chosen, ambient)?;
     finish(config, chosen.as_str().into(), wanted, ambient, stop)

@@ -30,7 +30,7 @@ pub struct Subject<'a> {
     pub region: &'a RegionConfig,
     /// Every file in its folders.
     pub files: Files,
-    /// The reuse keys; none where there are none here.
+    /// The reuse keys; none where only names and types are to be compared.
     pub keys: Option<&'a KeyRing>,
 }
 

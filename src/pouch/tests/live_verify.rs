@@ -84,8 +84,7 @@ impl Stage {
             matches!(severity, "error" | "warning").then(|| format!("{code}: {message}"))
         });
         assert_eq!(heads.collect::<Vec<_>>(), expect, "{}", ran.stderr);
-        let warnings = ["k0rdent-leftover", "values-not-compared"];
-        let fault = expect.iter().any(|finding| !warnings.iter().any(|code| finding.starts_with(code)));
+        let fault = expect.iter().any(|finding| !finding.starts_with("k0rdent-leftover"));
         assert_eq!(ran.code, if fault { 8 } else { 0 }, "{}{}", ran.stdout, ran.stderr);
     }
 
@@ -219,6 +218,14 @@ fn differences(stage: &mut Stage, bundle: &str) {
         stage.apply("flux", bundle);
         stage.finds(&[]);
     }
+    // Deleted, and kept by a finalizer.
+    let finalizers = |list: &str| format!("{secret} {{\"metadata\":{{\"finalizers\":{list}}}}}");
+    stage.kubectl(&finalizers("[\"example.org/wait\"]"));
+    stage.kubectl("-n team-a delete secret azure-main-secret --wait=false");
+    stage.finds(&["missing-on-region: Secret team-a/azure-main-secret is being deleted on the region"]);
+    stage.kubectl(&finalizers("null"));
+    stage.apply("flux", bundle);
+    stage.finds(&[]);
     // An immutable field, so it is made anew.
     stage.kubectl("-n team-a delete secret azure-main-secret");
     let typed =
@@ -393,9 +400,22 @@ fn bundles(stage: &mut Stage) {
     let ran = stage.verify("admin", &["--region", "us-east", "-q"]);
     assert_eq!(ran.code, 8, "{}", ran.stderr);
 
-    let summary = stage.verify("admin", &["--summary", "summary.json"]).ends(0);
-    assert!(summary.stdout.starts_with("eu-west  as published"), "{}", summary.stdout);
-    assert!(stage.fleet.read("summary.json").contains("\"command\": \"verify\""));
+    let ran = stage.verify("admin", &["--summary", "summary.json", "--metrics", "pouch.prom"]).ends(0);
+    assert!(ran.stdout.starts_with("eu-west  as published"), "{}", ran.stdout);
+    let summary: serde_json::Value = serde_json::from_str(&stage.fleet.read("summary.json")).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(include_str!("../../../schemas/summary.schema.json")).unwrap();
+    assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&summary), "{summary}");
+    let verified = serde_json::json!({
+        "region": "eu-west", "directory": "eu-west", "objects": 8, "values": true, "faults": 0,
+    });
+    assert_eq!((&summary["command"], &summary["verified"]), (&"verify".into(), &verified));
+    assert!(summary.get("regions").is_none() && summary.get("credentials").is_none(), "{summary}");
+    let code = "pouch_last_run_exit_code{fleet=\"quickstart\",command=\"verify\",region=\"eu-west\"}";
+    let metrics = stage.fleet.read("pouch.prom");
+    assert!(metrics.contains(&format!("{code} 0\n")) && !metrics.contains("pouch_credentials{"), "{metrics}");
+    // A run that could not look leaves no green light of an earlier one.
+    stage.verify("nobody", &["--metrics", "pouch.prom"]).ends(5);
+    assert!(stage.fleet.read("pouch.prom").contains(&format!("{code} 5\n")));
 
     let secret = "quickstart/bundles/regions/eu-west/core/secrets/team-a/azure-main-secret.sops.yaml";
     let sealed = stage.fleet.read(secret);
@@ -404,19 +424,21 @@ fn bundles(stage: &mut Stage) {
     stage.finds(&[&format!("untrusted-bundle: {path} is missing or does not match the manifest")]);
     stage.fleet.write(secret, &sealed);
 
-    // Without the key the manifest is taken at its word, and another value is no difference.
+    // With --no-values the manifest is taken at its word, and another value is no difference.
     stage.fleet.run(&["render", "-q", "-f", "quickstart/pouch.yaml"]).ends(0);
     let key = stage.fleet.read("quickstart/reuse.key");
     stage.fleet.remove("quickstart/reuse.key");
     let patch = format!("{{\"stringData\":{{\"clientSecret\":\"{FOREIGN}\"}}}}");
     stage.kubectl(&format!("-n team-a patch secret azure-main-secret --type=merge -p {patch}"));
-    stage.finds(&[
-        "values-not-compared: the reuse key is not here: nobody vouches for the bundle, and of Secrets only \
-                   types and names of entries were compared",
-    ]);
+    let missing = stage.verify("admin", &[]).ends(64);
+    assert!(missing.stderr.contains("reuse.key"), "{}", missing.stderr);
+    let ran = stage.verify("admin", &["--no-values"]).ends(0);
+    assert!(ran.stdout.starts_with("eu-west  as published  8 objects, 1 warning"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("warning[values-not-compared]: --no-values: "), "{}", ran.stderr);
     let other = "POUCH-REUSE-KEY-1";
     stage.fleet.write("quickstart/reuse.key", &format!("{other}\n"));
     assert!(stage.verify("admin", &[]).ends(64).stderr.contains("reuse key"));
+    stage.verify("admin", &["--no-values"]).ends(0);
     stage.fleet.write("quickstart/reuse.key", &key);
     stage.finds(&["differs-on-region: Secret team-a/azure-main-secret is not as the bundle says: data.clientSecret"]);
 
@@ -446,6 +468,25 @@ fn bundles(stage: &mut Stage) {
     assert!(bare.stderr.contains("--live"), "{}", bare.stderr);
     let several = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml", "--live", "admin"]).ends(64);
     assert!(several.stderr.contains("eu-west, us-east"), "{}", several.stderr);
+}
+
+/// A misspelt variable must not make a weaker check of it, and a green one.
+#[test]
+fn a_key_that_is_not_there_ends_the_run() {
+    let fleet = Fleet::new();
+    copy(&root().join("testdata/quickstart"), &fleet.path("quickstart"));
+    let config = fleet.read("quickstart/pouch.yaml");
+    let verify = |flags: &[&str], code: i32| {
+        let fixed = ["verify", "-f", "quickstart/pouch.yaml", "--live", "x", "--region", "eu-west", "quickstart"];
+        fleet.run(&[&fixed, flags].concat()).ends(code)
+    };
+    fleet.write("quickstart/pouch.yaml", &config.replacen("{file: reuse.key}", "{env: POUCH_KEY}", 1));
+    let missing = verify(&[], 64);
+    assert!(missing.stderr.contains("environment variable POUCH_KEY"), "{}", missing.stderr);
+    let rendered = fleet.run(&["render", "-f", "quickstart/pouch.yaml"]).ends(64);
+    assert_eq!(missing.stderr, rendered.stderr);
+    let asked = verify(&["--no-values"], 8);
+    assert!(asked.stderr.contains("nothing is published in regions/eu-west"), "{}", asked.stderr);
 }
 
 /// The page's texts that only a live region makes.

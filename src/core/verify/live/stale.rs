@@ -1,0 +1,156 @@
+//! Entries of a Secret or ConfigMap that a region has and its bundle has not, and who keeps them there.
+//!
+//! It names entries and their field managers, and how to be rid of them. All of that is told by the
+//! region, which may lie: so much is read and no more, and a name gets into a line that people paste
+//! only if a shell does nothing with it. What an entry holds is not known here.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Bundle, entry_path};
+use crate::config::Delivery;
+use crate::finding::{Code, Finding};
+use crate::node::Node;
+use crate::object::ObjectKey;
+
+/// How many entries of one object are named; the rest are counted.
+const MOST_ENTRIES: usize = 20;
+
+/// How many entries of `managedFields` are read. Who updates is merged by an API server into about ten;
+/// who applies is not, and has a name per tool.
+const MOST_MANAGERS: usize = 1_000;
+
+/// How many owners of one entry are named.
+const MOST_OWNERS: usize = 8;
+
+/// The longest name of an entry, in characters:
+/// <https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data>
+const LONGEST_NAME: usize = 253;
+
+/// The longest name of a field manager, in bytes, that an API server takes:
+/// <https://kubernetes.io/docs/reference/kubernetes-api/common-parameters/common-parameters/#fieldManager>
+const LONGEST_MANAGER: usize = 128;
+
+/// Findings about entries, given as field and name, that the bundle does not have.
+pub(super) fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, extra: &[(&str, String)]) -> Vec<Finding> {
+    let named = extra.get(..MOST_ENTRIES).unwrap_or(extra);
+    let owners = Owners::read(live, named);
+    let mut findings: Vec<Finding> =
+        named.iter().map(|(field, name)| entry(bundle, key, &owners, (field, name))).collect();
+    let more = extra.len().saturating_sub(named.len());
+    if more > 0 {
+        let entries = if more == 1 { "entry" } else { "entries" };
+        let message = format!("{key} has {more} more {entries} on the region that the bundle does not have");
+        findings.push(
+            Finding::new(Code::StaleEntry, message)
+                .about(key)
+                .help("Look at the object there, and at who writes it: only so many entries are named."),
+        );
+    }
+    findings
+}
+
+/// One entry.
+fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name): (&str, &str)) -> Finding {
+    let owners = known.of(field, name);
+    // An API server notes who sent `stringData`, which is nowhere in the object; no apply undoes that.
+    let senders = if key.kind.is_secret() { known.of("stringData", name) } else { BTreeSet::new() };
+    let agent = match bundle.region.delivery {
+        Delivery::Flux(_) => Some("kustomize-controller"),
+        Delivery::ArgoCd(_) => Some("argocd-controller"),
+        Delivery::None => None,
+    };
+    let owned = match (owners.len(), senders.len()) {
+        (0, 0) if known.whole => "no field manager owns it".to_owned(),
+        (0, 0) => format!("none of the first {MOST_MANAGERS} field managers owns it"),
+        (0, _) => format!("field manager {} set it by stringData", told(&senders)),
+        (1, _) => format!("field manager {} owns it", told(&owners)),
+        _ => format!("field managers {} own it", told(&owners)),
+    };
+    let others: Vec<&&str> = owners.iter().filter(|owner| Some(**owner) != agent).collect();
+    let can_be_overridden = known.whole && others.len() <= MOST_OWNERS && others.iter().all(|owner| is_plain(owner));
+    let help = match (&bundle.region.delivery, others.as_slice()) {
+        (_, []) if known.whole && !owners.is_empty() => {
+            "See why the bundle as it is now was not applied: who applied the entry would remove it.".to_owned()
+        }
+        (Delivery::Flux(_), [_, ..]) if can_be_overridden => {
+            let flags: Vec<String> = others.iter().map(|owner| format!("--override-manager={owner}")).collect();
+            format!("Start Flux's kustomize-controller with {}, or remove the entry by hand.", flags.join(" "))
+        }
+        _ => "Remove the entry by hand: applying the bundle does not.".to_owned(),
+    };
+    let path = match name.char_indices().nth(LONGEST_NAME).and_then(|(end, _)| name.get(..end)) {
+        Some(start) => entry_path(field, &format!("{start}…")),
+        None => entry_path(field, name),
+    };
+    let message = format!("{key} has {path} on the region, which the bundle does not have; {owned}");
+    Finding::new(Code::StaleEntry, message).about(key).help(help)
+}
+
+/// Field managers for people.
+fn told(owners: &BTreeSet<&str>) -> String {
+    let shown: Vec<String> = owners.iter().take(MOST_OWNERS).map(|owner| quoted(owner)).collect();
+    match owners.len().saturating_sub(shown.len()) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// A field manager's name, quoted where it is none that anybody would choose.
+fn quoted(owner: &str) -> String {
+    if is_plain(owner) {
+        return owner.to_owned();
+    }
+    let start: String = owner.chars().take(LONGEST_MANAGER).collect();
+    format!("{start:?}")
+}
+
+/// Whether a shell takes a name for nothing else. A manager's name can have any characters that print,
+/// and whoever may write an object chooses it.
+fn is_plain(owner: &str) -> bool {
+    let is_harmless = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'/' | b':' | b'-');
+    (1..=LONGEST_MANAGER).contains(&owner.len()) && owner.bytes().all(is_harmless)
+}
+
+/// The field managers of some entries.
+///
+/// <https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management>
+struct Owners<'n> {
+    /// By the path in `fieldsV1`.
+    entries: BTreeMap<(String, String), BTreeSet<&'n str>>,
+    /// Whether all of `managedFields` was read.
+    whole: bool,
+}
+
+impl<'n> Owners<'n> {
+    /// Reads who owns these entries, and who sent them as `stringData`, in one pass.
+    fn read(live: &'n Node, wanted: &[(&str, String)]) -> Self {
+        let mut entries: BTreeMap<(String, String), BTreeSet<&'n str>> = BTreeMap::new();
+        for (field, name) in wanted {
+            entries.insert(place(field, name), BTreeSet::new());
+            entries.insert(place("stringData", name), BTreeSet::new());
+        }
+        let managers = live.at(&["metadata", "managedFields"]).map(Node::items).unwrap_or_default();
+        for manager in managers.iter().take(if wanted.is_empty() { 0 } else { MOST_MANAGERS }) {
+            let Some((name, fields)) = manager.str_at(&["manager"]).zip(manager.at(&["fieldsV1"])) else { continue };
+            for ((field, entry), owners) in &mut entries {
+                if fields.at(&[field, entry]).is_some() {
+                    owners.insert(name);
+                }
+            }
+        }
+        Self { entries, whole: managers.len() <= MOST_MANAGERS }
+    }
+
+    fn of(&self, field: &str, name: &str) -> BTreeSet<&'n str> {
+        self.entries.get(&place(field, name)).cloned().unwrap_or_default()
+    }
+}
+
+/// An entry's path in `fieldsV1`.
+fn place(field: &str, name: &str) -> (String, String) {
+    (format!("f:{field}"), format!("f:{name}"))
+}

@@ -72,6 +72,8 @@ fn granted(view: &View<'_>, claim: &Claim) -> Vec<ObjectKey> {
     }
     let template = ObjectKey::config_map(system, format!("{}-resource-template", claim.root.name).as_str().into());
     let companion = (view.fleet.companions == Companions::Follow).then_some(template);
+    // Beside it the template is looked for only where a grant opens that too.
+    let companion = companion.filter(|template| view.fleet.grants(&claim.by, claim.region(), template));
     [places.read].into_iter().chain(companion).collect()
 }
 
@@ -168,11 +170,14 @@ mod tests {
             spec: {region: eu, identityRef: {apiVersion: v1, kind: Secret, name: az, namespace: team-a}}}";
         let grant = json!({"from": {"namespace": "team-a"}, "regions": ["eu"],
             "to": {"namespace": "kcm-system", "kind": "Secret", "name": "az"}});
+        let of_template = json!({"from": {"namespace": "team-a"}, "regions": ["eu"],
+            "to": {"namespace": "kcm-system", "kind": "ConfigMap", "name": "az-resource-template"}});
         for (grants, expect) in [
             (
-                json!([grant]),
+                json!([grant, of_template]),
                 &["ConfigMap kcm-system/az-resource-template: team-a/a", "Secret kcm-system/az: team-a/a"][..],
             ),
+            (json!([grant]), &["Secret kcm-system/az: team-a/a"]),
             (json!([]), &[]),
         ] {
             let mut world = world(&[credential], vec![]);

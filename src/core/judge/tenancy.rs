@@ -3,7 +3,7 @@
 //! Admitted are objects of the Credential's own namespace; cluster-scoped identities that admit the
 //! namespace by their provider's own meaning, at every hop; Secrets of the system namespace through
 //! such an identity; for a managed claim what stands in the system namespace, which its source
-//! Credential may use; and what a [grant](super::grant) names. Labels on a Credential prove nothing.
+//! Credential may use; and what a [grant] names. Labels on a Credential prove nothing.
 //! Everything else is refused.
 
 use alloc::format;

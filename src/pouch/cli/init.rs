@@ -1,7 +1,7 @@
 //! `pouch init`: a configuration to start from, with its keys.
 //!
 //! Here stands how files are written, and what is written where nothing is known but names; what a
-//! management cluster tells, [`cluster`] asks.
+//! management cluster tells, its file `cluster.rs` asks.
 
 mod cluster;
 

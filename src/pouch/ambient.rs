@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -25,7 +26,7 @@ pub struct Timer(std::time::Instant);
 
 impl Timer {
     /// How long ago it was started.
-    pub fn elapsed(&self) -> std::time::Duration {
+    pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
 }
@@ -117,6 +118,17 @@ impl Ambient {
     /// Where it has none to give; nothing may then be sealed.
     pub fn fill(&self, bytes: &mut [u8]) -> Result<(), NoEntropy> {
         getrandom::fill(bytes).map_err(|_| NoEntropy)
+    }
+
+    /// A part of a length of time, by chance: so that runs that met once do not meet again.
+    ///
+    /// # Errors
+    /// As [`Ambient::fill`].
+    pub fn part_of(&self, whole: Duration) -> Result<Duration, NoEntropy> {
+        let mut random = [0_u8; 1];
+        self.fill(&mut random)?;
+        let [random] = random;
+        Ok(whole.saturating_mul(u32::from(random)) / 255)
     }
 
     /// Whether standard input is a terminal.

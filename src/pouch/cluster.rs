@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
 use pouch_core::k0rdent::provider_interface::version_priority;
-use pouch_core::name::{GroupKind, Namespace, Version};
+use pouch_core::name::{GroupKind, Name, Namespace, Version};
 use pouch_core::node::Node;
 use pouch_core::object::ObjectKey;
 use pouch_core::scope::Scope;
@@ -66,13 +66,13 @@ pub struct Cluster {
     // Before the runtime, whose end ends what the link has under way.
     link: Link,
     runtime: Background,
-    absence: Absence,
+    /// What counts as absent.
+    pub absence: Absence,
     /// The kubeconfig's context, or `in-cluster`.
     pub context: Arc<str>,
     /// The server's URL, and the proxy on the way to it.
     pub server: String,
-    /// Whether the kubeconfig says not to check the server's certificate.
-    pub insecure: bool,
+    insecure: bool,
 }
 
 /// The runtime, whose end waits for nothing: resolving a name may take longer than anybody's patience.
@@ -202,6 +202,30 @@ impl Cluster {
         self.link.requests()
     }
 
+    /// What whoever chose this cluster should know of it.
+    pub fn warning(&self) -> Option<String> {
+        let context = &self.context;
+        let warning =
+            || format!("context {context} does not check the server's certificate: anybody can answer for it");
+        self.insecure.then(warning)
+    }
+
+    /// That something could not be read, and why: a sentence without an end.
+    pub fn trouble(&self, what: &str, broken: &Broken) -> String {
+        format!("cluster {} at {} cannot be read, asked for {what}: {}", self.context, self.server, broken.what())
+    }
+
+    /// That who asks may not: a sentence without an end, with the verb and the resource of the missing rule.
+    pub fn refusal(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> String {
+        let place = match (place, resource.scope) {
+            (Some(namespace), _) => format!(" in namespace {namespace}"),
+            (None, Scope::Namespaced) => " in all namespaces".to_owned(),
+            (None, Scope::Cluster) => String::new(),
+        };
+        let name = name.map(|name| format!(", name {name}")).unwrap_or_default();
+        format!("cluster {} does not allow \"{verb}\" on {}{place}{name}", self.context, resource.name())
+    }
+
     /// Finds out what the server has of some API groups.
     ///
     /// # Errors
@@ -221,11 +245,9 @@ impl Cluster {
     async fn group(&self, group: &str) -> Result<Vec<Resource>, Broken> {
         let accept = Form::Whole.of_object();
         let path = format!("/apis/{group}");
-        let understood = |reply: Reply| match reply {
-            Reply::Found(node) => request::group_versions(&node, group).map(Some).map_err(|g| Broken::Garbled(g.0)),
-            Reply::NotFound(_) => Ok(None),
-            Reply::Forbidden => Err(Broken::Status(403)),
-            Reply::Gone => Err(Broken::Status(410)),
+        let understood = |reply: Reply| match reply.found()? {
+            Some(node) => Ok(Some(request::group_versions(&node, group)?)),
+            None => Ok(None),
         };
         let mut versions = self.link.get(&path, accept, Ask::Object, understood).await?;
         if versions.is_none() {
@@ -234,13 +256,9 @@ impl Cluster {
         }
         let mut resources = Vec::new();
         for version in versions.into_iter().flatten() {
-            let understood = |reply: Reply| match reply {
-                Reply::Found(node) => {
-                    request::resources(&node, group, &version).map_err(|garbled| Broken::Garbled(garbled.0))
-                }
-                Reply::NotFound(_) => Err(Broken::Status(404)),
-                Reply::Forbidden => Err(Broken::Status(403)),
-                Reply::Gone => Err(Broken::Status(410)),
+            let understood = |reply: Reply| match reply.found()? {
+                Some(node) => Ok(request::resources(&node, group, &version)?),
+                None => Err(Broken::Status(404)),
             };
             resources.extend(self.link.get(&format!("{path}/{version}"), accept, Ask::Object, understood).await?);
         }
@@ -330,10 +348,7 @@ impl Cluster {
         loop {
             let path = path(&token);
             let understood = |reply: Reply| match reply {
-                Reply::Found(node) => match request::page(node, resource, namespace, form) {
-                    Ok(page) => Ok(Turned::Page(page)),
-                    Err(garbled) => Err(Broken::Garbled(garbled.0)),
-                },
+                Reply::Found(node) => Ok(Turned::Page(request::page(node, resource, namespace, form)?)),
                 Reply::Forbidden => Ok(Turned::Forbidden),
                 Reply::Gone => Ok(Turned::Expired),
                 // The kind was there a moment ago.
@@ -413,10 +428,10 @@ impl Cluster {
             return Ok(Got::Failed(Broken::Garbled("it failed at other objects of the kind")));
         }
         let understood = |reply: Reply| match reply {
-            Reply::Found(node) => match request::object(node, resource, key, form) {
-                Ok((node, stamp)) => Ok(Got::Found(node, stamp)),
-                Err(garbled) => Err(Broken::Garbled(garbled.0)),
-            },
+            Reply::Found(node) => {
+                let (node, stamp) = request::object(node, resource, key, form)?;
+                Ok(Got::Found(node, stamp))
+            }
             Reply::NotFound(Some(status)) if request::says_absent(&status, resource, key) => Ok(Got::Absent),
             Reply::NotFound(_) => Err(Broken::Garbled("it answered 404, and not that this object is absent")),
             Reply::Forbidden => Ok(Got::Forbidden),
@@ -460,6 +475,11 @@ enum Turned {
 }
 
 impl Served {
+    /// What is asked for objects of a kind; none where it is not served.
+    pub fn resource(&self, kind: &GroupKind) -> Option<Resource> {
+        core_resource(kind).or_else(|| self.kinds.get(kind).map(|(resource, _)| resource.clone()))
+    }
+
     /// Notes a kind in one version; the newest version is the one that will be asked for.
     fn add(&mut self, resource: Resource) {
         let version = resource.version.clone();
@@ -481,7 +501,7 @@ pub fn core_resource(kind: &GroupKind) -> Option<Resource> {
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("", "Secret") => Some(Resource::core("Secret", "secrets", Scope::Namespaced)),
         ("", "ConfigMap") => Some(Resource::core("ConfigMap", "configmaps", Scope::Namespaced)),
-        ("", "Namespace") => Some(Resource::core("Namespace", "namespaces", Scope::Cluster)),
+        ("", "Namespace") => Some(Resource::namespaces()),
         _ => None,
     }
 }

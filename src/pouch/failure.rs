@@ -3,6 +3,8 @@
 //! Everything that is wrong with the *input* is a finding and not in here. `docs/exit-codes.md` lists
 //! the codes; scripts depend on them.
 
+use crate::ambient::NoEntropy;
+use crate::cluster::AccessError;
 use std::fmt;
 
 use pouch_core::report::escape;
@@ -112,6 +114,19 @@ impl From<Stopped> for Failure {
     fn from(error: Stopped) -> Self {
         // The signal's number becomes the exit code where the command ends.
         Failure::failed(error.to_string(), "")
+    }
+}
+
+impl From<NoEntropy> for Failure {
+    fn from(error: NoEntropy) -> Self {
+        Failure::failed(error.to_string(), "Nothing is published.")
+    }
+}
+
+impl From<AccessError> for Failure {
+    fn from(error: AccessError) -> Self {
+        let is = if error.usage { Failure::usage } else { Failure::unavailable };
+        is(error.message, error.help)
     }
 }
 

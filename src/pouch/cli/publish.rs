@@ -67,7 +67,9 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     for attempt in 0..attempts {
         if attempt > 0 {
             ui.note("another writer was faster; starting over");
-            stop.pause(jitter(ambient, attempt)?)?;
+            // Up to a quarter of a second more each time.
+            let most = u64::try_from(attempt).unwrap_or(1).min(8).saturating_mul(250);
+            stop.pause(ambient.part_of(Duration::from_millis(most))?)?;
         }
         let program = git(&ambient.environment()).stopped_by(stop.flag());
         // The branch before the sources: whoever publishes a newer reading in between makes this run lose.
@@ -106,14 +108,4 @@ fn message_of(fleet: &Fleet, regions: &[Region], revisions: &[(String, String)])
     let template = fleet.output.git.as_ref().and_then(|git| git.message.as_deref());
     commit_message(template, fleet.name.as_str(), regions, revisions)
         .map_err(|error| Failure::usage(error, "Correct the template."))
-}
-
-/// How long to wait before another attempt: up to a quarter of a second more each time, by chance, so that
-/// two runs that met once do not meet again.
-fn jitter(ambient: &Ambient, attempt: usize) -> Result<Duration, Failure> {
-    let mut random = [0_u8; 1];
-    ambient.fill(&mut random).map_err(|error| Failure::failed(error.to_string(), "Nothing is published."))?;
-    let [random] = random;
-    let most = u64::try_from(attempt).unwrap_or(1).min(8).saturating_mul(250);
-    Ok(Duration::from_millis(most.saturating_mul(u64::from(random)) / 255))
 }

@@ -83,17 +83,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         look(&root, &region.directory).map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
     let reach = args.reach.reach(context, ambient);
     let connect = || {
-        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag()).map_err(|error| {
-            if error.usage {
-                Failure::usage(error.message, error.help)
-            } else {
-                Failure::unavailable(error.message, error.help)
-            }
-        })?;
+        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
         ui.note(&format!("region {}: comparing with cluster {} at {}", region.name, cluster.context, cluster.server));
-        if cluster.insecure {
-            let context = &cluster.context;
-            ui.warn(&format!("context {context} does not check the server's certificate: anybody can answer for it"));
+        if let Some(warning) = cluster.warning() {
+            ui.warn(&warning);
         }
         Ok(cluster)
     };

@@ -68,10 +68,6 @@ impl AccessError {
     pub(super) fn unavailable(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: message.into(), help: help.into(), usage: false }
     }
-
-    pub(super) fn token_unreadable() -> Self {
-        Self::unavailable("the token file cannot be read", "See that the file is there and readable by this user.")
-    }
 }
 
 /// Finds out how to reach the cluster.
@@ -365,12 +361,11 @@ impl Access {
     pub(super) fn client(&self) -> Result<kube::Client, AccessError> {
         let mut config = self.config.clone();
         config.auth_info.token_file = None;
-        kube::Client::try_from(config).map_err(|error| match error {
-            kube::Error::Auth(_) => AccessError::token_unreadable(),
-            _ => AccessError::unavailable(
+        kube::Client::try_from(config).map_err(|_| {
+            AccessError::unavailable(
                 format!("the certificates or keys of context {} cannot be used", self.context),
                 "See that client certificate, key and CA are PEM, and belong together.",
-            ),
+            )
         })
     }
 }

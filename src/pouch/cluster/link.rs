@@ -19,7 +19,7 @@ use tokio::time::Sleep;
 use tracing::{debug, warn};
 
 use super::kubeconfig::{Access, AccessError};
-use super::request;
+use super::request::{self, Garbled};
 
 /// The most bytes of one page of a list.
 const MOST_OF_LIST: usize = 64 << 20;
@@ -80,6 +80,21 @@ pub enum Reply {
     Gone,
 }
 
+impl Reply {
+    /// What was asked for, or that it is not there.
+    ///
+    /// # Errors
+    /// Any other answer, as the status that it has.
+    pub(super) fn found(self) -> Result<Option<Node>, Broken> {
+        match self {
+            Reply::Found(node) => Ok(Some(node)),
+            Reply::NotFound(_) => Ok(None),
+            Reply::Forbidden => Err(Broken::Status(403)),
+            Reply::Gone => Err(Broken::Status(410)),
+        }
+    }
+}
+
 /// What is asked for, which decides how much an answer may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
@@ -108,6 +123,12 @@ pub enum Broken {
     Late,
     /// Who asks cannot be told any more.
     Access(AccessError),
+}
+
+impl From<Garbled> for Broken {
+    fn from(garbled: Garbled) -> Self {
+        Broken::Garbled(garbled.0)
+    }
 }
 
 /// One API server.
@@ -296,7 +317,7 @@ impl Link {
             match (node, status) {
                 (Ok(node), StatusCode::OK) => Ok(Reply::Found(node)),
                 (node, StatusCode::NOT_FOUND) => Ok(Reply::NotFound(node.ok())),
-                (Err(garbled), _) => Err(plain(Broken::Garbled(garbled.0))),
+                (Err(garbled), _) => Err(plain(garbled.into())),
                 (Ok(_), status) => Err(plain(Broken::Status(status.as_u16()))),
             }
         };
@@ -321,19 +342,12 @@ async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
 
 /// What an error of the client means. Its own words may hold what a server sent, and are dropped.
 fn broken(error: &kube::Error) -> Broken {
-    if let kube::Error::Auth(_) = error {
-        return Broken::Access(AccessError::token_unreadable());
-    }
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<std::io::Error>()
             && let Some(what) = of_io(error)
         {
             return Broken::Connection(what);
-        }
-        if let Some(error) = error.downcast_ref::<kube::client::AuthError>() {
-            let _ = error;
-            return Broken::Access(AccessError::token_unreadable());
         }
         cause = error.source();
     }

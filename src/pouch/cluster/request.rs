@@ -35,6 +35,11 @@ impl Resource {
         Self { kind: GroupKind::new("", kind), version: "v1".into(), plural: plural.to_owned(), scope }
     }
 
+    /// Namespaces.
+    pub fn namespaces() -> Self {
+        Self::core("Namespace", "namespaces", Scope::Cluster)
+    }
+
     /// `secrets`, or `credentials.k0rdent.mirantis.com`: as RBAC rules and people name it.
     pub fn name(&self) -> String {
         match self.kind.group.as_str() {

@@ -88,12 +88,9 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     wanted.context = wanted.context.or_else(|| context.clone());
     let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
     wanted.kubeconfig = wanted.kubeconfig.or_else(written);
-    Cluster::connect(&wanted, reach.manner, ambient, &stop.flag()).map_err(|error| access_failed(source, error))
-}
-
-fn access_failed(source: &Source, error: AccessError) -> Failure {
-    let message = format!("source {}: {}", source.name, error.message);
-    if error.usage { Failure::usage(message, error.help) } else { Failure::unavailable(message, error.help) }
+    let named =
+        |error: AccessError| AccessError { message: format!("source {}: {}", source.name, error.message), ..error };
+    Ok(Cluster::connect(&wanted, reach.manner, ambient, &stop.flag()).map_err(named)?)
 }
 
 impl From<SourceError> for Failure {
@@ -119,13 +116,10 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
             }
             let cluster = connect(surveyor, source)?;
             ui.note(&format!("source {}: reading cluster {} at {}", source.name, cluster.context, cluster.server));
-            if cluster.insecure {
-                let context = &cluster.context;
-                ui.warn(&format!(
-                    "context {context} does not check the server's certificate: anybody can answer for it"
-                ));
+            if let Some(warning) = cluster.warning() {
+                ui.warn(&warning);
             }
-            clusters.insert(index, Live::new(source, cluster, reach.manner, values.clone()));
+            clusters.insert(index, Live::new(source, cluster, values.clone()));
         }
     }
     if clusters.is_empty() && reach.wanted != Wanted::default() {
@@ -160,10 +154,8 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
 
 /// A growing pause, half of it by chance.
 fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
-    let mut random = [0_u8; 1];
-    surveyor.ambient.fill(&mut random).map_err(|error| Failure::failed(error.to_string(), "Nothing is published."))?;
     let base = surveyor.reach.manner.patience.pause.saturating_mul(look);
-    Ok(base.saturating_add(base.saturating_mul(u32::from(random[0])) / 255))
+    Ok(base.saturating_add(surveyor.ambient.part_of(base)?))
 }
 
 /// Reads everything once, and proves that it stood together; or names what changed.
@@ -177,7 +169,7 @@ fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Re
     for (index, source) in fleet.sources.iter().enumerate() {
         stop.check()?;
         if let Some(live) = clusters.get_mut(&index) {
-            begin(surveyor, source, live, &mut times)?;
+            begin(surveyor, (index, source), live, &mut times)?;
             // Its place among the readings; what it says is put there when it is known what else to list.
             readings.push(Reading { documents: Vec::new(), complete: true, fragments: Vec::new(), inquiry: None });
             sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
@@ -209,9 +201,7 @@ fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Re
         }
         times.tell(surveyor, clusters);
     }
-    let asked = clusters
-        .values()
-        .map(|live| (live.name().clone(), (live.asked().cloned().collect(), live.kinds().cloned().collect())));
+    let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     Ok(Ok(Survey { snapshot, findings, sources, revisions, asked: asked.collect() }))
 }
 
@@ -267,8 +257,12 @@ impl Times {
 }
 
 /// Lists what a cluster is read for as a whole.
-fn begin(surveyor: &Surveyor<'_>, source: &Source, live: &mut Live, times: &mut Times) -> Result<(), Failure> {
-    let index = surveyor.fleet.sources.iter().position(|known| known.name == source.name).unwrap_or_default();
+fn begin(
+    surveyor: &Surveyor<'_>,
+    (index, source): (usize, &Source),
+    live: &mut Live,
+    times: &mut Times,
+) -> Result<(), Failure> {
     live.begin(surveyor.fleet, source)?;
     for listed in inquiry::listed(surveyor.fleet, &source.provides) {
         list(surveyor, live, index, &listed, times)?;

@@ -10,7 +10,7 @@ use pouch_core::bundle::published::{Files, Published};
 use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::finding::{Class, Finding, Severity};
 use pouch_core::k0rdent::MANAGED_LABEL;
-use pouch_core::name::{GroupKind, Namespace};
+use pouch_core::name::Namespace;
 use pouch_core::node::Node;
 use pouch_core::object::ObjectKey;
 use pouch_core::reuse::KeyRing;
@@ -19,7 +19,7 @@ use pouch_core::verify::{Questions, open};
 
 use super::{Failure, govern};
 use crate::cluster::request::{Form, Resource};
-use crate::cluster::{Broken, Cluster, Got, ListError, Served, core_resource};
+use crate::cluster::{Broken, Cluster, Got, ListError};
 use crate::ui::Ui;
 
 /// What is compared.
@@ -91,7 +91,7 @@ impl Asked<'_> {
             answers.served.insert(kind.clone(), versions.iter().cloned().collect());
         }
         let keys = questions.namespaces.iter().map(ObjectKey::namespace).collect();
-        for (key, found) in self.get(&namespaces(), keys, Form::Metadata)? {
+        for (key, found) in self.get(&Resource::namespaces(), keys, Form::Metadata)? {
             answers.namespaces.insert(Namespace::new(key.name.shared()), found);
         }
         for (kind, versions) in questions.objects {
@@ -99,7 +99,7 @@ impl Asked<'_> {
                 return Err(self.unreadable(&format!("the API group {}", kind.group), broken));
             }
             for (version, keys) in versions {
-                let Some(resource) = resource(&served, &kind) else { continue };
+                let Some(resource) = served.resource(&kind) else { continue };
                 let in_version = answers.served.get(&kind).is_none_or(|versions| versions.contains(&version));
                 if in_version {
                     answers.objects.extend(self.get(&Resource { version, ..resource }, keys, Form::Whole)?);
@@ -107,7 +107,7 @@ impl Asked<'_> {
             }
         }
         for kind in questions.copied {
-            let Some(resource) = resource(&served, &kind) else {
+            let Some(resource) = served.resource(&kind) else {
                 if served.unknown.contains_key(kind.group.as_str()) {
                     answers.unlisted.insert(kind.to_string());
                 }
@@ -158,29 +158,11 @@ impl Asked<'_> {
     }
 
     fn unreadable(&self, what: &str, broken: &Broken) -> Failure {
-        let Cluster { context, server, .. } = self.cluster;
-        let message = format!("cluster {context} at {server} cannot be read, asked for {what}: {}", broken.what());
-        Failure::unavailable(message, broken.help())
+        Failure::unavailable(self.cluster.trouble(what, broken), broken.help())
     }
 
     fn may_not(&self, resource: &Resource, key: &ObjectKey) -> Failure {
-        let place = key.namespace.as_ref().map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
-        Failure::unavailable(
-            format!(
-                "cluster {} does not allow \"get\" on {}{place}, name {}",
-                self.cluster.context,
-                resource.name(),
-                key.name
-            ),
-            "Grant it there, or use a context or --as of somebody who may.",
-        )
+        let message = self.cluster.refusal("get", resource, key.namespace.as_ref(), Some(&key.name));
+        Failure::unavailable(message, "Grant it there, or use a context or --as of somebody who may.")
     }
-}
-
-fn resource(served: &Served, kind: &GroupKind) -> Option<Resource> {
-    core_resource(kind).or_else(|| served.kinds.get(kind).map(|(resource, _)| resource.clone()))
-}
-
-fn namespaces() -> Resource {
-    Resource::core("Namespace", "namespaces", pouch_core::scope::Scope::Cluster)
 }

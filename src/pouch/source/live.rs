@@ -16,12 +16,11 @@ use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::node::{Key, Node};
 use pouch_core::object::ObjectKey;
-use pouch_core::scope::Scope;
 use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
 
 use super::SourceError;
 use crate::cluster::request::{Form, Resource, Stamp};
-use crate::cluster::{Absence, Broken, Cluster, Got, ListError, Manner, Served, core_resource};
+use crate::cluster::{Absence, Broken, Cluster, Got, ListError, Served};
 
 /// Whether Secrets are read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,7 +43,6 @@ pub struct Live {
     name: SourceName,
     origin: Origin,
     values: Values,
-    absence: Absence,
     served: Served,
     identity: String,
     documents: Vec<(Node, Origin)>,
@@ -75,14 +73,13 @@ pub struct Changed(pub String);
 
 impl Live {
     /// Makes a source of a connected cluster.
-    pub fn new(source: &Source, cluster: Cluster, manner: Manner, values: Values) -> Self {
+    pub fn new(source: &Source, cluster: Cluster, values: Values) -> Self {
         let place = Place::Cluster { context: cluster.context.clone() };
         Self {
             origin: Origin { source: source.name.clone(), place },
             name: source.name.clone(),
             cluster,
             values,
-            absence: manner.absence,
             served: Served::default(),
             identity: String::new(),
             documents: Vec::new(),
@@ -113,14 +110,12 @@ impl Live {
         self.cluster.requests()
     }
 
-    /// What was asked for by name, whatever the answer.
-    pub fn asked(&self) -> impl Iterator<Item = &ObjectKey> {
-        self.seen.keys().filter(|key| !key.kind.is_namespace())
-    }
-
-    /// The kinds that the cluster serves.
-    pub fn kinds(&self) -> impl Iterator<Item = &Resource> {
-        self.served.kinds.values().map(|(resource, _)| resource)
+    /// Gives away, at the end, what was asked for by name, whatever the answer, and the kinds that the
+    /// cluster serves.
+    pub fn take_asked(&mut self) -> (BTreeSet<ObjectKey>, Vec<Resource>) {
+        let asked = std::mem::take(&mut self.seen).into_keys().filter(|key| !key.kind.is_namespace());
+        let kinds = std::mem::take(&mut self.served.kinds).into_values().map(|(resource, _)| resource);
+        (asked.collect(), kinds.collect())
     }
 
     /// Starts from nothing: which cluster it is, and what it serves.
@@ -140,7 +135,7 @@ impl Live {
         }
         let namespaces = inquiry::identity_namespaces(fleet, &source.provides);
         let keys: Vec<ObjectKey> = namespaces.iter().map(ObjectKey::namespace).collect();
-        let resource = namespace_resource();
+        let resource = Resource::namespaces();
         self.order.push((resource.kind.clone(), keys.clone()));
         let got = self.cluster.get(&resource, keys, Form::Metadata, &|| {});
         for (key, got) in got.map_err(|broken| self.unreachable("its namespaces", &broken))? {
@@ -168,12 +163,12 @@ impl Live {
         )
     }
 
-    /// Lists a kind. `seen` is told how many objects there are so far. Gives the resource and the number.
+    /// Lists a kind. `seen` is told how many objects there are so far. Gives their number.
     ///
     /// # Errors
     /// Where the kind cannot be listed, and nothing can be read without it.
     pub fn list(&mut self, listed: &Listed, seen: &dyn Fn(usize)) -> Result<usize, SourceError> {
-        let Some(resource) = self.resource(&listed.kind) else {
+        let Some(resource) = self.served.resource(&listed.kind) else {
             return self.unserved(listed);
         };
         let mut count = 0;
@@ -207,7 +202,7 @@ impl Live {
             return Err(self.unreachable(&format!("the API group {}", listed.kind.group), broken));
         }
         let message = format!("cluster {} serves no {}", self.context(), listed.kind);
-        if listed.needed && self.absence == Absence::Proved {
+        if listed.needed && self.cluster.absence == Absence::Proved {
             let help = "See that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
             return Err(self.error(message, help));
         }
@@ -248,7 +243,7 @@ impl Live {
             });
             return Ok(answers.collect());
         }
-        let Some(resource) = self.resource(kind) else {
+        let Some(resource) = self.served.resource(kind) else {
             let reason = self.not_served(kind);
             let answer = |key| (key, Answer::Unread(reason.clone()));
             return Ok(keys.into_iter().map(answer).collect());
@@ -303,10 +298,6 @@ impl Live {
         (key, answer)
     }
 
-    fn resource(&self, kind: &GroupKind) -> Option<Resource> {
-        core_resource(kind).or_else(|| self.served.kinds.get(kind).map(|(resource, _)| resource.clone()))
-    }
-
     fn not_served(&self, kind: &GroupKind) -> Reason {
         let context = self.context();
         match self.served.unknown.get(kind.group.as_str()) {
@@ -330,7 +321,7 @@ impl Live {
     /// # Errors
     /// Where the cluster cannot be asked.
     pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Option<Changed>, SourceError> {
-        if self.absence == Absence::Assumed {
+        if self.cluster.absence == Absence::Assumed {
             return Ok(None);
         }
         for list in &self.lists {
@@ -352,9 +343,9 @@ impl Live {
                 return Ok(Some(Changed(format!("{which} of cluster {} changed", self.context()))));
             }
         }
-        for (kind, keys) in &self.order {
-            let Some(resource) = self.resource(kind) else { continue };
-            let got = self.cluster.get(&resource, keys.clone(), Form::Metadata, seen);
+        for (kind, keys) in std::mem::take(&mut self.order) {
+            let Some(resource) = self.served.resource(&kind) else { continue };
+            let got = self.cluster.get(&resource, keys, Form::Metadata, seen);
             for (key, got) in got.map_err(|broken| self.unreachable(&resource.name(), &broken))? {
                 let now = match got {
                     Got::Found(_, stamp) => Seen::Stamped(stamp),
@@ -378,25 +369,14 @@ impl Live {
     fn unreachable(&self, what: &str, broken: &Broken) -> SourceError {
         let message = match broken {
             Broken::Late => format!("cluster {}: {}", self.context(), broken.what()),
-            _ => format!(
-                "cluster {} at {} cannot be read, asked for {what}: {}",
-                self.context(),
-                self.cluster.server,
-                broken.what()
-            ),
+            _ => self.cluster.trouble(what, broken),
         };
         self.error(message, broken.help())
     }
 
     fn may_not(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> Reason {
-        let place = match (place, resource.scope) {
-            (Some(namespace), _) => format!(" in namespace {namespace}"),
-            (None, Scope::Namespaced) => " in all namespaces".to_owned(),
-            (None, Scope::Cluster) => String::new(),
-        };
-        let name = name.map(|name| format!(", name {name}")).unwrap_or_default();
         Reason {
-            why: format!("cluster {} does not allow \"{verb}\" on {}{place}{name}", self.context(), resource.name()),
+            why: self.cluster.refusal(verb, resource, place, name),
             help: "Grant it: `pouch rbac` prints the rules that this configuration needs.".to_owned(),
         }
     }
@@ -405,10 +385,6 @@ impl Live {
         let Reason { why, help } = self.may_not(verb, resource, place, name);
         self.error(why, help)
     }
-}
-
-fn namespace_resource() -> Resource {
-    Resource::core("Namespace", "namespaces", Scope::Cluster)
 }
 
 /// A Secret of which no more is known than its name.

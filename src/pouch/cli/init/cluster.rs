@@ -212,7 +212,6 @@ impl Drafter<'_> {
             return Ok(examined);
         }
         self.asker.check_groups(&fleet)?;
-        self.asker.check_groups(&fleet)?;
         let served: BTreeSet<&GroupKind> =
             survey.asked.values().flat_map(|(_, kinds)| kinds).map(|it| &it.kind).collect();
         // A kind that is not served has no objects; whatever else was not told is trouble.
@@ -307,13 +306,7 @@ struct Asker {
 
 impl Asker {
     fn connect(reach: &Reach, ambient: &Ambient, stop: &Stop) -> Result<Self, Failure> {
-        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag()).map_err(|error| {
-            if error.usage {
-                Failure::usage(error.message, error.help)
-            } else {
-                Failure::unavailable(error.message, error.help)
-            }
-        })?;
+        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
         let served = cluster.discover([k0rdent::GROUP]);
         let served = served.map_err(|broken| unavailable(&cluster, "its API groups", &broken))?;
         if let Some(broken) = served.unknown.values().next() {
@@ -441,20 +434,11 @@ impl Asker {
     }
 
     fn refused(&self, verb: &str, resource: &Resource, key: Option<&ObjectKey>) -> Failure {
-        let name = key.map(|key| format!(", name {}", key.name)).unwrap_or_default();
-        Failure::unavailable(
-            format!("cluster {} does not allow \"{verb}\" on {}{name}", self.cluster.context, resource.name()),
-            RIGHTS,
-        )
+        let place = key.and_then(|key| key.namespace.as_ref());
+        Failure::unavailable(self.cluster.refusal(verb, resource, place, key.map(|key| &key.name)), RIGHTS)
     }
 }
 
 fn unavailable(cluster: &Cluster, what: &str, broken: &Broken) -> Failure {
-    let message = format!(
-        "cluster {} at {} cannot be read, asked for {what}: {}",
-        cluster.context,
-        cluster.server,
-        broken.what()
-    );
-    Failure::unavailable(message, broken.help())
+    Failure::unavailable(cluster.trouble(what, broken), broken.help())
 }

@@ -29,6 +29,111 @@ pub enum AgeError {
     Length,
 }
 
+/// Why a line of an identity file was not taken. The line itself is never part of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// The file has no identity.
+    #[error("it holds no identity")]
+    None,
+    /// The whole file is encrypted with a passphrase.
+    #[error("it is itself encrypted, and pouch asks for no passphrase")]
+    Encrypted,
+    /// A recipient, so the public half.
+    #[error("this is a recipient, the public half of a key; opening takes the identity")]
+    Recipient,
+    /// An identity of a plugin.
+    #[error("this is a plugin's identity, and pouch starts no plugins")]
+    Plugin,
+    /// A hybrid, post-quantum identity.
+    #[error("this is a post-quantum identity, and they are not supported yet")]
+    PostQuantum,
+    /// An SSH or another PEM private key.
+    #[error("this is a private key of another kind; pouch takes age X25519 identities")]
+    OtherKey,
+    /// Anything else.
+    #[error("this is no age identity; those start with AGE-SECRET-KEY-1")]
+    Unknown,
+}
+
+/// Identities that open files, in the order of their file. They are wiped when dropped, and cannot be
+/// printed.
+#[derive(Default)]
+pub struct Identities(Vec<(Recipient, age::x25519::Identity)>);
+
+impl Identities {
+    /// Reads an identity file as `age-keygen` writes it: one identity to a line, empty lines and lines
+    /// that start with `#` aside. Blanks around a line count for nothing.
+    ///
+    /// # Errors
+    /// The number of the line, from 1, and what it is instead; 0 where it is about the whole.
+    pub fn parse(text: &str) -> Result<Self, (usize, IdentityError)> {
+        if text.trim_start().starts_with("-----BEGIN AGE ENCRYPTED FILE") || text.starts_with("age-encryption.org/") {
+            return Err((0, IdentityError::Encrypted));
+        }
+        let mut identities = Vec::new();
+        for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            identities.push(parse_identity(line).map_err(|error| (number, error))?);
+        }
+        if identities.is_empty() { Err((0, IdentityError::None)) } else { Ok(Self(identities)) }
+    }
+
+    /// Their recipients, in order.
+    pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
+        self.0.iter().map(|(recipient, _)| recipient)
+    }
+
+    /// Opens a file's data key with whichever identity opens one of its stanzas, pairs of what a stanza
+    /// says of its recipient and the armored age file. Stanzas that say to be for one of the identities
+    /// come first; what a stanza says proves nothing, so the others are tried as well.
+    ///
+    /// # Errors
+    /// Where no identity opens a stanza, and where what one opens holds no data key.
+    pub fn unwrap(&self, stanzas: &[(String, String)]) -> Result<Zeroizing<[u8; 32]>, AgeError> {
+        let named = |(label, _): &&(String, String)| self.recipients().any(|recipient| recipient.as_str() == label);
+        let likely = stanzas.iter().filter(named);
+        let others = stanzas.iter().filter(|stanza| !named(stanza));
+        let mut result = Err(AgeError::Unwrap);
+        for (label, armored) in likely.chain(others) {
+            for (_, identity) in self.by_likeliness(label) {
+                match open_stanza(armored, identity) {
+                    Ok(data_key) => return Ok(data_key),
+                    Err(AgeError::Length) => result = Err(AgeError::Length),
+                    Err(_) => {}
+                }
+            }
+        }
+        result
+    }
+
+    fn by_likeliness(&self, label: &str) -> impl Iterator<Item = &(Recipient, age::x25519::Identity)> {
+        let is_it = move |(recipient, _): &&(Recipient, age::x25519::Identity)| recipient.as_str() == label;
+        self.0.iter().filter(is_it).chain(self.0.iter().filter(move |pair| !is_it(pair)))
+    }
+}
+
+fn parse_identity(line: &str) -> Result<(Recipient, age::x25519::Identity), IdentityError> {
+    if let Ok(identity) = line.parse::<age::x25519::Identity>() {
+        let recipient = Recipient::parse(&identity.to_public().to_string()).map_err(|_| IdentityError::Unknown)?;
+        return Ok((recipient, identity));
+    }
+    let starts = |prefix: &str| line.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    Err(if starts("age-secret-key-pq-") {
+        IdentityError::PostQuantum
+    } else if starts("age-plugin-") {
+        IdentityError::Plugin
+    } else if starts("-----BEGIN ") {
+        IdentityError::OtherKey
+    } else if Recipient::parse(line).is_ok() || starts("ssh-") || starts("age1") {
+        IdentityError::Recipient
+    } else {
+        IdentityError::Unknown
+    })
+}
+
 /// A recipient that age has read, so that thousands of files cost one parsing.
 pub struct Prepared {
     recipient: Recipient,
@@ -99,8 +204,11 @@ pub fn recipient_of(identity: &str) -> Result<Recipient, AgeError> {
 /// Where the text is no X25519 identity, where it does not open the stanza, and where the stanza holds
 /// no data key.
 pub fn unwrap(armored: &str, identity: &str) -> Result<Zeroizing<[u8; 32]>, AgeError> {
-    let identity: age::x25519::Identity = identity.parse().map_err(|_| AgeError::Identity)?;
-    let mut plain = age::decrypt(&identity, armored.as_bytes()).map_err(|_| AgeError::Unwrap)?;
+    open_stanza(armored, &identity.parse().map_err(|_| AgeError::Identity)?)
+}
+
+fn open_stanza(armored: &str, identity: &age::x25519::Identity) -> Result<Zeroizing<[u8; 32]>, AgeError> {
+    let mut plain = age::decrypt(identity, armored.as_bytes()).map_err(|_| AgeError::Unwrap)?;
     let mut data_key = Zeroizing::new([0; 32]);
     let whole = plain.len() == data_key.len();
     for (to, from) in data_key.iter_mut().zip(&plain) {
@@ -164,6 +272,50 @@ mod tests {
             assert_eq!(unwrap(armored, wrong).unwrap_err(), AgeError::Unwrap);
             assert_eq!(unwrap(armored, &strange).unwrap_err(), AgeError::Unwrap);
             assert_eq!(unwrap(&armored.replace("-----END", "----END"), right).unwrap_err(), AgeError::Unwrap);
+        }
+    }
+
+    #[test]
+    fn identities_open_what_one_of_them_can() {
+        let (ours, first) = generate_identity().unwrap();
+        let (theirs, second) = generate_identity().unwrap();
+        let text = format!("# made by us\n\n{}\r\n  {}\n", *ours, *theirs);
+        let both = Identities::parse(&text).unwrap();
+        assert_eq!(both.recipients().collect::<Vec<_>>(), [&first, &second]);
+        let wrapped = |recipients: &[Recipient]| {
+            let stanzas = stanzas(&[9; 32], &prepare(recipients).unwrap()).unwrap();
+            stanzas.into_iter().map(|(recipient, text)| (recipient.to_string(), text)).collect::<Vec<_>>()
+        };
+        let strange = generate_identity().unwrap().1;
+        for recipients in [vec![first.clone()], vec![second.clone()], vec![strange.clone(), second.clone()]] {
+            assert_eq!(*both.unwrap(&wrapped(&recipients)).unwrap(), [9; 32]);
+        }
+        // What a stanza says of its recipient may be a lie.
+        let mut mislabelled = wrapped(std::slice::from_ref(&first));
+        mislabelled[0].0 = strange.to_string();
+        assert_eq!(*both.unwrap(&mislabelled).unwrap(), [9; 32]);
+        assert_eq!(both.unwrap(&wrapped(&[strange])).unwrap_err(), AgeError::Unwrap);
+        assert_eq!(both.unwrap(&[]).unwrap_err(), AgeError::Unwrap);
+        let short = age::encrypt_and_armor(&first.as_str().parse::<age::x25519::Recipient>().unwrap(), b"short");
+        assert_eq!(both.unwrap(&[(first.to_string(), short.unwrap())]).unwrap_err(), AgeError::Length);
+    }
+
+    #[test]
+    fn identity_files_name_line_and_cause() {
+        let (ours, recipient) = generate_identity().unwrap();
+        for (text, expect) in [
+            (String::new(), (0, IdentityError::None)),
+            ("# nothing\n".to_owned(), (0, IdentityError::None)),
+            ("-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n".to_owned(), (0, IdentityError::Encrypted)),
+            (format!("{}\n{recipient}\n", *ours), (2, IdentityError::Recipient)),
+            ("ssh-ed25519 AAAA\n".to_owned(), (1, IdentityError::Recipient)),
+            ("AGE-SECRET-KEY-PQ-1QQQ".to_owned(), (1, IdentityError::PostQuantum)),
+            ("AGE-PLUGIN-YUBIKEY-1QQQ".to_owned(), (1, IdentityError::Plugin)),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----".to_owned(), (1, IdentityError::OtherKey)),
+            (format!("\n{}Q\n", *ours), (2, IdentityError::Unknown)),
+            ("\u{feff}x".to_owned(), (1, IdentityError::Unknown)),
+        ] {
+            assert_eq!(Identities::parse(&text).err(), Some(expect), "{}", expect.1);
         }
     }
 

@@ -19,6 +19,7 @@ use pouch_core::report::escape;
 use pouch_core::reuse::{KeyRing, ReuseKey};
 use zeroize::Zeroizing;
 
+use crate::age::Identities;
 use crate::ambient::Ambient;
 
 /// The largest configuration and the largest file of recipients, in bytes.
@@ -212,6 +213,28 @@ pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Ve
     }
 }
 
+/// Reads a file of age identities; `typed` is how the user named it and `whole` where it lies. Gives what
+/// is worth a warning as well.
+///
+/// # Errors
+/// Where it cannot be read or holds something else; nothing of its content is said.
+pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<String>), SettingsError> {
+    const HELP: &str = "Name a file with one AGE-SECRET-KEY-1… to a line, as age-keygen and `pouch keygen` write it.";
+    let text = read_text(whole, MAX_FILE_BYTES).map(Zeroizing::new);
+    let text = text.map_err(|fault| one(typed.to_owned(), fault.message("the file of identities"), HELP))?;
+    let identities = Identities::parse(&text).map_err(|(line, error)| {
+        let message = match line {
+            0 => format!("the file of identities cannot be used: {error}"),
+            line => format!("line {line} of the file of identities cannot be used: {error}"),
+        };
+        one(typed.to_owned(), message, HELP)
+    })?;
+    let warning = is_open_to_all(whole).then(|| {
+        format!("everybody on this machine can read or write the identities in {typed}; `chmod 600` the file")
+    });
+    Ok((identities, warning))
+}
+
 fn named(place: &KeyPlace) -> String {
     match place {
         KeyPlace::Env(name) => format!("environment variable {name}"),
@@ -390,6 +413,26 @@ mod tests {
             assert!(error.contains("environment variable POUCH_REUSE_KEY"), "{error}");
             assert!(!error.contains(&short), "{error}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn identity_files_are_read_and_never_quoted() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("id.txt");
+        let (identity, recipient) = crate::age::generate_identity().unwrap();
+        write(&path, format!("# x\n{}\n", *identity)).unwrap();
+        for (mode, warned) in [(0o600, false), (0o644, true)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let (identities, warning) = identities("keys/id.txt", &path).unwrap();
+            assert_eq!(identities.recipients().collect::<Vec<_>>(), [&recipient]);
+            assert_eq!(warning.is_some(), warned);
+        }
+        write(&path, format!("{}Q\n", *identity)).unwrap();
+        let error = identities("keys/id.txt", &path).err().unwrap().to_string();
+        assert!(error.contains("line 1") && error.contains("keys/id.txt"), "{error}");
+        assert!(!error.contains(identity.get(20..40).unwrap()), "{error}");
     }
 
     #[cfg(unix)]

@@ -67,6 +67,7 @@ impl Asking {
             context,
             as_user: self.as_user.clone(),
             as_groups: self.as_group.clone(),
+            service_account: None,
         };
         let patience = self.request_timeout.map(Patience::with_request).unwrap_or_default();
         Reach { wanted, manner: Manner { patience, absence: Absence::Proved } }

@@ -4,6 +4,7 @@
 //! What kube says about a kubeconfig may quote it, and it holds keys: its errors are turned into our
 //! own words here, and dropped. Which cluster is right is not known here; it is never guessed.
 
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -23,6 +24,11 @@ use zeroize::Zeroizing;
 use super::exec::{self, Plugin};
 use crate::ambient::Ambient;
 
+/// Where a Pod has its service account's token and the cluster's authority.
+///
+/// <https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/>
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
 /// What the user and the configuration say about which cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
@@ -34,6 +40,8 @@ pub struct Wanted {
     pub as_user: Option<String>,
     /// The groups to act as.
     pub as_groups: Vec<String>,
+    /// The folder of the Pod's service account; none for the one that Kubernetes mounts.
+    pub service_account: Option<PathBuf>,
 }
 
 /// Everything that is needed to talk to one API server.
@@ -141,9 +149,14 @@ fn authority(cluster: &KubeCluster) -> Result<Option<Vec<Vec<u8>>>, ()> {
         (_, Some(file)) if !file.is_empty() => std::fs::read(file).map_err(|_| ())?,
         _ => return Ok(None),
     };
+    certificates(&pem).map(Some)
+}
+
+/// Certificates as DER; at least one.
+fn certificates(pem: &[u8]) -> Result<Vec<Vec<u8>>, ()> {
     let read: Result<Vec<Vec<u8>>, _> =
-        CertificateDer::pem_slice_iter(&pem).map(|one| one.map(|der| der.to_vec())).collect();
-    read.map_err(|_| ()).and_then(|all| if all.is_empty() { Err(()) } else { Ok(Some(all)) })
+        CertificateDer::pem_slice_iter(pem).map(|one| one.map(|der| der.to_vec())).collect();
+    read.map_err(|_| ()).and_then(|all| if all.is_empty() { Err(()) } else { Ok(all) })
 }
 
 /// The kubeconfigs to read; none where nothing names one.
@@ -181,14 +194,28 @@ fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, AccessError>
         let message = format!("the context {} is asked for, and there is no kubeconfig", quoted(context));
         return Err(AccessError::usage(message, "Name the kubeconfig with --kubeconfig or KUBECONFIG."));
     }
-    if ambient.var("KUBERNETES_SERVICE_HOST").is_none() {
+    let said = |name| ambient.var(name).filter(|value| !value.is_empty());
+    let (Some(host), Some(port)) = (said("KUBERNETES_SERVICE_HOST"), said("KUBERNETES_SERVICE_PORT")) else {
         let message = "there is no kubeconfig, and pouch does not run in a Pod";
         return Err(AccessError::usage(message, "Name a kubeconfig with --kubeconfig or KUBECONFIG."));
-    }
-    let mut config = kube::Config::incluster().map_err(|_| {
+    };
+    let unusable = |what: &str| {
         let help = "See that the Pod mounts its service account's token (automountServiceAccountToken).";
-        AccessError::unavailable("the Pod's service account cannot be used: its token or CA cannot be read", help)
-    })?;
+        AccessError::unavailable(format!("the Pod's service account cannot be used: {what}"), help)
+    };
+    let host = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host };
+    let server = port.parse::<u16>().ok().and_then(|port| format!("https://{host}:{port}").parse::<http::Uri>().ok());
+    let server = server.ok_or_else(|| unusable("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT make no URL"))?;
+    let folder = wanted.service_account.as_deref().unwrap_or(Path::new(SERVICE_ACCOUNT));
+    let authority = std::fs::read(folder.join("ca.crt")).map_err(|_| ()).and_then(|pem| certificates(&pem));
+    let token = folder.join("token");
+    // Who has no token would be answered as anybody is, and told what anybody may not do.
+    if !token.is_file() {
+        return Err(unusable("its token cannot be read"));
+    }
+    let mut config = kube::Config::new(server);
+    config.root_cert = Some(authority.map_err(|()| unusable("its CA cannot be read"))?);
+    config.auth_info.token_file = token.to_str().map(str::to_owned);
     config.proxy_url = proxy(&config.cluster_url, ambient)?;
     finish(config, "in-cluster".into(), wanted, ambient, &Arc::default())
 }

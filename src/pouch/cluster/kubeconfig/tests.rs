@@ -15,6 +15,9 @@ contexts:
   - {name: stage, context: {cluster: b, user: u}}
 ";
 
+/// Looked at as far as its armor.
+const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nQ0FOQVJZ\n-----END CERTIFICATE-----\n";
+
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -273,4 +276,35 @@ fn what_kube_would_read_otherwise_is_read_as_kubectl_does() {
         &[],
         "usage: \"j\u{fc}rgen\" cannot be sent as a user or group | HTTP takes visible ASCII characters there.",
     );
+}
+
+#[test]
+fn a_pod_uses_its_service_account() {
+    let home = Home::new(&[("account/token", "CANARY"), ("account/ca.crt", CERTIFICATE), ("bare/ca.crt", CERTIFICATE)]);
+    let wanted = |folder: &str| Wanted { service_account: Some(home.path(folder).into()), ..Wanted::default() };
+    let pod = |host, port| [("KUBERNETES_SERVICE_HOST", host), ("KUBERNETES_SERVICE_PORT", port)];
+    for (folder, host, port, expect) in [
+        ("account", "10.0.0.1", "443", "in-cluster https://10.0.0.1"),
+        ("account", "fd00::1", "6443", "in-cluster https://[fd00::1]:6443"),
+        ("account", "kubernetes.default.svc", "8443", "in-cluster https://kubernetes.default.svc:8443"),
+        ("account", "10.0.0.1", "", "usage: there is no kubeconfig, and pouch does not run in a Pod"),
+        (
+            "account",
+            "10.0.0.1",
+            "https",
+            "unavailable: the Pod's service account cannot be used: KUBERNETES_SERVICE_HOST and \
+             KUBERNETES_SERVICE_PORT make no URL",
+        ),
+        ("bare", "10.0.0.1", "443", "unavailable: the Pod's service account cannot be used: its token cannot be read"),
+        ("", "10.0.0.1", "443", "unavailable: the Pod's service account cannot be used: its token cannot be read"),
+    ] {
+        let said = home.access(&wanted(folder), &pod(host, port));
+        let said = said.split(" | ").next().unwrap_or_default().trim_end_matches('/').trim_end_matches(":443");
+        assert_eq!(said, expect, "{folder} {host} {port}");
+    }
+    std::fs::write(home.path("account/ca.crt"), "CANARY").unwrap();
+    let said = home.access(&wanted("account"), &pod("10.0.0.1", "443"));
+    assert!(said.contains("its CA cannot be read"), "{said}");
+    let said = home.access(&Wanted::default(), &pod("10.0.0.1", "443"));
+    assert!(said.contains("cannot be used"), "no Pod, so no such folder: {said}");
 }

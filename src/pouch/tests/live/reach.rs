@@ -4,10 +4,14 @@
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::ground::{CLUSTER, Ground, program};
+use pouch::ambient::Ambient;
+use pouch::cluster::{Absence, Cluster, Wanted};
+
+use crate::ground::{CLUSTER, Ground, hasty, program};
 use crate::objects::fleet;
 use crate::rig::apiserver::ApiServer;
 use crate::rig::http::{Request, Response};
@@ -328,4 +332,25 @@ fn a_cluster_without_k0rdent_is_told() {
     assert_eq!(code, 5, "{stderr}");
     assert!(stderr.contains("serves no ProviderInterface"), "{stderr}");
     assert!(stderr.contains("that k0rdent is installed"), "{stderr}");
+}
+
+/// A Pod has its token and the authority in files, and the server in its environment.
+#[test]
+fn a_pod_reaches_its_own_cluster() {
+    let Some(ground) = Ground::new() else { return };
+    ground.write("account/token", &token("admin"));
+    ground.write("account/ca.crt", ground.server.ca());
+    let port = ground.server.address().port().to_string();
+    let vars = [("KUBERNETES_SERVICE_HOST", "127.0.0.1"), ("KUBERNETES_SERVICE_PORT", port.as_str())];
+    let ambient = Ambient::fixed(&ground.path("."), jiff::Timestamp::UNIX_EPOCH, &vars);
+    let wanted = Wanted { service_account: Some(ground.path("account")), ..Wanted::default() };
+    let discovered = || {
+        let cluster = Cluster::connect(&wanted, hasty(Absence::Proved), &ambient, &Arc::default()).unwrap();
+        assert_eq!(&*cluster.context, "in-cluster");
+        cluster.discover(["k0rdent.mirantis.com"]).map(|served| served.unknown.is_empty())
+    };
+    assert!(matches!(discovered(), Ok(true)));
+    // The token is what opens: another one does not.
+    ground.write("account/token", "nobody");
+    assert!(!matches!(discovered(), Ok(true)));
 }

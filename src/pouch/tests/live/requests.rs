@@ -5,6 +5,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use crate::ground::{CLUSTER, Ground};
 use crate::objects::{aws, azure, credential, fleet, namespace, path, reference, secret};
@@ -160,4 +163,39 @@ fn no_name_leads_a_request_astray() {
         );
     }
     assert!(answer.stderr.contains("team-a/name-"), "{}", answer.stderr);
+}
+
+/// An API server and those before it are shared: however much is to be read, 32 requests are open at most.
+#[test]
+fn no_more_than_32_requests_are_open() {
+    let Some(ground) = Ground::new() else { return };
+    let proxy = Proxy::to(ground.server.endpoint("admin"));
+    let kubeconfig = ground.path("kubeconfig-proxy");
+    proxy.kubeconfig(&kubeconfig, "admin");
+    let objects: Vec<_> = (0..40).flat_map(|number| aws(&format!("aws-{number}"), 1)).collect();
+    ground.apply(&objects);
+    let config = ground.config("pouch.yaml", CLUSTER, "");
+    proxy.calm();
+    let open = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+    let counted = Arc::clone(&open);
+    proxy.before(move |_, _| {
+        let (now, most) = &*counted;
+        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(30));
+        now.fetch_sub(1, Ordering::SeqCst);
+    });
+    ground.render(&config, &kubeconfig, "many", &[]).exits(0);
+    let most = open.1.load(Ordering::SeqCst);
+    assert!((17..=32).contains(&most), "{most} requests were open at once");
+
+    // The log says what was read: how much of which kind, and how long it took.
+    let said = ground.render(&config, &kubeconfig, "many", &["-v", "--log-format", "json"]).exits(0).stderr;
+    let events: Vec<serde_json::Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let read: BTreeMap<&str, &serde_json::Value> =
+        events.iter().filter_map(|event| Some((event["kind"].as_str()?, event))).collect();
+    for (kind, count) in [("Credential.k0rdent.mirantis.com", 40), ("Secret", 40)] {
+        let event = read.get(kind).unwrap_or_else(|| panic!("nothing is said of {kind}:\n{said}"));
+        assert_eq!((event["source"].as_str(), event["count"].as_u64()), (Some("mgmt"), Some(count)), "{event}");
+        assert!(event["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{event}");
+    }
 }

@@ -25,6 +25,7 @@ mod canary;
 mod faults;
 mod ground;
 mod objects;
+mod progress;
 mod reach;
 mod requests;
 mod retries;

@@ -287,7 +287,11 @@ fn first_pass<'a>(
             cases = shared.cases(region, by_region);
             let published = shared.examine(region, unexamined.files);
             let mut draft = draft(&shared.input(region, &published), &mut cases);
-            record.outcome = outcome(region, &draft, &published, shared.run.keys);
+            record.outcome = match outcome(region, &draft, &published, shared.run.keys) {
+                // What is carried whole differs from nothing, and was not sealed anew.
+                Outcome::Unchanged if shared.run.wishes.rekeys(region) && !draft.holds.is_empty() => Outcome::Held,
+                outcome => outcome,
+            };
             count(&mut record, &draft);
             // Without a manifest that is vouched for, it is what the bundle says of itself.
             let before = published.manifest().or(published.claimed()).map(|manifest| &*manifest.recipients);

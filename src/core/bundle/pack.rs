@@ -140,10 +140,14 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             continue;
         }
         // Who asks for new keys is not given old ones, not even for what is broken.
-        let as_sealed = manifest.recipients == input.region.recipients && !input.wishes.rekeys(input.region);
+        let rekeys = input.wishes.rekeys(input.region);
+        let as_sealed = manifest.recipients == input.region.recipients && !rekeys;
         if input.published.bytes(&object.key).is_none() || (object.key.kind.is_secret() && !as_sealed) {
             impossible.push(format!("{}", object.key));
-            continue;
+            if !rekeys {
+                continue;
+            }
+            // The region is held, and nothing of it is about to go.
         }
         let carried = Packed::Carried { object: object.clone(), needed_by: names.collect(), code };
         pack.objects.insert(object.key.clone(), carried);
@@ -156,7 +160,7 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
         };
         pack.holds.push(if input.wishes.rekeys(input.region) {
             let message =
-                format!("{first}{others} cannot be sealed anew from the sources, for which it is broken or gone");
+                format!("{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published");
             rekey::impossible(region, message).help(rekey::CURE)
         } else {
             let message = format!(

@@ -159,8 +159,9 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             more => format!(" and {more} more"),
         };
         pack.holds.push(if input.wishes.rekeys(input.region) {
-            let message =
-                format!("{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published");
+            let message = format!(
+                "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
+            );
             rekey::impossible(region, message).help(rekey::CURE)
         } else {
             let message = format!(

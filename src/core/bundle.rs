@@ -18,6 +18,7 @@
 //! - [`carry`]: what becomes of claimants that have something published.
 //! - [`draft`]: one region's bundle as it will be, what changes, and whether the brake lets it pass;
 //!   its steps are `pack` (which objects, with what bytes) and `compare` (against what is published).
+//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
 //!
 //! `docs/bundle-format.md` describes the result for people who read or check bundles.
 
@@ -32,6 +33,7 @@ pub mod namespace;
 mod pack;
 pub mod path;
 pub mod published;
+pub mod rekey;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sanitise;

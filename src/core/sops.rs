@@ -313,7 +313,14 @@ pub fn decrypt(document: &Node, data_key: &[u8; 32]) -> Result<Node, OpenError> 
 /// # Errors
 /// As [`decrypt`], and where an entry is no base64 text.
 pub fn open(document: &Node, data_key: &[u8; 32]) -> Result<Vec<(String, SecretBytes)>, OpenError> {
-    let opened = decrypt(document, data_key)?;
+    entries(&decrypt(document, data_key)?)
+}
+
+/// The entries of the `data` of a Secret that was opened, decoded and sorted by name.
+///
+/// # Errors
+/// Where an entry is no base64 text.
+pub fn entries(opened: &Node) -> Result<Vec<(String, SecretBytes)>, OpenError> {
     let entries = opened.at(&["data"]).map(Node::entries).unwrap_or_default();
     let decode = |(name, value): &(crate::node::Key, Node)| {
         let text = if matches!(value, Node::Null) { Some("") } else { value.as_str() };

@@ -81,6 +81,11 @@ impl Identities {
         if identities.is_empty() { Err((0, IdentityError::None)) } else { Ok(Self(identities)) }
     }
 
+    /// Adds those of another file.
+    pub fn join(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     /// Their recipients, in order.
     pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
         self.0.iter().map(|(recipient, _)| recipient)

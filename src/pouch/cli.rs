@@ -12,6 +12,7 @@ pub mod publish;
 pub mod rbac;
 pub mod reach;
 pub mod records;
+pub mod rekey;
 pub mod render;
 pub mod schema;
 pub mod verify;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
-use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
+use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
 use pouch_core::name::Region;
 use pouch_core::report::escape_json;
 use pouch_core::report::summary::{FindingRecord, Summary};
@@ -54,10 +55,10 @@ pub struct Global {
     /// The configuration
     #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true)]
     pub file: PathBuf,
-    /// Write what the run did and found to FILE, as JSON (render, publish, verify); removed before the run
+    /// Write what the run did and found to FILE, as JSON (render, publish, rekey, verify); removed before the run
     #[arg(long, value_name = "FILE", global = true)]
     pub summary: Option<PathBuf>,
-    /// Write how the run ended to FILE, as Prometheus text, also where it failed (render, publish, verify)
+    /// Write how the run ended to FILE, as Prometheus text, also where it failed (render, publish, rekey, verify)
     #[arg(long, value_name = "FILE", global = true)]
     pub metrics: Option<PathBuf>,
     /// How messages on stderr are written
@@ -94,6 +95,7 @@ enum Command {
     Init(init::InitArgs),
     Render(render::Args),
     Publish(publish::Args),
+    Rekey(rekey::Args),
     Verify(verify::Args),
     Rbac(rbac::Args),
     Config(config::ConfigArgs),
@@ -104,7 +106,7 @@ enum Command {
 
 /// What a run lets through that is otherwise held.
 #[derive(Debug, Default, clap::Args)]
-pub struct Wanted {
+pub struct Accepted {
     /// Let a region's withdrawals through, as the brake printed them
     #[arg(long, value_name = "REGION=DIGEST")]
     accept_deletions: Vec<String>,
@@ -117,15 +119,37 @@ pub struct Wanted {
     /// Let a source stand for another repository than before
     #[arg(long, value_name = "REGION=ID")]
     accept_source: Vec<String>,
-    /// Replace a region's files that no manifest authenticates, carrying nothing over
-    #[arg(long, value_name = "REGION")]
-    adopt: Vec<String>,
     /// Remove files in a region's folders that pouch did not write
     #[arg(long, value_name = "REGION")]
     remove_foreign: Vec<String>,
+}
+
+/// What a run lets through, and what it does anew.
+#[derive(Debug, Default, clap::Args)]
+pub struct Wanted {
+    #[command(flatten)]
+    accepted: Accepted,
+    /// Replace a region's files that no manifest authenticates, carrying nothing over
+    #[arg(long, value_name = "REGION")]
+    adopt: Vec<String>,
     /// Seal a region's Secrets anew, or those of all
     #[arg(long, value_name = "REGION|all")]
     reseal: Vec<String>,
+}
+
+/// The region that a flag names, by its name or its folder.
+///
+/// # Errors
+/// Where the configuration has no such region.
+fn region_called<'a>(fleet: &'a Fleet, called: &str) -> Result<&'a RegionConfig, Failure> {
+    let is_it = |region: &&RegionConfig| region.name == *called || region.directory == *called;
+    fleet.regions.values().find(is_it).ok_or_else(|| {
+        let names: Vec<&str> = fleet.regions.keys().map(Region::as_str).collect();
+        Failure::usage(
+            format!("the configuration has no region {called}"),
+            format!("Its regions are {}.", names.join(", ")),
+        )
+    })
 }
 
 impl Wanted {
@@ -134,21 +158,26 @@ impl Wanted {
     /// # Errors
     /// Where a flag has no `=`, or names a region that the configuration does not know.
     pub fn wishes(&self, fleet: &Fleet) -> Result<Wishes, Failure> {
-        let known = |region: &str| {
-            let of = |config: &pouch_core::config::RegionConfig| config.name == *region || config.directory == *region;
-            if region == "all" || fleet.regions.values().any(of) {
-                return Ok(());
-            }
-            let names: Vec<&str> = fleet.regions.keys().map(Region::as_str).collect();
-            Err(Failure::usage(
-                format!("the configuration has no region {region}"),
-                format!("Its regions are {}.", names.join(", ")),
-            ))
-        };
+        for region in self.adopt.iter().chain(self.reseal.iter().filter(|region| *region != "all")) {
+            region_called(fleet, region)?;
+        }
+        Ok(Wishes {
+            adopt: self.adopt.iter().cloned().collect(),
+            reseal: self.reseal.iter().cloned().collect(),
+            ..self.accepted.wishes(fleet)?
+        })
+    }
+}
+
+impl Accepted {
+    /// Joins flags and `limits.accept`.
+    ///
+    /// # Errors
+    /// As [`Wanted::wishes`].
+    pub fn wishes(&self, fleet: &Fleet) -> Result<Wishes, Failure> {
         let pair = |flag: &str, value: &String| match value.split_once('=') {
             Some((region, rest)) if !rest.is_empty() => {
-                known(region)?;
-                Ok((region.to_owned(), rest.to_owned()))
+                Ok((region_called(fleet, region)?.name.to_string(), rest.to_owned()))
             }
             _ => Err(Failure::usage(
                 format!("{flag} takes REGION=VALUE, as the finding printed it"),
@@ -176,16 +205,11 @@ impl Wanted {
         for value in &self.accept_source {
             accept_source.insert(pair("--accept-source", value)?);
         }
-        for region in self.adopt.iter().chain(&self.remove_foreign).chain(&self.reseal) {
-            known(region)?;
+        for region in &self.remove_foreign {
+            region_called(fleet, region)?;
         }
-        Ok(Wishes {
-            accepted,
-            adopt: self.adopt.iter().cloned().collect(),
-            remove_foreign: self.remove_foreign.iter().cloned().collect(),
-            reseal: self.reseal.iter().cloned().collect(),
-            accept_source,
-        })
+        let remove_foreign = self.remove_foreign.iter().cloned().collect();
+        Ok(Wishes { accepted, remove_foreign, accept_source, ..Wishes::default() })
     }
 }
 
@@ -253,13 +277,13 @@ pub fn finish(
         command,
         exit_code: code,
         commit,
-        credentials: Some(report.credentials.clone()),
+        credentials: report.credentials.clone(),
         regions: Some(report.regions.clone()),
         verified: None,
         findings: report.findings.iter().map(FindingRecord::from).collect(),
     };
     record(&summary, global, ambient, "The bundles are written")?;
-    let c = &report.credentials;
+    let Some(c) = &report.credentials else { return Ok(code) };
     let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
     ui.note(&format!(
@@ -330,10 +354,14 @@ pub fn run(ambient: &Ambient) -> u8 {
     }
     // Only commands that publish have something to finish or tidy.
     let stop = match &cli.command {
-        Command::Render(_) | Command::Publish(_) => Stop::on_signals(),
+        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
-    let records = matches!(cli.command, Command::Render(_) | Command::Publish(_) | Command::Verify(_));
+    let records = match &cli.command {
+        Command::Render(_) | Command::Publish(_) | Command::Verify(_) => true,
+        Command::Rekey(args) => args.writes(),
+        _ => false,
+    };
     // Before anything is read: what cannot be told afterwards should not be done.
     if let Err(failure) = if records { records::prepare(global) } else { records::refuse(global) } {
         ui.error(&failure.message, &failure.help);
@@ -343,6 +371,7 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Init(args) => init::start(args, global, ambient, &ui, &stop).map(|text| print(&ui, &text)),
         Command::Render(args) => render::run(args, global, ambient, &ui, &stop),
         Command::Publish(args) => publish::run(args, global, ambient, &ui, &stop),
+        Command::Rekey(args) => rekey::run(args, global, ambient, &ui, &stop),
         Command::Verify(args) => verify::run(args, global, ambient, &ui, &stop),
         Command::Rbac(args) => rbac::run(args, global, ambient, &ui, &stop),
         Command::Config(args) => {
@@ -355,6 +384,7 @@ pub fn run(ambient: &Ambient) -> u8 {
     let failed = match &cli.command {
         Command::Render(_) if outcome.is_err() => Some(("render", None)),
         Command::Publish(_) if outcome.is_err() => Some(("publish", None)),
+        Command::Rekey(args) if outcome.is_err() && args.writes() => Some(("rekey", None)),
         Command::Verify(args) if outcome.is_err() => Some(("verify", args.region())),
         _ => None,
     };

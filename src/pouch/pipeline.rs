@@ -4,6 +4,7 @@
 //! the brake speak; the second drafts again only what will be written, so that no more than a few
 //! regions are in memory at a time, and seals.
 
+pub mod rekey;
 pub mod seal;
 pub mod survey;
 pub mod verify;
@@ -27,7 +28,7 @@ use pouch_core::reuse::KeyRing;
 use rayon::prelude::*;
 
 use crate::ambient::Ambient;
-use crate::publish::{NewFile, NewFiles, Shelf};
+use crate::publish::{Look, NewFile, NewFiles, Shelf};
 use crate::stop::Stop;
 use crate::ui::Ui;
 use survey::Survey;
@@ -54,8 +55,8 @@ pub struct Run<'a> {
 pub struct Report {
     /// The regions, sorted by name.
     pub regions: Vec<summary::Region>,
-    /// How the Credentials fared.
-    pub credentials: summary::Credentials,
+    /// How the Credentials fared; none where no source was read.
+    pub credentials: Option<summary::Credentials>,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
 }
@@ -93,13 +94,26 @@ struct Drafted<'a> {
     credentials: summary::Credentials,
 }
 
-/// Surveys the sources, drafts every region and stages what changed on the shelf.
+/// Drafts every region and stages what changed on the shelf.
 ///
 /// # Errors
-/// Where nothing may be published at all: a source or the shelf cannot be read, the shelf holds a
-/// region that the configuration does not know, or the run should end.
+/// Where nothing may be published at all: the shelf cannot be read, it holds a region that the
+/// configuration does not know, or the run should end.
 pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Report, Failure> {
-    check_regions(run.fleet, shelf)?;
+    work(run, survey, shelf, Some(shelf))
+}
+
+/// Says what [`render`] would do. Nothing is sealed.
+///
+/// # Errors
+/// As [`render`].
+pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<Report, Failure> {
+    work(run, survey, published, None)
+}
+
+/// Compares with what is `published`, and stages what changed on the `shelf`, if there is one.
+fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Report, Failure> {
+    check_regions(run.fleet, published)?;
     let (definitions, found) = Definitions::collect(run.fleet, &survey.snapshot);
     let mut findings = found;
     findings.extend(shared_decryptors(run.fleet.regions.values()));
@@ -121,12 +135,12 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
     }
     let by_region = by_region(&shared.asked);
 
-    let regions: Vec<&RegionConfig> = run.fleet.regions.values().collect();
+    let regions: Vec<&RegionConfig> = run.fleet.regions.values().filter(|region| run.wishes.take_up(region)).collect();
     let progress = run.ui.progress("comparing", u64::try_from(regions.len()).unwrap_or_default());
     let drafted: Result<Vec<Drafted<'_>>, Failure> = regions
         .par_iter()
         .map(|region| {
-            let drafted = first_pass(&shared, region, &by_region, shelf);
+            let drafted = first_pass(&shared, region, &by_region, published);
             progress.step();
             drafted
         })
@@ -134,16 +148,39 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
     let mut drafted = drafted?;
     drop(progress);
 
-    let changed: Vec<&RegionConfig> = drafted
-        .iter()
-        .filter(|drafted| matches!(drafted.record.outcome, Outcome::Published | Outcome::Withdrawn))
-        .map(|drafted| drafted.config)
-        .collect();
-    let progress = run.ui.progress("sealing", u64::try_from(changed.len()).unwrap_or_default());
-    let staged: Result<Vec<()>, Failure> = changed
+    if let Some(shelf) = shelf {
+        let moves = |outcome| matches!(outcome, Outcome::Published | Outcome::Withdrawn);
+        let changed = drafted.iter().filter(|drafted| moves(drafted.record.outcome)).map(|drafted| drafted.config);
+        stage(&shared, &changed.collect::<Vec<_>>(), &by_region, shelf)?;
+    }
+
+    for drafted in &mut drafted {
+        findings.append(&mut drafted.findings);
+        credentials.admitted += drafted.credentials.admitted;
+        credentials.refused += drafted.credentials.refused;
+        credentials.broken += drafted.credentials.broken;
+        credentials.paused += drafted.credentials.paused;
+    }
+    let regions = drafted.into_iter().map(|drafted| drafted.record).collect();
+    let mut report = Report { regions, credentials: Some(credentials), findings };
+    report.findings.extend(survey.findings.iter().cloned());
+    report.findings = govern(run.fleet, report.findings);
+    Ok(report)
+}
+
+/// Seals and stages regions, and the files of the whole fleet.
+fn stage(
+    shared: &Shared<'_>,
+    regions: &[&RegionConfig],
+    by_region: &ByRegion<'_>,
+    shelf: &dyn Shelf,
+) -> Result<(), Failure> {
+    let run = shared.run;
+    let progress = run.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
+    let staged: Result<Vec<()>, Failure> = regions
         .par_iter()
         .map(|region| {
-            let staged = second_pass(&shared, region, &by_region, shelf);
+            let staged = second_pass(shared, region, by_region, shelf);
             progress.step();
             staged
         })
@@ -157,24 +194,12 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
             shelf.stage_shared(path.as_str(), text.as_bytes())?;
         }
     }
-
-    let mut report = Report { regions: Vec::new(), credentials, findings };
-    for drafted in &mut drafted {
-        report.findings.append(&mut drafted.findings);
-        report.credentials.admitted += drafted.credentials.admitted;
-        report.credentials.refused += drafted.credentials.refused;
-        report.credentials.broken += drafted.credentials.broken;
-        report.credentials.paused += drafted.credentials.paused;
-    }
-    report.regions = drafted.into_iter().map(|drafted| drafted.record).collect();
-    report.findings.extend(survey.findings.iter().cloned());
-    report.findings = govern(run.fleet, report.findings);
-    Ok(report)
+    Ok(())
 }
 
 /// Refuses to work beside a published region of this fleet that the configuration does not know.
-fn check_regions(fleet: &Fleet, shelf: &dyn Shelf) -> Result<(), Failure> {
-    for (name, manifest) in shelf.regions()? {
+fn check_regions(fleet: &Fleet, published: &dyn Look) -> Result<(), Failure> {
+    for (name, manifest) in published.regions()? {
         let known = fleet.regions.values().any(|region| region.directory == *name);
         let ours = manifest.as_deref().and_then(fleet_of).is_some_and(|of| fleet.name == *of);
         if !known && ours {
@@ -237,19 +262,10 @@ fn first_pass<'a>(
     shared: &Shared<'_>,
     region: &'a RegionConfig,
     by_region: &ByRegion<'_>,
-    shelf: &dyn Shelf,
+    shelf: &dyn Look,
 ) -> Result<Drafted<'a>, Failure> {
     shared.run.stop.check()?;
-    let mut record = summary::Region {
-        name: region.name.to_string(),
-        directory: region.directory.to_string(),
-        outcome: Outcome::Paused,
-        objects: 0,
-        sealed: 0,
-        kept: 0,
-        carried: 0,
-        changes: Vec::new(),
-    };
+    let mut record = summary::Region::new(&region.name, &region.directory, Outcome::Paused);
     let mut findings = Vec::new();
     let mut credentials = summary::Credentials::default();
     let mut cases = Vec::new();
@@ -261,15 +277,25 @@ fn first_pass<'a>(
     } else {
         cases = shared.cases(region, by_region);
         let unexamined = Published::unexamined(shelf.read(&region.directory)?);
-        if is_unchanged(&shared.input(region, &unexamined), &mut cases) {
+        if shared.run.wishes.rekeys(region) && unexamined.files.is_empty() {
+            // What was never sealed is not sealed anew.
+            record.outcome = Outcome::Unchanged;
+        } else if is_unchanged(&shared.input(region, &unexamined), &mut cases) {
             record.outcome = Outcome::Unchanged;
             count_published(&mut record, &cases);
         } else {
             cases = shared.cases(region, by_region);
             let published = shared.examine(region, unexamined.files);
             let mut draft = draft(&shared.input(region, &published), &mut cases);
-            record.outcome = outcome(region, &draft, &published, shared.run.keys);
+            record.outcome = match outcome(region, &draft, &published, shared.run.keys) {
+                // What is carried whole differs from nothing, and was not sealed anew.
+                Outcome::Unchanged if shared.run.wishes.rekeys(region) && !draft.holds.is_empty() => Outcome::Held,
+                outcome => outcome,
+            };
             count(&mut record, &draft);
+            // Without a manifest that is vouched for, it is what the bundle says of itself.
+            let before = published.manifest().or(published.claimed()).map(|manifest| &*manifest.recipients);
+            record.compare_recipients(before.unwrap_or_default(), &region.recipients);
             findings.append(&mut draft.findings);
             findings.append(&mut draft.holds);
         }
@@ -357,6 +383,9 @@ fn second_pass(
     for (path, file, hash) in sealed? {
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
         new.insert(path, file);
+    }
+    if shared.run.wishes.rekeys(region) {
+        rekey::prove(&published.files, &manifest, &new)?;
     }
     for object in &mut manifest.objects {
         if let Some(sha256) = hashes.remove(&object.path) {

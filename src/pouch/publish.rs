@@ -24,8 +24,8 @@ pub enum NewFile {
 /// A region's files as they should be; none at all withdraws the region.
 pub type NewFiles = BTreeMap<BundlePath, NewFile>;
 
-/// Where bundles are published.
-pub trait Shelf: Sync {
+/// Where bundles are published, to look at.
+pub trait Look: Sync {
     /// The folders under `regions/`, sorted, with the bytes of their `bundle.yaml` where there is one.
     ///
     /// # Errors
@@ -37,7 +37,10 @@ pub trait Shelf: Sync {
     /// # Errors
     /// Where one cannot be read, or is no plain file.
     fn read(&self, directory: &Directory) -> Result<Files, ShelfError>;
+}
 
+/// Where bundles are published.
+pub trait Shelf: Look {
     /// Prepares a region's new files, without making them visible.
     ///
     /// # Errors

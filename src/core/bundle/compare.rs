@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::draft::{Input, Order};
+use super::manifest::Manifest;
 use super::pack::{Keep, Pack, Packed};
 use super::path;
 use super::published::State;
@@ -15,6 +16,7 @@ use crate::finding::{Code, Finding};
 use crate::judge::Verdict;
 use crate::judge::region::{Case, Forced, immutable_changes};
 use crate::object::ObjectKey;
+use crate::recipient::Recipient;
 
 /// Marks claims as broken whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, cases: &mut [Case], pack: &Pack) -> bool {
@@ -65,13 +67,20 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
         };
         changes.push(Change { key: lands.clone(), action, lost_entries });
     }
-    for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+    for object in evidence(input).map(|manifest| &*manifest.objects).unwrap_or_default() {
         if !pack.objects.contains_key(&object.key) {
             changes.push(Change { key: object.key.clone(), action: Action::Removed, lost_entries: Vec::new() });
         }
     }
     changes.sort();
     changes
+}
+
+/// What is known of the published objects. Where the key that vouched for them is lost, `rekey` still
+/// counts by what they say of themselves: that can hold a region, and lets nothing through.
+fn evidence<'a>(input: &Input<'a>) -> Option<&'a Manifest> {
+    let claimed = || input.published.claimed().filter(|_| input.wishes.rekeys(input.region));
+    input.published.manifest().or_else(claimed)
 }
 
 /// Entries of a published Secret that the new one lacks or leaves empty.
@@ -86,15 +95,18 @@ fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
         .collect()
 }
 
+/// Who can read what is to come and not what is published.
+pub(super) fn added_recipients(before: &[Recipient], now: &[Recipient]) -> Vec<Recipient> {
+    // A manifest without recipients holds no Secrets, so nobody gains anything.
+    now.iter().filter(|recipient| !before.is_empty() && !before.contains(recipient)).cloned().collect()
+}
+
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Finding> {
     let region = input.region;
     let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
-    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    let before = input.published.manifest().map(|manifest| &*manifest.recipients).unwrap_or_default();
-    let added: Vec<_> = match before {
-        [] => Vec::new(),
-        before => region.recipients.iter().filter(|recipient| !before.contains(recipient)).cloned().collect(),
-    };
+    let before = evidence(input);
+    let objects = before.map(|manifest| &*manifest.objects).unwrap_or_default();
+    let added = before.map(|before| added_recipients(&before.recipients, &region.recipients)).unwrap_or_default();
     let base = input.published.files.get(path::manifest(&region.directory).as_str());
     let retired = region.state == RegionState::Retired;
     let load = Load {

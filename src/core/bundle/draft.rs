@@ -16,18 +16,18 @@ use super::pack::{Keep, Pack, Packed, context, namespaces, pack, wanted};
 use super::path::{self, BundlePath};
 use super::published::{Published, credential};
 use super::sanitise::sanitise;
-use super::{Leaf, Style, region_files, sha256_hex};
+use super::{Leaf, Style, region_files, rekey, sha256_hex};
 use crate::change::Change;
 use crate::claim::{Asked, Edit};
 use crate::closure::companion::Deployments;
 use crate::closure::definition::Definitions;
-use crate::config::{Acceptance, RegionConfig, RegionState};
+use crate::config::{Acceptance, Fleet, RegionConfig, RegionState};
 use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::Court;
 use crate::judge::Verdict;
 use crate::judge::region::{Case, Incumbents, settle};
 use crate::k0rdent;
-use crate::name::GroupKind;
+use crate::name::{GroupKind, Region};
 use crate::object::ObjectKey;
 use crate::reuse::{self, KeyRing};
 use crate::yaml::emit::emit;
@@ -63,8 +63,11 @@ pub struct Wishes {
     pub adopt: BTreeSet<String>,
     /// Regions whose foreign files are removed.
     pub remove_foreign: BTreeSet<String>,
-    /// Regions whose Secrets are all sealed anew.
+    /// Regions whose Secrets are all sealed anew, as far as they can be.
     pub reseal: BTreeSet<String>,
+    /// The only regions that are looked at, each of which is sealed anew as a whole or left alone; none
+    /// in a run that is no `rekey`.
+    pub rekey: Option<BTreeSet<Region>>,
     /// Sources that may stand for another cluster or repository, by region: the identity accepted.
     pub accept_source: BTreeSet<(String, String)>,
 }
@@ -72,12 +75,27 @@ pub struct Wishes {
 impl Wishes {
     /// Whether something is wished for a region beyond the usual, so that it must be drafted in full.
     fn concern(&self, region: &RegionConfig) -> bool {
-        named(&self.adopt, region) || named(&self.remove_foreign, region) || self.reseals(region)
+        named(&self.adopt, region) || self.removes_foreign(region) || self.reseals(region)
+    }
+
+    /// Whether foreign files in a region's folders go.
+    pub(super) fn removes_foreign(&self, region: &RegionConfig) -> bool {
+        named(&self.remove_foreign, region)
+    }
+
+    /// Whether a region is part of the run at all.
+    pub fn take_up(&self, region: &RegionConfig) -> bool {
+        self.rekey.is_none() || self.rekeys(region)
+    }
+
+    /// Whether a region is sealed anew as a whole or left alone.
+    pub fn rekeys(&self, region: &RegionConfig) -> bool {
+        self.rekey.as_ref().is_some_and(|regions| regions.contains(&region.name))
     }
 
     /// Whether a region's Secrets are all to be sealed anew.
     pub(super) fn reseals(&self, region: &RegionConfig) -> bool {
-        self.reseal.contains("all") || named(&self.reseal, region)
+        self.rekeys(region) || self.reseal.contains("all") || named(&self.reseal, region)
     }
 }
 
@@ -165,7 +183,7 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
     for finding in input.published.findings(&region.directory) {
         let lifted = match finding.code {
             Code::UnsignedBundle => named(&input.wishes.adopt, region),
-            Code::ForeignFile => named(&input.wishes.remove_foreign, region),
+            Code::ForeignFile => input.wishes.removes_foreign(region),
             _ => false,
         };
         match finding.code.class() {
@@ -185,6 +203,7 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
         packed = pack(input, cases);
     }
     holds.append(&mut packed.holds);
+    holds.extend(rekey::unprovable(input, cases));
     findings.append(&mut packed.findings);
     let changes = compare(input, &packed);
     holds.extend(hold(input, &packed, &changes));
@@ -262,15 +281,20 @@ fn source_changes(input: &Input<'_>) -> Vec<Finding> {
         .collect()
 }
 
-fn empty_manifest(input: &Input<'_>) -> Manifest {
+/// A region's manifest as long as nothing is in the bundle.
+pub(super) fn empty_manifest(fleet: &Fleet, region: &RegionConfig) -> Manifest {
     Manifest {
-        directory: input.region.directory.clone(),
-        fleet: input.court.fleet.name.clone(),
-        recipients: input.region.recipients.clone(),
-        sources: input.sources.to_vec(),
+        directory: region.directory.clone(),
+        fleet: fleet.name.clone(),
+        recipients: region.recipients.clone(),
+        sources: Vec::new(),
         objects: Vec::new(),
         files: Vec::new(),
     }
+}
+
+fn begun_manifest(input: &Input<'_>) -> Manifest {
+    Manifest { sources: input.sources.to_vec(), ..empty_manifest(input.court.fleet, input.region) }
 }
 
 /// Adds to a manifest the files that are no objects, and returns them.
@@ -303,7 +327,7 @@ pub fn is_unchanged(input: &Input<'_>, cases: &mut [Case]) -> bool {
 /// How many files the claims make, if each of them stands there to the byte.
 fn expect_files(input: &Input<'_>, cases: &[Case]) -> Option<usize> {
     let (region, files) = (input.region, &input.published.files);
-    let mut manifest = empty_manifest(input);
+    let mut manifest = begun_manifest(input);
     let add =
         |key: &ObjectKey, from: Option<Origin>, needed_by: BTreeSet<NeededBy>, text: &str, manifest: &mut Manifest| {
             let path = path::of_object(&region.directory, key);
@@ -343,7 +367,7 @@ fn expect_files(input: &Input<'_>, cases: &[Case]) -> Option<usize> {
 fn write(input: &Input<'_>, pack: Pack) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = input.region;
     let directory = &region.directory;
-    let mut manifest = empty_manifest(input);
+    let mut manifest = begun_manifest(input);
     let mut files = BTreeMap::new();
     if region.state == RegionState::Retired {
         return (files, manifest);

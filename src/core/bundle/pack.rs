@@ -14,7 +14,7 @@ use super::draft::{Input, Order};
 use super::manifest::{ManifestObject, NeededBy, Via};
 use super::published::document;
 use super::sanitise::sanitise;
-use super::{Style, namespace};
+use super::{Style, namespace, rekey};
 use crate::config::RegionState;
 use crate::finding::{Code, CredentialName, Finding};
 use crate::judge::Verdict;
@@ -40,7 +40,7 @@ pub(super) enum Keep {
     Kept,
     /// They stay under a new header: the tag was made with a previous reuse key.
     Retagged(Vec<u8>),
-    /// The same Secret, for other recipients.
+    /// The same Secret, for other recipients or because somebody asked.
     Resealed,
     /// Anything else, and every object that is no Secret.
     Changed,
@@ -139,10 +139,15 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             needed_by.extend(names);
             continue;
         }
-        let readable = manifest.recipients == input.region.recipients || !object.key.kind.is_secret();
-        if input.published.bytes(&object.key).is_none() || !readable {
+        // Who asks for new keys is not given old ones, not even for what is broken.
+        let rekeys = input.wishes.rekeys(input.region);
+        let as_sealed = manifest.recipients == input.region.recipients && !rekeys;
+        if input.published.bytes(&object.key).is_none() || (object.key.kind.is_secret() && !as_sealed) {
             impossible.push(format!("{}", object.key));
-            continue;
+            if !rekeys {
+                continue;
+            }
+            // The region is held, and nothing of it is about to go.
         }
         let carried = Packed::Carried { object: object.clone(), needed_by: names.collect(), code };
         pack.objects.insert(object.key.clone(), carried);
@@ -153,15 +158,20 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let message = format!(
-            "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files do \
-             not match the manifest"
-        );
-        pack.holds.push(
+        pack.holds.push(if input.wishes.rekeys(input.region) {
+            let message = format!(
+                "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
+            );
+            rekey::impossible(region, message).help(rekey::CURE)
+        } else {
+            let message = format!(
+                "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files \
+                 do not match the manifest"
+            );
             Finding::new(Code::CarryImpossible, message)
                 .in_region(region)
-                .help("Cure the broken Credentials first, or restore the files."),
-        );
+                .help("Cure the broken Credentials first, or restore the files.")
+        });
     }
 }
 
@@ -178,25 +188,25 @@ fn reuse_of(
     unasked: &mut Vec<ObjectKey>,
 ) -> Keep {
     let region = input.region;
-    if input.wishes.reseals(region) {
+    let Some(manifest) = input.published.manifest().filter(|_| input.published.object(lands).is_some()) else {
         return Keep::Changed;
-    }
-    if input.published.object(lands).is_none() {
-        return Keep::Changed;
-    }
+    };
+    let asked = input.wishes.reseals(region);
     // The file's own tag would also vouch for an older sealing that somebody put back.
     let Some(bytes) = input.published.bytes(lands) else {
-        unasked.push(lands.clone());
+        if !asked && manifest.recipients == region.recipients {
+            unasked.push(lands.clone());
+        }
         return Keep::Changed;
     };
     let now = context(input, lands, &region.recipients);
     if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
         return match matched {
+            _ if asked => Keep::Resealed,
             reuse::Under::Current => Keep::Kept,
             reuse::Under::Previous => retag(input, &now, text, bytes, payload).map_or(Keep::Changed, Keep::Retagged),
         };
     }
-    let Some(manifest) = input.published.manifest() else { return Keep::Changed };
     let before = context(input, lands, &manifest.recipients);
     match reuse::verify(input.keys, &before, text.as_bytes(), bytes) {
         Some(_) => Keep::Resealed,

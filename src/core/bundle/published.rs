@@ -41,13 +41,15 @@ pub struct Published {
     pub files: Files,
     /// What vouches for them.
     pub state: State,
+    /// What an unsigned bundle says of itself.
+    claimed: Option<Manifest>,
     by_key: BTreeMap<ObjectKey, usize>,
 }
 
 impl Published {
     /// Nothing at all.
     pub fn nothing() -> Self {
-        Self { files: Files::new(), state: State::Nothing, by_key: BTreeMap::new() }
+        Self { files: Files::new(), state: State::Nothing, claimed: None, by_key: BTreeMap::new() }
     }
 
     /// Files that nobody has looked at yet: nothing vouches for them.
@@ -62,7 +64,12 @@ impl Published {
             None => State::Unsigned,
             Some(bytes) => authenticate(fleet, directory, bytes, keys),
         };
-        Self::of_state(files, state)
+        let bytes = files.get(path::manifest(directory).as_str()).filter(|_| matches!(state, State::Unsigned));
+        let claimed = bytes.and_then(|bytes| match parsed(fleet, directory, bytes) {
+            State::Bundle(manifest) => Some(manifest),
+            _ => None,
+        });
+        Self { claimed, ..Self::of_state(files, state) }
     }
 
     /// Takes a region's manifest at its word, where there is no reuse key to prove it: only to look at
@@ -82,12 +89,17 @@ impl Published {
         if let State::Bundle(manifest) = &state {
             by_key.extend(manifest.objects.iter().enumerate().map(|(index, object)| (object.key.clone(), index)));
         }
-        Self { files, state, by_key }
+        Self { files, state, claimed: None, by_key }
     }
 
     /// The manifest, if one is authenticated.
     pub fn manifest(&self) -> Option<&Manifest> {
         if let State::Bundle(manifest) = &self.state { Some(manifest) } else { None }
+    }
+
+    /// What an unsigned bundle says of itself, which nobody vouches for: a reason to hold, never to write.
+    pub fn claimed(&self) -> Option<&Manifest> {
+        self.claimed.as_ref()
     }
 
     /// The manifest's entry of an object.
@@ -156,8 +168,8 @@ impl Published {
                     format!("regions/{directory} has files and no manifest that the reuse key authenticates"),
                 )
                 .help(format!(
-                    "If the reuse key changed, add the old one to reuseKey.previous. To replace what stands there, \
-                     carrying nothing over, pass --adopt {directory}."
+                    "If the reuse key changed, add the old one to reuseKey.previous; if that is lost, use `pouch rekey \
+                     --new-reuse-key`. To replace what stands there, carrying nothing over, pass --adopt {directory}."
                 )),
             ),
             State::Newer(version) => findings.push(

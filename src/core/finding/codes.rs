@@ -116,6 +116,7 @@ codes! {
     ResealHeld "reseal-held" Held Error "More of a region's Secrets would be sealed anew, unchanged, than its budget allows.";
     SourceChanged "source-changed" Held Error "A source stands for another cluster or repository than the published bundle says.";
     CarryImpossible "carry-impossible" Held Error "Something must be carried over and the published bytes cannot be used.";
+    RekeyImpossible "rekey-impossible" Held Error "A region cannot be sealed anew as a whole, so it stays as it is.";
     NewerFormat "newer-format" Held Error "The published bundle is written in a format newer than this pouch knows.";
 
     UnparsableDocument "unparsable-document" Source Error "A document cannot be read; its source counts as incomplete.";

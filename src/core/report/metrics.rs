@@ -159,6 +159,8 @@ mod tests {
             sealed: 1,
             kept: 2,
             carried: 3,
+            recipients_added: Vec::new(),
+            recipients_removed: Vec::new(),
             changes: Vec::new(),
         };
         let finding = |code| FindingRecord::from(&Finding::new(code, "x"));

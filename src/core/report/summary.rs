@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use crate::change::Change;
 use crate::finding::{Finding, Place};
+use crate::name::Directory;
 use crate::object::ObjectKey;
+use crate::recipient::Recipient;
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {
@@ -113,8 +115,43 @@ pub struct Region {
     pub kept: usize,
     /// Objects that were carried over for broken Credentials.
     pub carried: usize,
+    /// Recipients that can read the region now, or could if it were not held, and could not before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recipients_added: Vec<String>,
+    /// Recipients that could read the region before; what they could read stands in the history.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recipients_removed: Vec<String>,
     /// What changed, or would have changed in a held region.
     pub changes: Vec<ChangeRecord>,
+}
+
+impl Region {
+    /// The record of a region of which nothing is known yet.
+    pub fn new(name: &crate::name::Region, directory: &Directory, outcome: Outcome) -> Self {
+        Self {
+            name: name.to_string(),
+            directory: directory.to_string(),
+            outcome,
+            objects: 0,
+            sealed: 0,
+            kept: 0,
+            carried: 0,
+            recipients_added: Vec::new(),
+            recipients_removed: Vec::new(),
+            changes: Vec::new(),
+        }
+    }
+
+    /// Says whose recipients the region gains and loses; a region that nobody could read gains none.
+    pub fn compare_recipients(&mut self, before: &[Recipient], now: &[Recipient]) {
+        let only = |these: &[Recipient], those: &[Recipient]| {
+            these.iter().filter(|recipient| !those.contains(recipient)).map(ToString::to_string).collect()
+        };
+        if !before.is_empty() {
+            self.recipients_added = only(now, before);
+            self.recipients_removed = only(before, now);
+        }
+    }
 }
 
 /// A region that was compared with its bundle.

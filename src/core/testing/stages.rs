@@ -420,6 +420,9 @@ fn wishes(world: &World, desk: &Desk, court: &Court<'_>, region: &RegionConfig, 
     if words.contains("reseal-all") {
         wishes.reseal.insert("all".to_string());
     }
+    if words.contains("rekey") {
+        wishes.rekey = Some(desk.fleet.regions.keys().cloned().collect());
+    }
     for (word, code, what) in [
         ("deletions", Code::DeletionsHeld, Accept::Deletions),
         ("recipients", Code::RecipientAdded, Accept::Recipients),

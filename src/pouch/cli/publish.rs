@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pouch_core::config::{Fleet, SourcePlace};
+use pouch_core::config::{Fleet, OutputGit, SourcePlace};
 use pouch_core::report::summary::Region;
 
 use super::reach::ReachArgs;
@@ -14,7 +14,7 @@ use crate::git::commits::Author;
 use crate::git::program::git;
 use crate::git::{self, Address};
 use crate::pipeline::survey::{Surveyor, survey};
-use crate::pipeline::{Run, render};
+use crate::pipeline::{Report, Run, render};
 use crate::publish::refs::{BranchShelf, Pushed};
 use crate::source::live::Values;
 use crate::stop::Stop;
@@ -40,29 +40,94 @@ pub struct Args {
 pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
     let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
-    let Some(output) = &fleet.output.git else {
-        return Err(Failure::usage(
-            "the configuration has no output.git",
-            "Say repository and branch under output.git, or use `pouch render` to write to a directory.",
-        ));
-    };
+    let branch = Branch::of(&opened)?;
     let keys = opened.keys(ambient, ui)?;
     let wishes = args.wanted.wishes(fleet)?;
-    let refused = |why: String| {
-        Failure::usage(format!("output.git.repository {why}"), "Give a path, or a URL with https or ssh.")
-    };
-    let remote = match git::address(&output.repository).map_err(refused)? {
-        Address::Local(path) => opened.settings.base.join(path).display().to_string(),
-        Address::Remote(url) => url,
-    };
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
     let outputs = [opened.settings.base.join(&fleet.output.path)];
     let reach = args.reach.reach(ambient);
     let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+    let (report, commit) = push(&branch, &run, reads_stdin(fleet), |shelf| {
+        let survey = survey(&surveyor, Values::Read)?;
+        Ok(Made { report: render(&run, &survey, shelf)?, revisions: survey.revisions })
+    })?;
+    ui.findings(&report.findings);
+    ui.result(&outcomes(&report));
+    match &commit {
+        Some(commit) => ui.note(&format!("{} is at {commit}", branch.output.branch)),
+        None => ui.note(&format!("nothing changed; {} stays as it is", branch.output.branch)),
+    }
+    finish(&report, "publish", commit, fleet, global, ambient, ui)
+}
+
+/// Whether a source is standard input, which can be read once.
+pub fn reads_stdin(fleet: &Fleet) -> bool {
+    fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin))
+}
+
+/// The branch that the configuration publishes to.
+pub struct Branch<'a> {
+    fleet: &'a Fleet,
+    output: &'a OutputGit,
+    remote: String,
+}
+
+impl<'a> Branch<'a> {
+    /// Works out where the branch is.
+    ///
+    /// # Errors
+    /// Where the configuration has none.
+    pub fn of(opened: &'a Opened) -> Result<Self, Failure> {
+        let fleet = &opened.settings.fleet;
+        let Some(output) = &fleet.output.git else {
+            return Err(Failure::usage(
+                "the configuration has no output.git",
+                "Say repository and branch under output.git, or use `pouch render` to write to a directory.",
+            ));
+        };
+        let refused = |why: String| {
+            Failure::usage(format!("output.git.repository {why}"), "Give a path, or a URL with https or ssh.")
+        };
+        let remote = match git::address(&output.repository).map_err(refused)? {
+            Address::Local(path) => opened.settings.base.join(path).display().to_string(),
+            Address::Remote(url) => url,
+        };
+        Ok(Self { fleet, output, remote })
+    }
+
+    /// Fetches its tip.
+    ///
+    /// # Errors
+    /// Where the repository cannot be reached.
+    pub fn open(&self, ambient: &Ambient, stop: &Stop) -> Result<BranchShelf, Failure> {
+        let program = git(&ambient.environment()).stopped_by(stop.flag());
+        Ok(BranchShelf::open(program, &self.remote, &self.output.branch, &self.fleet.output.path)?)
+    }
+}
+
+/// What one attempt made.
+pub struct Made {
+    /// What it did and found.
+    pub report: Report,
+    /// The commit of each git source that was read.
+    pub revisions: Vec<(String, String)>,
+}
+
+/// Makes a commit of what `make` stages and pushes it. Where another writer was faster, starts over, unless
+/// everything can be read `once` only. Gives the report and the commit, if something changed.
+///
+/// # Errors
+/// Where nothing was published, or it is unknown whether it was.
+pub fn push(
+    branch: &Branch<'_>,
+    run: &Run<'_>,
+    once: bool,
+    make: impl Fn(&BranchShelf) -> Result<Made, Failure>,
+) -> Result<(Report, Option<String>), Failure> {
+    let Run { fleet, ambient, ui, stop, .. } = *run;
+    let output = branch.output;
     // A template that does not work should be known before anything is read.
     message_of(fleet, &[], &[])?;
-    // Standard input can be read once, and starting over means to read the sources again.
-    let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
     let attempts = if once { 1 } else { fleet.limits.attempts };
     for attempt in 0..attempts {
         if attempt > 0 {
@@ -71,32 +136,23 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             let most = u64::try_from(attempt).unwrap_or(1).min(8).saturating_mul(250);
             stop.pause(ambient.part_of(Duration::from_millis(most))?)?;
         }
-        let program = git(&ambient.environment()).stopped_by(stop.flag());
         // The branch before the sources: whoever publishes a newer reading in between makes this run lose.
-        let shelf = BranchShelf::open(program, &remote, &output.branch, &fleet.output.path)?;
-        let survey = survey(&surveyor, Values::Read)?;
-        let report = render(&run, &survey, &shelf)?;
-        let message = message_of(fleet, &report.regions, &survey.revisions)?;
+        let shelf = branch.open(ambient, stop)?;
+        let Made { report, revisions } = make(&shelf)?;
+        let message = message_of(fleet, &report.regions, &revisions)?;
         let seconds = ambient.now().as_second();
         let author = Author { name: &output.author.name, email: &output.author.email, seconds };
         let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };
-        let commit = match shelf.push(&author, &committer, &message, stop)? {
-            Pushed::Lost => continue,
+        match shelf.push(&author, &committer, &message, stop)? {
+            Pushed::Lost => {}
             Pushed::Contended(why) if attempt.saturating_add(1) >= attempts => {
                 let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
                 return Err(Failure::failed(format!("the push was refused: {why}"), help));
             }
-            Pushed::Contended(_) => continue,
-            Pushed::Nothing => None,
-            Pushed::Commit(commit) => Some(commit),
-        };
-        ui.findings(&report.findings);
-        ui.result(&outcomes(&report));
-        match &commit {
-            Some(commit) => ui.note(&format!("{} is at {commit}", output.branch)),
-            None => ui.note(&format!("nothing changed; {} stays as it is", output.branch)),
+            Pushed::Contended(_) => {}
+            Pushed::Nothing => return Ok((report, None)),
+            Pushed::Commit(commit) => return Ok((report, Some(commit))),
         }
-        return finish(&report, "publish", commit, fleet, global, ambient, ui);
     }
     Err(Failure::lost(
         format!("other writers were faster, {attempts} of {attempts} times; nothing is published"),

@@ -1,6 +1,6 @@
 //! `pouch render`: writes the bundles to a directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pouch_core::report::escape;
 use pouch_core::report::summary::{self, Outcome};
@@ -52,6 +52,17 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let survey = survey(&surveyor, Values::Read)?;
     let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
     let report = render(&run, &survey, &shelf)?;
+    commit(shelf, &target, ui, stop)?;
+    ui.findings(&report.findings);
+    ui.result(&outcomes(&report));
+    finish(&report, "render", None, fleet, global, ambient, ui)
+}
+
+/// Makes what was staged visible, and says what was found in the way.
+///
+/// # Errors
+/// Where a folder cannot be exchanged, or the run was asked to stop before it.
+pub fn commit(shelf: DirectoryShelf, target: &Path, ui: &Ui, stop: &Stop) -> Result<(), Failure> {
     stop.begin_publishing()?;
     for path in shelf.commit()? {
         ui.warn(&format!(
@@ -59,18 +70,17 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             escape(&target.join(path).display().to_string())
         ));
     }
-    ui.findings(&report.findings);
-    ui.result(&outcomes(&report));
-    finish(&report, "render", None, fleet, global, ambient, ui)
+    Ok(())
 }
 
 /// One line a region.
 pub fn outcomes(report: &Report) -> String {
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
-    report.regions.iter().map(|region| line(region, width)).collect()
+    report.regions.iter().map(|region| outcome_line(region, width, region.outcome.word())).collect()
 }
 
-fn line(region: &summary::Region, width: usize) -> String {
+/// What became of a region: its name, a word for that, and counts.
+pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
     let held = region.outcome == Outcome::Held;
     let mut parts = if held { Vec::new() } else { vec![format!("{} objects", region.objects)] };
@@ -87,5 +97,5 @@ fn line(region: &summary::Region, width: usize) -> String {
         (true, false) => format!("would be: {}", parts.join(", ")),
         (false, _) => parts.join(", "),
     };
-    format!("{:width$}  {:9}  {what}\n", region.name, region.outcome.word())
+    format!("{:width$}  {word:9}  {what}\n", region.name)
 }

@@ -2,13 +2,16 @@
 
 use pouch_core::bundle::Style;
 use pouch_core::bundle::draft::Order;
+use pouch_core::bundle::rekey::Opened;
 use pouch_core::bundle::sanitise::sanitise;
 use pouch_core::config::RegionConfig;
+use pouch_core::object::ObjectKey;
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::{self, Context};
+use pouch_core::secret::Payload;
 use pouch_core::snapshot::Snapshot;
 use pouch_core::sops::{self, Ingredients};
-use pouch_core::yaml::emit::emit;
+use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
 
 use super::{Failure, Run};
@@ -46,22 +49,49 @@ impl Sealer {
         let bug = |what: &str| Failure::bug(format!("{what} while sealing {}", order.lands));
         let object = snapshot.get(&order.read).ok_or_else(|| bug("the Secret vanished"))?;
         let payload = object.payload.as_ref().ok_or_else(|| bug("the Secret has no values"))?;
-        let tree = || sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery));
-        let plain = emit(&tree());
+        let tree = sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery));
+        let plain = emit(&tree);
+        self.seal_tree(run, region, &order.lands, tree, &plain, payload)
+    }
 
-        let mut data_key = Zeroizing::new([0_u8; 32]);
-        run.ambient.fill(data_key.as_mut_slice()).map_err(no_entropy)?;
-        let mut ivs = vec![[0_u8; 32]; payload.entries().len().saturating_add(1)];
-        for iv in &mut ivs {
-            run.ambient.fill(iv).map_err(no_entropy)?;
-        }
-        let stanzas =
-            age::stanzas(&data_key, &self.prepared).map_err(|error| Failure::failed(error.to_string(), ""))?;
+    /// Seals a Secret that was published and opened, as it is.
+    ///
+    /// # Errors
+    /// As [`Sealer::seal`].
+    pub fn seal_again(
+        &self,
+        run: &Run<'_>,
+        region: &RegionConfig,
+        lands: &ObjectKey,
+        opened: &Opened,
+    ) -> Result<Vec<u8>, Failure> {
+        self.seal_tree(run, region, lands, Tree::of(&opened.document), &opened.plain, &opened.payload)
+    }
+
+    /// `plain` is the tree as emitted, `payload` its values.
+    fn seal_tree(
+        &self,
+        run: &Run<'_>,
+        region: &RegionConfig,
+        lands: &ObjectKey,
+        tree: Tree<'_>,
+        plain: &str,
+        payload: &Payload,
+    ) -> Result<Vec<u8>, Failure> {
+        const LENGTH: usize = 32;
+        let bug = |what: &str| Failure::bug(format!("{what} while sealing {lands}"));
+        // The data key, an IV for each value and one for the MAC, asked for at once.
+        let pieces = payload.entries().len().saturating_add(2);
+        let mut random = Zeroizing::new(vec![0_u8; LENGTH.saturating_mul(pieces)]);
+        run.ambient.fill(&mut random).map_err(no_entropy)?;
+        let (pieces, _) = random.as_chunks::<LENGTH>();
+        let (data_key, ivs) = pieces.split_first().ok_or_else(|| bug("randomness went missing"))?;
+        let stanzas = age::stanzas(data_key, &self.prepared).map_err(|error| Failure::failed(error.to_string(), ""))?;
         let sealed = sops::seal(
-            tree(),
+            tree,
             Ingredients {
-                data_key: &data_key,
-                ivs: &mut ivs.into_iter(),
+                data_key,
+                ivs: &mut ivs.iter().copied(),
                 last_modified: &self.time,
                 recipients: &self.recipients,
                 stanzas: &stanzas,
@@ -72,7 +102,7 @@ impl Sealer {
         let context = Context {
             fleet: &run.fleet.name,
             directory: &region.directory,
-            landing: &order.lands,
+            landing: lands,
             recipients: &region.recipients,
         };
         let leaves = reuse::pair(&sealed.leaves, payload).ok_or_else(|| bug("values went missing"))?;

@@ -16,7 +16,7 @@ use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with, syncfs};
 
-use super::{NewFile, NewFiles, Shelf, ShelfError, folders};
+use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 
 /// The staging folder's name. It is left behind only by a crash, and the next run removes it.
 const STAGING: &str = ".pouch-staging";
@@ -143,30 +143,17 @@ fn partly(done: Vec<String>, error: ShelfError) -> ShelfError {
     if done.is_empty() { error } else { ShelfError::Partly { done, error: Box::new(error) } }
 }
 
-impl Shelf for DirectoryShelf {
+impl Look for DirectoryShelf {
     fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
-        let root = self.root.join("regions");
-        let mut found = BTreeMap::new();
-        for name in entries(&root)? {
-            let path = root.join(&name);
-            let meta = fs::symlink_metadata(&path).map_err(|error| ShelfError::unread(&path, error))?;
-            if !meta.is_dir() {
-                continue;
-            }
-            let manifest = path.join("bundle.yaml");
-            found.insert(name, read_plain(&manifest).ok());
-        }
-        Ok(found)
+        regions_in(&self.root)
     }
 
     fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
-        let mut files = Files::new();
-        for folder in folders(directory) {
-            read_into(&self.root, &folder, &mut files)?;
-        }
-        Ok(files)
+        files_of(&self.root, directory)
     }
+}
 
+impl Shelf for DirectoryShelf {
     fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError> {
         let new = self.staging().join(NEW);
         make_folder(&new)?;
@@ -216,18 +203,63 @@ impl Shelf for DirectoryShelf {
     }
 }
 
-/// Reads a region's files from a directory that is only looked at: nothing is made, tidied or written,
-/// and no run exchanges the region's folders meanwhile.
+/// A directory that is only looked at: nothing is made, tidied or written, and no run exchanges a
+/// region's folders meanwhile.
+pub struct LookedAt {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl LookedAt {
+    /// Opens a directory.
+    ///
+    /// # Errors
+    /// Where it is not there, or another run writes to it.
+    pub fn open(root: &Path) -> Result<Self, ShelfError> {
+        let unread = |error: io::Error| ShelfError::unread(root, error);
+        let lock = File::open(root).map_err(unread)?;
+        flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
+            rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
+            error => unread(error.into()),
+        })?;
+        Ok(Self { root: root.to_owned(), _lock: lock })
+    }
+}
+
+impl Look for LookedAt {
+    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+        regions_in(&self.root)
+    }
+
+    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
+        files_of(&self.root, directory)
+    }
+}
+
+/// Reads a region's files from a directory that is only looked at ([`LookedAt`]).
 ///
 /// # Errors
 /// Where the directory is not there, another run writes to it, or a file cannot be read or is no plain one.
 pub fn look(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
-    let unread = |error: io::Error| ShelfError::unread(root, error);
-    let lock = File::open(root).map_err(unread)?;
-    flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
-        rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
-        error => unread(error.into()),
-    })?;
+    LookedAt::open(root)?.read(directory)
+}
+
+fn regions_in(root: &Path) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+    let root = root.join("regions");
+    let mut found = BTreeMap::new();
+    for name in entries(&root)? {
+        let path = root.join(&name);
+        let meta = fs::symlink_metadata(&path).map_err(|error| ShelfError::unread(&path, error))?;
+        if !meta.is_dir() {
+            continue;
+        }
+        let manifest = path.join("bundle.yaml");
+        found.insert(name, read_plain(&manifest).ok());
+    }
+    Ok(found)
+}
+
+fn files_of(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
     let mut files = Files::new();
     for folder in folders(directory) {
         read_into(root, &folder, &mut files)?;

@@ -13,7 +13,7 @@ use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use tempfile::TempDir;
 
-use super::{NewFile, NewFiles, Shelf, ShelfError, folders};
+use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use crate::git::commits::{Author, FileId, FolderId, Writer};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
@@ -196,7 +196,7 @@ fn unwritten(error: ObjectsError) -> ShelfError {
     ShelfError::Git(format!("the commit cannot be made: {error}"))
 }
 
-impl Shelf for BranchShelf {
+impl Look for BranchShelf {
     fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
         let path = self.below("regions");
         self.with(|inner| {
@@ -228,7 +228,9 @@ impl Shelf for BranchShelf {
         })?;
         Ok(files)
     }
+}
 
+impl Shelf for BranchShelf {
     fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError> {
         self.with(|inner| {
             for folder in folders(directory) {

@@ -1,0 +1,308 @@
+//! Rekey: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
+//!
+//! A region is sealed anew as a whole or left alone. From the sources that is what a draft does; here
+//! stand the reasons against it that only such a run has, and the other way, for which the sources need
+//! not be there: [`reopen`] says what of a published bundle can be sealed anew, [`open`] opens one file,
+//! and [`prove`] looks at the result as a stranger would. Nothing here knows how a data key is unwrapped
+//! or what sealing draws by lot.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::compare::added_recipients;
+use super::draft::{Input, Wishes, empty_manifest};
+use super::manifest::{Manifest, ManifestObject};
+use super::path::{self, BundlePath};
+use super::published::{Files, Published, State, document};
+use crate::change::brake::{self, Load};
+use crate::change::{Action, Change};
+use crate::claim::Asked;
+use crate::config::{Fleet, RegionConfig};
+use crate::finding::{Class, Code, Finding};
+use crate::judge::Verdict;
+use crate::judge::region::Case;
+use crate::k0rdent;
+use crate::name::{GroupKind, Region};
+use crate::node::{Key, Node};
+use crate::object::ObjectKey;
+use crate::recipient::Recipient;
+use crate::reuse::{self, Context, KeyRing};
+use crate::secret::Payload;
+use crate::sops::{self, OpenError};
+use crate::yaml::emit::{Tree, emit};
+
+/// How the path of a sealed file ends.
+const SEALED: &str = ".sops.yaml";
+
+/// What to do where the sources do not give all that a region has published.
+pub(super) const CURE: &str = "Cure the broken Credentials first, or pass --identity FILE to open what is published.";
+
+/// The finding that leaves a region as it is.
+pub fn impossible(region: &Region, message: String) -> Finding {
+    Finding::new(Code::RekeyImpossible, message).in_region(region)
+}
+
+/// Why an unsigned bundle cannot be replaced from these sources: without its manifest nobody knows what
+/// a Credential that cannot be resolved now has published, and to leave it out would withdraw it.
+pub(super) fn unprovable(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
+    let region = &input.region.name;
+    if !input.wishes.rekeys(input.region) || !matches!(input.published.state, State::Unsigned) {
+        return None;
+    }
+    let broken = cases.iter().find(|case| case.verdict == Verdict::Broken).map(|case| &case.claim.by);
+    let nowhere = || input.asked.values().find(|asked| asked.claim.is_none() && Asked::broken_by(asked).is_some());
+    if let Some(credential) = broken.or_else(|| nowhere().map(|asked| &asked.by)) {
+        let message = format!(
+            "Credential {credential} is broken, and without the old reuse key nobody knows what it has in region {region}"
+        );
+        return Some(impossible(region, message).help(CURE));
+    }
+    let credentials = GroupKind::new(k0rdent::GROUP, "Credential");
+    let source = input.court.snapshot.unread_in(&credentials, None)?;
+    let message = format!(
+        "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
+         {region}"
+    );
+    Some(impossible(region, message).help("Cure what the source's own findings say."))
+}
+
+/// A published bundle whose Secrets are to be opened and sealed anew, everything else untouched.
+pub struct Reopened {
+    /// The manifest as it will be; the hashes of Secrets are the published ones.
+    pub manifest: Manifest,
+    /// Who could read the bundle so far.
+    pub before: Vec<Recipient>,
+    /// What changes.
+    pub changes: Vec<Change>,
+    /// What holds the region; empty where its files may be opened.
+    pub holds: Vec<Finding>,
+    /// What else is worth knowing.
+    pub findings: Vec<Finding>,
+}
+
+/// Decides whether a published bundle may be sealed anew for a region's recipients; none where nothing is
+/// published. In a bundle that nobody vouches for ([`Published::unproved`]), its own word is taken.
+pub fn reopen(fleet: &Fleet, region: &RegionConfig, published: &Published, wishes: &Wishes) -> Option<Reopened> {
+    let (mut holds, mut findings) = (Vec::new(), Vec::new());
+    for finding in published.findings(&region.directory) {
+        match finding.code {
+            // There are no sources to write it anew from.
+            Code::TamperedFile => {
+                let help = "Restore the file, or leave --identity away and use the sources.";
+                holds.push(impossible(&region.name, finding.message).help(help));
+            }
+            Code::ForeignFile if wishes.removes_foreign(region) => {}
+            code if code.class() == Class::Held => holds.push(finding.in_region(&region.name)),
+            _ => findings.push(finding.in_region(&region.name)),
+        }
+    }
+    let Some(manifest) = published.manifest() else {
+        let manifest = empty_manifest(fleet, region);
+        let held = Reopened { manifest, before: Vec::new(), changes: Vec::new(), holds, findings };
+        return (!held.holds.is_empty()).then_some(held);
+    };
+    let secrets = || manifest.objects.iter().filter(|object| object.key.kind.is_secret());
+    let resealed = |object: &ManifestObject| Change {
+        key: object.key.clone(),
+        action: Action::Resealed,
+        lost_entries: Vec::new(),
+    };
+    let changes: Vec<Change> = secrets().map(resealed).collect();
+    let base = published.files.get(path::manifest(&region.directory).as_str());
+    let load = Load {
+        fleet: &fleet.name,
+        region: &region.name,
+        directory: &region.directory,
+        base: base.map(Vec::as_slice).unwrap_or_default(),
+        published: manifest.objects.len(),
+        left: manifest.objects.len(),
+        changes: &changes,
+        added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
+        unasked_reseals: &[],
+        secrets: changes.len(),
+    };
+    holds.extend(brake::hold(&load, &fleet.limits, &wishes.accepted));
+    let before = manifest.recipients.clone();
+    let manifest = Manifest { recipients: region.recipients.clone(), ..manifest.clone() };
+    Some(Reopened { manifest, before, changes, holds, findings })
+}
+
+/// What a sealed file holds.
+pub struct Opened {
+    /// The document without its `sops` block, its values readable.
+    pub document: Node,
+    /// The same as the emitter writes it.
+    pub plain: Zeroizing<String>,
+    /// The Secret's entries.
+    pub payload: Payload,
+}
+
+/// Why a published file is not sealed anew. Nothing of its content is repeated.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unopened {
+    /// It is no sealed document with a header of pouch's.
+    #[error("it is no sealed file as pouch writes it")]
+    Form,
+    /// Its stanzas are for others than its manifest says.
+    #[error("it is sealed for other recipients than its bundle")]
+    Recipients,
+    /// No identity opens one of its stanzas.
+    #[error("no identity that was given opens it")]
+    Identity,
+    /// Its values or its MAC do not open.
+    #[error("{0}")]
+    Open(#[from] OpenError),
+    /// It says to be another object.
+    #[error("it holds another object, so it was moved here")]
+    Elsewhere,
+    /// Its tag does not fit.
+    #[error("its tag does not fit: it was made for another place, or from another document")]
+    Tag,
+}
+
+/// Opens one sealed file of a bundle and verifies everything that can be verified: stanzas, MAC, the
+/// object's own name, and the tag, where its key is at hand. (A file that was carried over since the
+/// reuse key changed may have none; the manifest's hash vouches for it.)
+///
+/// `unwrap` gives the data key of stanzas, pairs of recipient and armored age file; `recipients` are
+/// those of the published manifest.
+///
+/// # Errors
+/// Where anything does not fit.
+pub fn open(
+    keys: &KeyRing,
+    context: &Context<'_>,
+    file: &[u8],
+    unwrap: &dyn Fn(&[(String, String)]) -> Option<Zeroizing<[u8; 32]>>,
+) -> Result<Opened, Unopened> {
+    let tagged = reuse::split(file).ok_or(Unopened::Form)?;
+    let sealed = document(file).ok_or(Unopened::Form)?;
+    let stanzas = sops::stanzas(&sealed);
+    if !stanzas.iter().map(|(recipient, _)| recipient.as_str()).eq(context.recipients.iter().map(Recipient::as_str)) {
+        return Err(Unopened::Recipients);
+    }
+    let data_key = unwrap(&stanzas).ok_or(Unopened::Identity)?;
+    let document = sops::decrypt(&sealed, &data_key)?;
+    let landing = context.landing;
+    let same = document.str_at(&["kind"]) == Some(landing.kind.kind.as_str())
+        && document.str_at(&["metadata", "name"]) == Some(landing.name.as_str())
+        && document.str_at(&["metadata", "namespace"]).unwrap_or_default() == landing.namespace_text();
+    if !same {
+        return Err(Unopened::Elsewhere);
+    }
+    let plain = emit(&Tree::of(&document));
+    let known = keys.with_id(tagged.key_id).next().is_some();
+    if known && reuse::verify(keys, context, plain.as_bytes(), file).is_none() {
+        return Err(Unopened::Tag);
+    }
+    let entries = sops::entries(&document)?;
+    let payload = Payload::new(entries.into_iter().map(|(name, value)| (Key::from(&*name), value)).collect());
+    Ok(Opened { document, plain, payload })
+}
+
+/// A sealed file that does not pass the look of a stranger.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Flaw {
+    /// A file would keep its old sealing.
+    #[error("{0} was not sealed anew")]
+    Kept(BundlePath),
+    /// A file is sealed for others than it should be.
+    #[error("{0} is not sealed for exactly the region's recipients")]
+    Recipients(BundlePath),
+    /// A file shares an IV or a piece of a stanza with one that was published.
+    #[error("{0} shares sealed text with what was published")]
+    Shared(BundlePath),
+}
+
+/// Proves that sealing anew was worth it: every Secret of `manifest` is among `new`, sealed for exactly
+/// its recipients, and shares no IV and no line of a stanza with any published file or with one another.
+///
+/// # Errors
+/// Names the first file that does not pass.
+pub fn prove<'a>(
+    published: &'a Files,
+    manifest: &Manifest,
+    new: impl Fn(&BundlePath) -> Option<&'a [u8]>,
+) -> Result<(), Flaw> {
+    let sealed = published.iter().filter(|(path, _)| path.ends_with(SEALED));
+    let old: BTreeSet<&[u8]> = sealed.flat_map(|(_, bytes)| lots(bytes)).collect();
+    let wanted: Vec<&str> = manifest.recipients.iter().map(Recipient::as_str).collect();
+    let mut drawn = BTreeSet::new();
+    for object in manifest.objects.iter().filter(|object| object.key.kind.is_secret()) {
+        let path = || object.path.clone();
+        let bytes = new(&object.path).ok_or_else(|| Flaw::Kept(path()))?;
+        if labels(bytes) != wanted {
+            return Err(Flaw::Recipients(path()));
+        }
+        for lot in lots(bytes) {
+            if old.contains(lot) || !drawn.insert(lot) {
+                return Err(Flaw::Shared(path()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was drawn by lot for a sealed file, as it stands there: the IV of every value, and every long
+/// line of a stanza.
+fn lots(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    const LONG: usize = 32;
+    let mut armored = false;
+    file.split(|b| *b == b'\n').filter_map(move |line| {
+        let line = line.trim_ascii();
+        if line.ends_with(b"-----") {
+            armored = line.starts_with(b"-----BEGIN ");
+            return None;
+        }
+        if armored {
+            return (line.len() >= LONG).then_some(line);
+        }
+        let after = |text: &'static [u8]| {
+            let at = line.windows(text.len()).position(|window| window == text)?;
+            line.get(at.checked_add(text.len())?..)
+        };
+        after(b",iv:")?.split(|b| *b == b',').next()
+    })
+}
+
+/// The recipients that a sealed file names, in its order.
+fn labels(file: &[u8]) -> Vec<&str> {
+    let named = file.split(|b| *b == b'\n').filter_map(|line| {
+        let line = line.trim_ascii();
+        core::str::from_utf8(line.strip_prefix(b"- ").unwrap_or(line).strip_prefix(b"recipient: ")?).ok()
+    });
+    named.collect()
+}
+
+/// Why no file of a bundle can be opened with these identities, told before one is tried; none where one
+/// of them is a recipient.
+pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) -> Option<Finding> {
+    if before.iter().any(|recipient| given.contains(&recipient)) {
+        return None;
+    }
+    let list = |recipients: &[&Recipient]| recipients.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "no identity that was given opens region {region}: its bundle is sealed for {}, and they are those of {}",
+        list(&before.iter().collect::<Vec<_>>()),
+        list(given)
+    );
+    Some(impossible(region, message).help("Give an identity of the region, or leave the region out with --region."))
+}
+
+/// The finding for files that cannot be opened; `count` counts them and `first` is one of them.
+pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened) -> Finding {
+    let more = match count {
+        0 | 1 => String::new(),
+        more => format!(" (and {} more)", more.saturating_sub(1)),
+    };
+    let message = format!("{first}{more} of region {region} cannot be sealed anew: {why}");
+    impossible(region, message).help("Restore the file from git history, or leave --identity away and use the sources.")
+}
+
+#[cfg(test)]
+mod tests;

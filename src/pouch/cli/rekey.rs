@@ -1,0 +1,228 @@
+//! `pouch rekey`: seals what is published anew, for the configured recipients.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use pouch_core::bundle::draft::Wishes;
+use pouch_core::config::{Fleet, RegionConfig, RegionState};
+use pouch_core::name::Region;
+use pouch_core::report::summary::{self, Outcome};
+
+use super::publish::{self, Branch, Made};
+use super::reach::ReachArgs;
+use super::render::{self, outcome_line};
+use super::{Accepted, Global, Opened, finish, region_called};
+use crate::age::Identities;
+use crate::ambient::Ambient;
+use crate::failure::{Failure, exit};
+use crate::pipeline::rekey::{Unproved, rekey};
+use crate::pipeline::survey::{Surveyor, survey};
+use crate::pipeline::{Report, Run, preview, render as draw};
+use crate::publish::directory::{DirectoryShelf, LookedAt};
+use crate::publish::{Look, Shelf};
+use crate::settings;
+use crate::source::live::Values;
+use crate::stop::Stop;
+use crate::ui::Ui;
+
+/// Seal what is published anew, for the configured recipients
+///
+/// Every Secret of a region gets a new data key, or the region stays as it is: all in one commit on the
+/// output branch, or, in a directory, region by region. Values come from the sources, and no private key
+/// is needed. With --identity they come from the published files themselves, and no source is read.
+///
+/// What was published before stays in git history, and whoever could read it still can: change what a
+/// removed recipient could read at the provider. `pouch exposure` lists it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The directory that holds the bundles; by default the branch of `output.git`, without it `output.path`
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Only this region; may be given several times. By default all that are active
+    #[arg(long, value_name = "REGION")]
+    region: Vec<String>,
+    /// Open the published Secrets with the age identities in FILE and read no source; may be given several times
+    #[arg(long, value_name = "FILE")]
+    identity: Vec<PathBuf>,
+    /// Say what would happen, write nothing, and exit 0 also where a region would be held
+    #[arg(long)]
+    dry_run: bool,
+    /// Replace bundles that the configured reuse key does not vouch for, because the key that did is lost
+    #[arg(long)]
+    new_reuse_key: bool,
+    #[command(flatten)]
+    accepted: Accepted,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+impl Args {
+    /// Whether the run writes anything.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Where nothing was published, or only a part.
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+    let opened = Opened::open(global, ambient)?;
+    let fleet = &opened.settings.fleet;
+    let regions = chosen(args, fleet, ui)?;
+    let identities = identities(args, ambient, ui)?;
+    let keys = opened.keys(ambient, ui)?;
+    let names: BTreeSet<Region> = regions.iter().map(|region| region.name.clone()).collect();
+    let adopt = match (args.new_reuse_key, &identities) {
+        (true, None) => names.iter().map(Region::to_string).collect(),
+        _ => BTreeSet::new(),
+    };
+    let wishes = Wishes { rekey: Some(names), adopt, ..args.accepted.wishes(fleet)? };
+    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
+    let target = match (&args.directory, &fleet.output.git) {
+        (Some(directory), _) => Some(ambient.cwd().join(directory)),
+        (None, None) => Some(opened.settings.base.join(&fleet.output.path)),
+        (None, Some(_)) => None,
+    };
+    let rekeying = Rekeying { args, opened: &opened, run: &run, identities, target: target.clone() };
+
+    let (report, commit) = match target {
+        Some(target) if args.dry_run => (rekeying.make(&LookedAt::open(&target)?, None)?.report, None),
+        Some(target) => {
+            // To look at what is not there must not make it.
+            drop(LookedAt::open(&target)?);
+            let shelf = DirectoryShelf::open(&target)?;
+            let made = rekeying.make(&shelf, Some(&shelf))?;
+            render::commit(shelf, &target, ui, stop)?;
+            (made.report, None)
+        }
+        None => {
+            let branch = Branch::of(&opened)?;
+            if args.dry_run {
+                (rekeying.make(&branch.open(ambient, stop)?, None)?.report, None)
+            } else {
+                let once = rekeying.reads_stdin();
+                publish::push(&branch, &run, once, |shelf| rekeying.make(shelf, Some(shelf)))?
+            }
+        }
+    };
+    ui.findings(&report.findings);
+    ui.result(&lines(&report, args));
+    if args.dry_run {
+        return Ok(exit::OK);
+    }
+    if let (None, Some(_), Some(git)) = (&args.directory, &commit, &fleet.output.git) {
+        ui.note(&format!("{} is at {}", git.branch, commit.as_deref().unwrap_or_default()));
+    }
+    if report.regions.iter().any(|region| region.sealed > 0) {
+        ui.note(
+            "what was published before stays readable for whoever could read it, in git history and in copies; change \
+             it at the provider (`pouch exposure` lists it)",
+        );
+    }
+    finish(&report, "rekey", commit, fleet, global, ambient, ui)
+}
+
+/// The regions that the flags name, or all that are active.
+fn chosen<'a>(args: &Args, fleet: &'a Fleet, ui: &Ui) -> Result<Vec<&'a RegionConfig>, Failure> {
+    if args.region.is_empty() {
+        let (active, others): (Vec<_>, Vec<_>) = fleet.regions.values().partition(|region| region.is_rendered());
+        for region in others.iter().filter(|region| region.state == RegionState::Paused) {
+            ui.warn(&format!("region {} is paused: its Secrets stay sealed as they are", region.name));
+        }
+        return if active.is_empty() {
+            Err(Failure::usage("the configuration has no active region", "Only active regions can be sealed anew."))
+        } else {
+            Ok(active)
+        };
+    }
+    let one = |called: &String| {
+        let region = region_called(fleet, called)?;
+        if region.state == RegionState::Active {
+            return Ok(region);
+        }
+        Err(Failure::usage(
+            format!("region {} is not active, so nothing of it is sealed", region.name),
+            "Say `state: active` for it, or leave it out.",
+        ))
+    };
+    args.region.iter().map(one).collect()
+}
+
+fn identities(args: &Args, ambient: &Ambient, ui: &Ui) -> Result<Option<Identities>, Failure> {
+    let mut all: Option<Identities> = None;
+    for typed in &args.identity {
+        let (identities, warning) = settings::identities(&typed.display().to_string(), &ambient.cwd().join(typed))?;
+        if let Some(warning) = warning {
+            ui.warn(&warning);
+        }
+        all.get_or_insert_default().join(identities);
+    }
+    Ok(all)
+}
+
+/// What one attempt needs.
+struct Rekeying<'a> {
+    args: &'a Args,
+    opened: &'a Opened,
+    run: &'a Run<'a>,
+    identities: Option<Identities>,
+    target: Option<PathBuf>,
+}
+
+impl Rekeying<'_> {
+    /// Whether a second attempt would find nothing to read.
+    fn reads_stdin(&self) -> bool {
+        self.identities.is_none() && publish::reads_stdin(self.run.fleet)
+    }
+
+    /// Seals everything anew and stages it on the shelf, if there is one.
+    fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
+        let Self { args, opened, run, identities, target } = self;
+        let Run { fleet, ambient, ui, stop, .. } = **run;
+        if let Some(identities) = identities {
+            let unproved = if args.new_reuse_key { Unproved::Taken } else { Unproved::Held };
+            let report = rekey(run, identities, unproved, published, shelf)?;
+            return Ok(Made { report, revisions: Vec::new() });
+        }
+        let mut outputs = vec![opened.settings.base.join(&fleet.output.path)];
+        outputs.extend(target.clone());
+        let reach = args.reach.reach(ambient);
+        let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+        let survey = survey(&surveyor, Values::Read)?;
+        let report = match shelf {
+            Some(shelf) => draw(run, &survey, shelf)?,
+            None => preview(run, &survey, published)?,
+        };
+        Ok(Made { report, revisions: survey.revisions })
+    }
+}
+
+/// One line a region, and below it whose recipients change.
+fn lines(report: &Report, args: &Args) -> String {
+    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for region in &report.regions {
+        let word = match region.outcome {
+            Outcome::Published if args.dry_run => "would be published",
+            Outcome::Held if args.dry_run => "would be held",
+            outcome => outcome.word(),
+        };
+        text.push_str(&outcome_line(region, width, word));
+        text.push_str(&recipients(region));
+    }
+    text
+}
+
+fn recipients(region: &summary::Region) -> String {
+    let mut text = String::new();
+    for (word, recipients) in [("adds", &region.recipients_added), ("removes", &region.recipients_removed)] {
+        for recipient in recipients {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {word:7}  {recipient}");
+        }
+    }
+    text
+}

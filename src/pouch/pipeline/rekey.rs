@@ -1,0 +1,217 @@
+//! Rekey without sources: published bundles are opened with private keys and sealed anew.
+//!
+//! Nothing but Secrets' files, their hashes and the recipients in the manifest changes: what is published
+//! stays exactly what it says. A region whose files do not all open, or do not all pass, is left alone.
+//! What may be opened and what a result must prove is decided by the core.
+
+use std::collections::BTreeMap;
+
+use pouch_core::bundle::draft::bundle_yaml;
+use pouch_core::bundle::manifest::{Manifest, State as ObjectState};
+use pouch_core::bundle::path::{self, BundlePath};
+use pouch_core::bundle::published::{Files, Published, State};
+use pouch_core::bundle::rekey::{self, Opened, Reopened, Unopened, open, reopen, strangers, unopened};
+use pouch_core::bundle::sha256_hex;
+use pouch_core::config::RegionConfig;
+use pouch_core::finding::Finding;
+use pouch_core::object::ObjectKey;
+use pouch_core::recipient::Recipient;
+use pouch_core::report::summary::{self, Outcome};
+use pouch_core::reuse::Context;
+use rayon::prelude::*;
+
+use super::seal::Sealer;
+use super::{Failure, Report, Run, check_regions, govern};
+use crate::age::Identities;
+use crate::publish::{Look, NewFile, NewFiles, Shelf};
+
+/// What a bundle that no reuse key vouches for is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unproved {
+    /// Nothing: its region is held.
+    Held,
+    /// Its own word: the key that vouched for it is lost, and somebody said so.
+    Taken,
+}
+
+/// Opens the published Secrets of the regions that the run takes up, seals them for the configured
+/// recipients, and stages that on the `shelf`, if there is one; else it says whether it could.
+///
+/// # Errors
+/// Where nothing may be published at all: the shelf cannot be read, no identity opens any region, or the
+/// run should end.
+pub fn rekey(
+    run: &Run<'_>,
+    identities: &Identities,
+    unproved: Unproved,
+    published: &dyn Look,
+    shelf: Option<&dyn Shelf>,
+) -> Result<Report, Failure> {
+    check_regions(run.fleet, published)?;
+    let work = Work { run, identities, unproved, published, shelf };
+    let regions: Vec<&RegionConfig> = run.fleet.regions.values().filter(|region| run.wishes.take_up(region)).collect();
+    let progress = run.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
+    let done: Result<Vec<Done>, Failure> = regions
+        .par_iter()
+        .map(|region| {
+            let done = work.region(region);
+            progress.step();
+            done
+        })
+        .collect();
+    let done = done?;
+    drop(progress);
+    if !done.is_empty() && done.iter().all(|done| done.strange) {
+        return Err(Failure::usage(
+            "the identities of --identity open none of the regions",
+            "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
+        ));
+    }
+    let (regions, findings): (Vec<_>, Vec<_>) = done.into_iter().map(|done| (done.record, done.findings)).unzip();
+    let findings = govern(run.fleet, findings.into_iter().flatten().collect());
+    Ok(Report { regions, credentials: None, findings })
+}
+
+/// Proves what was sealed anew before anybody sees it.
+///
+/// # Errors
+/// Where it does not pass, which is a bug.
+pub fn prove(published: &Files, manifest: &Manifest, new: &NewFiles) -> Result<(), Failure> {
+    let bytes = |path: &BundlePath| match new.get(path) {
+        Some(NewFile::Bytes(bytes)) => Some(bytes.as_slice()),
+        Some(NewFile::Kept(_)) | None => None,
+    };
+    rekey::prove(published, manifest, bytes).map_err(|flaw| Failure::bug(flaw.to_string()))
+}
+
+struct Work<'a> {
+    run: &'a Run<'a>,
+    identities: &'a Identities,
+    unproved: Unproved,
+    published: &'a dyn Look,
+    shelf: Option<&'a dyn Shelf>,
+}
+
+/// What became of one region.
+struct Done {
+    record: summary::Region,
+    findings: Vec<Finding>,
+    /// No identity is one of its recipients.
+    strange: bool,
+}
+
+impl Work<'_> {
+    fn region(&self, region: &RegionConfig) -> Result<Done, Failure> {
+        let run = self.run;
+        run.stop.check()?;
+        let mut record = summary::Region::new(&region.name, &region.directory, Outcome::Unchanged);
+        let mut published =
+            Published::examine(&run.fleet.name, &region.directory, self.published.read(&region.directory)?, run.keys);
+        let taken = self.unproved == Unproved::Taken && matches!(published.state, State::Unsigned);
+        if taken {
+            published = Published::unproved(&run.fleet.name, &region.directory, published.files);
+        }
+        let Some(reopened) = reopen(run.fleet, region, &published, run.wishes) else {
+            return Ok(Done { record, findings: Vec::new(), strange: false });
+        };
+        let Reopened { manifest, before, changes, mut holds, mut findings } = reopened;
+        record.objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count();
+        record.carried = manifest.objects.iter().filter(|object| object.state != ObjectState::Current).count();
+        record.changes = changes.iter().map(summary::ChangeRecord::from).collect();
+        record.compare_recipients(&before, &region.recipients);
+        let given: Vec<&Recipient> = self.identities.recipients().collect();
+        let strange = if changes.is_empty() { None } else { strangers(&region.name, &before, &given) };
+        let is_strange = strange.is_some();
+        holds.extend(strange);
+        // Without a Secret there is still a manifest to say who the recipients are.
+        let is_due = taken || !changes.is_empty() || before != region.recipients;
+        if holds.is_empty() && is_due {
+            match self.files(region, &published, manifest, &before)? {
+                Ok(new) => {
+                    record.outcome = Outcome::Published;
+                    record.sealed = changes.len();
+                    if let Some(shelf) = self.shelf {
+                        shelf.stage(&region.directory, new, &published.files)?;
+                    }
+                }
+                Err(finding) => holds.push(finding),
+            }
+        }
+        if !holds.is_empty() {
+            record.outcome = Outcome::Held;
+        }
+        findings.append(&mut holds);
+        Ok(Done { record, findings, strange: is_strange })
+    }
+
+    /// The files of a region sealed anew; empty where nothing was to be sealed. Or why they cannot be.
+    fn files(
+        &self,
+        region: &RegionConfig,
+        published: &Published,
+        mut manifest: Manifest,
+        before: &[Recipient],
+    ) -> Result<Result<NewFiles, Finding>, Failure> {
+        let run = self.run;
+        let sealer = Sealer::new(run.ambient, &region.recipients)?;
+        let secrets: Vec<&ObjectKey> =
+            manifest.objects.iter().map(|object| &object.key).filter(|key| key.kind.is_secret()).collect();
+        // A data key is in memory no longer than its file, and so are the values.
+        let again = |key: &&ObjectKey| {
+            run.stop.check()?;
+            let opened = match self.open(region, published, key, before) {
+                Ok(opened) => opened,
+                Err(why) => return Ok(Err(((*key).clone(), why))),
+            };
+            let bytes = match self.shelf {
+                None => Vec::new(),
+                Some(_) => sealer.seal_again(run, region, key, &opened)?,
+            };
+            Ok(Ok((path::of_object(&region.directory, key), bytes)))
+        };
+        let sealed: Result<Vec<Result<(BundlePath, Vec<u8>), (ObjectKey, Unopened)>>, Failure> =
+            secrets.par_iter().map(again).collect();
+        let (mut fresh, mut closed) = (BTreeMap::new(), Vec::new());
+        for file in sealed? {
+            match file {
+                Ok((path, bytes)) => _ = fresh.insert(path, bytes),
+                Err(why) => closed.push(why),
+            }
+        }
+        if let Some((key, why)) = closed.first() {
+            return Ok(Err(unopened(&region.name, key, closed.len(), why)));
+        }
+        let mut new = NewFiles::new();
+        if self.shelf.is_none() {
+            return Ok(Ok(new));
+        }
+        for object in &mut manifest.objects {
+            let file = match fresh.remove(&object.path) {
+                Some(bytes) => {
+                    object.sha256 = sha256_hex(&bytes);
+                    NewFile::Bytes(bytes)
+                }
+                None => NewFile::Kept(object.path.clone()),
+            };
+            new.insert(object.path.clone(), file);
+        }
+        new.extend(manifest.files.iter().map(|file| (file.path.clone(), NewFile::Kept(file.path.clone()))));
+        prove(&published.files, &manifest, &new)?;
+        let text = bundle_yaml(&manifest, run.keys);
+        new.insert(path::manifest(&region.directory), NewFile::Bytes(text.into_bytes()));
+        Ok(Ok(new))
+    }
+
+    fn open(
+        &self,
+        region: &RegionConfig,
+        published: &Published,
+        key: &ObjectKey,
+        before: &[Recipient],
+    ) -> Result<Opened, Unopened> {
+        let file = published.bytes(key).ok_or(Unopened::Form)?;
+        let context =
+            Context { fleet: &self.run.fleet.name, directory: &region.directory, landing: key, recipients: before };
+        open(self.run.keys, &context, file, &|stanzas| self.identities.unwrap(stanzas).ok())
+    }
+}

@@ -64,6 +64,7 @@
 //! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
 //! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
 //! | what is compared between a region and its bundle | [`verify`] |
+//! | what a history lets whom read | [`exposure`] |
 //! | how findings and summaries read | [`report`] |
 //!
 //! What touches the world is in package `pouch`: sources, git, age, publishing, the command line.
@@ -78,6 +79,7 @@ pub mod claim;
 pub mod closure;
 pub mod config;
 pub mod draft_fleet;
+pub mod exposure;
 pub mod finding;
 pub mod fragment;
 pub mod inquiry;

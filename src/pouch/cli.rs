@@ -5,7 +5,9 @@
 
 pub mod completions;
 pub mod config;
+pub mod exposure;
 pub mod init;
+pub mod keygen;
 pub mod man;
 pub mod metrics;
 pub mod publish;
@@ -97,6 +99,8 @@ enum Command {
     Publish(publish::Args),
     Rekey(rekey::Args),
     Verify(verify::Args),
+    Exposure(exposure::Args),
+    Keygen(keygen::Args),
     Rbac(rbac::Args),
     Config(config::ConfigArgs),
     Schema(schema::SchemaArgs),
@@ -373,6 +377,8 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Publish(args) => publish::run(args, global, ambient, &ui, &stop),
         Command::Rekey(args) => rekey::run(args, global, ambient, &ui, &stop),
         Command::Verify(args) => verify::run(args, global, ambient, &ui, &stop),
+        Command::Exposure(args) => exposure::run(args, global, ambient, &ui, &stop),
+        Command::Keygen(args) => keygen::run(args, global, ambient, &ui, &stop),
         Command::Rbac(args) => rbac::run(args, global, ambient, &ui, &stop),
         Command::Config(args) => {
             config::run(args, &global.file, ambient).map(|text| print(&ui, &text)).map_err(Failure::from)

@@ -1,7 +1,8 @@
 //! Clusters: the only place that knows kube, HTTP and the asynchronous runtime.
 //!
 //! [`Cluster`] connects as kubectl would and asks: which kinds a server has, all objects of a kind in
-//! pages, single objects by name. It only ever GETs. An answer is believed where it is what was asked
+//! pages, single objects by name. It only ever GETs, but for [`Cluster::create`], which makes one new
+//! object and never changes one. An answer is believed where it is what was asked
 //! for; everything else is tried again, within bounds, and then said to be unknown. Why something is
 //! asked, and what follows from an answer, is not known here.
 
@@ -26,7 +27,7 @@ use tokio::runtime::{Builder, Runtime};
 pub use self::kubeconfig::{AccessError, Wanted};
 use self::link::{Ask, Link, Reply};
 pub use self::link::{Broken, Patience};
-use self::request::{Form, Resource, Stamp};
+use self::request::{Form, Resource, Stamp, Trial};
 use crate::ambient::Ambient;
 
 /// How many requests for single objects are under way at once.
@@ -423,6 +424,22 @@ impl Cluster {
         Ok(answers)
     }
 
+    /// Makes an object that must not be there yet: a YAML document, which is never sent twice.
+    ///
+    /// # Errors
+    /// Where there is no answer; after [`Trial::Real`] nobody knows then whether it was made.
+    pub fn create(&self, resource: &Resource, key: &ObjectKey, document: &str, trial: Trial) -> Result<Created, Broken> {
+        let path = resource.create_path(key.namespace.as_ref(), trial);
+        let status = self.runtime.block_on(self.link.in_time(self.link.post(&path, document)))?;
+        match status {
+            200..=202 => Ok(Created::Made),
+            409 => Ok(Created::There),
+            403 => Ok(Created::Forbidden),
+            404 => Ok(Created::NoNamespace),
+            status => Err(Broken::Status(status)),
+        }
+    }
+
     async fn one(&self, resource: &Resource, key: &ObjectKey, form: Form, fate: &Fate) -> Result<Got, Broken> {
         if !fate.answered.get() && fate.failures.get() >= FAILURES {
             return Ok(Got::Failed(Broken::Garbled("it failed at other objects of the kind")));
@@ -450,6 +467,19 @@ impl Cluster {
             }
         }
     }
+}
+
+/// What came of making an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Created {
+    /// It is made.
+    Made,
+    /// One of that name is there already, and stays as it is.
+    There,
+    /// Who asks may not.
+    Forbidden,
+    /// Its namespace is not there.
+    NoNamespace,
 }
 
 /// How the objects of one kind fare.

@@ -5,6 +5,8 @@
 //! which repositories and references are accepted at all.
 
 pub mod commits;
+pub mod history;
+pub mod ignored;
 pub mod objects;
 pub mod program;
 
@@ -134,6 +136,16 @@ pub fn fetch(git: &program::Git, remote: &str, reference: &str, into: &Path) -> 
         }
         done => done.map(|_| ()),
     }
+}
+
+/// Fetches a remote repository with all its references and its whole history into a new bare repository.
+///
+/// # Errors
+/// As [`program::Git::run`].
+pub fn mirror(git: &program::Git, remote: &str, into: &Path) -> Result<(), program::GitError> {
+    // No template: its hooks would see the environment.
+    let options = ["--mirror", "--quiet", "--template=", "--no-recurse-submodules"];
+    git.run(None, "clone", &options, &[remote.as_ref(), into.as_os_str()]).map(|_| ())
 }
 
 /// The branches and tags that a remote repository has, for messages; none if it does not say.

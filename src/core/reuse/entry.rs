@@ -105,6 +105,11 @@ pub(super) fn lines(key: &ReuseKey, context: &Context<'_>, entries: &[EntryLeaf<
     text
 }
 
+/// The entries that have a tag of their own, with it, as a header's lines after the first say.
+pub fn own_tags(entry_lines: &str) -> BTreeMap<&str, &str> {
+    entry_lines.lines().filter_map(|line| line.strip_prefix(ENTRY)?.split_once(' ')).collect()
+}
+
 /// What becomes of an entry of a published Secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
@@ -132,8 +137,7 @@ pub fn compare_entries(
     published: &[(String, String)],
     payload: &Payload,
 ) -> Vec<(String, Change)> {
-    let tags: BTreeMap<&str, &str> =
-        entry_lines.lines().filter_map(|line| line.strip_prefix(ENTRY)?.split_once(' ')).collect();
+    let tags = own_tags(entry_lines);
     let published: BTreeMap<&str, &str> = published.iter().map(|(name, leaf)| (name.as_str(), leaf.as_str())).collect();
     let short: Vec<(&str, &str)> = published
         .iter()

@@ -142,21 +142,25 @@ pub fn run(args: &InitArgs, path: &Path, ambient: &Ambient) -> Result<String, In
 }
 
 /// Where the files go.
-struct Place {
+pub(super) struct Place {
     config: PathBuf,
-    base: PathBuf,
+    /// The folder of the configuration.
+    pub(super) base: PathBuf,
     shown: String,
 }
 
-/// A region's key pair, not written yet.
-struct Key {
+/// A key pair, not written yet.
+pub(super) struct Key {
     file: String,
-    text: Zeroizing<String>,
-    recipient: Recipient,
+    /// The identity file.
+    pub(super) text: Zeroizing<String>,
+    /// Its public half.
+    pub(super) recipient: Recipient,
 }
 
 impl Key {
-    fn generate(file: String) -> Result<Self, AgeError> {
+    /// Makes a pair for an identity file of this name.
+    pub(super) fn generate(file: String) -> Result<Self, AgeError> {
         let (identity, recipient) = age::generate_identity()?;
         let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *identity));
         Ok(Self { file, text, recipient })
@@ -164,7 +168,8 @@ impl Key {
 }
 
 impl Place {
-    fn new(path: &Path, ambient: &Ambient) -> Self {
+    /// Beside the configuration of this path.
+    pub(super) fn new(path: &Path, ambient: &Ambient) -> Self {
         let config = ambient.cwd().join(path);
         let base = config.parent().unwrap_or(ambient.cwd()).to_owned();
         Self { config, base, shown: path.display().to_string() }
@@ -181,6 +186,20 @@ impl Place {
         if existing.is_empty() { Ok(()) } else { Err(InitError::Exists(existing)) }
     }
 
+    /// Makes the folder of the keys, with a `.gitignore` that keeps all of it out of git; that file's name,
+    /// if it was written.
+    pub(super) fn guard_keys(&self) -> Result<Option<String>, InitError> {
+        make_folder(&self.base.join(KEYS)).map_err(|error| InitError::Write { path: KEYS.into(), error })?;
+        let ignore = format!("{KEYS}/.gitignore");
+        match fs::read_to_string(self.base.join(&ignore)) {
+            Ok(text) if text.lines().any(|line| line == "*") && !text.lines().any(|line| line.starts_with('!')) => {
+                Ok(None)
+            }
+            Ok(_) => Err(InitError::Ignored(ignore)),
+            Err(_) => write_new(&self.base, &ignore, b"*\n", 0o644).map(|()| Some(ignore)),
+        }
+    }
+
     /// Writes everything, and says what.
     fn write(&self, ambient: &Ambient, keys: &[Key], text: &str) -> Result<String, InitError> {
         let base = &self.base;
@@ -188,15 +207,8 @@ impl Place {
         let mut wrote = |file: &str, what: &str| {
             let _ = writeln!(out, "wrote {file}: {what}");
         };
-        make_folder(&base.join(KEYS)).map_err(|error| InitError::Write { path: KEYS.into(), error })?;
-        let ignore = format!("{KEYS}/.gitignore");
-        match fs::read_to_string(base.join(&ignore)) {
-            Ok(text) if text.lines().any(|line| line == "*") && !text.lines().any(|line| line.starts_with('!')) => {}
-            Ok(_) => return Err(InitError::Ignored(ignore)),
-            Err(_) => {
-                write_new(base, &ignore, b"*\n", 0o644)?;
-                wrote(&ignore, "keeps the keys out of git");
-            }
+        if let Some(ignore) = self.guard_keys()? {
+            wrote(&ignore, "keeps the keys out of git");
         }
         let mut bytes = Zeroizing::new([0_u8; 32]);
         ambient.fill(bytes.as_mut())?;
@@ -242,12 +254,12 @@ fn check_names(args: &InitArgs) -> Result<(), InitError> {
 }
 
 /// `keys/<region>.txt`; never the reuse key's, whose ending differs.
-fn key_file(region: &str) -> String {
+pub(super) fn key_file(region: &str) -> String {
     format!("{KEYS}/{region}.txt")
 }
 
 /// Whether anything has this name, a dangling link included.
-fn is_there(path: &Path) -> bool {
+pub(super) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
@@ -259,7 +271,8 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-fn write_new(base: &Path, file: &str, bytes: &[u8], mode: u32) -> Result<(), InitError> {
+/// Writes a file that must not be there yet.
+pub(super) fn write_new(base: &Path, file: &str, bytes: &[u8], mode: u32) -> Result<(), InitError> {
     let fault = |error| InitError::Write { path: file.to_owned(), error };
     let mut options = OpenOptions::new();
     // Fails where anything stands there, a link included, also if it came in this moment.

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use pouch_core::bundle::manifest;
 use pouch_core::config::file;
+use pouch_core::exposure;
 use pouch_core::report::summary;
 
 /// Print a JSON Schema.
@@ -25,6 +26,8 @@ pub enum Document {
     Bundle,
     /// What `--summary` writes.
     Summary,
+    /// What `pouch exposure -o json` prints.
+    Exposure,
 }
 
 impl Document {
@@ -34,6 +37,7 @@ impl Document {
             Document::Fleet => "schemas/fleet.schema.json",
             Document::Bundle => "schemas/bundle.schema.json",
             Document::Summary => "schemas/summary.schema.json",
+            Document::Exposure => "schemas/exposure.schema.json",
         }
     }
 }
@@ -44,6 +48,7 @@ pub fn run(args: &SchemaArgs) -> String {
         Document::Fleet => file::schema().to_value(),
         Document::Bundle => manifest::schema::schema().to_value(),
         Document::Summary => summary::schema().to_value(),
+        Document::Exposure => exposure::schema().to_value(),
     };
     format!("{schema:#}\n")
 }

@@ -1,4 +1,4 @@
-//! The link to one API server: a GET goes out, an answer comes back, within bounds.
+//! The link to one API server: a GET goes out, or rarely a POST, an answer comes back, within bounds.
 //!
 //! Every request has a time and a size, every kind of trouble is tried again with growing pauses, and
 //! all of it together has a time too. Bodies are never logged and never part of an error: what a
@@ -236,6 +236,29 @@ impl Link {
             let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
             tokio::time::sleep(asked.unwrap_or(pause_now)).await;
             pause = pause.saturating_mul(2);
+        }
+    }
+
+    /// POSTs a YAML document once, and gives the answer's status; what the answer says is not read. It is
+    /// never sent again by itself: nobody knows whether a request without an answer was obeyed.
+    ///
+    /// # Errors
+    /// Where there is no answer.
+    pub(super) async fn post(&self, path: &str, document: &str) -> Result<u16, Broken> {
+        self.requests.set(self.requests.get().saturating_add(1));
+        let request = http::Request::post(path)
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, "application/yaml")
+            .header(USER_AGENT, AGENT)
+            .body(Body::from(document.as_bytes().to_vec()))
+            .map_err(|_| Broken::Garbled("the request cannot be written as HTTP"))?;
+        let client = self.client.borrow().clone();
+        let answer = tokio::time::timeout(self.patience.request, client.send(request)).await;
+        let answer = answer.map_err(|_| Broken::TimedOut)?.map_err(|error| broken(&error))?;
+        debug!(path, "answered");
+        match answer.status() {
+            StatusCode::UNAUTHORIZED => Err(Broken::Unauthorized),
+            status => Ok(status.as_u16()),
         }
     }
 

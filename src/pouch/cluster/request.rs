@@ -72,6 +72,13 @@ impl Resource {
         continued(format!("{}?limit={limit}&labelSelector={selector}", self.base(None)), token)
     }
 
+    /// The path that a new object is sent to. As a trial, the server keeps nothing.
+    /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run>
+    pub fn create_path(&self, namespace: Option<&Namespace>, trial: Trial) -> String {
+        let dry = if trial == Trial::Dry { "&dryRun=All" } else { "" };
+        format!("{}?fieldManager=pouch&fieldValidation=Strict{dry}", self.base(namespace))
+    }
+
     /// The path of one object.
     pub fn path(&self, key: &ObjectKey) -> String {
         format!("{}/{}", self.base(key.namespace.as_ref()), encoded(key.name.as_str()))
@@ -97,6 +104,15 @@ fn encoded(text: &str) -> String {
         }
     }
     out
+}
+
+/// Whether an object is really made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trial {
+    /// It is.
+    Real,
+    /// The server checks everything, rights too, and keeps nothing.
+    Dry,
 }
 
 /// How much of an object is asked for.

@@ -14,7 +14,7 @@ const MODE_SUBMODULE: i32 = 0o160_000;
 
 /// The id of an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Id(Oid);
+pub struct Id(pub(super) Oid);
 
 impl std::fmt::Display for Id {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -23,7 +23,7 @@ impl std::fmt::Display for Id {
 }
 
 /// What an entry of a tree is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// A file.
     File,
@@ -33,6 +33,13 @@ pub enum Kind {
     Folder,
     /// A submodule: a commit of another repository.
     Submodule,
+}
+
+impl Kind {
+    /// Whether it is a symlink.
+    pub fn is_link(self) -> bool {
+        self == Kind::Link
+    }
 }
 
 /// An entry of a tree.
@@ -203,7 +210,7 @@ impl Store {
     }
 }
 
-fn kind_of(entry: &git2::TreeEntry<'_>) -> Kind {
+pub(super) fn kind_of(entry: &git2::TreeEntry<'_>) -> Kind {
     match entry.filemode() {
         MODE_TREE => Kind::Folder,
         MODE_LINK => Kind::Link,

@@ -1,0 +1,406 @@
+//! Exposure: what each recipient could ever read, by the history of a repository.
+//!
+//! A history never forgets: who has a clone and an identity opens every file that was ever sealed to it,
+//! whatever is published now. [`expose`] takes what stood in which commits, and says for each recipient
+//! which Secrets it could read, and what that means for the values that are published today. Nothing is
+//! opened for that, and no private key is needed.
+//!
+//! What can be known without opening anything, and no more, is said of a value:
+//!
+//! - A published file that is sealed to the recipient: it reads today's value.
+//! - Ciphertext of another length than in every file that the recipient could open: the value is another.
+//! - With today's values and the reuse key, which [`Values`] holds: tags say whether a value is one of then.
+//! - Otherwise nothing: files are sealed anew for many reasons, so other bytes prove no other value. The
+//!   reuse key alone does not help: a tag can only be compared with a value at hand.
+//!
+//! Whether a provider still takes an old value, nobody can see from here.
+
+pub mod sealed;
+mod schema;
+pub mod vouched;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+pub use schema::{
+    Commit, EntryRecord, Exposed, Exposure, Guess, GuessEntry, Guessable, LeakedKey, Looked, Reader, Skipped,
+    SkippedFile, Verdict, schema,
+};
+
+use self::sealed::{Cover, Leaf, Sealed};
+use self::vouched::Vouched;
+use crate::config::{Fleet, RegionConfig, RegionState};
+use crate::finding::CredentialName;
+use crate::name::{Directory, FleetName, is_directory};
+use crate::object::ObjectKey;
+use crate::recipient::Recipient;
+use crate::reuse::{self, Change, Context, KeyRing};
+use crate::secret::Payload;
+
+/// A file that stood in some commits.
+pub struct Stood {
+    /// Its region's folder.
+    pub directory: Directory,
+    /// What it is.
+    pub file: Arc<Sealed>,
+    /// The number of the first commit that has it, parents before children.
+    pub first: usize,
+    /// The number of the last one.
+    pub last: usize,
+    /// Whether the current commit has it.
+    pub now: bool,
+}
+
+/// What a history holds.
+pub struct Facts {
+    /// The commits that numbers stand for.
+    pub commits: Vec<Commit>,
+    /// The Secrets of the bundles in them.
+    pub stood: Vec<Stood>,
+    /// What manifests say of them.
+    pub vouched: Vouched,
+}
+
+/// Today's values, and the keys that made the tags.
+pub struct Values<'a> {
+    /// The reuse keys.
+    pub keys: &'a KeyRing,
+    /// By region folder, the Secrets as the sources have them now.
+    pub now: BTreeMap<Directory, BTreeMap<ObjectKey, &'a Payload>>,
+    /// What those manifests say that a tag of these keys proves.
+    pub proved: &'a Vouched,
+}
+
+/// What is asked.
+#[derive(Default)]
+pub struct Asked<'a> {
+    /// Only these recipients; all if there are none.
+    pub recipients: BTreeSet<Recipient>,
+    /// Only what recipients could read of regions that they are no recipients of any more.
+    pub removed: bool,
+    /// The configuration, which says who is a recipient; else the current commit does.
+    pub fleet: Option<&'a Fleet>,
+    /// Today's values, to compare with.
+    pub values: Option<Values<'a>>,
+}
+
+/// The region's folder that a path lies in: what follows the last `regions` that has a folder and a file
+/// behind it. A namespace may be called `regions` too.
+pub fn directory_of(path: &str) -> Option<Directory> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let starts = 0..parts.len().saturating_sub(2);
+    let mut found = starts.rev().filter(|at| parts.get(*at) == Some(&"regions")).filter_map(|at| parts.get(at.checked_add(1)?));
+    found.find(|name| is_directory(name)).map(|name| Directory::from(*name))
+}
+
+/// One Secret: a fleet, a region's folder, and the object there.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    fleet: Option<FleetName>,
+    directory: Directory,
+    key: ObjectKey,
+}
+
+/// A version of a Secret.
+struct Version<'f> {
+    stood: &'f Stood,
+    credentials: BTreeSet<&'f CredentialName>,
+}
+
+type Places<'f> = BTreeMap<Place, Vec<Version<'f>>>;
+
+fn places(facts: &Facts) -> Places<'_> {
+    let mut places: Places<'_> = BTreeMap::new();
+    for stood in &facts.stood {
+        for (fleet, credentials) in facts.vouched.of(&stood.directory, &stood.file.sha256) {
+            let (fleet, directory) = (fleet.cloned(), stood.directory.clone());
+            let place = Place { fleet, directory, key: stood.file.key.clone() };
+            places.entry(place).or_default().push(Version { stood, credentials });
+        }
+    }
+    places
+}
+
+/// Says what each recipient could read. `looked` is what was looked at, for whoever reads the answer.
+pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
+    let places = places(facts);
+    let mut readers: BTreeMap<Option<&str>, Vec<Exposed>> = BTreeMap::new();
+    let court = Court::open(facts, asked, &places);
+    for (place, versions) in &places {
+        let recipients: BTreeSet<&str> =
+            versions.iter().flat_map(|version| &version.stood.file.recipients).map(String::as_str).collect();
+        for recipient in recipients {
+            let removed = !court.is_recipient(place, recipient);
+            let wanted = asked.recipients.is_empty() || asked.recipients.iter().any(|one| one.as_str() == recipient);
+            if wanted && (removed || !asked.removed) {
+                let opens = |file: &Sealed| file.recipients.contains(recipient);
+                let exposed = court.exposed(place, versions, removed, opens, |_| true);
+                readers.entry(Some(recipient)).or_default().push(exposed);
+            }
+        }
+        // Whoever reads the repository reads what is not sealed; no recipient's removal changes that.
+        let is_clear = |leaf: &Leaf| *leaf == Leaf::Clear;
+        let opens = |file: &Sealed| file.entries.values().any(is_clear);
+        if asked.recipients.is_empty() && versions.iter().any(|version| opens(&version.stood.file)) {
+            readers.entry(None).or_default().push(court.exposed(place, versions, true, opens, is_clear));
+        }
+    }
+    let is_escrow = |recipient: &str| asked.fleet.is_some_and(|fleet| fleet.escrow.iter().any(|one| one.as_str() == recipient));
+    let readers = readers.into_iter().map(|(recipient, secrets)| Reader {
+        recipient: recipient.map(String::from),
+        regions: recipient.map(|recipient| regions_of(asked.fleet, recipient)).unwrap_or_default(),
+        escrow: recipient.is_some_and(is_escrow),
+        secrets,
+    });
+    let never: Vec<String> = asked.recipients.iter().map(ToString::to_string).collect();
+    let readers: Vec<Reader> = readers.collect();
+    let seen = |text: &String| readers.iter().any(|reader| reader.recipient.as_ref() == Some(text));
+    let never = never.into_iter().filter(|text| !seen(text)).collect();
+    Exposure { looked, values: asked.values.is_some(), never, readers: Some(readers), ..Exposure::new() }
+}
+
+/// The regions of the configuration that a recipient stands in, by name.
+fn regions_of(fleet: Option<&Fleet>, recipient: &str) -> Vec<String> {
+    let regions = fleet.into_iter().flat_map(|fleet| fleet.regions.values());
+    regions.filter(|region| has(region, recipient)).map(|region| region.name.to_string()).collect()
+}
+
+fn has(region: &RegionConfig, recipient: &str) -> bool {
+    region.state != RegionState::Retired && region.recipients.iter().any(|one| one.as_str() == recipient)
+}
+
+/// Everything that a verdict needs.
+struct Court<'f, 'a> {
+    facts: &'f Facts,
+    asked: &'a Asked<'a>,
+    /// Whom the current commit's files of a region are sealed to.
+    readers: BTreeMap<(&'a Option<FleetName>, &'a Directory), BTreeSet<&'f str>>,
+    /// Where an object is published now.
+    published: BTreeMap<(&'a Option<FleetName>, &'a ObjectKey), Vec<&'a Directory>>,
+}
+
+impl<'f, 'a> Court<'f, 'a> {
+    fn open(facts: &'f Facts, asked: &'a Asked<'a>, places: &'a Places<'f>) -> Self {
+        let mut court = Self { facts, asked, readers: BTreeMap::new(), published: BTreeMap::new() };
+        for (Place { fleet, directory, key }, versions) in places {
+            let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
+            if !now.is_empty() {
+                let sealed_to = now.into_iter().flat_map(|stood| &stood.file.recipients).map(String::as_str);
+                court.readers.entry((fleet, directory)).or_default().extend(sealed_to);
+                court.published.entry((fleet, key)).or_default().push(directory);
+            }
+        }
+        court
+    }
+
+    /// The configuration, if it speaks of this fleet.
+    fn fleet(&self, place: &Place) -> Option<&Fleet> {
+        self.asked.fleet.filter(|fleet| Some(&fleet.name) == place.fleet.as_ref())
+    }
+
+    fn region(&self, place: &Place) -> Option<&RegionConfig> {
+        self.fleet(place)?.regions.values().find(|region| region.directory == place.directory)
+    }
+
+    /// Whether a recipient is meant to read a region today.
+    fn is_recipient(&self, place: &Place, recipient: &str) -> bool {
+        if self.fleet(place).is_some() {
+            return self.region(place).is_some_and(|region| has(region, recipient));
+        }
+        self.readers.get(&(&place.fleet, &place.directory)).is_some_and(|readers| readers.contains(recipient))
+    }
+
+    /// What somebody who opens some versions of a Secret could read; of entries, those that `counts` lets.
+    fn exposed(
+        &self,
+        place: &Place,
+        versions: &[Version<'f>],
+        removed: bool,
+        opens: impl Fn(&Sealed) -> bool,
+        counts: impl Fn(&Leaf) -> bool,
+    ) -> Exposed {
+        let read: Vec<&Version<'f>> = versions.iter().filter(|version| opens(&version.stood.file)).collect();
+        let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
+        let still = read.iter().any(|version| version.stood.now);
+        let names: BTreeSet<&str> = read
+            .iter()
+            .flat_map(|version| &version.stood.file.entries)
+            .filter(|(_, leaf)| **leaf != Leaf::Empty && counts(leaf))
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let entries = names.into_iter().map(|name| {
+            let verdict = self.verdict(place, &read, &now, name, &counts);
+            EntryRecord { name: String::from(name), verdict }
+        });
+        let entries: Vec<EntryRecord> = entries.collect();
+        let elsewhere = match now.is_empty() {
+            true => self.elsewhere(place),
+            false => Vec::new(),
+        };
+        let files: BTreeSet<&str> = read.iter().map(|version| version.stood.file.sha256.as_str()).collect();
+        Exposed {
+            removed,
+            fleet: place.fleet.as_ref().map(ToString::to_string),
+            directory: place.directory.to_string(),
+            region: self.region(place).map(|region| region.name.to_string()),
+            namespace: place.key.namespace.as_ref().map(ToString::to_string),
+            name: place.key.name.to_string(),
+            credentials: credentials(&read),
+            first: self.commit(read.iter().map(|version| version.stood.first).min()),
+            last: self.commit(read.iter().map(|version| version.stood.last).max()),
+            still,
+            versions: files.len(),
+            elsewhere,
+            entries,
+        }
+    }
+
+    fn verdict(
+        &self,
+        place: &Place,
+        read: &[&Version<'f>],
+        now: &[&Stood],
+        name: &str,
+        counts: &impl Fn(&Leaf) -> bool,
+    ) -> Verdict {
+        let has = |file: &Sealed| file.entries.get(name).is_some_and(|leaf| *leaf != Leaf::Empty);
+        let told = |file: &Sealed| has(file) && file.entries.get(name).is_some_and(counts);
+        let read = || read.iter().map(|version| version.stood).filter(|stood| told(&stood.file));
+        if read().any(|stood| stood.now) {
+            return Verdict::Readable;
+        }
+        let published: Vec<&Stood> = now.iter().copied().filter(|stood| has(&stood.file)).collect();
+        let values = self.asked.values.as_ref();
+        let today = values.and_then(|values| values.now.get(&place.directory)?.get(&place.key)).copied();
+        let today = today.filter(|_| self.fleet(place).is_some());
+        if published.is_empty() && today.and_then(|payload| payload.get(name)).is_none() {
+            return Verdict::Gone;
+        }
+        // With several published files of one Secret, each is somebody's value of today.
+        let other_length = |stood: &Stood| {
+            let then = stood.file.length(name);
+            let differs = |now: &&Stood| matches!((then, now.file.length(name)), (Some(a), Some(b)) if a != b);
+            !published.is_empty() && published.iter().all(differs)
+        };
+        let mut worst = Verdict::Changed;
+        for stood in read() {
+            let of_one = match today {
+                Some(payload) => self.by_tag(place, &stood.file, payload, name),
+                None if other_length(stood) => Verdict::Changed,
+                None => Verdict::Unknown,
+            };
+            worst = worst.min(of_one);
+        }
+        worst
+    }
+
+    /// Whether today's value is the one of a file, by the file's tags.
+    fn by_tag(&self, place: &Place, file: &Sealed, today: &Payload, name: &str) -> Verdict {
+        let (Some(values), Some(tags), Some(fleet)) = (&self.asked.values, &file.tags, &place.fleet) else {
+            return Verdict::Unknown;
+        };
+        let recipients: Option<Vec<Recipient>> = file.recipients.iter().map(|text| Recipient::parse(text).ok()).collect();
+        let leaves = file.entries.iter().map(|(name, leaf)| match leaf {
+            Leaf::Empty => Some((name.clone(), String::new())),
+            Leaf::Sealed(text) => Some((name.clone(), String::from(&**text))),
+            Leaf::Clear => None,
+        });
+        let (Some(recipients), Some(leaves)) = (recipients, leaves.collect::<Option<Vec<_>>>()) else {
+            return Verdict::Unknown;
+        };
+        let context =
+            Context { fleet, directory: &place.directory, landing: &place.key, recipients: &recipients };
+        // A tag that fits cannot be forged without the key. One that does not fit may have been spoilt, unless
+        // the manifest vouches for the file.
+        let proved = values.proved.says(fleet, &place.directory, &file.sha256);
+        let mut verdict = match (file.length(name), today.get(name)) {
+            (Some(then), Some(now)) if then != now.len().div_ceil(3).saturating_mul(4) => Verdict::Changed,
+            _ => Verdict::Unknown,
+        };
+        for (key, _) in values.keys.with_id(&tags.key_id) {
+            let changes = reuse::compare_entries(key, &context, &tags.entry_lines, &leaves, today);
+            match changes.into_iter().find(|(entry, _)| entry == name) {
+                Some((_, Change::Same)) => return Verdict::Same,
+                Some((_, Change::Changed | Change::Removed)) if proved => verdict = Verdict::Changed,
+                _ => {}
+            }
+        }
+        verdict
+    }
+
+    /// The other folders of the fleet where the same object is published now.
+    fn elsewhere(&self, place: &Place) -> Vec<String> {
+        let directories = self.published.get(&(&place.fleet, &place.key)).into_iter().flatten();
+        directories.map(ToString::to_string).collect()
+    }
+
+    fn commit(&self, number: Option<usize>) -> Commit {
+        number.and_then(|number| self.facts.commits.get(number)).cloned().unwrap_or_default()
+    }
+}
+
+fn credentials(versions: &[&Version<'_>]) -> Vec<String> {
+    let names: BTreeSet<&CredentialName> = versions.iter().flat_map(|version| version.credentials.iter().copied()).collect();
+    names.into_iter().map(ToString::to_string).collect()
+}
+
+/// Says which values can be guessed by whoever has a reuse key that leaked, most easily guessed first.
+/// `key_id` is the one key; without it all are told that the history has.
+pub fn guessable(facts: &Facts, key_id: Option<&str>, fleet: Option<&Fleet>, looked: Looked) -> Exposure {
+    let places = places(facts);
+    let asked = Asked { fleet, ..Asked::default() };
+    let court = Court::open(facts, &asked, &places);
+    let mut keys: BTreeMap<&str, Vec<Guessable>> = BTreeMap::new();
+    for (place, versions) in &places {
+        let mut by_key: BTreeMap<&str, Vec<&Version<'_>>> = BTreeMap::new();
+        for version in versions {
+            let id = version.stood.file.tags.as_ref().map(|tags| tags.key_id.as_str());
+            if let Some(id) = id.filter(|id| key_id.is_none_or(|wanted| wanted == *id)) {
+                by_key.entry(id).or_default().push(version);
+            }
+        }
+        for (id, versions) in by_key {
+            let mut covers: BTreeMap<&str, Cover> = BTreeMap::new();
+            for (name, cover) in versions.iter().flat_map(|version| version.stood.file.covers()) {
+                let known = covers.entry(name).or_insert(cover);
+                *known = cover.min(*known);
+            }
+            let entry = |(name, cover): (&str, Cover)| GuessEntry {
+                name: String::from(name),
+                guess: match cover {
+                    Cover::Alone => Guess::Alone,
+                    Cover::Joint => Guess::Together,
+                    Cover::Own => Guess::Long,
+                },
+            };
+            let entries: Vec<GuessEntry> = covers.into_iter().map(entry).collect();
+            if entries.is_empty() {
+                continue;
+            }
+            let files: BTreeSet<&str> = versions.iter().map(|version| version.stood.file.sha256.as_str()).collect();
+            keys.entry(id).or_default().push(Guessable {
+                fleet: place.fleet.as_ref().map(ToString::to_string),
+                directory: place.directory.to_string(),
+                region: court.region(place).map(|region| region.name.to_string()),
+                namespace: place.key.namespace.as_ref().map(ToString::to_string),
+                name: place.key.name.to_string(),
+                credentials: credentials(&versions),
+                first: court.commit(versions.iter().map(|version| version.stood.first).min()),
+                last: court.commit(versions.iter().map(|version| version.stood.last).max()),
+                still: versions.iter().any(|version| version.stood.now),
+                versions: files.len(),
+                entries,
+            });
+        }
+    }
+    let keys = keys.into_iter().map(|(id, mut secrets)| {
+        secrets.sort_by_key(|secret| secret.entries.iter().map(|entry| entry.guess).min());
+        LeakedKey { key_id: String::from(id), secrets }
+    });
+    Exposure { looked, reuse_keys: Some(keys.collect()), ..Exposure::new() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! The answer of `pouch exposure`, as its JSON has it.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+
+/// The JSON Schema of the answer.
+pub fn schema() -> Schema {
+    // As it is written: what is left out when empty is not required.
+    SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Exposure>()
+}
+
+/// What recipients could read, or what a reuse key that leaked lets guess. Values never stand in it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Exposure {
+    /// Always `pouch/v1alpha1`.
+    pub api_version: &'static str,
+    /// Always `Exposure`.
+    pub kind: &'static str,
+    /// What was looked at.
+    pub looked: Looked,
+    /// Whether values of the sources were compared with the tags in history.
+    pub values: bool,
+    /// Recipients that were asked for and never stood in a sealed file that was looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub never: Vec<String>,
+    /// Who could read what, sorted by recipient; first, without one, what everybody could who has the
+    /// repository. Absent with `--reuse-key-leaked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readers: Option<Vec<Reader>>,
+    /// What tags let guess, by reuse key; only with `--reuse-key-leaked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reuse_keys: Option<Vec<LeakedKey>>,
+}
+
+impl Exposure {
+    pub(super) fn new() -> Self {
+        Self {
+            api_version: "pouch/v1alpha1",
+            kind: "Exposure",
+            looked: Looked::default(),
+            values: false,
+            never: Vec::new(),
+            readers: None,
+            reuse_keys: None,
+        }
+    }
+}
+
+/// What was looked at.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Looked {
+    /// The repository: a URL without user, query and fragment, or a path.
+    pub repository: String,
+    /// The branch, tag or commit whose state counts as published now.
+    pub current: String,
+    /// Its commit.
+    pub commit: Commit,
+    /// How many commits were looked at.
+    pub commits: usize,
+    /// How many branches, tags and other references led to them.
+    pub references: usize,
+    /// Where looking began, as it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Files that could not be looked at, so that what they show is not in the answer.
+    pub skipped: Skipped,
+}
+
+/// Files that could not be looked at.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Skipped {
+    /// How many.
+    pub count: usize,
+    /// The first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<SkippedFile>,
+}
+
+/// A file that could not be looked at.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SkippedFile {
+    /// Its path.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A commit.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Commit {
+    /// Its id in hex.
+    pub id: String,
+    /// When it was committed, in RFC 3339.
+    pub time: String,
+    /// Whether looking began with this commit, so that something that it has may be older.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub or_before: bool,
+}
+
+/// What one recipient could read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reader {
+    /// The recipient, as files say; absent for everybody who has the repository: what stood there in clear.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipient: Option<String>,
+    /// The regions of the configuration that it is a recipient of now.
+    pub regions: Vec<String>,
+    /// Whether the configuration has it among `escrowRecipients`.
+    pub escrow: bool,
+    /// The Secrets that it could read, sorted.
+    pub secrets: Vec<Exposed>,
+}
+
+/// A Secret that somebody could read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Exposed {
+    /// Whether who could read it is no recipient of the region any more.
+    pub removed: bool,
+    /// The fleet; absent where no manifest says which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<String>,
+    /// The region's folder.
+    pub directory: String,
+    /// The region's name, where the configuration has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// The Secret's namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The Secret's name.
+    pub name: String,
+    /// The Credentials that needed it then, as `NAMESPACE/NAME`, by the manifests.
+    pub credentials: Vec<String>,
+    /// The first commit that has a file of it that can be read.
+    pub first: Commit,
+    /// The last such commit.
+    pub last: Commit,
+    /// Whether the current commit has one.
+    pub still: bool,
+    /// How many different files of it can be read.
+    pub versions: usize,
+    /// Folders of other regions where the same object is published now; only where this one is withdrawn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<String>,
+    /// Its entries that had a value, sorted by name.
+    pub entries: Vec<EntryRecord>,
+}
+
+/// An entry that somebody could read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryRecord {
+    /// Its name.
+    pub name: String,
+    /// What that means for its value today.
+    pub verdict: Verdict,
+}
+
+/// What having been able to read an entry means for its value today, worst first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Verdict {
+    /// Today's published file can be read.
+    Readable,
+    /// Today's value stood in a file that could be read; told only where values were compared.
+    Same,
+    /// The entry is published, no longer readable, and nothing tells whether its value is another.
+    Unknown,
+    /// Today's value is in no file that could be read.
+    Changed,
+    /// The entry is not published any more.
+    Gone,
+}
+
+/// What a reuse key that leaked lets guess.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeakedKey {
+    /// The id of the key, as files have it.
+    pub key_id: String,
+    /// The Secrets with tags of it, most easily guessed first.
+    pub secrets: Vec<Guessable>,
+}
+
+/// A Secret whose values can be tried.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Guessable {
+    /// The fleet; absent where no manifest says which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<String>,
+    /// The region's folder.
+    pub directory: String,
+    /// The region's name, where the configuration has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// The Secret's namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The Secret's name.
+    pub name: String,
+    /// The Credentials that needed it then, as `NAMESPACE/NAME`.
+    pub credentials: Vec<String>,
+    /// The first commit that has a file with such tags.
+    pub first: Commit,
+    /// The last such commit.
+    pub last: Commit,
+    /// Whether the current commit has one.
+    pub still: bool,
+    /// How many different files have such tags.
+    pub versions: usize,
+    /// Its entries that had a value, sorted by name.
+    pub entries: Vec<GuessEntry>,
+}
+
+/// An entry whose value can be tried.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GuessEntry {
+    /// Its name.
+    pub name: String,
+    /// How.
+    pub guess: Guess,
+}
+
+/// How a value can be tried by whoever has the key, easiest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Guess {
+    /// Shorter than 16 bytes, and the only one of its file: each try tells.
+    Alone,
+    /// Shorter than 16 bytes, with others: all of them must be right at once.
+    Together,
+    /// 16 bytes or longer, by itself: each try tells, so what people chose or could know is guessed.
+    Long,
+}

@@ -1,0 +1,223 @@
+//! What a sealed file shows without being opened: whose it is, who can open it, what its entries are
+//! called, how long they are, and what its tags cover.
+//!
+//! The file comes from a history that anybody may have written to. Who a stanza says to be for is taken
+//! at its word: it cannot be checked from outside.
+
+use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::bundle::sha256_hex;
+use crate::name::GroupKind;
+use crate::node::{Interner, Node};
+use crate::object::ObjectKey;
+use crate::reuse;
+use crate::sops::{cipher, metadata};
+use crate::yaml::read::{documents, read, text_of};
+
+/// The most characters of a recipient that are kept; one of age has 62.
+const LONGEST_RECIPIENT: usize = 128;
+
+/// A Secret as a file in a repository has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sealed {
+    /// Which Secret it says to be.
+    pub key: ObjectKey,
+    /// Who its stanzas say to be for; none where it is not sealed at all.
+    pub recipients: BTreeSet<String>,
+    /// Its entries by name.
+    pub entries: BTreeMap<String, Leaf>,
+    /// The tags in its header, if pouch wrote one.
+    pub tags: Option<Tags>,
+    /// SHA-256 of the file in lower-case hex, by which a manifest vouches for it.
+    pub sha256: String,
+}
+
+/// What stands in place of a value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Leaf {
+    /// Nothing: the value is empty.
+    Empty,
+    /// The ciphertext.
+    Sealed(Box<str>),
+    /// The value itself, which is not kept here.
+    Clear,
+}
+
+/// The header of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tags {
+    /// The id of the reuse key, as the file says.
+    pub key_id: String,
+    /// The lines after the first.
+    pub entry_lines: String,
+}
+
+/// How a value is covered by tags beside the file's own, which covers all of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Cover {
+    /// It is the only short value, so the joint tag is its own.
+    Alone,
+    /// It shares the joint tag with other short values.
+    Joint,
+    /// It is 16 bytes long or longer, and has its own.
+    Own,
+}
+
+/// Whether bytes can hold a Secret at all, before anything is parsed.
+pub fn may_be_secret(bytes: &[u8]) -> bool {
+    bytes.windows(6).any(|window| window == b"Secret")
+}
+
+impl Sealed {
+    /// Reads the Secrets of a file; documents of other kinds are passed over.
+    ///
+    /// # Errors
+    /// Why the file, which may hold a Secret, cannot be read.
+    pub fn read(bytes: &[u8], interner: &mut Interner) -> Result<Vec<Self>, &'static str> {
+        if !may_be_secret(bytes) {
+            return Ok(Vec::new());
+        }
+        let text = text_of(bytes).map_err(|_| "it is not UTF-8")?;
+        let mut found = Vec::new();
+        for document in documents(text) {
+            let node = read(&document, interner).map_err(|_| "it is no YAML that pouch reads")?;
+            let (api_version, kind) = (node.str_at(&["apiVersion"]), node.str_at(&["kind"]));
+            if (api_version, kind) != (Some("v1"), Some("Secret")) {
+                continue;
+            }
+            let name = node.str_at(&["metadata", "name"]).filter(|name| !name.is_empty());
+            let namespace = node.str_at(&["metadata", "namespace"]).unwrap_or_default();
+            found.push(Self {
+                key: ObjectKey::new(
+                    GroupKind::new("", "Secret"),
+                    (!namespace.is_empty()).then(|| namespace.into()),
+                    name.ok_or("it is a Secret without a name")?.into(),
+                ),
+                recipients: recipients(&node),
+                entries: entries(&node),
+                tags: tags(bytes),
+                sha256: sha256_hex(bytes),
+            });
+        }
+        Ok(found)
+    }
+
+    /// How each non-empty entry is covered by tags; nothing where pouch wrote none.
+    pub fn covers(&self) -> BTreeMap<&str, Cover> {
+        let Some(tags) = &self.tags else { return BTreeMap::new() };
+        let own = reuse::own_tags(&tags.entry_lines);
+        let filled = self.entries.iter().filter(|(_, leaf)| **leaf != Leaf::Empty);
+        let (long, short): (Vec<&str>, Vec<&str>) = filled.map(|(name, _)| &**name).partition(|name| own.contains_key(name));
+        let of_short = if short.len() == 1 { Cover::Alone } else { Cover::Joint };
+        long.into_iter().map(|name| (name, Cover::Own)).chain(short.into_iter().map(|name| (name, of_short))).collect()
+    }
+
+    /// How long an entry's text is in bytes, as its ciphertext shows; none unless pouch sealed the file,
+    /// whose base64 has one spelling only, so that another length is another value.
+    pub fn length(&self, name: &str) -> Option<usize> {
+        self.tags.as_ref()?;
+        match self.entries.get(name)? {
+            Leaf::Empty => Some(0),
+            Leaf::Sealed(text) => length(text),
+            Leaf::Clear => None,
+        }
+    }
+}
+
+fn recipients(node: &Node) -> BTreeSet<String> {
+    let alone = metadata::stanzas(node).into_iter().map(|(recipient, _)| recipient);
+    // Pouch writes no groups. Who stands in one may hold a part or the whole, so it counts.
+    let groups = node.at(&[metadata::KEY, "key_groups"]).map(Node::items).unwrap_or_default();
+    let grouped = groups.iter().flat_map(|group| group.at(&["age"]).map(Node::items).unwrap_or_default());
+    let grouped = grouped.filter_map(|entry| entry.str_at(&["recipient"]).map(str::to_owned));
+    alone.chain(grouped).map(|recipient| recipient.chars().take(LONGEST_RECIPIENT).collect()).collect()
+}
+
+fn entries(node: &Node) -> BTreeMap<String, Leaf> {
+    let of = |field: &str| node.at(&[field]).map(Node::entries).unwrap_or_default();
+    let leaf = |value: &Node| match value {
+        Node::Null => Leaf::Empty,
+        Node::Text(text) if text.is_empty() => Leaf::Empty,
+        Node::Text(text) if text.starts_with(cipher::MARK) => Leaf::Sealed(text.clone()),
+        _ => Leaf::Clear,
+    };
+    let both = of("data").iter().chain(of("stringData"));
+    both.map(|(name, value)| ((**name).to_owned(), leaf(value))).collect()
+}
+
+/// The bytes of a sealed text: AES-GCM makes nothing longer.
+fn length(sealed: &str) -> Option<usize> {
+    let data = sealed.strip_prefix(cipher::MARK)?.strip_prefix("data:")?.split(',').next()?;
+    let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
+    let shaped = data.len() % 4 == 0 && padding <= 2 && !data.is_empty();
+    shaped.then(|| (data.len() / 4).saturating_mul(3).saturating_sub(padding))
+}
+
+fn tags(bytes: &[u8]) -> Option<Tags> {
+    let tagged = reuse::split(bytes)?;
+    Some(Tags { key_id: tagged.key_id.to_owned(), entry_lines: tagged.entry_lines.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    const LEAF: &str = "ENC[AES256_GCM,data:qqqqqqo=,iv:AAAA,tag:AAAA,type:str]";
+
+    fn file(header: &str, data: &str, sops: &str) -> String {
+        format!("{header}apiVersion: v1\ndata:{data}\nkind: Secret\nmetadata: {{name: a, namespace: b}}\nsops:{sops}\n")
+    }
+
+    fn one(text: &str) -> Sealed {
+        Sealed::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0)
+    }
+
+    #[test]
+    fn a_file_shows_its_key_readers_entries_and_tags() {
+        let tag = "A".repeat(43);
+        let header = format!("# pouch/v1 0123abcd {tag}\n# pouch/v1 entry long AAAAAAAAAAA\n# pouch/v1 entries AAAAAAAAAAA\n");
+        let data = format!("\n  long: {LEAF}\n  short: {LEAF}\n  none: \"\"");
+        let sealed = one(&file(&header, &data, "\n  age: [{recipient: age1x, enc: why}, {recipient: age1z}]"));
+        assert_eq!(format!("{}", sealed.key), "Secret b/a");
+        assert_eq!(sealed.recipients.iter().collect::<Vec<_>>(), ["age1x"], "a stanza without a key opens nothing");
+        let covers: Vec<_> = sealed.covers().into_iter().collect();
+        assert_eq!(covers, [("long", Cover::Own), ("short", Cover::Alone)]);
+        assert_eq!((sealed.length("long"), sealed.length("none"), sealed.length("no")), (Some(5), Some(0), None));
+        assert_eq!(sealed.tags.unwrap().key_id, "0123abcd");
+    }
+
+    #[test]
+    fn what_is_in_clear_is_said_and_not_kept() {
+        let sealed = one("{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: hunter2, n: 1, e: null}}");
+        assert!(sealed.recipients.is_empty() && sealed.key.namespace.is_none());
+        assert_eq!((&sealed.entries["x"], &sealed.entries["n"]), (&Leaf::Clear, &Leaf::Clear));
+        assert_eq!(sealed.entries["e"], Leaf::Empty);
+        assert!(!format!("{sealed:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn groups_count_and_long_labels_are_cut() {
+        let long = "x".repeat(1000);
+        let sops = format!("\n  key_groups: [{{age: [{{recipient: age1g, enc: z}}]}}]\n  age: [{{recipient: {long}, enc: z}}]");
+        let sealed = one(&file("", &format!(" {{a: \"{LEAF}\"}}"), &sops));
+        assert_eq!(sealed.recipients.len(), 2);
+        assert!(sealed.recipients.iter().all(|label| label.len() <= 128) && sealed.covers().is_empty());
+        assert_eq!(sealed.length("a"), None, "nobody says that its base64 is canonical");
+    }
+
+    #[test]
+    fn what_is_no_secret_is_passed_over_and_what_may_be_one_is_not() {
+        let read = |text: &[u8]| Sealed::read(text, &mut Interner::new()).map(|found| found.len());
+        assert_eq!(read(b"kind: [ConfigMap"), Ok(0));
+        assert_eq!(read(b"{apiVersion: v1, kind: ConfigMap, metadata: {name: Secret}}"), Ok(0));
+        assert_eq!(read(b"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\n"), Ok(2));
+        assert!(read(b"kind: Secret\nkind: Secret\n").is_err());
+        assert!(read(b"Secret \xff").is_err());
+        assert!(read(b"{apiVersion: v1, kind: Secret}").is_err());
+    }
+}

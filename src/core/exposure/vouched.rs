@@ -1,0 +1,230 @@
+//! Who needed which Secret: what the manifests of a history say, read once each.
+//!
+//! A manifest lists every object of its region, and one version differs from the next by a few of them.
+//! So a text that is laid out as pouch lays it out is cut at its objects, and only those that the version
+//! before did not have are parsed. Any other text is parsed as a whole: the layout saves time and decides
+//! nothing.
+//!
+//! A manifest binds an entry to a file by the file's hash, so that nobody needs to know at which commit
+//! both stood together.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::bundle::manifest::{API_VERSION, KIND};
+use crate::finding::CredentialName;
+use crate::name::{Directory, FleetName, is_directory};
+use crate::node::{Interner, Node};
+use crate::yaml::read::{Document, documents, read, text_of};
+
+/// A region's folder, of a fleet.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Home {
+    /// The fleet.
+    pub fleet: FleetName,
+    /// The folder.
+    pub directory: Directory,
+}
+
+/// What manifests say of Secrets.
+#[derive(Default, Debug)]
+pub struct Vouched {
+    /// By folder and hash of a file: whose it is.
+    files: BTreeMap<(Directory, String), BTreeMap<FleetName, BTreeSet<CredentialName>>>,
+    /// The fleets of each folder.
+    fleets: BTreeMap<Directory, BTreeSet<FleetName>>,
+}
+
+impl Vouched {
+    /// Reads one version of a manifest. `before` is the version that was read before it, if there was one:
+    /// what both have is known already.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn read(&mut self, bytes: &[u8], before: Option<&[u8]>, interner: &mut Interner) -> Result<(), &'static str> {
+        let text = text_of(bytes).map_err(|_| "it is not UTF-8")?;
+        let Some(layout) = Layout::of(text) else { return self.read_whole(text, interner) };
+        let head = home(&parsed(&layout.head, interner)?)?;
+        let before = before.and_then(|bytes| text_of(bytes).ok()).and_then(Layout::of);
+        // What another fleet's manifest said is nothing that this one has said.
+        let before = before.filter(|before| before.head == layout.head);
+        self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
+        for item in layout.new_items(before.as_ref()) {
+            // A list of one.
+            let item = parsed(item, interner)?;
+            self.add(&head, item.items().first().ok_or(MISSHAPEN)?)?;
+        }
+        Ok(())
+    }
+
+    fn read_whole(&mut self, text: &str, interner: &mut Interner) -> Result<(), &'static str> {
+        let node = parsed(text, interner)?;
+        let head = home(&node)?;
+        self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
+        let objects = node.at(&["objects"]).map(Node::items).unwrap_or_default();
+        objects.iter().try_for_each(|object| self.add(&head, object))
+    }
+
+    fn add(&mut self, home: &Home, object: &Node) -> Result<(), &'static str> {
+        if object.str_at(&["key", "kind"]) != Some("Secret") {
+            return Ok(());
+        }
+        let sha256 = object.str_at(&["sha256"]).ok_or(MISSHAPEN)?;
+        let file = (home.directory.clone(), sha256.to_owned());
+        let credentials = self.files.entry(file).or_default().entry(home.fleet.clone()).or_default();
+        for by in object.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
+            let name = by.str_at(&["namespace"]).zip(by.str_at(&["name"])).ok_or(MISSHAPEN)?;
+            credentials.insert(CredentialName { namespace: name.0.into(), name: name.1.into() });
+        }
+        Ok(())
+    }
+
+    /// Adds what others say.
+    pub fn absorb(&mut self, other: Self) {
+        for (file, fleets) in other.files {
+            let known = self.files.entry(file).or_default();
+            for (fleet, credentials) in fleets {
+                known.entry(fleet).or_default().extend(credentials);
+            }
+        }
+        for (directory, fleets) in other.fleets {
+            self.fleets.entry(directory).or_default().extend(fleets);
+        }
+    }
+
+    /// Whether a file was published for a fleet.
+    pub fn says(&self, fleet: &FleetName, directory: &Directory, sha256: &str) -> bool {
+        let file = (directory.clone(), sha256.to_owned());
+        self.files.get(&file).is_some_and(|fleets| fleets.contains_key(fleet))
+    }
+
+    /// The fleets that a file was published for, each with the Credentials that needed it.
+    pub fn of(&self, directory: &Directory, sha256: &str) -> Vec<(Option<&FleetName>, BTreeSet<&CredentialName>)> {
+        match self.files.get(&(directory.clone(), sha256.to_owned())) {
+            Some(fleets) => fleets.iter().map(|(fleet, by)| (Some(fleet), by.iter().collect())).collect(),
+            // Nobody vouches for the file; it is the folder's, if that was ever one fleet's alone.
+            None => {
+                let mut fleets = self.fleets.get(directory).into_iter().flatten();
+                let only = fleets.next().filter(|_| fleets.next().is_none());
+                Vec::from([(only, BTreeSet::new())])
+            }
+        }
+    }
+}
+
+const MISSHAPEN: &str = "it is no manifest of a bundle";
+
+fn parsed(text: &str, interner: &mut Interner) -> Result<Node, &'static str> {
+    let mut documents = documents(text);
+    let (Some(document), None) = (documents.next(), documents.next()) else { return Err(MISSHAPEN) };
+    let document: Document<'_> = document;
+    read(&document, interner).map_err(|_| "it is no YAML that pouch reads")
+}
+
+fn home(node: &Node) -> Result<Home, &'static str> {
+    let text = |path: &[&str]| node.str_at(path).ok_or(MISSHAPEN);
+    let directory = text(&["metadata", "name"])?;
+    if text(&["apiVersion"])? != API_VERSION || text(&["kind"])? != KIND || !is_directory(directory) {
+        return Err(MISSHAPEN);
+    }
+    Ok(Home { fleet: text(&["fleet"])?.into(), directory: directory.into() })
+}
+
+/// A manifest as pouch lays it out.
+struct Layout<'t> {
+    /// The sections that say whose it is.
+    head: String,
+    /// The section of objects, without its first line.
+    objects: &'t str,
+}
+
+impl<'t> Layout<'t> {
+    /// Cuts a text into sections, which begin in the first column; none where it is not laid out so.
+    fn of(text: &'t str) -> Option<Self> {
+        let mut head = String::new();
+        let mut objects = None;
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (section, after) = rest.split_at_checked(end_of_section(rest))?;
+            rest = after;
+            if let Some(items) = section.strip_prefix("objects:\n") {
+                if objects.replace(items).is_some() || !items.starts_with("- ") {
+                    return None;
+                }
+            } else if ["apiVersion: ", "fleet: ", "kind: ", "metadata:\n"].iter().any(|key| section.starts_with(key)) {
+                head.push_str(section);
+            } else if !["#", "files:", "recipients:", "sources:", "objects: []\n"].iter().any(|key| section.starts_with(key)) {
+                return None;
+            }
+        }
+        Some(Self { head, objects: objects.unwrap_or_default() })
+    }
+
+    /// The objects that `before` does not have at the same place from its start or from its end.
+    fn new_items(&self, before: Option<&Self>) -> impl Iterator<Item = &'t str> + use<'t> {
+        let mut middle = self.objects;
+        if let Some(before) = before {
+            let old = before.objects;
+            let head = item_start(middle, common(middle.as_bytes().chunks(CHUNK), old.as_bytes().chunks(CHUNK)));
+            let (kept, new) = middle.split_at_checked(head).unwrap_or(("", middle));
+            let old = old.get(kept.len()..).unwrap_or_default();
+            let tail = common(new.as_bytes().rchunks(CHUNK), old.as_bytes().rchunks(CHUNK));
+            let end = item_end(new, new.len().saturating_sub(tail));
+            middle = new.get(..end).unwrap_or(new);
+        }
+        Items(middle)
+    }
+}
+
+/// How much is compared at once: enough to be quick, little enough to cut off nearly all.
+const CHUNK: usize = 512;
+
+/// How many bytes two texts have in common, counted in whole chunks.
+fn common<'a>(one: impl Iterator<Item = &'a [u8]>, other: impl Iterator<Item = &'a [u8]>) -> usize {
+    one.zip(other).take_while(|(a, b)| a == b).map(|(chunk, _)| chunk.len()).sum()
+}
+
+/// The last start of an item at or before `at`.
+fn item_start(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    before.windows(3).rposition(|window| window == b"\n- ").map_or(0, |at| at.saturating_add(1))
+}
+
+/// The first start of an item after `at`, or the end.
+fn item_end(text: &str, at: usize) -> usize {
+    let after = text.as_bytes().get(at..).unwrap_or_default();
+    let found = after.windows(3).position(|window| window == b"\n- ");
+    found.map_or(text.len(), |found| at.saturating_add(found).saturating_add(1))
+}
+
+/// Where the section ends that a text begins with: before the next line that begins with a letter or `#`.
+fn end_of_section(text: &str) -> usize {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let goes_on = at > 0 && line.starts_with([' ', '-']);
+        if at > 0 && !goes_on {
+            return at;
+        }
+        at = at.saturating_add(line.len());
+    }
+    at
+}
+
+/// Items of a list, each with its dash.
+struct Items<'t>(&'t str);
+
+impl<'t> Iterator for Items<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let end = item_end(self.0, 0);
+        let (item, rest) = self.0.split_at_checked(end)?;
+        self.0 = rest;
+        Some(item)
+    }
+}

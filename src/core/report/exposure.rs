@@ -1,0 +1,182 @@
+//! The answer of `pouch exposure` as people read it: by recipient, what to rotate first.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::escape;
+use crate::exposure::{Commit, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, Reader, Verdict};
+
+/// How many characters of a commit's id are shown.
+const SHORT: usize = 10;
+
+/// The whole answer, ending in a line feed. `named` says that recipients were asked for by name, whom their
+/// holder is then taken to have lost.
+pub fn exposure(answer: &Exposure, named: bool) -> String {
+    let mut lines = Lines { out: String::new() };
+    lines.looked(&answer.looked);
+    for recipient in &answer.never {
+        lines.line(0, &format!("{recipient} stands in no sealed file of these commits"));
+    }
+    for reader in answer.readers.iter().flatten() {
+        lines.reader(reader, named);
+    }
+    for key in answer.reuse_keys.iter().flatten() {
+        lines.key(key);
+    }
+    let none = |list: Option<usize>| list == Some(0);
+    if none(answer.readers.as_ref().map(Vec::len)) && answer.never.is_empty() {
+        lines.line(0, "No recipient that was asked for could read anything.");
+    }
+    if none(answer.reuse_keys.as_ref().map(Vec::len)) {
+        lines.line(0, "No sealed file of these commits has tags of a reuse key that was asked for.");
+    }
+    lines.out
+}
+
+struct Lines {
+    out: String,
+}
+
+impl Lines {
+    fn line(&mut self, indent: usize, text: &str) {
+        self.out.push_str(&format!("{:indent$}{}\n", "", escape(text)));
+    }
+
+    fn looked(&mut self, looked: &Looked) {
+        let commits = counted(looked.commits, "commit", "commits");
+        let references = counted(looked.references, "reference", "references");
+        let since = looked.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
+        let (current, at) = (&looked.current, short(&looked.commit));
+        self.line(0, &format!("{commits}{since} of {references}; published now is {current} at {at}"));
+    }
+
+    fn reader(&mut self, reader: &Reader, named: bool) {
+        let Some(recipient) = &reader.recipient else {
+            self.out.push('\n');
+            self.line(0, "Everybody who has the repository: these stood there in clear");
+            return self.advice(&reader.secrets.iter().collect::<Vec<_>>());
+        };
+        let (removed, current): (Vec<&Exposed>, Vec<&Exposed>) =
+            reader.secrets.iter().partition(|secret| secret.removed || named);
+        let mut roles = reader.regions.clone();
+        if reader.escrow {
+            roles = Vec::from([String::from("escrow")]);
+        }
+        if reader.secrets.iter().any(|secret| secret.removed) {
+            roles.push(String::from("removed"));
+        }
+        let role = if roles.is_empty() { String::new() } else { format!("  ({})", roles.join(", ")) };
+        self.out.push('\n');
+        self.line(0, &format!("{recipient}{role}"));
+        if !current.is_empty() {
+            self.line(2, "Reads, or could read, as a recipient:");
+            for secret in current {
+                let names: Vec<&str> = secret.entries.iter().map(|entry| entry.name.as_str()).collect();
+                self.secret(secret, &names);
+            }
+        }
+        self.advice(&removed);
+    }
+
+    fn advice(&mut self, secrets: &[&Exposed]) {
+        for verdict in [Verdict::Readable, Verdict::Same, Verdict::Unknown, Verdict::Changed, Verdict::Gone] {
+            let mut told = false;
+            for secret in secrets {
+                let of_verdict = secret.entries.iter().filter(|entry| entry.verdict == verdict);
+                let names: Vec<&str> = of_verdict.map(|entry| entry.name.as_str()).collect();
+                if !names.is_empty() {
+                    if !core::mem::replace(&mut told, true) {
+                        self.line(2, heading(verdict));
+                    }
+                    self.secret(secret, &names);
+                }
+            }
+        }
+    }
+
+    fn secret(&mut self, secret: &Exposed, entries: &[&str]) {
+        let Exposed { fleet, directory, region, namespace, name, credentials, first, last, still, versions, .. } = secret;
+        self.line(4, &format!("{}: {}", what(fleet, directory, region, namespace, name), entries.join(", ")));
+        let elsewhere = match secret.elsewhere.as_slice() {
+            [] => String::new(),
+            others => format!("; still published for {}", others.join(", ")),
+        };
+        self.line(6, &format!("{}{elsewhere}", when(credentials, first, last, *still, *versions)));
+    }
+
+    fn key(&mut self, key: &LeakedKey) {
+        self.out.push('\n');
+        self.line(0, &format!("reuse key {}", key.key_id));
+        for guess in [Guess::Alone, Guess::Together, Guess::Long] {
+            let mut told = false;
+            for secret in &key.secrets {
+                let of_guess = secret.entries.iter().filter(|entry| entry.guess == guess);
+                let names: Vec<&str> = of_guess.map(|entry| entry.name.as_str()).collect();
+                if !names.is_empty() {
+                    if !core::mem::replace(&mut told, true) {
+                        self.line(2, guessing(guess));
+                    }
+                    let Guessable { fleet, directory, region, namespace, name, .. } = secret;
+                    let what = what(fleet, directory, region, namespace, name);
+                    self.line(4, &format!("{what}: {}", names.join(", ")));
+                    let Guessable { credentials, first, last, still, versions, .. } = secret;
+                    self.line(6, &when(credentials, first, last, *still, *versions));
+                }
+            }
+        }
+    }
+}
+
+/// What a verdict asks for.
+fn heading(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Readable => "Published in a file that can be read: seal it anew first, then rotate:",
+        Verdict::Same => "Rotate, today's value could be read:",
+        Verdict::Unknown => "Rotate, unless you know that the value was changed since:",
+        Verdict::Changed => "Changed since; see that the provider takes the old value no more:",
+        Verdict::Gone => "Published no more; see that the provider takes the value no more:",
+    }
+}
+
+fn guessing(guess: Guess) -> &'static str {
+    match guess {
+        Guess::Alone => "Rotate first, shorter than 16 bytes and tried one guess at a time:",
+        Guess::Together => "Rotate next, shorter than 16 bytes and tried only together with the others of the file:",
+        Guess::Long => "Rotate what people chose or partly know, 16 bytes or longer and tried one guess at a time:",
+    }
+}
+
+fn what(
+    fleet: &Option<String>,
+    directory: &str,
+    region: &Option<String>,
+    namespace: &Option<String>,
+    name: &str,
+) -> String {
+    let place = region.as_deref().unwrap_or(directory);
+    let fleet = fleet.as_deref().unwrap_or("?");
+    let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    format!("{fleet}/{place} Secret {namespace}{name}")
+}
+
+fn when(credentials: &[String], first: &Commit, last: &Commit, still: bool, versions: usize) -> String {
+    let credentials = match credentials {
+        [] => String::from("no Credential known"),
+        [one] => format!("Credential {one}"),
+        several => format!("Credentials {}", several.join(", ")),
+    };
+    let from = if first.or_before { "at or before " } else { "" };
+    let end = if still { String::from("still") } else { short(last) };
+    format!("{credentials}; {from}{} … {end}; {}", short(first), counted(versions, "version", "versions"))
+}
+
+fn short(commit: &Commit) -> String {
+    let id: String = commit.id.chars().take(SHORT).collect();
+    let day = commit.time.split('T').next().unwrap_or_default();
+    if id.is_empty() { String::from("no commit") } else { format!("{id} ({day})") }
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}

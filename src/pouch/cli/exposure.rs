@@ -1,0 +1,275 @@
+//! `pouch exposure`: what each recipient could ever read, by the history of a repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use pouch_core::bundle::draft::Wishes;
+use pouch_core::config::Fleet;
+use pouch_core::exposure::{Asked, Exposure, Values, expose, guessable};
+use pouch_core::recipient::Recipient;
+use pouch_core::report::{self, escape_json};
+
+use super::reach::ReachArgs;
+use super::{Global, Opened};
+use crate::ambient::Ambient;
+use crate::failure::{Failure, exit};
+use crate::git::history::{self, Since, Wanted};
+use crate::git::program::git;
+use crate::git::{self, Address};
+use crate::pipeline::Run;
+use crate::pipeline::exposure::{Read, read, values};
+use crate::pipeline::survey::{Surveyor, survey};
+use crate::source::live;
+use crate::stop::Stop;
+use crate::ui::Ui;
+
+/// How long fetching a whole history may take.
+const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
+
+/// Say what each recipient could ever read, by the history of a repository, and what to rotate
+///
+/// Who has a clone and a region's identity opens everything that was ever sealed to it, whatever is
+/// published now. Nothing is opened for this, and no private key is needed. With --removed it answers what
+/// somebody knows who lost access; with --recipient, what to rotate after that identity leaked. Whether a
+/// value was rotated since is told as far as it can be proved; whether the provider still takes an old value
+/// cannot be seen from here. Commits that no reference leads to any more are not seen.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The repository, bare or not: a path or a URL; by default that of `output.git`, else the one around
+    /// the current folder
+    #[arg(value_name = "REPO")]
+    repository: Option<String>,
+    /// Only this recipient, whose identity is taken to have leaked; may be given several times
+    #[arg(long, value_name = "AGE1…")]
+    recipient: Vec<String>,
+    /// Only what recipients could read of regions whose recipients they are not any more
+    #[arg(long)]
+    removed: bool,
+    /// Say instead what a reuse key that leaked lets guess; of the key with this id, or of all in history
+    #[arg(long, value_name = "KEY-ID", num_args = 0..=1, require_equals = true, default_missing_value = "",
+          conflicts_with_all = ["recipient", "removed", "values"])]
+    reuse_key_leaked: Option<String>,
+    /// Read the sources and the reuse key too, and say which of today's values could be read
+    #[arg(long)]
+    values: bool,
+    /// Begin with the state at a date (2026-11-21), a time (2026-11-21T07:51:52Z), a branch, tag or commit
+    #[arg(long, value_name = "REV|DATE")]
+    since: Option<String>,
+    /// Only the history of this branch, tag or commit, the first of which then counts as published now; may
+    /// be given several times [default: every reference]
+    #[arg(long, value_name = "REV")]
+    rev: Vec<String>,
+    /// How the answer is written
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    output: Format,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// How the answer is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For machines; `pouch schema exposure` describes it
+    Json,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Where the repository is not there or not whole, or the command line asks for what there is not.
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+    let recipients = args.recipients()?;
+    let key_id = args.key_id()?;
+    for revision in args.rev.iter().chain(&args.since) {
+        is_revision(revision)?;
+    }
+    let opened = args.config(global, ambient)?;
+    let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
+    let keys = match &opened {
+        Some(opened) if args.values => Some(opened.keys(ambient, ui)?),
+        _ => None,
+    };
+    let found = args.repository(opened.as_ref(), ambient, stop)?;
+    let since = args.since.as_deref().map(since_of);
+    let current = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
+    let wanted = Wanted { revisions: &args.rev, since, current: &current };
+    let Read { facts, mut looked, proved } = read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui)?;
+    looked.since = args.since.clone();
+    warn(&looked, ui);
+
+    let answer = match (key_id, opened.as_ref().zip(keys.as_ref())) {
+        (Some(id), _) => guessable(&facts, Some(id).filter(|id| !id.is_empty()), fleet, looked),
+        (None, None) => expose(&facts, &Asked { recipients, removed: args.removed, fleet, values: None }, looked),
+        (None, Some((opened, keys))) => {
+            let fleet = &opened.settings.fleet;
+            let reach = args.reach.reach(ambient);
+            let outputs = [opened.settings.base.join(&fleet.output.path)];
+            let surveyor =
+                Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+            let survey = survey(&surveyor, live::Values::Read)?;
+            ui.findings(&survey.findings);
+            let run = Run { fleet, keys, wishes: &Wishes::default(), ambient, ui, stop };
+            let values = Values { keys, now: values(&run, &survey), proved: &proved };
+            let asked = Asked { recipients, removed: args.removed, fleet: Some(fleet), values: Some(values) };
+            expose(&facts, &asked, looked)
+        }
+    };
+    ui.result(&args.shown(&answer)?);
+    Ok(exit::OK)
+}
+
+/// A repository on this machine, for as long as it is looked at.
+struct Place {
+    path: PathBuf,
+    called: String,
+    /// Removed in the end: what was fetched.
+    _fetched: Option<tempfile::TempDir>,
+}
+
+impl Args {
+    fn recipients(&self) -> Result<BTreeSet<Recipient>, Failure> {
+        let parsed = |text: &String| {
+            let named = |error: pouch_core::recipient::RecipientError| {
+                Failure::usage(format!("--recipient: {error}"), error.help())
+            };
+            Recipient::parse(text).map_err(named)
+        };
+        self.recipient.iter().map(parsed).collect()
+    }
+
+    fn key_id(&self) -> Result<Option<&str>, Failure> {
+        let Some(id) = &self.reuse_key_leaked else { return Ok(None) };
+        let is_id = id.len() == 8 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        match id.is_empty() || is_id {
+            true => Ok(Some(id)),
+            // What was typed may be the key itself.
+            false => Err(Failure::usage(
+                "--reuse-key-leaked takes the id of a key, 8 hex digits, and no key",
+                "The id is the word after `# pouch/v1` in a sealed file's first line; without one all ids are told.",
+            )),
+        }
+    }
+
+    /// The configuration. Without one a repository can be looked at all the same, unless values are wanted.
+    fn config(&self, global: &Global, ambient: &Ambient) -> Result<Option<Opened>, Failure> {
+        let is_default = global.file == Path::new("pouch.yaml");
+        if is_default && !self.values && !ambient.cwd().join(&global.file).exists() {
+            return Ok(None);
+        }
+        Opened::open(global, ambient).map(Some)
+    }
+
+    fn repository(&self, opened: Option<&Opened>, ambient: &Ambient, stop: &Stop) -> Result<Place, Failure> {
+        let written = opened.and_then(|opened| Some((opened, opened.settings.fleet.output.git.as_ref()?)));
+        let (typed, base) = match (&self.repository, written) {
+            (Some(typed), _) => (typed.as_str(), ambient.cwd()),
+            (None, Some((opened, git))) => (git.repository.as_str(), opened.settings.base.as_path()),
+            (None, None) => {
+                let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
+                let path = history::find(around)?;
+                return Ok(Place { called: around.display().to_string(), path, _fetched: None });
+            }
+        };
+        let refused = |why: String| {
+            Failure::usage(format!("the repository {why}"), "Give a local path, or a URL with https or ssh.")
+        };
+        let called = git::identity(typed);
+        match git::address(typed).map_err(refused)? {
+            Address::Local(path) => Ok(Place { path: base.join(path), called, _fetched: None }),
+            Address::Remote(url) => fetched(&url, called, ambient, stop),
+        }
+    }
+
+    fn shown(&self, answer: &Exposure) -> Result<String, Failure> {
+        match self.output {
+            Format::Text => Ok(report::exposure::exposure(answer, !self.recipient.is_empty())),
+            Format::Json => {
+                let text = serde_json::to_string_pretty(answer).map_err(|_| Failure::bug("the answer is not JSON"))?;
+                Ok(escape_json(&text) + "\n")
+            }
+        }
+    }
+}
+
+/// A whole copy of a remote repository, which only its owner can read.
+fn fetched(url: &str, called: String, ambient: &Ambient, stop: &Stop) -> Result<Place, Failure> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let private = std::fs::Permissions::from_mode(0o700);
+    let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
+        let message = format!("no temporary folder can be made: {}", error.kind());
+        Failure::failed(message, "See that TMPDIR names a folder that this user can write to.")
+    })?;
+    let git = git(&ambient.environment()).timeout(MOST_FETCHING).stopped_by(stop.flag());
+    let path = folder.path().join("repository.git");
+    git::mirror(&git, url, &path).map_err(|error| {
+        let message = format!("{called} cannot be fetched: {error}");
+        Failure::unavailable(message, error.help())
+    })?;
+    Ok(Place { path, called, _fetched: Some(folder) })
+}
+
+/// What is published now, as a repository of its own or a clone of it names it.
+fn published(fleet: Option<&Fleet>) -> Vec<String> {
+    let branch = fleet.and_then(|fleet| fleet.output.git.as_ref()).map(|git| &git.branch);
+    let names = |branch: &String| [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
+    branch.into_iter().flat_map(names).collect()
+}
+
+fn is_revision(text: &str) -> Result<(), Failure> {
+    // A time has colons, which no reference has.
+    if git::is_reference(text) || time_of(text).is_some() {
+        return Ok(());
+    }
+    let help = "Give the name of a branch or tag, a commit's id, or for --since a date such as 2026-11-21.";
+    Err(Failure::usage(format!("{text:?} names no branch, tag or commit"), help))
+}
+
+fn since_of(text: &str) -> Since {
+    time_of(text).map_or_else(|| Since::Revision(text.to_owned()), Since::Time)
+}
+
+/// Seconds since 1970 of a time, or of the beginning of a date in UTC.
+fn time_of(text: &str) -> Option<i64> {
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Some(time.as_second());
+    }
+    let is_date = text.len() == 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let date: Date = text.parse().ok().filter(|_| is_date)?;
+    date.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp().as_second())
+}
+
+/// Says what is missing from the answer.
+fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
+    if looked.commits == 0 {
+        ui.warn("the repository has no commit");
+    }
+    let count = looked.skipped.count;
+    if count > 0 {
+        let first: BTreeMap<&str, &str> =
+            looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
+        let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        ui.warn(&format!("{count} files could not be looked at, and what they hold is not in the answer; {}", first.join("; ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_times_and_all_else_is_a_revision() {
+        assert_eq!(since_of("1970-01-02"), Since::Time(86_400));
+        assert_eq!(since_of("1970-01-01T00:00:05Z"), Since::Time(5));
+        for revision in ["main", "v1", "2026", "20261121", "1970-13-01"] {
+            assert_eq!(since_of(revision), Since::Revision(revision.to_owned()));
+        }
+        for bad in ["", "-x", "main~1", "a b", "@{1}", "1970-01-01 00:00"] {
+            assert!(is_revision(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! `pouch keygen`: an age key pair, and the Secret that a region's Flux or Argo CD wants.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use pouch_core::config::{Delivery, Fleet, RegionConfig};
+use pouch_core::name::{Name, is_directory};
+use pouch_core::object::ObjectKey;
+use pouch_core::scope::Scope;
+use pouch_core::yaml::emit::{Tree, emit};
+use zeroize::Zeroizing;
+
+use super::init::{InitError, Key, Place, is_there, key_file, write_new};
+use super::reach::ReachArgs;
+use super::{Global, Opened};
+use crate::ambient::Ambient;
+use crate::cluster::request::{Resource, Trial};
+use crate::cluster::{Cluster, Created};
+use crate::failure::{Failure, exit};
+use crate::git::ignored::{Care, care};
+use crate::pipeline::survey::Reach;
+use crate::stop::Stop;
+use crate::ui::Ui;
+
+/// Make an age key pair for a region, and the Secret that its Flux or Argo CD wants
+///
+/// The identity goes to keys/REGION.txt beside the configuration, readable for its owner only, in a folder
+/// that git ignores; the recipient, and nothing else, to stdout. Nothing that exists is overwritten, in no
+/// folder and on no cluster, and pouch.yaml is not edited: what to write there is said. The region may be
+/// one that the configuration does not have yet.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The region, by the name that Credentials use
+    #[arg(value_name = "REGION", required_unless_present = "escrow")]
+    region: Option<String>,
+    /// Make a pair for `escrowRecipients`, which opens every region's bundle, instead of one for a region
+    #[arg(long, conflicts_with_all = ["region", "manifest", "context", "kubeconfig", "consumer"])]
+    escrow: bool,
+    /// Where the identity goes [default: keys/REGION.txt beside the configuration]
+    #[arg(long, value_name = "FILE")]
+    identity: Option<PathBuf>,
+    /// Write the Secret as a manifest to FILE too, or with `-` to stdout in place of the recipient
+    #[arg(long, value_name = "FILE")]
+    manifest: Option<PathBuf>,
+    /// Whom the Secret is for [default: how the configuration delivers the region, else flux]
+    #[arg(long = "for", id = "consumer", value_name = "WHOM")]
+    consumer: Option<Consumer>,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// Who decrypts on the region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Consumer {
+    /// Flux's kustomize-controller
+    Flux,
+    /// Argo CD's repo-server
+    Argocd,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Where something is there already or git would take it (then nothing is written), or a file or the
+/// Secret cannot be made.
+pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+    let opened = configuration(global, ambient)?;
+    let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
+    let subject = Subject::of(args, fleet)?;
+    let place = Place::new(&global.file, ambient);
+    let output = fleet.map(|fleet| place.base.join(&fleet.output.path));
+    let file = match &args.identity {
+        Some(path) => ambient.cwd().join(path),
+        None => place.base.join(key_file(&subject.file)),
+    };
+    let manifest = args.manifest.as_ref().filter(|path| path.as_os_str() != "-").map(|path| ambient.cwd().join(path));
+    let to_stdout = args.manifest.is_some() && manifest.is_none();
+    if to_stdout && ambient.stdout_is_terminal() {
+        return Err(Failure::usage(
+            "--manifest - would show the identity on the terminal",
+            "Pipe it to where it belongs, such as `kubectl apply --server-side -f -`, or name a file.",
+        ));
+    }
+
+    // Everything that can go wrong without a key should, before there is one.
+    let targets: Vec<&Path> = [Some(&file), manifest.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
+    let different: BTreeSet<&Path> = targets.iter().copied().collect();
+    if different.len() < targets.len() {
+        return Err(Failure::usage("the identity and the manifest would be one file", "Name two."));
+    }
+    for path in &targets {
+        refuse_taken(path, output.as_deref())?;
+    }
+    if args.identity.is_none()
+        && let Some(ignore) = place.guard_keys()?
+    {
+        ui.note(&format!("wrote {ignore}: keeps the keys out of git"));
+    }
+    for path in &targets {
+        refuse_tracked(path)?;
+    }
+    let secret = subject.secret(args.consumer, fleet);
+    let reach = args.reach.reach(ambient);
+    let region = match reach.wanted.context.is_some() || reach.wanted.kubeconfig.is_some() {
+        true => Some(Region::connect(&reach, &secret, ambient, stop, ui)?),
+        false => None,
+    };
+
+    let key = Key::generate(subject.file.clone()).map_err(InitError::from)?;
+    write_new(Path::new(""), &file.display().to_string(), key.text.as_bytes(), 0o600)?;
+    ui.note(&format!("wrote {}: {}", file.display(), subject.what()));
+    let text = secret.manifest(&key);
+    if let Some(path) = &manifest {
+        write_new(Path::new(""), &path.display().to_string(), text.as_bytes(), 0o600)?;
+        ui.note(&format!("wrote {}: {} with the identity in it; remove it once it is applied", path.display(), secret.key));
+    }
+    if let Some(region) = region {
+        region.make(&secret, &text, &file, ui)?;
+    }
+    ui.note(&subject.next(&key, fleet));
+    match to_stdout {
+        true => {
+            ui.note(&format!("the recipient is {}", key.recipient));
+            ui.result(&text);
+        }
+        false => ui.result(&format!("{}\n", key.recipient)),
+    }
+    Ok(exit::OK)
+}
+
+/// The configuration, if there is one; the first key may come before it.
+fn configuration(global: &Global, ambient: &Ambient) -> Result<Option<Opened>, Failure> {
+    if !ambient.cwd().join(&global.file).exists() && global.file == Path::new("pouch.yaml") {
+        return Ok(None);
+    }
+    Opened::open(global, ambient).map(Some)
+}
+
+/// Refuses a file that is there, or would be published.
+fn refuse_taken(path: &Path, output: Option<&Path>) -> Result<(), Failure> {
+    let shown = path.display();
+    if is_there(path) {
+        let help = "Name another file; a key that is replaced can never be had back.";
+        return Err(Failure::usage(format!("{shown} is there already, and nothing is overwritten"), help));
+    }
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().map(real).unwrap_or_default();
+    if output.is_some_and(|output| folder.starts_with(real(output)) || path.starts_with(output)) {
+        let help = "Name a file outside of `output.path`: what is there is published.";
+        return Err(Failure::usage(format!("{shown} is in the folder of the bundles"), help));
+    }
+    Ok(())
+}
+
+/// Refuses a file that git could take.
+fn refuse_tracked(path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    let help = "Add it to .gitignore (and `git rm --cached` it, if git knows it), or name a file outside of the repository.";
+    match care(path) {
+        Care::Left => Ok(()),
+        Care::Taken => Err(Failure::usage(format!("{shown} is in a git repository that does not ignore it"), help)),
+        Care::Unknown if path.parent().is_some_and(Path::is_dir) => {
+            Err(Failure::usage(format!("nobody can tell whether git would take {shown}"), help))
+        }
+        Care::Unknown => Err(Failure::usage(format!("the folder of {shown} is not there"), "Make it first.")),
+    }
+}
+
+/// Whom the pair is for.
+struct Subject<'f> {
+    /// The region's name; none for escrow.
+    region: Option<String>,
+    config: Option<&'f RegionConfig>,
+    /// What the identity's file is called.
+    file: String,
+}
+
+impl<'f> Subject<'f> {
+    fn of(args: &Args, fleet: Option<&'f Fleet>) -> Result<Self, Failure> {
+        let Some(name) = args.region.as_ref().filter(|_| !args.escrow) else {
+            return Ok(Self { region: None, config: None, file: "escrow".to_owned() });
+        };
+        let config = fleet.and_then(|fleet| fleet.regions.values().find(|region| region.name == **name));
+        let file = config.map_or_else(|| name.clone(), |config| config.directory.to_string());
+        if !is_directory(&file) {
+            return Err(Failure::usage(
+                InitError::Name(name.clone(), "region").to_string(),
+                "A region with another name needs a `directory`: add it to the configuration first.",
+            ));
+        }
+        Ok(Self { region: Some(name.clone()), config, file })
+    }
+
+    fn what(&self) -> &'static str {
+        match self.region {
+            Some(_) => "opens the region's bundle; the region needs it, and you need a copy elsewhere",
+            None => "opens every region's bundle; keep it offline, and nowhere else",
+        }
+    }
+
+    /// The Secret that the region needs, by the region's own delivery, else as other regions have it.
+    fn secret(&self, wanted: Option<Consumer>, fleet: Option<&Fleet>) -> Wanted {
+        let own = self.config.map(|config| &config.delivery);
+        let others = || fleet.into_iter().flat_map(|fleet| fleet.regions.values()).map(|region| &region.delivery);
+        let consumer = wanted.unwrap_or(match own {
+            Some(Delivery::ArgoCd(_)) => Consumer::Argocd,
+            _ => Consumer::Flux,
+        });
+        let (namespace, name) = match consumer {
+            Consumer::Flux => {
+                let flux = own.into_iter().chain(others()).find_map(|delivery| match delivery {
+                    Delivery::Flux(flux) => Some((flux.namespace.clone(), flux.decryption_secret.clone())),
+                    _ => None,
+                });
+                flux.unwrap_or_else(|| ("flux-system".into(), "sops-age".into()))
+            }
+            // One Argo CD may decrypt for several regions, each with a Secret of its own.
+            Consumer::Argocd => {
+                let namespace = own.into_iter().chain(others()).find_map(|delivery| match delivery {
+                    Delivery::ArgoCd(argo) => Some(argo.namespace.clone()),
+                    _ => None,
+                });
+                (namespace.unwrap_or_else(|| "argocd".into()), Name::from(format!("sops-age-{}", self.file).as_str()))
+            }
+        };
+        Wanted { key: ObjectKey::secret(namespace, name), entry: format!("{}.agekey", self.file) }
+    }
+
+    /// What to do with the recipient.
+    fn next(&self, key: &Key, fleet: Option<&Fleet>) -> String {
+        let recipient = &key.recipient;
+        match (&self.region, self.config) {
+            (None, _) => format!("add it to pouch.yaml:\n  escrowRecipients: [{recipient}]"),
+            (Some(region), Some(_)) => {
+                format!("add it to the recipients of region {region} in pouch.yaml:\n  recipients: [{recipient}, …]")
+            }
+            (Some(region), None) => {
+                let add = if fleet.is_some() { "add the region to pouch.yaml" } else { "when pouch.yaml is there, add" };
+                format!("{add}:\n  regions:\n    {region}:\n      recipients: [{recipient}]\n      namespaces: {{allowed: […]}}")
+            }
+        }
+    }
+}
+
+/// The Secret that holds the identity on the region.
+struct Wanted {
+    key: ObjectKey,
+    entry: String,
+}
+
+impl Wanted {
+    fn manifest(&self, key: &Key) -> Zeroizing<String> {
+        self.with(Tree::Secret(key.text.clone()))
+    }
+
+    fn with(&self, identity: Tree<'_>) -> Zeroizing<String> {
+        emit(&Tree::map([
+            ("apiVersion", Tree::text("v1")),
+            ("kind", Tree::text("Secret")),
+            (
+                "metadata",
+                Tree::map([
+                    ("name", Tree::text(self.key.name.as_str())),
+                    ("namespace", Tree::text(self.key.namespace_text())),
+                ]),
+            ),
+            ("stringData", Tree::map([(self.entry.as_str(), identity)])),
+            ("type", Tree::text("Opaque")),
+        ]))
+    }
+}
+
+/// The region's cluster, on which the Secret can be made.
+struct Region(Cluster);
+
+impl Region {
+    /// Connects, and has the server check everything but the key.
+    fn connect(
+        reach: &Reach,
+        wanted: &Wanted,
+        ambient: &Ambient,
+        stop: &Stop,
+        ui: &Ui,
+    ) -> Result<Self, Failure> {
+        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
+        if let Some(warning) = cluster.warning() {
+            ui.warn(&warning);
+        }
+        let region = Self(cluster);
+        region.create(wanted, &wanted.with(Tree::text("to be made")), Trial::Dry).map(|()| region)
+    }
+
+    /// Makes the Secret.
+    fn make(&self, wanted: &Wanted, text: &str, file: &Path, ui: &Ui) -> Result<(), Failure> {
+        self.create(wanted, text, Trial::Real).map_err(|failure| Failure {
+            help: format!(
+                "The identity is in {}. Once it is cured: kubectl -n {} create secret generic {} --from-file={}={}",
+                file.display(),
+                wanted.key.namespace_text(),
+                wanted.key.name,
+                wanted.entry,
+                file.display()
+            ),
+            ..failure
+        })?;
+        let Self(cluster) = self;
+        ui.note(&format!("made {} on cluster {} at {}", wanted.key, cluster.context, cluster.server));
+        Ok(())
+    }
+
+    fn create(&self, wanted: &Wanted, text: &str, trial: Trial) -> Result<(), Failure> {
+        let Self(cluster) = self;
+        let key = &wanted.key;
+        let secrets = Resource::core("Secret", "secrets", Scope::Namespaced);
+        let created = cluster.create(&secrets, key, text, trial).map_err(|broken| {
+            let message = match trial {
+                Trial::Dry => cluster.trouble(&key.to_string(), &broken),
+                Trial::Real => format!(
+                    "cluster {} did not say whether it made {key}: {}",
+                    cluster.context,
+                    broken.what()
+                ),
+            };
+            Failure::unavailable(message, broken.help())
+        })?;
+        match created {
+            Created::Made => Ok(()),
+            Created::There => Err(Failure::usage(
+                format!("cluster {} has {key} already, and nothing is overwritten", cluster.context),
+                "To add an identity beside the old one, write a manifest with --manifest and add its entry with kubectl.",
+            )),
+            Created::Forbidden => Err(Failure::unavailable(
+                cluster.refusal("create", &secrets, key.namespace.as_ref(), None),
+                "Grant it there, or use a context or --as of somebody who may.",
+            )),
+            Created::NoNamespace => Err(Failure::usage(
+                format!("cluster {} has no namespace {}", cluster.context, key.namespace_text()),
+                "Install Flux or Argo CD there first, or choose the context of the region's cluster.",
+            )),
+        }
+    }
+}

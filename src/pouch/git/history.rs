@@ -1,0 +1,644 @@
+//! The history of a repository on this machine: which files stood in which commits.
+//!
+//! Commits are walked once, parents before children, and of each only what differs from its parents is
+//! looked at: folders with the same id are the same. What the files hold is not known here. A history is
+//! whatever somebody pushed, so how deep and how large it may be is bounded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+
+use super::objects::{Id, Kind, ObjectsError, kind_of};
+
+/// The name of the folder below which files count.
+const FOLDER: &str = "regions";
+
+/// The deepest folder that is looked into; git's own programs take about as much.
+const MOST_DEPTH: usize = 64;
+
+/// The most entries of folders that are looked at for one commit.
+const MOST_ENTRIES: usize = 10_000_000;
+
+/// The most files, each counted once for each content.
+const MOST_FILES: usize = 10_000_000;
+
+/// The most entries of folders that are kept for the next commit.
+const MOST_KEPT: usize = 400_000;
+
+/// Where looking begins.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Since {
+    /// With the state of a branch, tag or commit.
+    Revision(String),
+    /// With the state at a time, in seconds since 1970-01-01 UTC.
+    Time(i64),
+}
+
+/// What of a repository is looked at.
+pub struct Wanted<'a> {
+    /// Branches, tags or commits; every reference if there are none.
+    pub revisions: &'a [String],
+    /// Where looking begins, if not with the first commits.
+    pub since: Option<Since>,
+    /// Candidates for what is published now, the first that exists counts; then the first of `revisions`,
+    /// then `HEAD`.
+    pub current: &'a [String],
+}
+
+/// A commit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Moment {
+    /// Its id.
+    pub id: String,
+    /// When it was committed, in seconds since 1970-01-01 UTC.
+    pub seconds: i64,
+    /// Whether its parents were not looked at, although it has some.
+    pub or_before: bool,
+}
+
+/// A file in the commits that have it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// Its path in the repository. A byte that is no UTF-8 is replaced.
+    pub path: Arc<str>,
+    /// Whether it is a file or a link.
+    pub kind: Kind,
+    /// Its content.
+    pub id: Id,
+    /// The first commit that has it, by its number.
+    pub first: usize,
+    /// The last one.
+    pub last: usize,
+    /// Whether the current commit has it.
+    pub now: bool,
+}
+
+/// What stood in a history.
+pub struct History {
+    /// The commits, parents before children.
+    pub commits: Vec<Moment>,
+    /// How many references led to them.
+    pub references: usize,
+    /// What counts as published now, as it is called.
+    pub current: String,
+    /// The number of its commit; none where the repository has no commit.
+    pub current_commit: Option<usize>,
+    /// The files below a folder of a folder called `regions`, sorted by path and content.
+    pub files: Vec<Span>,
+    /// Folders that were too deep to look into.
+    pub too_deep: usize,
+}
+
+/// Why a history cannot be looked at.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum HistoryError {
+    /// It is not all there.
+    #[error("the repository at {0} is shallow: what its history held is not there")]
+    Shallow(String),
+    /// It was cloned without some objects.
+    #[error("the repository at {0} is a partial clone, whose missing objects pouch cannot fetch")]
+    Partial(String),
+    /// There is more than is looked at.
+    #[error("commit {commit} has more than {most} files and folders below `{FOLDER}`")]
+    TooMuch {
+        /// The commit.
+        commit: String,
+        /// The bound.
+        most: usize,
+    },
+    /// An object cannot be read.
+    #[error(transparent)]
+    Objects(#[from] ObjectsError),
+}
+
+impl From<git2::Error> for HistoryError {
+    fn from(error: git2::Error) -> Self {
+        HistoryError::Objects(error.into())
+    }
+}
+
+impl HistoryError {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            HistoryError::Shallow(path) => format!("Fetch the rest: git -C {path} fetch --unshallow"),
+            HistoryError::Partial(_) | HistoryError::Objects(ObjectsError::Missing) => {
+                "Clone the repository anew, without --filter and --depth; git fsck says what is missing.".to_owned()
+            }
+            HistoryError::Objects(ObjectsError::NoRepository(_)) => {
+                "Name a repository, bare or not: `pouch exposure PATH|URL`.".to_owned()
+            }
+            HistoryError::Objects(ObjectsError::Owner(path)) => {
+                format!("Check that you trust its owner, then: git config --global --add safe.directory {path}")
+            }
+            HistoryError::Objects(ObjectsError::NoReference { known, .. }) if !known.is_empty() => {
+                let most = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
+                format!("It has {most}.")
+            }
+            HistoryError::TooMuch { .. } => "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned(),
+            HistoryError::Objects(_) => "Check the repository with git fsck.".to_owned(),
+        }
+    }
+}
+
+/// The folder of the repository that `path` is in, if it is not one itself.
+///
+/// # Errors
+/// As [`read`].
+pub fn find(path: &Path) -> Result<std::path::PathBuf, HistoryError> {
+    let none: [&Path; 0] = [];
+    let repository = Repository::open_ext(path, RepositoryOpenFlags::empty(), none);
+    repository.map(|found| found.path().to_owned()).map_err(|error| refused(path, &error))
+}
+
+fn refused(path: &Path, error: &git2::Error) -> HistoryError {
+    let shown = path.display().to_string();
+    match error.code() {
+        ErrorCode::NotFound => ObjectsError::NoRepository(shown).into(),
+        ErrorCode::Owner => ObjectsError::Owner(shown).into(),
+        // libgit2 knows no such clones, and says which setting it stumbled over.
+        _ if error.message().to_ascii_lowercase().contains("partialclone") => HistoryError::Partial(shown),
+        _ => HistoryError::Objects(ObjectsError::Other(error.message().chars().filter(|c| !c.is_control()).collect())),
+    }
+}
+
+/// Looks at the history of the repository at `path`. Of its files those count whose path `counts` lets.
+///
+/// # Errors
+/// Where it is not there, not whole or too large, or has no reference that is asked for.
+pub fn read(path: &Path, wanted: &Wanted<'_>, counts: &dyn Fn(&str) -> bool) -> Result<History, HistoryError> {
+    let none: [&Path; 0] = [];
+    let opened = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none);
+    let repository = opened.map_err(|error| refused(path, &error))?;
+    if repository.is_shallow() {
+        return Err(HistoryError::Shallow(path.display().to_string()));
+    }
+    let graph = Graph::of(&repository, wanted)?;
+    let mut walker = Walker {
+        repository: &repository,
+        counts,
+        holds: BTreeMap::new(),
+        trees: BTreeMap::new(),
+        kept: 0,
+        paths: BTreeSet::new(),
+        spans: BTreeMap::new(),
+        too_deep: BTreeSet::new(),
+        left: 0,
+    };
+    for (number, commit) in graph.commits.iter().enumerate() {
+        walker.commit(&graph, number, commit).map_err(|fault| fault.of(commit))?;
+    }
+    let mut now = BTreeSet::new();
+    if let Some(commit) = graph.current.and_then(|number| graph.commits.get(number)) {
+        now.extend(walker.between(None, commit.tree).map_err(|fault| fault.of(commit))?.added);
+    }
+    let span = |(file, (first, last)): (File, (usize, usize))| {
+        let now = now.contains(&file);
+        let (path, kind, id) = file;
+        Span { path, kind, id: Id(id), first, last, now }
+    };
+    let files = std::mem::take(&mut walker.spans).into_iter().map(span).collect();
+    let moment = |commit: &Commit| Moment {
+        id: commit.id.to_string(),
+        seconds: commit.seconds,
+        or_before: commit.or_before,
+    };
+    Ok(History {
+        commits: graph.commits.iter().map(moment).collect(),
+        references: graph.references,
+        current: graph.called,
+        current_commit: graph.current,
+        files,
+        too_deep: walker.too_deep.len(),
+    })
+}
+
+/// A commit as the walk needs it.
+struct Commit {
+    id: Oid,
+    tree: Oid,
+    seconds: i64,
+    parents: Vec<usize>,
+    has_children: bool,
+    or_before: bool,
+}
+
+/// The commits that are looked at, parents before children; of several that could be next, the older.
+struct Graph {
+    commits: Vec<Commit>,
+    references: usize,
+    called: String,
+    current: Option<usize>,
+}
+
+impl Graph {
+    fn of(repository: &Repository, wanted: &Wanted<'_>) -> Result<Self, HistoryError> {
+        let mut starts = BTreeSet::new();
+        let mut references = 0_usize;
+        for revision in wanted.revisions {
+            references = references.saturating_add(1);
+            starts.insert(commit_of(repository, revision)?);
+        }
+        if wanted.revisions.is_empty() {
+            for reference in repository.references()? {
+                // A reference that leads nowhere, or to something else than a commit, holds no bundle.
+                let commit = reference.ok().and_then(|reference| reference.peel_to_commit().ok());
+                references = references.saturating_add(usize::from(commit.is_some()));
+                starts.extend(commit.map(|commit| commit.id()));
+            }
+        }
+        let existing = |name: &&String| repository.revparse_single(name).is_ok();
+        let (called, current) = match wanted.current.iter().find(existing).or_else(|| wanted.revisions.first()) {
+            Some(name) => (name.clone(), Some(commit_of(repository, name)?)),
+            None => {
+                let head = repository.head().ok();
+                let name = head.as_ref().and_then(|head| head.shorthand().ok().map(str::to_owned));
+                let commit = head.and_then(|head| head.peel_to_commit().ok()).map(|commit| commit.id());
+                (name.unwrap_or_else(|| "HEAD".to_owned()), commit)
+            }
+        };
+        starts.extend(current);
+        let mut found = Found { repository, infos: BTreeMap::new() };
+        let mut members: BTreeSet<Oid> = BTreeSet::new();
+        let mut stack: Vec<Oid> = starts.into_iter().collect();
+        let mut hidden = BTreeSet::new();
+        if let Some(Since::Revision(revision)) = &wanted.since {
+            let from = commit_of(repository, revision)?;
+            let mut above = vec![from];
+            while let Some(id) = above.pop() {
+                if hidden.insert(id) {
+                    above.extend(found.info(id)?.parents.iter().copied());
+                }
+            }
+            members.insert(from);
+        }
+        let earliest = if let Some(Since::Time(seconds)) = wanted.since { seconds } else { i64::MIN };
+        // Commits whose parents are looked at too; the others show what stood when looking began.
+        let mut inner: BTreeSet<Oid> = BTreeSet::new();
+        let mut seen: BTreeSet<Oid> = BTreeSet::new();
+        while let Some(id) = stack.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            let info = found.info(id)?;
+            let counts = !hidden.contains(&id) && info.seconds >= earliest;
+            if counts {
+                members.insert(id);
+                members.extend(info.parents.iter().copied());
+                inner.insert(id);
+            }
+            // A clock may have stood wrong: an older commit can have a newer parent.
+            if !hidden.contains(&id) {
+                stack.extend(info.parents.iter().copied());
+            }
+        }
+        members.extend(current);
+        Self { commits: Vec::new(), references, called, current: None }.ordered(found, members, &inner, current)
+    }
+
+    fn ordered(
+        mut self,
+        mut found: Found<'_>,
+        members: BTreeSet<Oid>,
+        inner: &BTreeSet<Oid>,
+        current: Option<Oid>,
+    ) -> Result<Self, HistoryError> {
+        let mut children: BTreeMap<Oid, Vec<Oid>> = BTreeMap::new();
+        let mut waiting: BTreeMap<Oid, usize> = BTreeMap::new();
+        let mut ready = BTreeSet::new();
+        for id in &members {
+            let info = found.info(*id)?;
+            // One commit may name a parent twice.
+            let parents: BTreeSet<Oid> = match inner.contains(id) {
+                true => info.parents.iter().copied().collect(),
+                false => BTreeSet::new(),
+            };
+            if parents.is_empty() {
+                ready.insert((info.seconds, *id));
+            }
+            waiting.insert(*id, parents.len());
+            for parent in parents {
+                children.entry(parent).or_default().push(*id);
+            }
+        }
+        let mut numbers: BTreeMap<Oid, usize> = BTreeMap::new();
+        while let Some((seconds, id)) = ready.pop_first() {
+            let info = found.info(id)?;
+            let is_inner = inner.contains(&id);
+            let parents = info.parents.iter().filter(|_| is_inner).filter_map(|parent| numbers.get(parent).copied());
+            let parents: Vec<usize> = parents.collect();
+            numbers.insert(id, self.commits.len());
+            self.commits.push(Commit {
+                id,
+                tree: info.tree,
+                seconds,
+                parents,
+                has_children: children.contains_key(&id),
+                or_before: !is_inner && !info.parents.is_empty(),
+            });
+            for child in children.get(&id).into_iter().flatten() {
+                let left = waiting.entry(*child).or_default();
+                *left = left.saturating_sub(1);
+                if *left == 0 {
+                    ready.insert((found.info(*child)?.seconds, *child));
+                }
+            }
+        }
+        self.current = current.and_then(|id| numbers.get(&id).copied());
+        Ok(self)
+    }
+}
+
+fn commit_of(repository: &Repository, revision: &str) -> Result<Oid, HistoryError> {
+    let found = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
+    found.map(|commit| commit.id()).map_err(|error| match error.code() {
+        ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => {
+            let names = repository.references().into_iter().flatten().flatten();
+            let short = |reference: git2::Reference<'_>| reference.shorthand().ok().map(str::to_owned);
+            let known = names.filter_map(short).collect();
+            ObjectsError::NoReference { reference: revision.to_owned(), known }.into()
+        }
+        _ => error.into(),
+    })
+}
+
+/// Commits, each read once.
+struct Found<'r> {
+    repository: &'r Repository,
+    infos: BTreeMap<Oid, Info>,
+}
+
+#[derive(Clone)]
+struct Info {
+    tree: Oid,
+    seconds: i64,
+    parents: Rc<[Oid]>,
+}
+
+impl Found<'_> {
+    fn info(&mut self, id: Oid) -> Result<Info, HistoryError> {
+        if let Some(info) = self.infos.get(&id) {
+            return Ok(info.clone());
+        }
+        let commit = self.repository.find_commit(id)?;
+        let info = Info { tree: commit.tree_id(), seconds: commit.time().seconds(), parents: commit.parent_ids().collect() };
+        self.infos.insert(id, info.clone());
+        Ok(info)
+    }
+}
+
+/// An entry of a folder that can count.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    name: Box<[u8]>,
+    kind: Kind,
+    id: Oid,
+}
+
+type Tree = Rc<[Entry]>;
+type File = (Arc<str>, Kind, Oid);
+
+/// What differs between two commits.
+#[derive(Default)]
+struct Difference {
+    removed: Vec<File>,
+    added: Vec<File>,
+}
+
+/// What a walk through folders runs into.
+enum Fault {
+    Objects(ObjectsError),
+    TooMuch(usize),
+}
+
+impl Fault {
+    fn of(self, commit: &Commit) -> HistoryError {
+        match self {
+            Fault::Objects(error) => error.into(),
+            Fault::TooMuch(most) => HistoryError::TooMuch { commit: commit.id.to_string(), most },
+        }
+    }
+}
+
+impl From<git2::Error> for Fault {
+    fn from(error: git2::Error) -> Self {
+        Fault::Objects(error.into())
+    }
+}
+
+/// Where a walk is.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    path: &'p str,
+    depth: usize,
+    /// Whether a folder on the way is called `regions`.
+    inside: bool,
+}
+
+struct Walker<'r> {
+    repository: &'r Repository,
+    counts: &'r dyn Fn(&str) -> bool,
+    /// Whether a folder has one called `regions` somewhere below.
+    holds: BTreeMap<Oid, bool>,
+    trees: BTreeMap<Oid, Tree>,
+    /// How many entries `trees` has.
+    kept: usize,
+    paths: BTreeSet<Arc<str>>,
+    spans: BTreeMap<File, (usize, usize)>,
+    too_deep: BTreeSet<Oid>,
+    /// How many more entries may be looked at for this commit.
+    left: usize,
+}
+
+impl Walker<'_> {
+    /// Notes where files begin and end with a commit.
+    ///
+    /// The first commit that has a file has no earlier parent with it, so it is added there; of the last
+    /// one no child has it, so it is removed there, unless there are no children.
+    fn commit(&mut self, graph: &Graph, number: usize, commit: &Commit) -> Result<(), Fault> {
+        let tree_of = |parent: usize| graph.commits.get(parent).map(|parent| parent.tree);
+        let mut parents = commit.parents.iter().copied();
+        let first = parents.next();
+        let Difference { removed, added } = self.between(first.and_then(tree_of), commit.tree)?;
+        self.touch(number, added)?;
+        if let Some(first) = first {
+            self.touch(first, removed)?;
+        }
+        for parent in parents {
+            let Difference { removed, .. } = self.between(tree_of(parent), commit.tree)?;
+            self.touch(parent, removed)?;
+        }
+        if !commit.has_children && first.is_some() {
+            let all = self.between(None, commit.tree)?.added;
+            self.touch(number, all)?;
+        }
+        Ok(())
+    }
+
+    /// Notes that a commit has files.
+    fn touch(&mut self, number: usize, files: Vec<File>) -> Result<(), Fault> {
+        for file in files {
+            let (first, last) = self.spans.entry(file).or_insert((number, number));
+            (*first, *last) = (number.min(*first), number.max(*last));
+        }
+        if self.spans.len() > MOST_FILES { Err(Fault::TooMuch(MOST_FILES)) } else { Ok(()) }
+    }
+
+    /// What differs between two whole trees.
+    fn between(&mut self, old: Option<Oid>, new: Oid) -> Result<Difference, Fault> {
+        let mut found = Difference::default();
+        self.left = MOST_ENTRIES;
+        if old != Some(new) {
+            self.folders(Place { path: "", depth: 0, inside: false }, old, Some(new), &mut found)?;
+        }
+        Ok(found)
+    }
+
+    /// What differs between two folders at one place, of which one may be absent.
+    fn folders(
+        &mut self,
+        place: Place<'_>,
+        old: Option<Oid>,
+        new: Option<Oid>,
+        found: &mut Difference,
+    ) -> Result<(), Fault> {
+        if place.depth > MOST_DEPTH {
+            self.too_deep.extend(old.into_iter().chain(new));
+            return Ok(());
+        }
+        let (old, new) = (self.tree(old)?, self.tree(new)?);
+        let mut folders: BTreeMap<&[u8], [Vec<Oid>; 2]> = BTreeMap::new();
+        for (entry, side) in only_in_one(&old, &new) {
+            match entry.kind {
+                Kind::Folder => {
+                    let [of_old, of_new] = folders.entry(&entry.name).or_default();
+                    let ids = if side == Side::Old { of_old } else { of_new };
+                    ids.push(entry.id);
+                }
+                Kind::File | Kind::Link if place.inside => {
+                    let path = joined(place.path, &entry.name);
+                    if (self.counts)(&path) {
+                        let file = (self.path(path), entry.kind, entry.id);
+                        let files = if side == Side::Old { &mut found.removed } else { &mut found.added };
+                        files.push(file);
+                    }
+                }
+                Kind::File | Kind::Link | Kind::Submodule => {}
+            }
+        }
+        for (name, [of_old, of_new]) in folders {
+            let path = joined(place.path, name);
+            let inside = place.inside || name == FOLDER.as_bytes();
+            let below = Place { path: &path, depth: place.depth.saturating_add(1), inside };
+            // A sound folder has a name once. Where one has it more often, each counts.
+            for at in 0..of_old.len().max(of_new.len()) {
+                let mut sides = [of_old.get(at).copied(), of_new.get(at).copied()];
+                for side in &mut sides {
+                    if let Some(id) = *side
+                        && !inside
+                        && !self.holds(id, below.depth)?
+                    {
+                        *side = None;
+                    }
+                }
+                let [old, new] = sides;
+                if old.is_some() || new.is_some() {
+                    self.folders(below, old, new, found)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a folder has one called `regions` somewhere below.
+    fn holds(&mut self, id: Oid, depth: usize) -> Result<bool, Fault> {
+        if let Some(known) = self.holds.get(&id) {
+            return Ok(*known);
+        }
+        let mut holds = false;
+        if depth > MOST_DEPTH {
+            // Nobody knows; what is deeper than that counts for nothing anyhow.
+            self.too_deep.insert(id);
+            return Ok(false);
+        }
+        for entry in self.tree(Some(id))?.iter().filter(|entry| entry.kind == Kind::Folder) {
+            if *entry.name == *FOLDER.as_bytes() || self.holds(entry.id, depth.saturating_add(1))? {
+                holds = true;
+                break;
+            }
+        }
+        self.holds.insert(id, holds);
+        Ok(holds)
+    }
+
+    /// A folder's entries, sorted: git's own order is nothing that a hostile tree keeps to.
+    fn tree(&mut self, id: Option<Oid>) -> Result<Tree, Fault> {
+        let Some(id) = id else { return Ok(Rc::new([])) };
+        let known = self.trees.get(&id).cloned();
+        let tree = match known {
+            Some(tree) => tree,
+            None => {
+                let read = self.repository.find_tree(id)?;
+                let entry = |entry: git2::TreeEntry<'_>| Entry {
+                    name: Box::from(entry.name_bytes()),
+                    kind: kind_of(&entry),
+                    id: entry.id(),
+                };
+                let mut entries: Vec<Entry> = read.iter().map(entry).collect();
+                entries.sort_unstable();
+                let tree: Tree = Rc::from(entries);
+                if self.kept > MOST_KEPT {
+                    self.trees.clear();
+                    self.kept = 0;
+                }
+                self.kept = self.kept.saturating_add(tree.len());
+                self.trees.insert(id, tree.clone());
+                tree
+            }
+        };
+        self.left = self.left.checked_sub(tree.len().saturating_add(1)).ok_or(Fault::TooMuch(MOST_ENTRIES))?;
+        Ok(tree)
+    }
+
+    /// A path, shared among the files that have it.
+    fn path(&mut self, path: String) -> Arc<str> {
+        if let Some(known) = self.paths.get(path.as_str()) {
+            return known.clone();
+        }
+        let path: Arc<str> = Arc::from(path);
+        self.paths.insert(path.clone());
+        path
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Old,
+    New,
+}
+
+/// The entries that only one of two sorted folders has.
+fn only_in_one<'t>(old: &'t [Entry], new: &'t [Entry]) -> Vec<(&'t Entry, Side)> {
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    let mut found = Vec::new();
+    loop {
+        let (from_old, from_new) = match (old.peek(), new.peek()) {
+            (None, None) => return found,
+            (Some(_), None) => (true, false),
+            (None, Some(_)) => (false, true),
+            (Some(a), Some(b)) => (a <= b, b <= a),
+        };
+        let (a, b) = (old.next_if(|_| from_old), new.next_if(|_| from_new));
+        if !(from_old && from_new) {
+            found.extend(a.map(|entry| (entry, Side::Old)).into_iter().chain(b.map(|entry| (entry, Side::New))));
+        }
+    }
+}
+
+fn joined(folder: &str, name: &[u8]) -> String {
+    let name = String::from_utf8_lossy(name);
+    if folder.is_empty() { name.into_owned() } else { format!("{folder}/{name}") }
+}

@@ -1,0 +1,244 @@
+//! Exposure: reads what stood in a repository's history, and today's values where they are wanted.
+//!
+//! Every file is read once, however many commits and paths have it. What it means is the core's business.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use pouch_core::claim::{Asked, claims};
+use pouch_core::closure::companion::Deployments;
+use pouch_core::closure::definition::Definitions;
+use pouch_core::config::Fleet;
+use pouch_core::exposure::sealed::Sealed;
+use pouch_core::exposure::vouched::Vouched;
+use pouch_core::exposure::{Commit, Facts, Looked, Skipped, SkippedFile, Stood, directory_of};
+use pouch_core::judge::{Court, Verdict};
+use pouch_core::name::Directory;
+use pouch_core::node::Interner;
+use pouch_core::object::ObjectKey;
+use pouch_core::reuse::{KeyRing, manifest_verifies};
+use pouch_core::secret::Payload;
+use rayon::prelude::*;
+
+use super::survey::Survey;
+use super::{Failure, Run, Shared, by_region};
+use crate::git::history::{self, HistoryError, Moment, Span, Wanted};
+use crate::git::objects::{self, Id, ObjectsError, Store};
+use crate::ui::Ui;
+
+/// The largest file that is read, in bytes; the API takes no Secret beyond 1 MiB.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// How many files one task reads. Versions of one manifest are mostly alike, so that many together are quick.
+const FILES_PER_TASK: usize = 128;
+
+/// How many skipped files are named.
+const MOST_NAMED: usize = 20;
+
+/// What a repository's history holds.
+pub struct Read {
+    /// The facts.
+    pub facts: Facts,
+    /// What was looked at.
+    pub looked: Looked,
+    /// What those manifests say that a tag of the keys proves; nothing without keys.
+    pub proved: Vouched,
+}
+
+impl From<HistoryError> for Failure {
+    fn from(error: HistoryError) -> Self {
+        let help = error.help();
+        match &error {
+            HistoryError::Objects(ObjectsError::NoReference { .. } | ObjectsError::NoRepository(_)) => {
+                Failure::usage(error.to_string(), help)
+            }
+            _ => Failure::unavailable(error.to_string(), help),
+        }
+    }
+}
+
+/// Reads the history of the repository at `path`, which messages call `called`. Manifests are proved by
+/// `keys` for this fleet, where there are some.
+///
+/// # Errors
+/// Where the repository cannot be read, or is not whole.
+pub fn read(
+    path: &Path,
+    called: String,
+    wanted: &Wanted<'_>,
+    keys: Option<(&Fleet, &KeyRing)>,
+    ui: &Ui,
+) -> Result<Read, Failure> {
+    let progress = ui.progress("walking", 0);
+    progress.say(&called);
+    let history = history::read(path, wanted, &counts)?;
+    drop(progress);
+    let mut skipped: BTreeSet<SkippedFile> = BTreeSet::new();
+    let mut skip = |path: &str, why: &str| _ = skipped.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
+    for span in history.files.iter().filter(|span| span.kind.is_link()) {
+        skip(&span.path, "it is a symlink, and none is followed");
+    }
+    let files: Vec<&Span> = history.files.iter().filter(|span| !span.kind.is_link()).collect();
+    let (mut manifests, secrets): (Vec<&Span>, Vec<&Span>) = files.into_iter().partition(|span| is_manifest(&span.path));
+
+    let ids: BTreeSet<Id> = secrets.iter().map(|span| span.id).collect();
+    let ids: Vec<Id> = ids.into_iter().collect();
+    let sealed = sealed(path, &ids)?;
+    let mut stood = Vec::new();
+    for span in &secrets {
+        let Some(directory) = directory_of(&span.path) else { continue };
+        match sealed.get(&span.id) {
+            Some(Ok(files)) => stood.extend(files.iter().map(|file| Stood {
+                directory: directory.clone(),
+                file: file.clone(),
+                first: span.first,
+                last: span.last,
+                now: span.now,
+            })),
+            // A page of words that speaks of Secrets is none.
+            Some(Err(why)) if is_document(&span.path) => skip(&span.path, why),
+            _ => {}
+        }
+    }
+
+    // Versions of one manifest in the order in which they came.
+    manifests.sort_by(|a, b| (&a.path, a.first, a.id).cmp(&(&b.path, b.first, b.id)));
+    let (vouched, proved, faults) = vouched(path, &manifests, keys)?;
+    for (path, why) in faults {
+        skip(&path, why);
+    }
+    let looked = Looked {
+        repository: called,
+        current: history.current,
+        commit: history.current_commit.and_then(|number| history.commits.get(number)).map(commit).unwrap_or_default(),
+        commits: history.commits.len(),
+        references: history.references,
+        since: None,
+        skipped: Skipped {
+            count: skipped.len().saturating_add(history.too_deep),
+            files: skipped.into_iter().take(MOST_NAMED).collect(),
+        },
+    };
+    let facts = Facts { commits: history.commits.iter().map(commit).collect(), stood, vouched };
+    Ok(Read { facts, looked, proved })
+}
+
+/// Whether a file of a repository can have to do with bundles.
+fn counts(path: &str) -> bool {
+    !path.ends_with("/kustomization.yaml") && directory_of(path).is_some()
+}
+
+fn is_manifest(path: &str) -> bool {
+    path.ends_with("/bundle.yaml")
+}
+
+fn is_document(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    [".yaml", ".yml", ".json"].iter().any(|ending| path.ends_with(ending))
+}
+
+fn commit(moment: &Moment) -> Commit {
+    let time = Timestamp::from_second(moment.seconds).unwrap_or(Timestamp::MAX);
+    Commit { id: moment.id.clone(), time: time.to_string(), or_before: moment.or_before }
+}
+
+type Files = Vec<Arc<Sealed>>;
+
+/// The Secrets of each file.
+fn sealed(path: &Path, ids: &[Id]) -> Result<BTreeMap<Id, Result<Files, &'static str>>, Failure> {
+    let task = |ids: &[Id]| -> Result<Vec<(Id, Result<Files, &'static str>)>, Failure> {
+        // A repository belongs to one thread.
+        let store = objects::open(path).map_err(HistoryError::from)?;
+        let mut interner = Interner::new();
+        let mut read = Vec::with_capacity(ids.len());
+        for id in ids {
+            let secrets = bytes(&store, *id)?.and_then(|bytes| Sealed::read(&bytes, &mut interner));
+            read.push((*id, secrets.map(|secrets| secrets.into_iter().map(Arc::new).collect())));
+        }
+        Ok(read)
+    };
+    let parts: Result<Vec<_>, Failure> = ids.par_chunks(FILES_PER_TASK).map(task).collect();
+    Ok(parts?.into_iter().flatten().collect())
+}
+
+/// A file; or why it is passed over.
+fn bytes(store: &Store, id: Id) -> Result<Result<Vec<u8>, &'static str>, Failure> {
+    match store.blob(id, MOST_BYTES) {
+        Ok(bytes) => Ok(Ok(bytes)),
+        Err(ObjectsError::TooLarge(_)) => Ok(Err("it is larger than 16 MiB")),
+        Err(error) => Err(HistoryError::from(error).into()),
+    }
+}
+
+type Faults = Vec<(Arc<str>, &'static str)>;
+
+/// What manifests say, and what those of them say that the keys prove.
+fn vouched(
+    path: &Path,
+    manifests: &[&Span],
+    keys: Option<(&Fleet, &KeyRing)>,
+) -> Result<(Vouched, Vouched, Faults), Failure> {
+    let task = |spans: &[&Span]| -> Result<(Vouched, Vouched, Faults), Failure> {
+        let store = objects::open(path).map_err(HistoryError::from)?;
+        let mut interner = Interner::new();
+        let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
+        let mut before: [Option<Vec<u8>>; 2] = [None, None];
+        for span in spans {
+            let [last, last_proved] = &mut before;
+            let outcome = bytes(&store, span.id)?.and_then(|bytes| {
+                said.read(&bytes, last.as_deref(), &mut interner)?;
+                let verifies = |(fleet, keys): (&Fleet, &KeyRing)| {
+                    let directory = directory_of(&span.path)?;
+                    manifest_verifies(keys, &fleet.name, &directory, &bytes).map(|_| ())
+                };
+                if keys.and_then(verifies).is_some() {
+                    proved.read(&bytes, last_proved.as_deref(), &mut interner)?;
+                    *last_proved = Some(bytes.clone());
+                }
+                *last = Some(bytes);
+                Ok(())
+            });
+            if let Err(why) = outcome {
+                faults.push((span.path.clone(), why));
+            }
+        }
+        Ok((said, proved, faults))
+    };
+    let parts: Result<Vec<_>, Failure> = manifests.par_chunks(FILES_PER_TASK).map(task).collect();
+    let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
+    for part in parts? {
+        said.absorb(part.0);
+        proved.absorb(part.1);
+        faults.extend(part.2);
+    }
+    Ok((said, proved, faults))
+}
+
+/// The Secrets that each region is to get, as the sources have them now.
+pub fn values<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>> {
+    let asked: BTreeMap<_, Asked> =
+        claims(run.fleet, &survey.snapshot).into_iter().map(|asked| (asked.by.clone(), asked)).collect();
+    let shared = Shared {
+        run,
+        survey,
+        definitions: Definitions::collect(run.fleet, &survey.snapshot).0,
+        deployments: Deployments::collect(&survey.snapshot),
+        court: Court::open(run.fleet, &survey.snapshot).0,
+        asked,
+    };
+    let by_region = by_region(&shared.asked);
+    let mut values: BTreeMap<Directory, BTreeMap<ObjectKey, &Payload>> = BTreeMap::new();
+    for region in run.fleet.regions.values().filter(|region| region.is_rendered()) {
+        let cases = shared.cases(region, &by_region);
+        let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
+        for member in admitted.flat_map(|case| case.published_members()) {
+            let payload = survey.snapshot.get(&member.read).and_then(|object| object.payload.as_ref());
+            if let Some(payload) = payload {
+                values.entry(region.directory.clone()).or_default().insert(member.lands.clone(), payload);
+            }
+        }
+    }
+    values
+}

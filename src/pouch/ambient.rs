@@ -18,6 +18,7 @@ pub struct Ambient {
     vars: Vars,
     clock: Clock,
     cwd: PathBuf,
+    arguments: Vec<OsString>,
 }
 
 /// Measures how long something takes; for people, never for a decision.
@@ -55,14 +56,22 @@ impl Ambient {
     /// Where the current folder is gone or may not be looked at.
     #[allow(clippy::disallowed_methods, reason = "this is the one place that asks")]
     pub fn of_process() -> io::Result<Self> {
-        Ok(Self { vars: Vars::Process, clock: Clock::System, cwd: std::env::current_dir()? })
+        let arguments = std::env::args_os().collect();
+        Ok(Self { vars: Vars::Process, clock: Clock::System, cwd: std::env::current_dir()?, arguments })
     }
 
     /// Surroundings that stand still: no terminal, these variables, this time, this folder. Entropy
     /// stays the operating system's.
     pub fn fixed(cwd: &Path, now: Timestamp, vars: &[(&str, &str)]) -> Self {
         let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Self { vars: Vars::Fixed(vars), clock: Clock::Fixed(now), cwd: cwd.to_owned() }
+        Self { vars: Vars::Fixed(vars), clock: Clock::Fixed(now), cwd: cwd.to_owned(), arguments: Vec::new() }
+    }
+
+    /// The same, called with a command line, the program's own name first.
+    #[must_use]
+    pub fn called(mut self, arguments: &[&str]) -> Self {
+        self.arguments = arguments.iter().map(OsString::from).collect();
+        self
     }
 
     /// The environment variable `name`, if it is set and UTF-8.
@@ -77,8 +86,8 @@ impl Ambient {
     }
 
     /// The command line, the program's own name first.
-    pub fn arguments(&self) -> Vec<OsString> {
-        if self.is_live() { std::env::args_os().collect() } else { Vec::new() }
+    pub fn arguments(&self) -> &[OsString] {
+        &self.arguments
     }
 
     /// The whole environment, for children that are given a part of it.

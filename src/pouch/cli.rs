@@ -20,13 +20,15 @@ pub mod schema;
 pub mod verify;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
+use pouch_core::config::error::holds_secret;
 use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
 use pouch_core::name::Region;
-use pouch_core::report::escape_json;
+use pouch_core::report::{escape, escape_json};
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::reuse::KeyRing;
 
@@ -335,17 +337,33 @@ pub fn main() -> u8 {
     }
 }
 
+/// Says what is wrong with the command line. Returns the exit code.
+///
+/// clap repeats arguments as they are, and a line feed in one could begin a line that a CI system obeys:
+/// so what it says is what it says of the escaped ones.
+fn refuse(arguments: &[OsString]) -> u8 {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+    let escaped = arguments.iter().map(|argument| escape(&argument.to_string_lossy()));
+    let Err(error) = Cli::try_parse_from(escaped) else {
+        crate::ui::last_words("error: the command line holds an argument that is no text\n");
+        return exit::USAGE;
+    };
+    let fine = matches!(error.kind(), DisplayHelp | DisplayVersion);
+    if error.print().is_ok() && fine { exit::OK } else { exit::USAGE }
+}
+
 /// Parses the command line and runs the command. Returns the exit code.
 pub fn run(ambient: &Ambient) -> u8 {
-    let cli = match Cli::try_parse_from(ambient.arguments()) {
-        Ok(cli) => cli,
-        Err(error) => {
-            let printed = error.print();
-            let fine =
-                matches!(error.kind(), clap::error::ErrorKind::DisplayHelp | clap::error::ErrorKind::DisplayVersion);
-            return if fine && printed.is_ok() { exit::OK } else { exit::USAGE };
-        }
-    };
+    let arguments = ambient.arguments();
+    if arguments.iter().any(|argument| holds_secret(&argument.to_string_lossy())) {
+        // Not repeated, and the place not named by its neighbours either: a flag may be glued to it.
+        crate::ui::last_words(
+            "error: the command line holds a key or a password, which every process of the machine can read\n  \
+             = help: Treat it as leaked, and make a new one; pouch takes keys from files and variables only.\n",
+        );
+        return exit::USAGE;
+    }
+    let Ok(cli) = Cli::try_parse_from(arguments) else { return refuse(arguments) };
     let level = match (cli.global.verbose, cli.global.quiet) {
         (true, _) => Level::Verbose,
         (_, true) => Level::Quiet,

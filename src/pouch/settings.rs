@@ -152,8 +152,10 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
         }
     }
     match resolve::resolve(&file, &texts) {
-        Ok(fleet) if problems.is_empty() => Ok(Settings { fleet, base }),
-        Ok(_) => Err(SettingsError { problems }),
+        Ok(fleet) => {
+            problems.extend(exposed(&text, &shown));
+            if problems.is_empty() { Ok(Settings { fleet, base }) } else { Err(SettingsError { problems }) }
+        }
         Err(errors) => {
             // A file that cannot be read is said once, with the reason.
             let unread = |error: &ConfigError| error.message == resolve::NOT_READ && !problems.is_empty();
@@ -162,6 +164,20 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
             Err(SettingsError { problems })
         }
     }
+}
+
+/// The lines that hold a key or a password, in whatever field or comment: the file lies in a repository, and
+/// `config`, bundles and commits repeat what it says.
+fn exposed(text: &str, file: &str) -> Vec<Problem> {
+    let problem = |(number, line): (u32, &str)| {
+        let indent = line.chars().take_while(|c| c.is_whitespace()).count();
+        let column = u32::try_from(indent).unwrap_or(0).saturating_add(1);
+        let message = String::from("a key or a password stands in this line, and the configuration is no place for one");
+        let help = String::from("Take it out and treat it as leaked; `reuseKey` says where a key is found.");
+        let position = Some(Position { line: number, column });
+        Problem { file: file.to_owned(), position, message, help, line: None }
+    };
+    (1..).zip(text.lines()).filter(|(_, line)| holds_secret(line)).map(problem).collect()
 }
 
 fn place(errors: Vec<ConfigError>, written: &Written, text: &str, file: &str) -> SettingsError {
@@ -371,6 +387,16 @@ mod tests {
             let (_folder, _, result) = loaded(&rest, &[]);
             let shown = format!("{0} {0:?}", result.unwrap_err());
             assert!(!shown.contains("1QYQSZ") && !shown.contains("hunter2"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_refused_in_every_field_and_comment() {
+        for rest in [format!("# {SECRET}\n"), format!("keep: {{labels: [{SECRET}]}} # x\n")] {
+            let (_folder, _, result) = loaded(&format!("{}{rest}", region(A)), &[]);
+            let shown = result.unwrap_err().to_string();
+            assert!(shown.contains("pouch.yaml:8:1") && shown.contains("no place for one"), "{shown}");
+            assert!(!shown.contains("1QYQSZ"), "{shown}");
         }
     }
 

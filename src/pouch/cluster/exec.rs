@@ -93,7 +93,7 @@ impl Plugin {
             return Err(PluginError::new("speaks an API version that is unknown, or removed", help));
         }
         let mut environment: Vec<(OsString, OsString)> =
-            ambient.environment().into_iter().filter(|(name, _)| is_for_children(name)).collect();
+            ambient.environment().into_iter().filter(|(name, value)| is_for_children(name, value)).collect();
         for pair in exec.env.iter().flatten() {
             if let (Some(name), Some(value)) = (pair.get("name"), pair.get("value")) {
                 environment.push((name.into(), value.into()));

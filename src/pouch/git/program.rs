@@ -112,7 +112,7 @@ impl GitError {
 
 /// Prepares runs of `git` in `environment`, of which only what children may see is kept.
 pub fn git(environment: &[(OsString, OsString)]) -> Git {
-    let mut kept: Vec<_> = environment.iter().filter(|(name, _)| is_for_children(name)).cloned().collect();
+    let mut kept: Vec<_> = environment.iter().filter(|(name, value)| is_for_children(name, value)).cloned().collect();
     let has = |name: &str| environment.iter().any(|(known, _)| *known == *name);
     // ssh asks on the terminal even so. Where the user has no program for asking, `false` answers.
     if !has("SSH_ASKPASS") {
@@ -125,20 +125,22 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     Git { environment: kept, timeout: TIMEOUT, stop: Arc::default() }
 }
 
-/// Whether a child may see the variable `name`.
+/// Whether a child may see the variable `name` with this value.
 ///
-/// Not ours, not those that hold keys for sops, not those that make git write what it sends to a file,
-/// and not those that would turn git to another repository than it is told. `GIT_CONFIG_COUNT` and its
-/// like stay: CI systems hand credentials over that way, and what is set here wins over them.
-pub fn is_for_children(name: &OsStr) -> bool {
-    const PREFIXES: [&str; 4] = ["POUCH_", "SOPS_", "GIT_TRACE", "GIT_PROTOCOL"];
-    const NAMES: [&str; 21] = [
+/// Not ours, not those that hold keys for sops, whatever their name is, not those that make git or its
+/// credential manager write what they send, and not those that would turn git to another repository than
+/// it is told. `GIT_CONFIG_COUNT` and its like stay: CI systems hand credentials over that way, and what is
+/// set here wins over them.
+pub fn is_for_children(name: &OsStr, value: &OsStr) -> bool {
+    const PREFIXES: [&str; 5] = ["POUCH_", "SOPS_", "GIT_TRACE", "GIT_PROTOCOL", "GCM_TRACE"];
+    const NAMES: [&str; 22] = [
         "GIT_ALLOW_PROTOCOL",
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_CEILING_DIRECTORIES",
         "GIT_COMMON_DIR",
         "GIT_CONFIG",
         "GIT_CONFIG_PARAMETERS",
+        "GIT_CURL_VERBOSE",
         "GIT_DEFAULT_HASH",
         "GIT_DEFAULT_REF_FORMAT",
         "GIT_DIR",
@@ -159,6 +161,15 @@ pub fn is_for_children(name: &OsStr) -> bool {
     !PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         && !NAMES.contains(&&*name)
         && !matches!(&*name, "GIT_TERMINAL_PROMPT" | "LC_ALL" | "LANGUAGE")
+        && !holds_key(value)
+}
+
+/// Whether a variable's value holds a key that opens or vouches for something: `reuseKey` may name any
+/// variable.
+fn holds_key(value: &OsStr) -> bool {
+    const MARKS: [&[u8]; 2] = [b"AGE-SECRET-KEY-", b"POUCH-REUSE-KEY-"];
+    let value = value.as_encoded_bytes();
+    MARKS.iter().any(|mark| value.windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
 }
 
 impl Git {
@@ -270,15 +281,26 @@ mod tests {
 
     #[test]
     fn children_see_neither_our_keys_nor_what_turns_git_elsewhere() {
-        for hidden in
-            ["POUCH_REUSE_KEY", "SOPS_AGE_KEY", "GIT_TRACE_CURL", "GIT_TRACE", "GIT_DIR", "GIT_ALLOW_PROTOCOL"]
-        {
-            assert!(!is_for_children(OsStr::new(hidden)), "{hidden}");
+        let is_for_children = |name: &str, value: &str| is_for_children(OsStr::new(name), OsStr::new(value));
+        for hidden in [
+            "POUCH_REUSE_KEY",
+            "SOPS_AGE_KEY",
+            "GIT_TRACE_CURL",
+            "GIT_TRACE",
+            "GIT_CURL_VERBOSE",
+            "GCM_TRACE_SECRETS",
+            "GIT_DIR",
+            "GIT_ALLOW_PROTOCOL",
+        ] {
+            assert!(!is_for_children(hidden, "1"), "{hidden}");
+        }
+        for key in ["POUCH-REUSE-KEY-1QQQ", "# mine\nAGE-SECRET-KEY-1QQQ", "age-secret-key-1qqq"] {
+            assert!(!is_for_children("FLEET_KEY", key), "{key}");
         }
         for seen in
             ["PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "GIT_ASKPASS"]
         {
-            assert!(is_for_children(OsStr::new(seen)), "{seen}");
+            assert!(is_for_children(seen, "1"), "{seen}");
         }
     }
 

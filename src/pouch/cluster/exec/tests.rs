@@ -76,7 +76,12 @@ fn a_plugin_sees_neither_our_keys_nor_a_terminal() {
     let seen = folder.path().join("seen");
     let script =
         format!("env > {}; if read line; then exit 1; fi; echo '{}'", seen.display(), credential(r#"{"token":"t"}"#));
-    let vars = [("POUCH_REUSE_KEY", "CANARY"), ("SOPS_AGE_KEY", "CANARY"), ("AWS_PROFILE", "prod")];
+    let vars = [
+        ("POUCH_REUSE_KEY", "CANARY"),
+        ("SOPS_AGE_KEY", "CANARY"),
+        ("FLEET_KEY", "POUCH-REUSE-KEY-1CANARY"),
+        ("AWS_PROFILE", "prod"),
+    ];
     let own = |exec: &mut ExecConfig| {
         exec.env = Some(vec![[("name".to_owned(), "EXTRA".to_owned()), ("value".to_owned(), "1".to_owned())].into()]);
     };

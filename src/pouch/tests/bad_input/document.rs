@@ -308,10 +308,10 @@ fn a_git_source_is_not_left() {
             let repository = git2::Repository::init(fleet.path("repository")).unwrap();
             let mut index = repository.index().unwrap();
             for (path, text) in crate::fleet::manifests() {
-                add(&mut index, &repository, path, 0o100_644, text.as_bytes());
+                crate::fleet::add(&mut index, &repository, path, 0o100_644, text.as_bytes());
             }
             for (path, mode, bytes) in entries {
-                add(&mut index, &repository, path, *mode, bytes);
+                crate::fleet::add(&mut index, &repository, path, *mode, bytes);
             }
             let tree = repository.find_tree(index.write_tree_to(&repository).unwrap()).unwrap();
             let who = git2::Signature::new("a", "a@example.com", &git2::Time::new(0, 0)).unwrap();
@@ -333,29 +333,6 @@ fn a_git_source_is_not_left() {
     );
     check("a submodule", spoil(&[("tenant/bad", 0o160_000, b"")]), 3, &["tenant/bad", "submodule"]);
     check("a broken document", spoil(&[("tenant/bad.yaml", 0o100_644, b"kind: {")]), 3, &[UNPARSABLE, "bad.yaml:1:"]);
-}
-
-pub(crate) fn add(index: &mut git2::Index, repository: &git2::Repository, path: &str, mode: i32, bytes: &[u8]) {
-    let id = match mode {
-        0o160_000 => git2::Oid::from_str("1234567890123456789012345678901234567890").unwrap(),
-        _ => repository.blob(bytes).unwrap(),
-    };
-    let time = git2::IndexTime::new(0, 0);
-    let entry = git2::IndexEntry {
-        ctime: time,
-        mtime: time,
-        dev: 0,
-        ino: 0,
-        mode: u32::try_from(mode).unwrap(),
-        uid: 0,
-        gid: 0,
-        file_size: 0,
-        id,
-        flags: 0,
-        flags_extended: 0,
-        path: path.as_bytes().to_vec(),
-    };
-    index.add(&entry).unwrap();
 }
 
 /// The tree of the harness itself: a check that cannot fail proves nothing.

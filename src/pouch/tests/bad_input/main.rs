@@ -17,7 +17,6 @@ mod fleet;
 #[path = "../support/mod.rs"]
 mod support;
 
-mod canary;
 mod config;
 mod document;
 mod object;

@@ -402,7 +402,7 @@ fn a_branch_that_holds_links_and_modules_is_not_followed() {
             }
             let path = format!("out/{path}");
             index.remove_dir(Path::new(&path), 0).unwrap();
-            crate::document::add(&mut index, &repository, &path, mode, text.as_bytes());
+            crate::fleet::add(&mut index, &repository, &path, mode, text.as_bytes());
             let tree = repository.find_tree(index.write_tree_to(&repository).unwrap()).unwrap();
             let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
             let tip = repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &parents).unwrap();

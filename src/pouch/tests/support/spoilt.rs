@@ -199,6 +199,11 @@ impl Fleet {
 
     /// Runs pouch in the fleet's folder, reading from `stdin`.
     pub fn run_with(&self, arguments: &[&str], stdin: Stdio) -> Ran {
+        self.run_in(arguments, stdin, &[])
+    }
+
+    /// The same with more variables in its environment.
+    pub fn run_in(&self, arguments: &[&str], stdin: Stdio, vars: &[(String, String)]) -> Ran {
         self.remove("summary.json");
         let answer = Command::new(env!("CARGO_BIN_EXE_pouch"))
             .args(arguments)
@@ -207,6 +212,7 @@ impl Fleet {
             .env_clear()
             .env("HOME", self.folder.path())
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(vars.iter().map(|(name, value)| (name, value)))
             .output()
             .expect("pouch starts");
         let ran = Ran {
@@ -390,6 +396,30 @@ pub fn no_canary(tree: &Tree, what: &str) {
 pub fn differing(a: &Tree, b: &Tree) -> Vec<String> {
     let all: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
     all.into_iter().filter(|path| a.get(*path) != b.get(*path)).cloned().collect()
+}
+
+/// Adds a file, link or submodule to an index.
+pub fn add(index: &mut git2::Index, repository: &git2::Repository, path: &str, mode: i32, bytes: &[u8]) {
+    let id = match mode {
+        0o160_000 => git2::Oid::from_str("1234567890123456789012345678901234567890").unwrap(),
+        _ => repository.blob(bytes).unwrap(),
+    };
+    let time = git2::IndexTime::new(0, 0);
+    let entry = git2::IndexEntry {
+        ctime: time,
+        mtime: time,
+        dev: 0,
+        ino: 0,
+        mode: u32::try_from(mode).unwrap(),
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id,
+        flags: 0,
+        flags_extended: 0,
+        path: path.as_bytes().to_vec(),
+    };
+    index.add(&entry).unwrap();
 }
 
 /// No paths.

@@ -1,0 +1,26 @@
+//! The allocator of the shipped program leaves no plaintext in memory: a child's is searched after it has sealed.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/choir.rs"]
+mod choir;
+#[path = "support/spoilt.rs"]
+mod fleet;
+#[path = "support/memory.rs"]
+mod memory;
+mod support;
+
+/// As in `main.rs`.
+#[global_allocator]
+static ALLOCATOR: zeroizing_alloc::ZeroAlloc<std::alloc::System> = zeroizing_alloc::ZeroAlloc(std::alloc::System);
+
+#[test]
+fn s23_nothing_is_left_in_memory_after_sealing() {
+    let Some(left) = memory::left_behind() else { return };
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+#[ignore = "the other process of the test above"]
+fn child() {
+    memory::child();
+}

@@ -27,6 +27,7 @@ use pouch_core::reuse::KeyRing;
 use rayon::prelude::*;
 
 use crate::ambient::Ambient;
+use crate::harden::wiped;
 use crate::publish::{NewFile, NewFiles, Shelf};
 use crate::stop::Stop;
 use crate::ui::Ui;
@@ -126,7 +127,7 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
     let drafted: Result<Vec<Drafted<'_>>, Failure> = regions
         .par_iter()
         .map(|region| {
-            let drafted = first_pass(&shared, region, &by_region, shelf);
+            let drafted = wiped(|| first_pass(&shared, region, &by_region, shelf));
             progress.step();
             drafted
         })
@@ -143,7 +144,7 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
     let staged: Result<Vec<()>, Failure> = changed
         .par_iter()
         .map(|region| {
-            let staged = second_pass(&shared, region, &by_region, shelf);
+            let staged = wiped(|| second_pass(&shared, region, &by_region, shelf));
             progress.step();
             staged
         })
@@ -346,7 +347,7 @@ fn second_pass(
             Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
             Content::Seal(order) => {
                 shared.run.stop.check()?;
-                let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
+                let bytes = wiped(|| sealer.seal(shared.run, &shared.survey.snapshot, region, &order))?;
                 let hash = sha256_hex(&bytes);
                 Ok((path, NewFile::Bytes(bytes), Some(hash)))
             }

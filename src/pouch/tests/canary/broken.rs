@@ -396,6 +396,7 @@ fn of_configurations_with_a_key_where_none_belongs() {
     assert!(taken.is_empty(), "{taken:#?}");
 }
 
+/// A file of age identities that a source names belongs here too.
 #[test]
 fn of_files_of_keys_and_recipients_that_are_not_as_they_should_be() {
     let files: &[Row] = &[

@@ -28,8 +28,8 @@ use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::error::holds_secret;
 use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
 use pouch_core::name::Region;
-use pouch_core::report::{escape, escape_json};
 use pouch_core::report::summary::{FindingRecord, Summary};
+use pouch_core::report::{escape, escape_json};
 use pouch_core::reuse::KeyRing;
 
 use crate::ambient::Ambient;

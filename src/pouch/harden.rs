@@ -1,4 +1,5 @@
-//! What the process does before anything else: no core dumps, no values in panics.
+//! What the process does before anything else: no core dumps, no values in panics; and after work with secrets:
+//! no remains on the stack.
 
 use std::panic;
 
@@ -19,4 +20,26 @@ pub fn harden() {
 /// Runs `work` and gives exit code 70 where it panics.
 pub fn guarded(work: impl FnOnce() -> u8 + panic::UnwindSafe) -> u8 {
     panic::catch_unwind(work).unwrap_or(crate::failure::exit::BUG)
+}
+
+/// How much of the stack is wiped. What works with secrets here goes less deep, hashes and ciphers included.
+const DEPTH: usize = 64 << 10;
+
+/// Runs `work`, and then wipes the stack that it used: the allocator wipes the heap alone, and hashes leave their
+/// last block behind.
+pub fn wiped<T>(work: impl FnOnce() -> T) -> T {
+    let result = apart(work);
+    wipe();
+    result
+}
+
+/// A frame of its own, below which is what [`wipe`] overwrites.
+#[inline(never)]
+fn apart<T>(work: impl FnOnce() -> T) -> T {
+    work()
+}
+
+#[inline(never)]
+fn wipe() {
+    std::hint::black_box(&mut [0_u8; DEPTH]);
 }

@@ -29,6 +29,7 @@ use pouch_core::reuse::KeyRing;
 use rayon::prelude::*;
 
 use crate::ambient::Ambient;
+use crate::harden::wiped;
 use crate::publish::{Look, NewFile, NewFiles, Shelf};
 use crate::stop::Stop;
 use crate::ui::Ui;
@@ -141,7 +142,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     let drafted: Result<Vec<Drafted<'_>>, Failure> = regions
         .par_iter()
         .map(|region| {
-            let drafted = first_pass(&shared, region, &by_region, published);
+            let drafted = wiped(|| first_pass(&shared, region, &by_region, published));
             progress.step();
             drafted
         })
@@ -181,7 +182,7 @@ fn stage(
     let staged: Result<Vec<()>, Failure> = regions
         .par_iter()
         .map(|region| {
-            let staged = second_pass(shared, region, by_region, shelf);
+            let staged = wiped(|| second_pass(shared, region, by_region, shelf));
             progress.step();
             staged
         })
@@ -373,7 +374,7 @@ fn second_pass(
             Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
             Content::Seal(order) => {
                 shared.run.stop.check()?;
-                let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
+                let bytes = wiped(|| sealer.seal(shared.run, &shared.survey.snapshot, region, &order))?;
                 let hash = sha256_hex(&bytes);
                 Ok((path, NewFile::Bytes(bytes), Some(hash)))
             }

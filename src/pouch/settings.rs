@@ -172,7 +172,8 @@ fn exposed(text: &str, file: &str) -> Vec<Problem> {
     let problem = |(number, line): (u32, &str)| {
         let indent = line.chars().take_while(|c| c.is_whitespace()).count();
         let column = u32::try_from(indent).unwrap_or(0).saturating_add(1);
-        let message = String::from("a key or a password stands in this line, and the configuration is no place for one");
+        let message =
+            String::from("a key or a password stands in this line, and the configuration is no place for one");
         let help = String::from("Take it out and treat it as leaked; `reuseKey` says where a key is found.");
         let position = Some(Position { line: number, column });
         Problem { file: file.to_owned(), position, message, help, line: None }

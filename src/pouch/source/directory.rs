@@ -25,6 +25,7 @@ use rustix::io::Errno;
 use super::document::{self, Form, Text};
 use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects;
+use crate::harden::wiped;
 
 /// How many files one task reads; its documents share their keys.
 const FILES_PER_TASK: usize = 32;
@@ -297,7 +298,7 @@ impl Place<'_> {
             }
             reading
         };
-        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(task).collect();
+        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(|part| wiped(|| task(part))).collect();
         let mut reading = Reading::nothing();
         parts.into_iter().for_each(|part| reading.absorb(part));
         reading

@@ -14,6 +14,7 @@ use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
 use super::Reading;
+use crate::harden::wiped;
 
 /// How many documents of one file a task parses; they share their keys.
 const DOCUMENTS_PER_TASK: usize = 1024;
@@ -90,7 +91,7 @@ fn read_yaml(text: &Text<'_>, words: &str, interner: &mut Interner, reading: &mu
             text.parse(chunk, &mut Interner::new(), &mut part);
             part
         };
-        let parts: Vec<Reading> = documents.par_chunks(DOCUMENTS_PER_TASK).map(parse).collect();
+        let parts: Vec<Reading> = documents.par_chunks(DOCUMENTS_PER_TASK).map(|part| wiped(|| parse(part))).collect();
         reading.documents.reserve(documents.len());
         parts.into_iter().for_each(|part| reading.absorb(part));
     }

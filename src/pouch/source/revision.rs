@@ -16,6 +16,7 @@ use super::document::{self, Form, Text};
 use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::git::{self, Address, program};
+use crate::harden::wiped;
 
 /// The most bytes that the files of one source sum to: one blob can stand in a tree a million times.
 const MOST_BYTES: u64 = 4 << 30;
@@ -331,7 +332,7 @@ impl Tree<'_> {
             }
             reading
         };
-        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(task).collect();
+        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(|part| wiped(|| task(part))).collect();
         let mut reading = Reading::nothing();
         parts.into_iter().for_each(|part| reading.absorb(part));
         reading

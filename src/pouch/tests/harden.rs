@@ -84,7 +84,12 @@ fn s23_no_core_is_dumped_and_nobody_attaches() {
         .spawn()
         .unwrap();
     let limits = format!("/proc/{}/limits", waiting.id());
-    let is_off = || fs::read_to_string(&limits).unwrap().lines().any(|line| line.split_whitespace().take(6).eq(["Max", "core", "file", "size", "0", "0"]));
+    let is_off = || {
+        fs::read_to_string(&limits)
+            .unwrap()
+            .lines()
+            .any(|line| line.split_whitespace().take(6).eq(["Max", "core", "file", "size", "0", "0"]))
+    };
     let in_time = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
         is_off()
@@ -130,8 +135,7 @@ fn s15_what_is_secret_can_be_neither_printed_nor_copied() {
         pouch_core::secret::Payload,
         pouch_core::reuse::ReuseKey,
         pouch_core::reuse::KeyRing,
-        pouch::age::Identities,
-        pouch::cluster::exec::Given
+        pouch::age::Identities
     );
     // The control: what has them.
     assert!(has!(String: Debug) && has!(String: Display) && has!(String: Clone) && has!(String: serde::Serialize));

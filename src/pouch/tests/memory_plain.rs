@@ -1,5 +1,11 @@
 //! Without the wiping allocator plaintext stays in memory: or `memory_wiped` would prove nothing.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "support/choir.rs"]
 mod choir;

@@ -1,5 +1,11 @@
 //! The allocator of the shipped program leaves no plaintext in memory: a child's is searched after it has sealed.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "support/choir.rs"]
 mod choir;

@@ -21,5 +21,6 @@ mod config;
 mod document;
 mod object;
 mod output;
+mod recipient;
 mod strings;
 mod terminal;

@@ -108,19 +108,31 @@ const SECRET: &[Row] = &[
     ("a reuse key as a value", "stringData: {a: \"x POUCH-REUSE-KEY-1@\"}\n"),
     ("a Secret's type that is a map", "type: {a: @}\nstringData: {a: @}\n"),
     ("a TLS Secret without its key", "type: kubernetes.io/tls\nstringData: {tls.crt: @}\n"),
-    ("a registry's login that is no JSON", "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: '{\"auths\": @'}\n"),
+    (
+        "a registry's login that is no JSON",
+        "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: '{\"auths\": @'}\n",
+    ),
     ("a login without a user", "type: kubernetes.io/basic-auth\nstringData: {pass: @}\n"),
     ("a service account's token", "type: kubernetes.io/service-account-token\nstringData: {token: @}\n"),
     ("a bootstrap token", "type: bootstrap.kubernetes.io/token\nstringData: {token-secret: @}\n"),
     ("a Helm release", "type: helm.sh/release.v1\nstringData: {release: @}\n"),
     ("a cluster's kubeconfig", "type: cluster.x-k8s.io/secret\nstringData: {value: @}\n"),
     // Ciphertext that cannot be opened here, and what stands beside it in the clear.
-    ("undecryptable: a value beside", "data: {a: 'ENC[AES256_GCM,data:x,iv:y,tag:z,type:str]', b: @64}\nsops: {mac: m}\n"),
+    (
+        "undecryptable: a value beside",
+        "data: {a: 'ENC[AES256_GCM,data:x,iv:y,tag:z,type:str]', b: @64}\nsops: {mac: m}\n",
+    ),
     ("undecryptable: a block without ciphertext", "stringData: {a: @}\nsops: {mac: m}\n"),
     ("undecryptable: ciphertext without a block", "stringData: {a: 'ENC[AES256_GCM,data:@,iv:@,tag:@,type:str]'}\n"),
     ("undecryptable: a type", "stringData: {a: 'ENC[AES256_GCM,data:x,iv:y,tag:z,type:@]'}\nsops: {mac: @}\n"),
-    ("undecryptable: a MAC", "data: {a: eA==}\nsops: {mac: '@', lastmodified: '@', version: '@', age: [{recipient: '@', enc: '@'}]}\n"),
-    ("undecryptable: an age identity in its block", "data: {a: eA==}\nsops: {age: [{recipient: AGE-SECRET-KEY-1@, enc: x}]}\n"),
+    (
+        "undecryptable: a MAC",
+        "data: {a: eA==}\nsops: {mac: '@', lastmodified: '@', version: '@', age: [{recipient: '@', enc: '@'}]}\n",
+    ),
+    (
+        "undecryptable: an age identity in its block",
+        "data: {a: eA==}\nsops: {age: [{recipient: AGE-SECRET-KEY-1@, enc: x}]}\n",
+    ),
     ("undecryptable: a block that is text", "data: {a: eA==}\nsops: @\n"),
     // Encrypted sources that a configured identity is to open: their rows belong here.
 ];
@@ -130,30 +142,69 @@ const OBJECTS: &[Row] = &[
     ("a spec that is text", "CREDENTIAL\nspec: @\n"),
     ("a spec that is a list", "CREDENTIAL\nspec: [@]\n"),
     ("an identityRef that is text", "CREDENTIAL\nspec: {region: eu-west, identityRef: @}\n"),
-    ("a reference's name that is a map", "CREDENTIAL\nspec: {region: eu-west, identityRef: {apiVersion: v1, kind: Secret, name: {a: @}, namespace: team-a}}\n"),
-    ("a reference's kind that is a list", "CREDENTIAL\nspec: {region: eu-west, identityRef: {apiVersion: v1, kind: [@], name: bad, namespace: team-a}}\n"),
-    ("a region that is a map", "CREDENTIAL\nspec: {region: {a: @}, identityRef: {apiVersion: v1, kind: Secret, name: bad}}\n"),
-    ("labels that are text", "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: bad, namespace: team-a, labels: @}\nspec: {region: eu-west}\n"),
-    ("a label that is a map", "apiVersion: v1\nkind: Secret\nmetadata: {name: bad, namespace: team-a, labels: {a: {b: @}}}\n"),
+    (
+        "a reference's name that is a map",
+        "CREDENTIAL\nspec: {region: eu-west, identityRef: {apiVersion: v1, kind: Secret, name: {a: @}, namespace: team-a}}\n",
+    ),
+    (
+        "a reference's kind that is a list",
+        "CREDENTIAL\nspec: {region: eu-west, identityRef: {apiVersion: v1, kind: [@], name: bad, namespace: team-a}}\n",
+    ),
+    (
+        "a region that is a map",
+        "CREDENTIAL\nspec: {region: {a: @}, identityRef: {apiVersion: v1, kind: Secret, name: bad}}\n",
+    ),
+    (
+        "labels that are text",
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: bad, namespace: team-a, labels: @}\nspec: {region: eu-west}\n",
+    ),
+    (
+        "a label that is a map",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: bad, namespace: team-a, labels: {a: {b: @}}}\n",
+    ),
     ("metadata that is text", "apiVersion: v1\nkind: Secret\nmetadata: @\n"),
     ("a name that is a map", "apiVersion: v1\nkind: Secret\nmetadata: {name: {a: @}, namespace: team-a}\n"),
     ("a kind that is a map", "apiVersion: v1\nkind: {a: @}\nmetadata: {name: x}\n"),
     ("an apiVersion that is a list", "apiVersion: [@]\nkind: Secret\nmetadata: {name: x}\n"),
     ("a password in an identity", "IDENTITY\nspec: {type: ServicePrincipal, password: @}\n"),
-    ("a client secret as text", "IDENTITY\nspec: {type: ServicePrincipal, tenantID: t, clientID: c, clientSecret: @}\n"),
-    ("a private key in an identity", "IDENTITY\nspec: {type: ServicePrincipal, tenantID: '-----BEGIN RSA PRIVATE KEY----- @'}\n"),
-    ("a wrong type in an identity", "IDENTITY\nspec: {type: [@], tenantID: {a: @}, clientID: c, allowedNamespaces: {list: @}}\n"),
+    (
+        "a client secret as text",
+        "IDENTITY\nspec: {type: ServicePrincipal, tenantID: t, clientID: c, clientSecret: @}\n",
+    ),
+    (
+        "a private key in an identity",
+        "IDENTITY\nspec: {type: ServicePrincipal, tenantID: '-----BEGIN RSA PRIVATE KEY----- @'}\n",
+    ),
+    (
+        "a wrong type in an identity",
+        "IDENTITY\nspec: {type: [@], tenantID: {a: @}, clientID: c, allowedNamespaces: {list: @}}\n",
+    ),
     ("an identity's spec that is text", "IDENTITY\nspec: @\n"),
     ("a token in a list of an identity", "IDENTITY\nspec: {type: ServicePrincipal, env: [{name: TOKEN, value: @}]}\n"),
-    ("an encrypted identity", "IDENTITY\nspec: {type: ServicePrincipal, tenantID: 'ENC[AES256_GCM,data:@,iv:y,tag:z,type:str]', clientID: c}\nsops: {mac: @}\n"),
-    ("a private key in a companion", "COMPANION\ndata: {a: \"-----BEGIN PRIVATE KEY-----\\n@64\\n-----END PRIVATE KEY-----\"}\n"),
+    (
+        "an encrypted identity",
+        "IDENTITY\nspec: {type: ServicePrincipal, tenantID: 'ENC[AES256_GCM,data:@,iv:y,tag:z,type:str]', clientID: c}\nsops: {mac: @}\n",
+    ),
+    (
+        "a private key in a companion",
+        "COMPANION\ndata: {a: \"-----BEGIN PRIVATE KEY-----\\n@64\\n-----END PRIVATE KEY-----\"}\n",
+    ),
     ("a companion's data that is text", "COMPANION\ndata: @\n"),
     ("a companion's value that is a map", "COMPANION\ndata: {a: {b: @}}\n"),
     ("a companion's binary data that is none", "COMPANION\nbinaryData: {a: '@!'}\n"),
     ("a companion's entry name", "COMPANION\ndata: {'a @': b}\n"),
-    ("a definition that is none", "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: ProviderInterface\nmetadata: {name: own}\nspec: {clusterIdentities: [{group: @.@, kind: {a: @}, references: @}]}\n"),
-    ("a rule that is none", "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: AccessManagement\nmetadata: {name: kcm}\nspec: {accessRules: [@, {credentials: @}]}\n"),
-    ("a Region that is none", "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Region\nmetadata: {name: eu-west}\nspec: {kubeConfig: @, providers: @}\n"),
+    (
+        "a definition that is none",
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: ProviderInterface\nmetadata: {name: own}\nspec: {clusterIdentities: [{group: @.@, kind: {a: @}, references: @}]}\n",
+    ),
+    (
+        "a rule that is none",
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: AccessManagement\nmetadata: {name: kcm}\nspec: {accessRules: [@, {credentials: @}]}\n",
+    ),
+    (
+        "a Region that is none",
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Region\nmetadata: {name: eu-west}\nspec: {kubeConfig: @, providers: @}\n",
+    ),
 ];
 
 /// The forms of what is said.
@@ -186,7 +237,10 @@ const PUBLISH: &[&str] = &["publish", "--summary", "summary.json", "--metrics", 
 
 /// The text of a row with its markers.
 fn marked(name: &str, text: &str) -> String {
-    text.replace("@64", &format!("«64:{name}»")).replace('@', &format!("«{name}»")).replace('§', "@").replace("LONG", &"x".repeat(250))
+    text.replace("@64", &format!("«64:{name}»"))
+        .replace('@', &format!("«{name}»"))
+        .replace('§', "@")
+        .replace("LONG", &"x".repeat(250))
 }
 
 #[track_caller]
@@ -224,10 +278,13 @@ fn of_secrets_that_are_none() {
 
 #[test]
 fn of_other_objects_that_are_not_as_they_should_be() {
-    let credential = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: bad, namespace: team-a}";
+    let credential =
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: bad, namespace: team-a}";
     let azure = "infrastructure.cluster.x-k8s.io/v1beta1";
-    let wants = WANTS.replace("apiVersion: v1, kind: Secret", &format!("apiVersion: {azure}, kind: AzureClusterIdentity"));
-    let identity = format!("{wants}apiVersion: {azure}\nkind: AzureClusterIdentity\nmetadata: {{name: bad, namespace: team-a}}");
+    let wants =
+        WANTS.replace("apiVersion: v1, kind: Secret", &format!("apiVersion: {azure}, kind: AzureClusterIdentity"));
+    let identity =
+        format!("{wants}apiVersion: {azure}\nkind: AzureClusterIdentity\nmetadata: {{name: bad, namespace: team-a}}");
     let companion = format!(
         "{WANTS}apiVersion: v1\nkind: Secret\nmetadata: {{name: bad, namespace: team-a}}\n---\n\
          apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: bad-resource-template, namespace: team-a}}"
@@ -277,14 +334,42 @@ const CONFIG: &[(&str, &str, &str)] = &[
     ("config: a message that is no template", "branch: main", "branch: main, message: '{{ «KEY»'"),
     ("config: a branch", "branch: main", "branch: «KEY»"),
     ("config: the delivery's source", "name: fleet}", "name: «KEY»}"),
-    ("config: a password in the output's URL", "repository: origin.git", "repository: 'https://me:«URL»@127.0.0.1:1/x.git'"),
-    ("config: a token in the output's URL", "repository: origin.git", "repository: 'https://ghp_«URL»@127.0.0.1:1/x.git'"),
+    (
+        "config: a password in the output's URL",
+        "repository: origin.git",
+        "repository: 'https://me:«URL»@127.0.0.1:1/x.git'",
+    ),
+    (
+        "config: a token in the output's URL",
+        "repository: origin.git",
+        "repository: 'https://ghp_«URL»@127.0.0.1:1/x.git'",
+    ),
     ("config: a password in an ssh URL", "repository: origin.git", "repository: 'ssh://me:«URL»@127.0.0.1:1/x.git'"),
-    ("config: a password in a source's URL", "directory: {path: tenant}", "git: {repository: 'https://me:«URL»@127.0.0.1:1/x.git', ref: main}"),
-    ("config: a token in a source's URL", "directory: {path: tenant}", "git: {repository: 'https://ghp_«URL»@127.0.0.1:1/x.git', ref: main}"),
-    ("config: a password in a wrong URL", "directory: {path: tenant}", "git: {repository: 'ext::sh -c x https://me:«URL»@h', ref: main}"),
-    ("config: a password in Argo CD's URL", "delivery:\n", "delivery:\n  argocd: {repoURL: 'https://me:«URL»@example.com/x.git'}\n"),
-    ("config: a password in a reference", "directory: {path: tenant}", "git: {repository: origin.git, ref: 'https://me:«URL»@h'}"),
+    (
+        "config: a password in a source's URL",
+        "directory: {path: tenant}",
+        "git: {repository: 'https://me:«URL»@127.0.0.1:1/x.git', ref: main}",
+    ),
+    (
+        "config: a token in a source's URL",
+        "directory: {path: tenant}",
+        "git: {repository: 'https://ghp_«URL»@127.0.0.1:1/x.git', ref: main}",
+    ),
+    (
+        "config: a password in a wrong URL",
+        "directory: {path: tenant}",
+        "git: {repository: 'ext::sh -c x https://me:«URL»@h', ref: main}",
+    ),
+    (
+        "config: a password in Argo CD's URL",
+        "delivery:\n",
+        "delivery:\n  argocd: {repoURL: 'https://me:«URL»@example.com/x.git'}\n",
+    ),
+    (
+        "config: a password in a reference",
+        "directory: {path: tenant}",
+        "git: {repository: origin.git, ref: 'https://me:«URL»@h'}",
+    ),
 ];
 
 /// A new key of age's, of its own for each place.
@@ -301,11 +386,7 @@ fn of_configurations_with_a_key_where_none_belongs() {
         let mut stage = Stage::new();
         let key = key(&mut stage, name);
         let to = to.replace("«KEY»", &key).replace("«key»", &key.to_lowercase());
-        let to = if to.contains("«URL»") {
-            to.replace("«URL»", &stage.choir.voice("a password"))
-        } else {
-            to
-        };
+        let to = if to.contains("«URL»") { to.replace("«URL»", &stage.choir.voice("a password")) } else { to };
         stage.fleet.configure(from, &to);
         let codes = silent(&mut stage, name, &[&["config"], RENDER, PUBLISH, &["rbac"]]);
         if codes.iter().any(|code| *code != Some(64)) {
@@ -315,6 +396,7 @@ fn of_configurations_with_a_key_where_none_belongs() {
     assert!(taken.is_empty(), "{taken:#?}");
 }
 
+/// A file of age identities that a source names belongs here too.
 #[test]
 fn of_files_of_keys_and_recipients_that_are_not_as_they_should_be() {
     let files: &[Row] = &[
@@ -377,11 +459,20 @@ fn of_a_command_line_with_a_key_on_it() {
 #[test]
 fn of_credentials_that_git_knows() {
     let configs: &[Row] = &[
-        ("git: a password behind insteadOf", "[url \"https://me:@§127.0.0.1:1/\"]\n\tinsteadOf = https://git.example.com/\n"),
+        (
+            "git: a password behind insteadOf",
+            "[url \"https://me:@§127.0.0.1:1/\"]\n\tinsteadOf = https://git.example.com/\n",
+        ),
         ("git: a token behind insteadOf", "[url \"https://@§127.0.0.1:1/\"]\n\tinsteadOf = https://git.example.com/\n"),
-        ("git: a header", "[url \"https://127.0.0.1:1/\"]\n\tinsteadOf = https://git.example.com/\n[http]\n\textraHeader = 'Authorization: bearer @'\n"),
+        (
+            "git: a header",
+            "[url \"https://127.0.0.1:1/\"]\n\tinsteadOf = https://git.example.com/\n[http]\n\textraHeader = 'Authorization: bearer @'\n",
+        ),
         ("git: a proxy's password", "[http]\n\tproxy = http://me:@§127.0.0.1:1\n"),
-        ("git: a helper", "[url \"https://127.0.0.1:1/\"]\n\tinsteadOf = https://git.example.com/\n[credential]\n\thelper = \"!echo password=@ #\"\n"),
+        (
+            "git: a helper",
+            "[url \"https://127.0.0.1:1/\"]\n\tinsteadOf = https://git.example.com/\n[credential]\n\thelper = \"!echo password=@ #\"\n",
+        ),
     ];
     for (name, text) in configs {
         let mut stage = Stage::new();
@@ -412,13 +503,31 @@ const KUBECONFIG: &[Row] = &[
     ("kubeconfig: a client's key that is no base64", "client-certificate-data: eA==, client-key-data: '@!'"),
     ("kubeconfig: a client's certificate that is none", "client-certificate-data: @64, client-key-data: eA=="),
     ("kubeconfig: an old plugin", "auth-provider: {name: gcp, config: {access-token: @}}"),
-    ("kubeconfig: what a plugin prints", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'echo @'], interactiveMode: Never}"),
-    ("kubeconfig: what a plugin prints as JSON", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'echo {\\\"status\\\": {\\\"token\\\": \\\"@\\\"}}'], interactiveMode: Never}"),
-    ("kubeconfig: what a plugin complains", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'echo @ >&2; exit 1'], interactiveMode: Never}"),
-    ("kubeconfig: a plugin's argument", "exec: {apiVersion: client.authentication.k8s.io/v1, command: 'no-such-plugin', args: [@], interactiveMode: Never}"),
-    ("kubeconfig: a plugin's variable", "exec: {apiVersion: client.authentication.k8s.io/v1, command: 'no-such-plugin', env: [{name: A, value: @}], interactiveMode: Never}"),
+    (
+        "kubeconfig: what a plugin prints",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'echo @'], interactiveMode: Never}",
+    ),
+    (
+        "kubeconfig: what a plugin prints as JSON",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'echo {\\\"status\\\": {\\\"token\\\": \\\"@\\\"}}'], interactiveMode: Never}",
+    ),
+    (
+        "kubeconfig: what a plugin complains",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'echo @ >&2; exit 1'], interactiveMode: Never}",
+    ),
+    (
+        "kubeconfig: a plugin's argument",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: 'no-such-plugin', args: [@], interactiveMode: Never}",
+    ),
+    (
+        "kubeconfig: a plugin's variable",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: 'no-such-plugin', env: [{name: A, value: @}], interactiveMode: Never}",
+    ),
     ("kubeconfig: a plugin that is a list", "exec: [@]"),
-    ("kubeconfig: a credential of a plugin that is used", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'cat credential'], interactiveMode: Never}"),
+    (
+        "kubeconfig: a credential of a plugin that is used",
+        "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: [-c, 'cat credential'], interactiveMode: Never}",
+    ),
     ("kubeconfig: a proxy's password", "token: x | proxy-url: 'http://me:@§127.0.0.1:1'"),
     ("kubeconfig: a proxy that is none", "token: x | proxy-url: 'me:@§::'"),
     ("kubeconfig: an https proxy's password", "token: x | proxy-url: 'https://me:@§127.0.0.1:1'"),
@@ -458,7 +567,9 @@ fn echo() -> String {
             let text = String::from_utf8_lossy(&request[..read]).into_owned();
             let word: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
             let body = serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": text, "reason": word});
-            let answer = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nWarning: 299 - \"{word}\"\r\nLocation: /{word}\r\nConnection: close\r\n\r\n{body}");
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nWarning: 299 - \"{word}\"\r\nLocation: /{word}\r\nConnection: close\r\n\r\n{body}"
+            );
             let _ = stream.write_all(answer.as_bytes());
         }
     });
@@ -490,6 +601,9 @@ fn the_tables_are_as_long_as_they_should_be() {
     let rows = YAML.len() + JSON.len() + SECRET.len() + OBJECTS.len() + CONFIG.len() + KUBECONFIG.len();
     assert!(rows >= 150, "{rows}");
     for (name, row) in [YAML, JSON, SECRET, OBJECTS, KUBECONFIG].concat() {
-        assert!(row.contains('@') || row.contains("File: token") || row.contains("cat credential"), "{name} has no canary");
+        assert!(
+            row.contains('@') || row.contains("File: token") || row.contains("cat credential"),
+            "{name} has no canary"
+        );
     }
 }

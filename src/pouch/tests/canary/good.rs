@@ -130,7 +130,11 @@ pub fn stage() -> Stage {
     text.push_str(parts.next().unwrap());
     for part in parts {
         let (object, rest) = part.split_once(')').unwrap();
-        text.push_str(&METADATA.replace('«', &format!("«{object}: ")).replace(&format!("«{object}: 64:"), &format!("«64:{object}: ")));
+        text.push_str(
+            &METADATA
+                .replace('«', &format!("«{object}: "))
+                .replace(&format!("«{object}: 64:"), &format!("«64:{object}: ")),
+        );
         text.push_str(rest);
     }
     let binary = [b"\xff\x00".as_slice(), stage.choir.voice("data: binary").as_bytes()].concat();
@@ -160,7 +164,13 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
         ] {
             runs.push(([command, &loud, &records].concat(), code));
         }
-        for (command, code) in [(&["config"][..], 0), (&["rbac"], 64), (&["schema"], 0), (&["init"], 64), (&["render", "--frobnicate"], 64)] {
+        for (command, code) in [
+            (&["config"][..], 0),
+            (&["rbac"], 64),
+            (&["schema"], 0),
+            (&["init"], 64),
+            (&["render", "--frobnicate"], 64),
+        ] {
             runs.push(([command, &loud].concat(), code));
         }
     }
@@ -181,10 +191,21 @@ fn no_canary_of_a_good_fleet_gets_out() {
     // What was listened to is all there.
     let ran = stage.run(&["publish", "--reseal", "all", "--metrics", "metrics.prom", "--summary", "summary.json"]);
     let sinks = stage.sinks(ran.ended(0));
-    for part in ["stdout", "stderr", "file bundles/regions/eu-west/bundle.yaml", "file summary.json", "file metrics.prom", "file children.log", "git commit ", "git tree ", "git blob "] {
+    for part in [
+        "stdout",
+        "stderr",
+        "file bundles/regions/eu-west/bundle.yaml",
+        "file summary.json",
+        "file metrics.prom",
+        "file children.log",
+        "git commit ",
+        "git tree ",
+        "git blob ",
+    ] {
         assert!(sinks.iter().any(|(sink, bytes)| sink.starts_with(part) && !bytes.is_empty()), "{part} is no sink");
     }
-    let sealed: Vec<&Vec<u8>> = sinks.values().filter(|bytes| bytes.windows(20).any(|window| window == b"clientSecret: ENC[AE")).collect();
+    let sealed: Vec<&Vec<u8>> =
+        sinks.values().filter(|bytes| bytes.windows(20).any(|window| window == b"clientSecret: ENC[AE")).collect();
     assert!(sealed.len() >= 2, "the Secret is published to both");
 }
 
@@ -237,7 +258,13 @@ fn a_leak_in_any_sink_is_heard_there() {
         };
         // UTF-16 has bytes that no name and no text of ours can have.
         if let Some(text) = String::from_utf8(leak.clone()).ok().filter(|text| !text.contains('\0')) {
-            let said = |out: &str, err: &str| Ran { out: out.into(), err: err.into(), summary: None, arguments: String::new(), code: None };
+            let said = |out: &str, err: &str| Ran {
+                out: out.into(),
+                err: err.into(),
+                summary: None,
+                arguments: String::new(),
+                code: None,
+            };
             check("stdout", &said(&text, ""));
             check("stderr", &said("", &text));
             let name = format!("tmp/{}", text.replace('/', "_"));
@@ -263,7 +290,10 @@ fn a_leak_in_any_sink_is_heard_there() {
         }
         for (kind, bytes) in [
             (git2::ObjectType::Blob, leak.clone()),
-            (git2::ObjectType::Commit, [b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n".as_slice(), &leak].concat()),
+            (
+                git2::ObjectType::Commit,
+                [b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n".as_slice(), &leak].concat(),
+            ),
         ] {
             let id = store.write(kind, &bytes).unwrap();
             check(&format!("git {} {id}", kind.str()), &ran);

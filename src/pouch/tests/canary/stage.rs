@@ -24,7 +24,8 @@ const VARIABLES: [(&str, &str); 7] = [
 ];
 
 /// What stands in front of the real git: it writes down what a child gets.
-const GIT: &str = "#!/bin/sh\n{ env; printf '%s\\n' \"$@\"; } >> \"${0%/*}/../children.log\"\nPATH=${PATH#*:}\nexec git \"$@\"\n";
+const GIT: &str =
+    "#!/bin/sh\n{ env; printf '%s\\n' \"$@\"; } >> \"${0%/*}/../children.log\"\nPATH=${PATH#*:}\nexec git \"$@\"\n";
 
 /// A fleet, and what was in its folder before pouch ran.
 pub struct Stage {

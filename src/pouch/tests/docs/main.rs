@@ -17,6 +17,7 @@ mod console;
 mod findings;
 #[path = "../support/mod.rs"]
 mod support;
+mod threats;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,15 @@ fn every_command_in_readme_and_docs_does_what_is_shown() {
 
 #[test]
 fn links_between_documents_lead_somewhere() {
-    for document in ["README.md", "CONTRIBUTING.md", "docs/findings.md", "docs/exit-codes.md", "docs/operations.md"] {
+    for document in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "docs/findings.md",
+        "docs/exit-codes.md",
+        "docs/operations.md",
+        "docs/threat-model.md",
+    ] {
         let text = text_of(document);
         let folder = root().join(document).parent().unwrap().to_owned();
         for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {

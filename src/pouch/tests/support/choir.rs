@@ -63,7 +63,11 @@ impl Choir {
                 for piece in text.windows(length) {
                     ear.likely[hash(piece)] = true;
                     let key: [u8; PIECE] = piece[..PIECE].try_into().unwrap();
-                    ear.pieces.entry(key).or_default().push(Piece { whole: piece.to_vec(), place: place.clone(), form });
+                    ear.pieces.entry(key).or_default().push(Piece {
+                        whole: piece.to_vec(),
+                        place: place.clone(),
+                        form,
+                    });
                 }
             }
         }
@@ -100,11 +104,23 @@ pub fn forms(canary: &str) -> Vec<(&'static str, Vec<u8>, usize)> {
         let inner: String = text.trim_end_matches('=').chars().skip(4).collect();
         let inner = inner.as_bytes()[..inner.len() - 2].to_vec();
         // Ten characters are 60 bits, all of them of the canary.
-        let url: Vec<u8> = inner.iter().map(|c| if *c == b'+' { b'-' } else if *c == b'/' { b'_' } else { *c }).collect();
+        let url: Vec<u8> = inner
+            .iter()
+            .map(|c| {
+                if *c == b'+' {
+                    b'-'
+                } else if *c == b'/' {
+                    b'_'
+                } else {
+                    *c
+                }
+            })
+            .collect();
         forms.push(("base64url", url, 10));
         forms.push((form, inner, 10));
     }
-    let backwards: Vec<_> = forms.iter().map(|(_, text, length)| ("backwards", text.iter().rev().copied().collect(), *length)).collect();
+    let backwards: Vec<_> =
+        forms.iter().map(|(_, text, length)| ("backwards", text.iter().rev().copied().collect(), *length)).collect();
     forms.into_iter().chain(backwards).collect()
 }
 

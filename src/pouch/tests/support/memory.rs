@@ -113,7 +113,9 @@ fn search(child: &Child, ear: &Ear) -> Option<BTreeSet<String>> {
             let mut part = vec![0; usize::try_from((end - at).min(1 << 20)).unwrap()];
             let Ok(read) = memory.read_at(&mut part, at) else { break };
             if part.iter().any(|byte| *byte != 0) {
-                found.extend(ear.hears(&part[..read]).into_keys().map(str::to_owned));
+                for (place, forms) in ear.hears(&part[..read]) {
+                    found.insert(format!("{place}, {forms:?}, in {line}"));
+                }
             }
             searched += read;
             at += u64::try_from(read.max(1)).unwrap().saturating_sub(if at + (1 << 20) < end { 512 } else { 0 }).max(1);

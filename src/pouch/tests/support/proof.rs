@@ -102,8 +102,13 @@ impl Programs {
         }
     }
 
-    /// Every sealed file opens with the region's identity and with no other, by sops, age and the crate.
-    fn prove_sealed(&self, bundles: &Path, region: &Region, others: &[&Path]) {
+    /// Proves that every sealed file opens with the region's identity and with none of others', by sops, by age
+    /// with our own cipher, and by our own code.
+    ///
+    /// # Panics
+    /// Where one does not open, or says something else, or opens for another.
+    #[track_caller]
+    pub fn prove_sealed(&self, bundles: &Path, region: &Region, others: &[&Path]) {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let folder = bundles.join("regions").join(region.directory);
         let mut opened = Plain::new();

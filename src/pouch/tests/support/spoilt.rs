@@ -321,7 +321,7 @@ impl Ran {
 
     /// What holds for every run: no panic, no canary, nothing that steers a terminal or a CI system.
     #[track_caller]
-    fn is_decent(&self) {
+    pub fn is_decent(&self) {
         assert!(self.code.is_some_and(|code| code != 70 && code != 101), "{}", self.shown());
         let summary = self.summary.as_deref().unwrap_or_default();
         for (what, text) in [("stdout", &*self.out), ("stderr", &*self.err), ("summary", summary)] {

@@ -144,7 +144,12 @@ fn a_cluster_gets_a_new_secret_and_keeps_an_old_one() {
 
     let ran = keygen(&["--context", "admin"]).ends(0).says("made Secret flux-system/sops-age on cluster admin");
     is_pair(&fleet, "keys/eu.txt", &ran);
-    let get = || server.kubectl_prints(["-n", "flux-system", "get", "secret", "sops-age", "-o", "json"], "");
+    let get = || {
+        server.kubectl_prints(
+            ["-n", "flux-system", "get", "secret", "sops-age", "-o", "json", "--show-managed-fields"],
+            "",
+        )
+    };
     let made: Value = serde_json::from_str(&get()).unwrap();
     use base64::Engine as _;
     let held = base64::engine::general_purpose::STANDARD.decode(made["data"]["eu.agekey"].as_str().unwrap()).unwrap();

@@ -15,8 +15,8 @@
 //!
 //! Whether a provider still takes an old value, nobody can see from here.
 
-pub mod sealed;
 mod schema;
+pub mod sealed;
 pub mod vouched;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -91,7 +91,8 @@ pub struct Asked<'a> {
 pub fn directory_of(path: &str) -> Option<Directory> {
     let parts: Vec<&str> = path.split('/').collect();
     let starts = 0..parts.len().saturating_sub(2);
-    let mut found = starts.rev().filter(|at| parts.get(*at) == Some(&"regions")).filter_map(|at| parts.get(at.checked_add(1)?));
+    let mut found =
+        starts.rev().filter(|at| parts.get(*at) == Some(&"regions")).filter_map(|at| parts.get(at.checked_add(1)?));
     found.find(|name| is_directory(name)).map(|name| Directory::from(*name))
 }
 
@@ -147,7 +148,8 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
             readers.entry(None).or_default().push(court.exposed(place, versions, true, opens, is_clear));
         }
     }
-    let is_escrow = |recipient: &str| asked.fleet.is_some_and(|fleet| fleet.escrow.iter().any(|one| one.as_str() == recipient));
+    let is_escrow =
+        |recipient: &str| asked.fleet.is_some_and(|fleet| fleet.escrow.iter().any(|one| one.as_str() == recipient));
     let readers = readers.into_iter().map(|(recipient, secrets)| Reader {
         recipient: recipient.map(String::from),
         regions: recipient.map(|recipient| regions_of(asked.fleet, recipient)).unwrap_or_default(),
@@ -301,7 +303,8 @@ impl<'f, 'a> Court<'f, 'a> {
         let (Some(values), Some(tags), Some(fleet)) = (&self.asked.values, &file.tags, &place.fleet) else {
             return Verdict::Unknown;
         };
-        let recipients: Option<Vec<Recipient>> = file.recipients.iter().map(|text| Recipient::parse(text).ok()).collect();
+        let recipients: Option<Vec<Recipient>> =
+            file.recipients.iter().map(|text| Recipient::parse(text).ok()).collect();
         let leaves = file.entries.iter().map(|(name, leaf)| match leaf {
             Leaf::Empty => Some((name.clone(), String::new())),
             Leaf::Sealed(text) => Some((name.clone(), String::from(&**text))),
@@ -310,8 +313,7 @@ impl<'f, 'a> Court<'f, 'a> {
         let (Some(recipients), Some(leaves)) = (recipients, leaves.collect::<Option<Vec<_>>>()) else {
             return Verdict::Unknown;
         };
-        let context =
-            Context { fleet, directory: &place.directory, landing: &place.key, recipients: &recipients };
+        let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients: &recipients };
         // A tag that fits cannot be forged without the key. One that does not fit may have been spoilt, unless
         // the manifest vouches for the file.
         let proved = values.proved.says(fleet, &place.directory, &file.sha256);
@@ -342,7 +344,8 @@ impl<'f, 'a> Court<'f, 'a> {
 }
 
 fn credentials(versions: &[&Version<'_>]) -> Vec<String> {
-    let names: BTreeSet<&CredentialName> = versions.iter().flat_map(|version| version.credentials.iter().copied()).collect();
+    let names: BTreeSet<&CredentialName> =
+        versions.iter().flat_map(|version| version.credentials.iter().copied()).collect();
     names.into_iter().map(ToString::to_string).collect()
 }
 

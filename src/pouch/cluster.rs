@@ -428,7 +428,13 @@ impl Cluster {
     ///
     /// # Errors
     /// Where there is no answer; after [`Trial::Real`] nobody knows then whether it was made.
-    pub fn create(&self, resource: &Resource, key: &ObjectKey, document: &str, trial: Trial) -> Result<Created, Broken> {
+    pub fn create(
+        &self,
+        resource: &Resource,
+        key: &ObjectKey,
+        document: &str,
+        trial: Trial,
+    ) -> Result<Created, Broken> {
         let path = resource.create_path(key.namespace.as_ref(), trial);
         let status = self.runtime.block_on(self.link.in_time(self.link.post(&path, document)))?;
         match status {

@@ -111,7 +111,8 @@ impl Sealed {
         let Some(tags) = &self.tags else { return BTreeMap::new() };
         let own = reuse::own_tags(&tags.entry_lines);
         let filled = self.entries.iter().filter(|(_, leaf)| **leaf != Leaf::Empty);
-        let (long, short): (Vec<&str>, Vec<&str>) = filled.map(|(name, _)| &**name).partition(|name| own.contains_key(name));
+        let (long, short): (Vec<&str>, Vec<&str>) =
+            filled.map(|(name, _)| &**name).partition(|name| own.contains_key(name));
         let of_short = if short.len() == 1 { Cover::Alone } else { Cover::Joint };
         long.into_iter().map(|name| (name, Cover::Own)).chain(short.into_iter().map(|name| (name, of_short))).collect()
     }
@@ -180,7 +181,8 @@ mod tests {
     #[test]
     fn a_file_shows_its_key_readers_entries_and_tags() {
         let tag = "A".repeat(43);
-        let header = format!("# pouch/v1 0123abcd {tag}\n# pouch/v1 entry long AAAAAAAAAAA\n# pouch/v1 entries AAAAAAAAAAA\n");
+        let header =
+            format!("# pouch/v1 0123abcd {tag}\n# pouch/v1 entry long AAAAAAAAAAA\n# pouch/v1 entries AAAAAAAAAAA\n");
         let data = format!("\n  long: {LEAF}\n  short: {LEAF}\n  none: \"\"");
         let sealed = one(&file(&header, &data, "\n  age: [{recipient: age1x, enc: why}, {recipient: age1z}]"));
         assert_eq!(format!("{}", sealed.key), "Secret b/a");
@@ -193,9 +195,10 @@ mod tests {
 
     #[test]
     fn what_is_in_clear_is_said_and_not_kept() {
-        let sealed = one("{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: hunter2, n: 1, e: null}}");
+        let sealed =
+            one("{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: hunter2, num: 1, e: null}}");
         assert!(sealed.recipients.is_empty() && sealed.key.namespace.is_none());
-        assert_eq!((&sealed.entries["x"], &sealed.entries["n"]), (&Leaf::Clear, &Leaf::Clear));
+        assert_eq!((&sealed.entries["x"], &sealed.entries["num"]), (&Leaf::Clear, &Leaf::Clear));
         assert_eq!(sealed.entries["e"], Leaf::Empty);
         assert!(!format!("{sealed:?}").contains("hunter2"));
     }
@@ -203,7 +206,9 @@ mod tests {
     #[test]
     fn groups_count_and_long_labels_are_cut() {
         let long = "x".repeat(1000);
-        let sops = format!("\n  key_groups: [{{age: [{{recipient: age1g, enc: z}}]}}]\n  age: [{{recipient: {long}, enc: z}}]");
+        let sops = format!(
+            "\n  key_groups: [{{age: [{{recipient: age1g, enc: z}}]}}]\n  age: [{{recipient: {long}, enc: z}}]"
+        );
         let sealed = one(&file("", &format!(" {{a: \"{LEAF}\"}}"), &sops));
         assert_eq!(sealed.recipients.len(), 2);
         assert!(sealed.recipients.iter().all(|label| label.len() <= 128) && sealed.covers().is_empty());

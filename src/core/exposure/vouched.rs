@@ -155,7 +155,10 @@ impl<'t> Layout<'t> {
                 }
             } else if ["apiVersion: ", "fleet: ", "kind: ", "metadata:\n"].iter().any(|key| section.starts_with(key)) {
                 head.push_str(section);
-            } else if !["#", "files:", "recipients:", "sources:", "objects: []\n"].iter().any(|key| section.starts_with(key)) {
+            } else if !["#", "files:", "recipients:", "sources:", "objects: []\n"]
+                .iter()
+                .any(|key| section.starts_with(key))
+            {
                 return None;
             }
         }
@@ -226,5 +229,88 @@ impl<'t> Iterator for Items<'t> {
         let (item, rest) = self.0.split_at_checked(end)?;
         self.0 = rest;
         Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use proptest::prelude::*;
+
+    fn item(name: &str, sha256: &str, by: &[&str]) -> String {
+        let by: String =
+            by.iter().map(|by| format!("  - kind: Credential\n    name: {by}\n    namespace: t\n")).collect();
+        let by = if by.is_empty() { String::from(" []\n") } else { format!("\n{by}") };
+        format!("- key:\n    group: \"\"\n    kind: Secret\n    name: {name}\n  neededBy:{by}  sha256: \"{sha256}\"\n")
+    }
+
+    fn manifest(fleet: &str, items: &str) -> String {
+        let objects = if items.is_empty() { String::from("objects: []\n") } else { format!("objects:\n{items}") };
+        format!(
+            "# pouch/v1 0123abcd x\napiVersion: pouch/v1alpha1\nfiles:\n- path: a\n  sha256: b\nfleet: {fleet}\nkind: Bundle\n\
+             metadata:\n  name: eu\n{objects}recipients: []\nsources: []\n"
+        )
+    }
+
+    fn read_all<'t>(texts: impl IntoIterator<Item = &'t String>, together: bool) -> Vouched {
+        let (mut said, mut before) = (Vouched::default(), None);
+        for text in texts {
+            said.read(text.as_bytes(), before, &mut Interner::new()).unwrap();
+            before = together.then_some(text.as_bytes());
+        }
+        said
+    }
+
+    #[test]
+    fn an_entry_is_bound_to_a_file_by_its_hash() {
+        let said = read_all([&manifest("acme", &item("a", "1", &["x", "w"]))], true);
+        let eu = Directory::from("eu");
+        let told = |sha256: &str| {
+            let told = said.of(&eu, sha256).into_iter();
+            let line = |(fleet, by): (Option<&FleetName>, BTreeSet<&CredentialName>)| format!("{fleet:?} {}", by.len());
+            told.map(line).collect::<Vec<_>>()
+        };
+        assert_eq!(told("1"), ["Some(\"acme\") 2"]);
+        assert_eq!(told("2"), ["Some(\"acme\") 0"], "the folder was that fleet's alone");
+        assert!(said.says(&"acme".into(), &eu, "1") && !said.says(&"other".into(), &eu, "1"));
+        let two = read_all([&manifest("acme", ""), &manifest("other", "")], true);
+        assert!(two.of(&eu, "2").iter().all(|(fleet, _)| fleet.is_none()), "nobody knows whose it is");
+    }
+
+    #[test]
+    fn other_layouts_are_read_as_a_whole() {
+        let flow = "{apiVersion: pouch/v1alpha1, kind: Bundle, fleet: acme, metadata: {name: eu}, objects: \
+                    [{key: {kind: Secret}, sha256: '1', neededBy: [{namespace: t, name: x}]}]}";
+        assert!(Layout::of(flow).is_none());
+        let mut said = Vouched::default();
+        said.read(flow.as_bytes(), None, &mut Interner::new()).unwrap();
+        assert!(said.says(&"acme".into(), &"eu".into(), "1"));
+        for bad in
+            ["", "kind: [", "kind: Bundle\n", "a: 1\n---\nb: 2\n", "Secret \u{0}", "objects:\n- x\nobjects:\n- y\n"]
+        {
+            assert!(Vouched::default().read(bad.as_bytes(), None, &mut Interner::new()).is_err(), "{bad:?}");
+        }
+        let odd = manifest("acme", "- 1\n- key: {kind: Secret}\n");
+        assert!(Vouched::default().read(odd.as_bytes(), None, &mut Interner::new()).is_err());
+    }
+
+    proptest! {
+        /// Passing over what the version before had loses nothing, wherever versions differ.
+        #[test]
+        fn what_both_versions_have_is_read_once(
+            versions in prop::collection::vec(prop::collection::vec((0..6_u8, 0..4_u8, 0..3_usize), 0..40), 1..6),
+            other in any::<bool>(),
+        ) {
+            let texts: Vec<String> = versions.iter().enumerate().map(|(at, items)| {
+                let items: String = items.iter().map(|(name, sha256, by)| {
+                    item(&format!("s{name}"), &format!("{sha256}"), &["x", "w", "z"][..*by])
+                }).collect();
+                manifest(if other && at % 2 == 1 { "other" } else { "acme" }, &items)
+            }).collect();
+            let (quick, slow) = (read_all(&texts, true), read_all(&texts, false));
+            prop_assert_eq!(quick.files, slow.files);
+            prop_assert_eq!(quick.fleets, slow.fleets);
+        }
     }
 }

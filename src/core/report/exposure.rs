@@ -96,7 +96,8 @@ impl Lines {
     }
 
     fn secret(&mut self, secret: &Exposed, entries: &[&str]) {
-        let Exposed { fleet, directory, region, namespace, name, credentials, first, last, still, versions, .. } = secret;
+        let Exposed { fleet, directory, region, namespace, name, credentials, first, last, still, versions, .. } =
+            secret;
         self.line(4, &format!("{}: {}", what(fleet, directory, region, namespace, name), entries.join(", ")));
         let elsewhere = match secret.elsewhere.as_slice() {
             [] => String::new(),

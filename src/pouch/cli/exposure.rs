@@ -109,8 +109,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             let fleet = &opened.settings.fleet;
             let reach = args.reach.reach(ambient);
             let outputs = [opened.settings.base.join(&fleet.output.path)];
-            let surveyor =
-                Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+            let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
             let survey = survey(&surveyor, live::Values::Read)?;
             ui.findings(&survey.findings);
             let run = Run { fleet, keys, wishes: &Wishes::default(), ambient, ui, stop };
@@ -253,7 +252,10 @@ fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
         let first: BTreeMap<&str, &str> =
             looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
         let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
-        ui.warn(&format!("{count} files could not be looked at, and what they hold is not in the answer; {}", first.join("; ")));
+        ui.warn(&format!(
+            "{count} files could not be looked at, and what they hold is not in the answer; {}",
+            first.join("; ")
+        ));
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use pouch_core::config::{Delivery, Fleet, RegionConfig};
-use pouch_core::name::{Name, is_directory};
+use pouch_core::name::{Name, is_data_key, is_directory};
 use pouch_core::object::ObjectKey;
 use pouch_core::scope::Scope;
 use pouch_core::yaml::emit::{Tree, emit};
@@ -100,7 +100,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     for path in &targets {
         refuse_tracked(path)?;
     }
-    let secret = subject.secret(args.consumer, fleet);
+    let secret = Wanted { entry: subject.entry(&file), key: subject.secret(args.consumer, fleet) };
     let reach = args.reach.reach(ambient);
     let region = match reach.wanted.context.is_some() || reach.wanted.kubeconfig.is_some() {
         true => Some(Region::connect(&reach, &secret, ambient, stop, ui)?),
@@ -113,7 +113,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let text = secret.manifest(&key);
     if let Some(path) = &manifest {
         write_new(Path::new(""), &path.display().to_string(), text.as_bytes(), 0o600)?;
-        ui.note(&format!("wrote {}: {} with the identity in it; remove it once it is applied", path.display(), secret.key));
+        ui.note(&format!(
+            "wrote {}: {} with the identity in it; remove it once it is applied",
+            path.display(),
+            secret.key
+        ));
     }
     if let Some(region) = region {
         region.make(&secret, &text, &file, ui)?;
@@ -156,7 +160,8 @@ fn refuse_taken(path: &Path, output: Option<&Path>) -> Result<(), Failure> {
 /// Refuses a file that git could take.
 fn refuse_tracked(path: &Path) -> Result<(), Failure> {
     let shown = path.display();
-    let help = "Add it to .gitignore (and `git rm --cached` it, if git knows it), or name a file outside of the repository.";
+    let help =
+        "Add it to .gitignore (and `git rm --cached` it, if git knows it), or name a file outside of the repository.";
     match care(path) {
         Care::Left => Ok(()),
         Care::Taken => Err(Failure::usage(format!("{shown} is in a git repository that does not ignore it"), help)),
@@ -200,7 +205,7 @@ impl<'f> Subject<'f> {
     }
 
     /// The Secret that the region needs, by the region's own delivery, else as other regions have it.
-    fn secret(&self, wanted: Option<Consumer>, fleet: Option<&Fleet>) -> Wanted {
+    fn secret(&self, wanted: Option<Consumer>, fleet: Option<&Fleet>) -> ObjectKey {
         let own = self.config.map(|config| &config.delivery);
         let others = || fleet.into_iter().flat_map(|fleet| fleet.regions.values()).map(|region| &region.delivery);
         let consumer = wanted.unwrap_or(match own {
@@ -224,7 +229,15 @@ impl<'f> Subject<'f> {
                 (namespace.unwrap_or_else(|| "argocd".into()), Name::from(format!("sops-age-{}", self.file).as_str()))
             }
         };
-        Wanted { key: ObjectKey::secret(namespace, name), entry: format!("{}.agekey", self.file) }
+        ObjectKey::secret(namespace, name)
+    }
+
+    /// The Secret's entry: called as the identity's file, so that an old and a new one have place in it. Flux
+    /// takes each whose name ends so.
+    fn entry(&self, file: &Path) -> String {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(&self.file);
+        let entry = format!("{stem}.agekey");
+        if is_data_key(&entry) { entry } else { format!("{}.agekey", self.file) }
     }
 
     /// What to do with the recipient.
@@ -236,8 +249,11 @@ impl<'f> Subject<'f> {
                 format!("add it to the recipients of region {region} in pouch.yaml:\n  recipients: [{recipient}, …]")
             }
             (Some(region), None) => {
-                let add = if fleet.is_some() { "add the region to pouch.yaml" } else { "when pouch.yaml is there, add" };
-                format!("{add}:\n  regions:\n    {region}:\n      recipients: [{recipient}]\n      namespaces: {{allowed: […]}}")
+                let add =
+                    if fleet.is_some() { "add the region to pouch.yaml" } else { "when pouch.yaml is there, add" };
+                format!(
+                    "{add}:\n  regions:\n    {region}:\n      recipients: [{recipient}]\n      namespaces: {{allowed: […]}}"
+                )
             }
         }
     }
@@ -276,13 +292,7 @@ struct Region(Cluster);
 
 impl Region {
     /// Connects, and has the server check everything but the key.
-    fn connect(
-        reach: &Reach,
-        wanted: &Wanted,
-        ambient: &Ambient,
-        stop: &Stop,
-        ui: &Ui,
-    ) -> Result<Self, Failure> {
+    fn connect(reach: &Reach, wanted: &Wanted, ambient: &Ambient, stop: &Stop, ui: &Ui) -> Result<Self, Failure> {
         let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
         if let Some(warning) = cluster.warning() {
             ui.warn(&warning);
@@ -316,11 +326,9 @@ impl Region {
         let created = cluster.create(&secrets, key, text, trial).map_err(|broken| {
             let message = match trial {
                 Trial::Dry => cluster.trouble(&key.to_string(), &broken),
-                Trial::Real => format!(
-                    "cluster {} did not say whether it made {key}: {}",
-                    cluster.context,
-                    broken.what()
-                ),
+                Trial::Real => {
+                    format!("cluster {} did not say whether it made {key}: {}", cluster.context, broken.what())
+                }
             };
             Failure::unavailable(message, broken.help())
         })?;
@@ -328,7 +336,8 @@ impl Region {
             Created::Made => Ok(()),
             Created::There => Err(Failure::usage(
                 format!("cluster {} has {key} already, and nothing is overwritten", cluster.context),
-                "To add an identity beside the old one, write a manifest with --manifest and add its entry with kubectl.",
+                "To add an identity beside the old one, use --manifest FILE without a context, and then kubectl patch \
+                 --patch-file FILE: the entry is called as the identity's file, so give that another name.",
             )),
             Created::Forbidden => Err(Failure::unavailable(
                 cluster.refusal("create", &secrets, key.namespace.as_ref(), None),

@@ -138,7 +138,9 @@ impl HistoryError {
                 let most = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
                 format!("It has {most}.")
             }
-            HistoryError::TooMuch { .. } => "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned(),
+            HistoryError::TooMuch { .. } => {
+                "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned()
+            }
             HistoryError::Objects(_) => "Check the repository with git fsck.".to_owned(),
         }
     }
@@ -201,11 +203,8 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: &dyn Fn(&str) -> bool) -> 
         Span { path, kind, id: Id(id), first, last, now }
     };
     let files = std::mem::take(&mut walker.spans).into_iter().map(span).collect();
-    let moment = |commit: &Commit| Moment {
-        id: commit.id.to_string(),
-        seconds: commit.seconds,
-        or_before: commit.or_before,
-    };
+    let moment =
+        |commit: &Commit| Moment { id: commit.id.to_string(), seconds: commit.seconds, or_before: commit.or_before };
     Ok(History {
         commits: graph.commits.iter().map(moment).collect(),
         references: graph.references,
@@ -384,7 +383,8 @@ impl Found<'_> {
             return Ok(info.clone());
         }
         let commit = self.repository.find_commit(id)?;
-        let info = Info { tree: commit.tree_id(), seconds: commit.time().seconds(), parents: commit.parent_ids().collect() };
+        let info =
+            Info { tree: commit.tree_id(), seconds: commit.time().seconds(), parents: commit.parent_ids().collect() };
         self.infos.insert(id, info.clone());
         Ok(info)
     }

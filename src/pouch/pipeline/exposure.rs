@@ -76,12 +76,14 @@ pub fn read(
     let history = history::read(path, wanted, &counts)?;
     drop(progress);
     let mut skipped: BTreeSet<SkippedFile> = BTreeSet::new();
-    let mut skip = |path: &str, why: &str| _ = skipped.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
+    let mut skip =
+        |path: &str, why: &str| _ = skipped.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
     for span in history.files.iter().filter(|span| span.kind.is_link()) {
         skip(&span.path, "it is a symlink, and none is followed");
     }
     let files: Vec<&Span> = history.files.iter().filter(|span| !span.kind.is_link()).collect();
-    let (mut manifests, secrets): (Vec<&Span>, Vec<&Span>) = files.into_iter().partition(|span| is_manifest(&span.path));
+    let (mut manifests, secrets): (Vec<&Span>, Vec<&Span>) =
+        files.into_iter().partition(|span| is_manifest(&span.path));
 
     let ids: BTreeSet<Id> = secrets.iter().map(|span| span.id).collect();
     let ids: Vec<Id> = ids.into_iter().collect();
@@ -145,10 +147,12 @@ fn commit(moment: &Moment) -> Commit {
 }
 
 type Files = Vec<Arc<Sealed>>;
+/// The Secrets of a file, or why it is passed over.
+type Contents = Result<Files, &'static str>;
 
 /// The Secrets of each file.
-fn sealed(path: &Path, ids: &[Id]) -> Result<BTreeMap<Id, Result<Files, &'static str>>, Failure> {
-    let task = |ids: &[Id]| -> Result<Vec<(Id, Result<Files, &'static str>)>, Failure> {
+fn sealed(path: &Path, ids: &[Id]) -> Result<BTreeMap<Id, Contents>, Failure> {
+    let task = |ids: &[Id]| -> Result<Vec<(Id, Contents)>, Failure> {
         // A repository belongs to one thread.
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();

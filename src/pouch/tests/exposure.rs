@@ -48,7 +48,8 @@ struct Secret {
 
 impl Secret {
     fn text(&self, name: &str) -> String {
-        let mut text = format!("# pouch/v1 0123abcd {:0>43}\n# pouch/v1 entries AAAAAAAAAAA\napiVersion: v1\ndata:\n", self.salt);
+        let mut text =
+            format!("# pouch/v1 0123abcd {:0>43}\n# pouch/v1 entries AAAAAAAAAAA\napiVersion: v1\ndata:\n", self.salt);
         for (entry, length) in &self.entries {
             let data = "A".repeat(length.div_ceil(3) * 4 - (3 - length % 3) % 3) + &"=".repeat((3 - length % 3) % 3);
             writeln!(text, "  {entry}: ENC[AES256_GCM,data:{data},iv:{},tag:AA==,type:str]", self.salt).unwrap();
@@ -98,7 +99,8 @@ impl State {
                 )
                 .unwrap();
                 for by in &region.needed[name] {
-                    writeln!(manifest, "  - kind: Credential\n    name: {by}\n    namespace: team\n    via: []").unwrap();
+                    writeln!(manifest, "  - kind: Credential\n    name: {by}\n    namespace: team\n    via: []")
+                        .unwrap();
                 }
                 write!(manifest, "  path: x\n  sha256: \"{hash}\"\n  state: current\n").unwrap();
                 let place = if region.moved.contains(name) { "elsewhere" } else { "core/secrets/team" };
@@ -223,7 +225,11 @@ impl Model {
     }
 
     /// What each recipient could read, worked out from whole states; `since` is the first commit that counts.
-    fn expected(&self, counted: &BTreeSet<usize>, times: &dyn Fn(usize) -> String) -> BTreeMap<(String, String, String), Told> {
+    fn expected(
+        &self,
+        counted: &BTreeSet<usize>,
+        times: &dyn Fn(usize) -> String,
+    ) -> BTreeMap<(String, String, String), Told> {
         let mut told: BTreeMap<(String, String, String), Told> = BTreeMap::new();
         for number in counted {
             for (directory, region) in &self.commits[*number].1.regions {
@@ -413,10 +419,18 @@ fn verdicts(answer: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     for reader in list(&answer["readers"]) {
         for secret in list(&reader["secrets"]) {
-            let entries: Vec<String> =
-                list(&secret["entries"]).iter().map(|entry| format!("{} {}", text(&entry["name"]), text(&entry["verdict"]))).collect();
+            let entries: Vec<String> = list(&secret["entries"])
+                .iter()
+                .map(|entry| format!("{} {}", text(&entry["name"]), text(&entry["verdict"])))
+                .collect();
             let credentials: Vec<String> = list(&secret["credentials"]).iter().map(text).collect();
-            lines.push(format!("{}/{} {} {}", text(&secret["region"]), text(&secret["name"]), entries.join(","), credentials.join(",")));
+            lines.push(format!(
+                "{}/{} {} {}",
+                text(&secret["region"]),
+                text(&secret["name"]),
+                entries.join(","),
+                credentials.join(",")
+            ));
         }
     }
     lines
@@ -443,7 +457,9 @@ fn a_removed_recipient_is_told_with_what_it_could_read() {
         ["eu/c0 value readable eu-team/c0", "eu/c1 value readable eu-team/c1", "eu/c2 value gone eu-team/c2"]
     );
     let ran = fleet.run(&["exposure", "--removed", "--values"]).ends(0);
-    for says in ["Rotate, today's value could be read:\n    acme/eu Secret eu-team/c0: value\n", "Changed since", "(removed)"] {
+    for says in
+        ["Rotate, today's value could be read:\n    acme/eu Secret eu-team/c0: value\n", "Changed since", "(removed)"]
+    {
         assert!(ran.stdout.contains(says), "{}", ran.stdout);
     }
     assert!(!ran.stdout.to_lowercase().contains(CANARY) && !ran.stdout.contains(US), "{}", ran.stdout);
@@ -463,7 +479,9 @@ fn a_leaked_reuse_key_is_told_with_what_can_be_guessed() {
     let told: Vec<String> = list(&key["secrets"])
         .iter()
         .flat_map(|secret| list(&secret["entries"]).iter().map(move |entry| (secret, entry)))
-        .map(|(secret, entry)| format!("{} {} {}", text(&secret["region"]), text(&entry["name"]), text(&entry["guess"])))
+        .map(|(secret, entry)| {
+            format!("{} {} {}", text(&secret["region"]), text(&entry["name"]), text(&entry["guess"]))
+        })
         .collect();
     assert_eq!(told, ["eu pin alone", "eu token long", "us pin together", "us user together"]);
     let id = text(&key["keyId"]);
@@ -517,7 +535,8 @@ fn fs_restore(fleet: &Fleet, path: &str, bytes: &[u8]) {
 #[test]
 fn hostile_trees_are_passed_over_and_counted() {
     let fleet = bare();
-    let good = Secret { recipients: BTreeSet::from([label(1)]), entries: BTreeMap::from([("e".to_owned(), 3)]), salt: 7 };
+    let good =
+        Secret { recipients: BTreeSet::from([label(1)]), entries: BTreeMap::from([("e".to_owned(), 3)]), salt: 7 };
     let long = "x".repeat(17 << 20) + "Secret";
     let deep = "d/".repeat(100);
     let files: Vec<(&str, String, String)> = vec![
@@ -531,7 +550,11 @@ fn hostile_trees_are_passed_over_and_counted() {
         ("100644", "a/regions/eu/bundle.yaml".into(), "kind: [".into()),
         ("100644", "a/regions/Not A Folder/x.sops.yaml".into(), good.text("nowhere")),
         ("100644", format!("a/regions/eu/{deep}x.sops.yaml"), good.text("deep")),
-        ("100644", "a/regions/eu/plain.yaml".into(), "apiVersion: v1\nkind: Secret\nmetadata: {name: plain}\nstringData: {open: hunter2}\n".into()),
+        (
+            "100644",
+            "a/regions/eu/plain.yaml".into(),
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: plain}\nstringData: {open: hunter2}\n".into(),
+        ),
     ];
     let mut stream = "commit refs/heads/main\ncommitter M <m@example.com> 1 +0000\ndata 0\n".to_owned();
     for (mode, path, content) in files {
@@ -550,8 +573,12 @@ fn hostile_trees_are_passed_over_and_counted() {
         .collect();
     let expected = [("everybody", "plain"), ("age1model1", "good"), ("age1model1", "good2")];
     assert_eq!(names, expected.map(|(who, what)| (who.to_owned(), what.to_owned())));
-    let skipped: Vec<String> = list(&answer["looked"]["skipped"]["files"]).iter().map(|file| text(&file["path"])).collect();
+    let skipped: Vec<String> =
+        list(&answer["looked"]["skipped"]["files"]).iter().map(|file| text(&file["path"])).collect();
     let ends = ["bundle.yaml", "bytes.json", "huge.yaml", "link.sops.yaml", "mal\u{1b}[31mformed.yaml"];
-    assert!(skipped.len() == ends.len() && skipped.iter().zip(ends).all(|(path, end)| path.ends_with(end)), "{skipped:?}");
+    assert!(
+        skipped.len() == ends.len() && skipped.iter().zip(ends).all(|(path, end)| path.ends_with(end)),
+        "{skipped:?}"
+    );
     assert_eq!(answer["looked"]["skipped"]["count"], 6);
 }

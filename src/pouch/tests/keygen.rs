@@ -1,0 +1,172 @@
+//! `pouch keygen`, through the built program: files on this machine, and a Secret on a real API server.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test starts programs and fails by panicking"
+)]
+
+#[path = "support/fleet.rs"]
+mod fleet;
+#[path = "support/rig/mod.rs"]
+mod rig;
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::process::Command;
+
+use fleet::{Fleet, Ran};
+use pouch::age::recipient_of;
+use pouch_core::yaml::read::typed;
+use rig::apiserver::ApiServer;
+use serde_json::Value;
+
+/// What is printed, which must be the recipient of the identity in `file` and nothing else.
+#[track_caller]
+fn is_pair(fleet: &Fleet, file: &str, ran: &Ran) {
+    let text = fleet.read(file);
+    let identity = text.lines().find(|line| line.starts_with("AGE-SECRET-KEY-1")).unwrap();
+    assert_eq!(ran.stdout, format!("{}\n", recipient_of(identity).unwrap()));
+    assert!(!ran.stderr.contains("SECRET-KEY"), "{}", ran.stderr);
+    assert_eq!(fs::metadata(fleet.path(file)).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+fn git(fleet: &Fleet, arguments: &[&str]) {
+    let mut git = Command::new("git");
+    git.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    assert!(git.args(arguments).current_dir(fleet.path(".")).status().unwrap().success());
+}
+
+fn manifest(text: &str) -> Value {
+    typed(text).unwrap()
+}
+
+#[test]
+fn a_pair_is_made_once_and_never_overwritten() {
+    let fleet = Fleet::new();
+    let ran = fleet.run(&["keygen", "eu"]).ends(0).says("recipients of region eu");
+    is_pair(&fleet, "keys/eu.txt", &ran);
+    assert_eq!(fleet.read("keys/.gitignore"), "*\n");
+    let before = (fleet.tree("."), fleet.read("pouch.yaml"));
+    fleet.run(&["keygen", "eu"]).ends(64).says("nothing is overwritten");
+    symlink("nowhere", fleet.path("keys/us.txt")).unwrap();
+    fleet.run(&["keygen", "us"]).ends(64).says("nothing is overwritten");
+    fleet.remove("keys/us.txt");
+    assert_eq!((fleet.tree("."), fleet.read("pouch.yaml")), before);
+    // A region that the configuration does not have, a second pair for one that it has, and escrow.
+    let ran = fleet.run(&["keygen", "ap-south"]).ends(0).says("  regions:\n    ap-south:\n");
+    is_pair(&fleet, "keys/ap-south.txt", &ran);
+    let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt"]).ends(0);
+    is_pair(&fleet, "keys/eu-2.txt", &ran);
+    let ran = fleet.run(&["keygen", "--escrow"]).ends(0).says("escrowRecipients: [age1");
+    is_pair(&fleet, "keys/escrow.txt", &ran);
+    for arguments in [&["keygen"][..], &["keygen", "../x"], &["keygen", "Eu"], &["keygen", "eu", "--escrow"]] {
+        fleet.run(arguments).ends(64);
+    }
+    // The first key may come before the configuration, but not instead of one that was named.
+    fleet.remove("pouch.yaml");
+    fleet.run(&["keygen", "first"]).ends(0);
+    fleet.run(&["keygen", "second", "-f", "other.yaml"]).ends(64);
+}
+
+#[test]
+fn git_and_the_bundles_get_no_identity() {
+    let fleet = Fleet::new();
+    git(&fleet, &["init", "--quiet"]);
+    fs::create_dir_all(fleet.path("plain")).unwrap();
+    fleet.run(&["keygen", "eu", "--identity", "plain/eu.txt"]).ends(64).says("does not ignore it");
+    fleet.run(&["keygen", "eu", "--identity", "absent/eu.txt"]).ends(64).says("folder");
+    fleet.run(&["keygen", "eu", "--manifest", "plain/eu.yaml"]).ends(64).says("does not ignore it");
+    symlink("../plain", fleet.path("manifests/link")).unwrap();
+    fleet.run(&["keygen", "eu", "--identity", "manifests/link/eu.txt"]).ends(64).says("does not ignore it");
+    fs::create_dir_all(fleet.path("bundles/regions")).unwrap();
+    symlink("bundles", fleet.path("away")).unwrap();
+    for path in ["bundles/eu.txt", "bundles/regions/eu.txt", "away/eu.txt"] {
+        fleet.run(&["keygen", "eu", "--identity", path]).ends(64).says("the folder of the bundles");
+    }
+    fleet.run(&["keygen", "eu", "--identity", "keys/a", "--manifest", "keys/a"]).ends(64).says("one file");
+    assert!(!fleet.has("plain/eu.txt") && !fleet.has("keys/eu.txt") && !fleet.has("plain/eu.yaml"));
+    fleet.write(".gitignore", "plain/*.txt\n");
+    fleet.run(&["keygen", "eu", "--identity", "plain/eu.txt"]).ends(0);
+    // What git knows already it takes, ignored or not.
+    fleet.write("plain/known.txt", "");
+    git(&fleet, &["add", "--force", "plain/known.txt"]);
+    fleet.remove("plain/known.txt");
+    fleet.run(&["keygen", "eu", "--identity", "plain/known.txt"]).ends(64).says("does not ignore it");
+    fleet.write("keys/.gitignore", "*\n!us.txt\n");
+    fleet.run(&["keygen", "us"]).ends(64).says("keys/.gitignore");
+    assert!(!fleet.has("keys/us.txt") && !fleet.has("plain/known.txt"));
+}
+
+#[test]
+fn the_secret_is_what_the_region_reads() {
+    let fleet = Fleet::new();
+    fleet.configure("name: fleet}}", "name: fleet}, namespace: sync, decryption: {secretRef: region-key}}");
+    let ran = fleet.run(&["keygen", "eu", "--manifest", "keys/eu.yaml"]).ends(0);
+    is_pair(&fleet, "keys/eu.txt", &ran);
+    assert_eq!(fs::metadata(fleet.path("keys/eu.yaml")).unwrap().permissions().mode() & 0o777, 0o600);
+    let secret = manifest(&fleet.read("keys/eu.yaml"));
+    let place = |secret: &Value| {
+        format!("{} {}/{}", secret["kind"], secret["metadata"]["namespace"], secret["metadata"]["name"])
+            .replace('"', "")
+    };
+    assert_eq!(place(&secret), "Secret sync/region-key");
+    assert_eq!(secret["stringData"]["eu.agekey"], fleet.read("keys/eu.txt").as_str());
+
+    let ran = fleet.run(&["keygen", "us", "--manifest", "-"]).ends(0);
+    let secret = manifest(&ran.stdout);
+    assert_eq!(place(&secret), "Secret argocd/sops-age-us");
+    assert_eq!(secret["stringData"]["us.agekey"], fleet.read("keys/us.txt").as_str());
+    let recipient = fleet.read("keys/us.txt").lines().next().unwrap().replace("# public key: ", "");
+    assert!(ran.stderr.contains(&recipient) && !ran.stderr.contains("SECRET-KEY"), "{}", ran.stderr);
+
+    let ran = fleet.run(&["keygen", "us", "--for", "flux", "--identity", "keys/us-2.txt", "--manifest", "-"]).ends(0);
+    let secret = manifest(&ran.stdout);
+    assert_eq!(place(&secret), "Secret sync/region-key");
+    assert!(secret["stringData"]["us-2.agekey"].is_string(), "a second identity has place beside the first");
+}
+
+#[test]
+fn a_cluster_gets_a_new_secret_and_keeps_an_old_one() {
+    let Some(server) = ApiServer::start() else { return };
+    let fleet = Fleet::new();
+    server.kubeconfig(&fleet.path("kubeconfig"), "admin");
+    let keygen = |more: &[&str]| fleet.run(&[&["keygen", "eu", "--kubeconfig", "kubeconfig"], more].concat());
+
+    // Nothing is written where the Secret could not be made.
+    keygen(&["--context", "admin"]).ends(64).says("has no namespace flux-system");
+    server.apply("{apiVersion: v1, kind: Namespace, metadata: {name: flux-system}}");
+    keygen(&["--context", "nobody"]).ends(5).says("does not allow \"create\" on secrets in namespace flux-system");
+    assert!(!fleet.has("keys/eu.txt"));
+
+    let ran = keygen(&["--context", "admin"]).ends(0).says("made Secret flux-system/sops-age on cluster admin");
+    is_pair(&fleet, "keys/eu.txt", &ran);
+    let get = || {
+        server.kubectl_prints(
+            ["-n", "flux-system", "get", "secret", "sops-age", "-o", "json", "--show-managed-fields"],
+            "",
+        )
+    };
+    let made: Value = serde_json::from_str(&get()).unwrap();
+    use base64::Engine as _;
+    let held = base64::engine::general_purpose::STANDARD.decode(made["data"]["eu.agekey"].as_str().unwrap()).unwrap();
+    assert_eq!(String::from_utf8(held).unwrap(), fleet.read("keys/eu.txt"));
+    assert_eq!(made["metadata"]["managedFields"][0]["manager"], "pouch");
+
+    keygen(&["--context", "admin", "--identity", "keys/eu-2.txt"]).ends(64).says("nothing is overwritten");
+    assert!(!fleet.has("keys/eu-2.txt"));
+    assert_eq!(serde_json::from_str::<Value>(&get()).unwrap(), made);
+    // The way that is told instead adds the new identity and keeps the old one.
+    fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt", "--manifest", "keys/eu-2.yaml"]).ends(0);
+    let file = fleet.path("keys/eu-2.yaml");
+    server.kubectl_prints(
+        ["-n", "flux-system", "patch", "secret", "sops-age", "--patch-file", file.to_str().unwrap()],
+        "",
+    );
+    let both: Value = serde_json::from_str(&get()).unwrap();
+    let names: Vec<&String> = both["data"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["eu-2.agekey", "eu.agekey"]);
+}

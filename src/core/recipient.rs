@@ -294,6 +294,8 @@ mod tests {
         check("ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ== somebody@somewhere", RecipientError::Ssh);
         check("ecdsa-sha2-nistp256 AAAAE2VjZHNh", RecipientError::Ssh);
         check("SSH-ED25519 AAAA", RecipientError::Ssh);
+        check("sk-ssh-ed25519@openssh.com AAAA", RecipientError::Ssh);
+        check("sk-ecdsa-sha2-nistp256@openssh.com AAAA", RecipientError::Ssh);
         check(&encode("age1pq", &[7; 200]), RecipientError::PostQuantum);
         check(&encode("age1tag", &[2; 33]), RecipientError::Tagged);
         check(&encode("age1tagpq", &[2; 200]), RecipientError::Tagged);
@@ -307,6 +309,22 @@ mod tests {
         check("null", RecipientError::Unknown);
         check("age", RecipientError::Unknown);
         check("\"age1\"", RecipientError::Unknown);
+    }
+
+    #[test]
+    fn every_refusal_says_what_to_do() {
+        for (error, expect) in [
+            (RecipientError::Empty, "age-keygen"),
+            (RecipientError::SecretKey, "treat it as leaked"),
+            (RecipientError::Ssh, "Make an X25519 identity"),
+            (RecipientError::Plugin, "Make an X25519 identity"),
+            (RecipientError::ForeignCharacter, "without quotes and blanks"),
+            (RecipientError::UpperCase, "small letters"),
+            (RecipientError::Checksum, "Copy the whole public key again"),
+            (RecipientError::Repeated, "one of the two lines"),
+        ] {
+            assert!(error.help().contains(expect), "{error}");
+        }
     }
 
     #[test]
@@ -352,8 +370,9 @@ mod tests {
         for above in 0xef..=0xff {
             check(&encode("age", &little_endian(above, 0xff, 0x7f)), RecipientError::NotCanonical);
         }
-        // The largest value below p that is no point of low order.
+        // The largest value below p that is no point of low order, and one that is large in its low bytes only.
         assert!(Recipient::parse(&encode("age", &little_endian(0xeb, 0xff, 0x7f))).is_ok());
+        assert!(Recipient::parse(&encode("age", &little_endian(0xff, 0xff, 0x3f))).is_ok());
 
         let symbols = [9_u8; 32].iter().copied().bytes_to_fes().collect::<Vec<_>>();
         let last = *symbols.last().unwrap();

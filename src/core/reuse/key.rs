@@ -208,6 +208,7 @@ mod tests {
         fn check(text: &str, expect: ReuseKeyError) {
             let error = ReuseKey::parse(text).err().unwrap();
             assert_eq!(error, expect, "{text}");
+            assert!(error.help().contains("generate a new key"), "{}", error.help());
             let said = format!("{error} {error:?} {}", error.help());
             let payload = text.trim().trim_start_matches(SHOWN);
             assert!(payload.len() < 8 || !said.contains(payload), "{said}");

@@ -7,7 +7,7 @@ use alloc::vec;
 use proptest::prelude::*;
 
 use crate::name::{GroupKind, Name, Namespace};
-use crate::node::Key;
+use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes};
 
 const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
@@ -191,6 +191,11 @@ fn malformed_files_come_apart_as_nothing() {
         good.replacen(&id, "0123456", 1),
         good.replacen(&id, "0123456789", 1),
         good.replacen("# pouch", "#pouch", 1),
+        // Base64 of the other alphabet, and what is none: the tag has 43 characters still.
+        good.replacen("AS-o", "AS+o", 1),
+        good.replacen("AS-o", "AS/o", 1),
+        good.replacen("AS-o", "AS o", 1),
+        good.replacen("AS-o", "AS=o", 1),
         good.lines().next().unwrap().to_owned(),
     ] {
         assert_eq!(split(bad.as_bytes()), None, "{bad}");
@@ -215,6 +220,17 @@ fn later_formats_are_known_as_such() {
     ] {
         assert_eq!(is_newer(text.as_bytes()), newer, "{text}");
     }
+}
+
+#[test]
+fn leaves_are_the_texts_of_data() {
+    let sealed = |data: Node| Node::map(vec![("data".into(), data), ("kind".into(), Node::text("Secret"))]);
+    let data = Node::map(vec![("b".into(), Node::text("ENC[x]")), ("a".into(), Node::text(""))]);
+    let expect = vec![(String::from("a"), String::new()), (String::from("b"), String::from("ENC[x]"))];
+    assert_eq!(leaves(&sealed(data)), Some(expect));
+    assert_eq!(leaves(&sealed(Node::map(vec![("a".into(), Node::Int(1))]))), None);
+    assert_eq!(leaves(&sealed(Node::Null)), Some(Vec::new()));
+    assert_eq!(leaves(&Node::empty_map()), Some(Vec::new()));
 }
 
 #[test]
@@ -258,6 +274,7 @@ fn plans_say_which_entry_changes() {
     check(&[("k", A)], &[("l", A)], &[("k", Removed), ("l", Added)]);
     check(&[("k", "x")], &[("k", "y")], &[("k", Changed)]);
     check(&[("k", "x"), ("l", "y")], &[("k", "x"), ("l", "z")], &[("k", PerhapsChanged), ("l", PerhapsChanged)]);
+    check(&[("k", "x"), ("l", "y")], &[("k", A), ("l", "y")], &[("k", Changed), ("l", PerhapsChanged)]);
     check(&[("k", "x"), ("l", "y")], &[("k", "x")], &[("k", PerhapsChanged), ("l", Removed)]);
     check(&[("k", "x")], &[("k", "x"), ("l", "y")], &[("k", Same), ("l", Added)]);
     check(&[("k", "x"), ("l", A)], &[("k", A), ("l", "x")], &[("k", Changed), ("l", Changed)]);

@@ -121,6 +121,8 @@ pub fn stanzas(document: &Node) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sops::cipher::CipherError;
+    use alloc::collections::BTreeMap;
 
     #[test]
     fn times_are_utc_seconds() {
@@ -158,5 +160,62 @@ mod tests {
         ] {
             assert!(!is_stanza(bad), "{bad}");
         }
+    }
+
+    /// What opening says of a document whose block is complete but for `change`: a block that passes fails
+    /// at its MAC, which is none.
+    fn judged(change: &[(&str, Option<Node>)]) -> OpenError {
+        let mut fields = BTreeMap::from([
+            ("encrypted_regex", Node::text(ENCRYPTED_REGEX)),
+            ("lastmodified", Node::text("2026-11-21T07:51:52Z")),
+            ("mac", Node::text("none")),
+            ("version", Node::text(VERSION)),
+        ]);
+        for (field, value) in change {
+            match value {
+                Some(value) => fields.insert(field, value.clone()),
+                None => fields.remove(field),
+            };
+        }
+        let block = Node::map(fields.into_iter().map(|(field, value)| (field.into(), value)).collect());
+        crate::sops::decrypt(&Node::map(alloc::vec![(KEY.into(), block)]), &[7; 32]).err().unwrap()
+    }
+
+    #[test]
+    fn a_block_that_means_something_else_is_refused_by_name() {
+        let (none, list) = (Node::text(""), |items: &[Node]| Node::List(items.into()));
+        let passes = OpenError::SealedMac(CipherError::Form);
+        let groups = list(&[Node::empty_map()]);
+        for (field, value, expect) in [
+            ("key_groups", Some(groups.clone()), OpenError::KeyGroups),
+            ("key_groups", Some(list(&[])), passes.clone()),
+            ("key_groups", Some(none.clone()), passes.clone()),
+            ("key_groups", Some(Node::Null), passes.clone()),
+            ("shamir_threshold", Some(Node::Int(2)), OpenError::KeyGroups),
+            ("mac_only_encrypted", Some(Node::Bool(true)), OpenError::MacOnlyEncrypted),
+            ("mac_only_encrypted", Some(Node::text("false")), OpenError::MacOnlyEncrypted),
+            ("mac_only_encrypted", Some(Node::Bool(false)), passes.clone()),
+            ("unencrypted_suffix", Some(Node::text("_x")), OpenError::Rule),
+            ("unencrypted_suffix", Some(none.clone()), passes.clone()),
+            ("encrypted_suffix", Some(Node::text("_x")), OpenError::Rule),
+            ("unencrypted_regex", Some(Node::text("x")), OpenError::Rule),
+            ("unencrypted_comment_regex", Some(Node::text("x")), OpenError::Rule),
+            ("encrypted_comment_regex", Some(Node::text("x")), OpenError::Rule),
+            ("encrypted_regex", Some(Node::text("^data$")), OpenError::Rule),
+            ("encrypted_regex", Some(none.clone()), OpenError::Rule),
+            ("encrypted_regex", None, OpenError::Rule),
+            ("version", Some(none.clone()), OpenError::NoVersion),
+            ("version", None, OpenError::NoVersion),
+            ("lastmodified", Some(Node::text("2026-11-21T08:51:52+01:00")), OpenError::Time),
+            ("lastmodified", None, OpenError::Time),
+            ("mac", Some(none.clone()), OpenError::NoMac),
+            ("mac", None, OpenError::NoMac),
+            ("age", None, passes.clone()),
+        ] {
+            assert_eq!(judged(&[(field, value)]), expect, "{field}");
+        }
+        // Either says that the key is split, whatever the other says.
+        let both = [("key_groups", Some(groups)), ("shamir_threshold", Some(Node::Int(2)))];
+        assert_eq!(judged(&both), OpenError::KeyGroups);
     }
 }

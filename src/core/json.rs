@@ -243,6 +243,15 @@ mod tests {
         assert!(entries[1].1.items() == expect);
     }
 
+    /// Found by the fuzz target `json`: the library's quick reading is one off in the last digit.
+    #[test]
+    fn a_decimal_is_the_nearest_number() {
+        for text in ["9007199254740993.0", "2.2250738585072011e-308", "0.1", "123456789.123456789e-200"] {
+            let expect: f64 = text.parse().unwrap();
+            assert!(read_one(text).is_ok_and(|node| node == Node::Float(expect)), "{text}");
+        }
+    }
+
     #[test]
     fn keys_are_sorted_and_shared() {
         let mut interner = Interner::new();

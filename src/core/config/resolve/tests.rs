@@ -151,8 +151,33 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         SOURCE,
-        "    directory: {path: manifests}\n    decryption: {environment: true}",
-        "7:5 sources[0].decryption: the field is not in this release",
+        "    directory: {path: manifests}\n    decryption: {}",
+        "7:17 sources[0].decryption: it says nowhere where the identities are",
+    ),
+    (
+        SOURCE,
+        "    directory: {path: manifests}\n    decryption: {environment: true, ageIdentityFile: keys/a.txt}",
+        "7:17 sources[0].decryption: it names two places of identities",
+    ),
+    (
+        SOURCE,
+        "    directory: {path: manifests}\n    decryption: {ageIdentityFile: bundles/a.txt}",
+        "7:35 sources[0].decryption.ageIdentityFile: the file is under `output.path`, where bundles are written",
+    ),
+    (
+        SOURCE,
+        "    directory: {path: manifests}\n    decryption: {ageIdentityFile: \"\"}",
+        "7:35 sources[0].decryption.ageIdentityFile: the path is empty or has a control character in it",
+    ),
+    (
+        SOURCE,
+        "    directory: {path: manifests}\n    decryption: {ageIdentityFile: AGE-SECRET-KEY-1QQQQQQQQQQQQ}",
+        "7:35 sources[0].decryption.ageIdentityFile: a key stands here; where it is found was wanted",
+    ),
+    (
+        SOURCE,
+        "    cluster: {}\n    decryption: {environment: true}",
+        "7:5 sources[0].decryption: objects of a cluster are not opened",
     ),
     (
         OUTPUT,

@@ -81,6 +81,11 @@ impl Identities {
         if identities.is_empty() { Err((0, IdentityError::None)) } else { Ok(Self(identities)) }
     }
 
+    /// Adds those of another file.
+    pub fn absorb(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
     /// Their recipients, in order.
     pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
         self.0.iter().map(|(recipient, _)| recipient)

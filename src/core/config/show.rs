@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 
 use super::file::{API_VERSION, KIND};
 use super::{
-    Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
-    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution,
-    ReuseKeyPlaces, Source, SourcePlace, Tenancy,
+    Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet,
+    Flux, Globs, Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState,
+    Resolution, ReuseKeyPlaces, Source, SourcePlace, Tenancy,
 };
 use crate::name::GroupKind;
 use crate::recipient::Recipient;

@@ -10,6 +10,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::str;
 
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::cipher::{self, Cipher, Type};
@@ -28,6 +29,28 @@ pub const MAX_STANZAS: usize = 256;
 /// The longest armored stanza of a file, in bytes; those of age have some 400, those for post-quantum
 /// recipients 3,000.
 const MAX_STANZA_BYTES: usize = 16 << 10;
+
+/// What one sealed value is known by: the start of its text's SHA-256.
+pub type Fingerprint = [u8; 16];
+
+/// What the sealed values of a document are known by, whatever its rule says.
+pub fn fingerprints(document: &Node) -> Vec<Fingerprint> {
+    fn add(node: &Node, found: &mut Vec<Fingerprint>) {
+        match node {
+            Node::Text(text) if text.starts_with(cipher::MARK) => {
+                found.extend(Sha256::digest(text.as_bytes()).first_chunk().copied());
+            }
+            Node::List(items) => items.iter().for_each(|item| add(item, found)),
+            Node::Map(entries) => entries.iter().for_each(|(_, value)| add(value, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for (_, value) in document.entries().iter().filter(|(key, _)| **key != *KEY) {
+        add(value, &mut found);
+    }
+    found
+}
 
 /// The documents of one sealed file.
 pub struct Sealed {

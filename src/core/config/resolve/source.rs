@@ -79,7 +79,10 @@ fn decryption_of(
     match (&typed.age_identity_file, typed.environment) {
         (Some(file), false) => {
             let path = path.key("ageIdentityFile");
-            super::output::key_file(file, &path, output, faults).then(|| Decryption::AgeIdentityFile(file.clone()))
+            let leaked = "Treat the identity as leaked: what was sealed for it needs another one, and the credentials in it \
+                          too. Write here the file that holds the new one.";
+            let is_path = super::output::key_file(file, &path, leaked, output, faults);
+            is_path.then(|| Decryption::AgeIdentityFile(file.clone()))
         }
         (None, true) => Some(Decryption::Environment),
         (Some(_), true) => {

@@ -152,12 +152,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         SOURCE,
         "    directory: {path: manifests}\n    decryption: {}",
-        "7:17 sources[0].decryption: it says nowhere where the identities are",
+        "7:5 sources[0].decryption: it says nowhere where the identities are",
     ),
     (
         SOURCE,
         "    directory: {path: manifests}\n    decryption: {environment: true, ageIdentityFile: keys/a.txt}",
-        "7:17 sources[0].decryption: it names two places of identities",
+        "7:5 sources[0].decryption: it names two places of identities",
     ),
     (
         SOURCE,
@@ -689,7 +689,7 @@ grants:
     let replaced = [
         (
             SOURCE,
-            "    git: {repository: \"https://git.example.com/a.git\", ref: v1, path: x}\n    provides: {namespaces: [a], clusterScoped: true}\n    overrides: true\n    defaultNamespace: a\n  - {name: in, stdin: {}, provides: {namespaces: []}}",
+            "    git: {repository: \"https://git.example.com/a.git\", ref: v1, path: x}\n    provides: {namespaces: [a], clusterScoped: true}\n    overrides: true\n    decryption: {ageIdentityFile: keys/a.txt}\n    defaultNamespace: a\n  - {name: in, stdin: {}, provides: {namespaces: []}, decryption: {environment: true}}",
         ),
         (
             ALLOWED,

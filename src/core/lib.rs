@@ -61,7 +61,8 @@
 //! | `bundle.yaml` | [`bundle::manifest`] |
 //! | what is carried over, what keeps its bytes, what counts as a change | [`bundle::carry`], [`bundle::draft`] and its `pack` and `compare` |
 //! | deletion budgets and acceptances | [`change::brake`] |
-//! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
+//! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
+//! | what is encrypted where it stands, and when it is opened | [`snapshot`] and its `sealed` |
 //! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
 //! | what is compared between a region and its bundle | [`verify`] |
 //! | how findings and summaries read | [`report`] |

@@ -27,7 +27,7 @@ use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Manner, Wanted};
 use crate::git::program::TIMEOUT;
 use crate::settings;
-use crate::source::decrypt::{Opener, SealedFile, Vault};
+use crate::source::decrypt::{Opener, SealedFile, Seen, Vault};
 use crate::source::live::{Changed, Live, Values};
 use crate::source::{self, Given, SourceError};
 use crate::stop::Stop;
@@ -256,8 +256,18 @@ fn set_aside(
         reading.documents.extend(files.into_iter().flat_map(SealedFile::into_documents));
         return Vec::new();
     };
-    let (vault, documents, sealed) = Vault::new(&source.name, opener, files);
-    reading.documents.extend(documents);
+    let (vault, seen) = Vault::new(&source.name, opener, files);
+    let mut sealed = Vec::new();
+    for seen in seen {
+        match seen {
+            Seen::Open(document, origin) => reading.documents.push((document, origin)),
+            Seen::Sealed(document) => sealed.push(document),
+            Seen::Shut(finding) => {
+                reading.complete = false;
+                reading.findings.push(finding);
+            }
+        }
+    }
     if !vault.is_empty() {
         vaults.insert(index, vault);
     }

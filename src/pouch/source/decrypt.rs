@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pouch_core::finding::Origin;
+use pouch_core::finding::{Code, Finding, Origin};
 use pouch_core::inquiry;
 use pouch_core::json;
 use pouch_core::name::{GroupKind, SourceName, split_api_version};
@@ -104,17 +104,22 @@ pub struct Vault {
     places: Vec<(usize, usize, usize)>,
 }
 
+/// What is known of an object in a sealed file.
+pub enum Seen {
+    /// It is opened already, because all objects of its kind are looked at.
+    Open(Node, Origin),
+    /// It should be open and is not. What it says is not believed, so nothing proves that the source holds no
+    /// other object.
+    Shut(Finding),
+    /// It is opened when it is wanted.
+    Sealed(SealedDocument),
+}
+
 type Opened = Result<Vec<Vec<(Node, Origin)>>, Reason>;
 
 impl Vault {
-    /// Takes the sealed files of a source, and gives what the snapshot is to know of them: objects that are
-    /// readable already, because all of their kind are looked at, and those that are opened when they are
-    /// wanted.
-    pub fn new(
-        source: &SourceName,
-        opener: Opener,
-        files: Vec<SealedFile>,
-    ) -> (Self, Vec<(Node, Origin)>, Vec<SealedDocument>) {
+    /// Takes the sealed files of a source, and gives what is known of the objects in them.
+    pub fn new(source: &SourceName, opener: Opener, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
         let mut vault = Self { source: source.clone(), opener, files, places: Vec::new() };
         let listed = |(node, _): &(Node, Origin)| inquiry::is_listed(&kind_of(node));
         let now: BTreeSet<usize> = (0..vault.files.len())
@@ -123,28 +128,34 @@ impl Vault {
             })
             .collect();
         let opened = vault.open_all(&now);
-        let (mut documents, mut sealed) = (Vec::new(), Vec::new());
+        let mut seen = Vec::new();
         for (number, file) in vault.files.iter().enumerate() {
             for (at, part) in file.parts.iter().enumerate() {
                 for (index, (node, origin)) in part.documents.iter().enumerate() {
-                    let trouble = match opened.get(&number) {
-                        Some(Ok(parts)) if listed(&(node.clone(), origin.clone())) => match found(parts, at, node) {
-                            Some(open) => {
-                                documents.push(open);
-                                continue;
-                            }
-                            None => Some(changed()),
-                        },
-                        Some(Err(reason)) => Some(reason.clone()),
-                        _ => None,
-                    };
+                    let opened = opened.get(&number);
+                    let trouble = opened.and_then(|opened| opened.as_ref().err());
+                    if inquiry::is_listed(&kind_of(node)) {
+                        let open =
+                            opened.and_then(|opened| opened.as_ref().ok()).and_then(|parts| found(parts, at, node));
+                        seen.push(match open {
+                            Some((node, origin)) => Seen::Open(node, origin),
+                            None => Seen::Shut(shut(&kind_of(node), origin, trouble.cloned().unwrap_or_else(changed))),
+                        });
+                        continue;
+                    }
                     vault.places.push((number, at, index));
-                    let (document, leaves) = (node.clone(), fingerprints(node));
-                    sealed.push(SealedDocument { document, origin: origin.clone(), file: number, leaves, trouble });
+                    let (document, leaves, trouble) = (node.clone(), fingerprints(node), trouble.cloned());
+                    seen.push(Seen::Sealed(SealedDocument {
+                        document,
+                        origin: origin.clone(),
+                        file: number,
+                        leaves,
+                        trouble,
+                    }));
                 }
             }
         }
-        (vault, documents, sealed)
+        (vault, seen)
     }
 
     /// Whether there is nothing in it.
@@ -248,6 +259,11 @@ fn locked(error: AgeError, stanzas: &[(String, String)]) -> Reason {
     let help = "Seal it for a recipient of the source's `decryption` as well (`sops rotate --add-age`), or add the \
                 identity there.";
     Reason { why, help: help.to_owned() }
+}
+
+fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help }: Reason) -> Finding {
+    let message = format!("a {kind} is encrypted where it stands and cannot be opened: {why}");
+    Finding::new(Code::UnparsableDocument, message).at(origin).help(help)
 }
 
 fn changed() -> Reason {

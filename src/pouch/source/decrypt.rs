@@ -239,7 +239,7 @@ fn not_opened(error: &OpenError) -> Reason {
     let help = match error {
         OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
         OpenError::MacOnlyEncrypted => {
-            "Seal it without --mac-only-encrypted: else its names and references may be anybody's."
+            "Seal it without mac_only_encrypted: else its names and references may be anybody's."
         }
         OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
         _ => SEAL_AGAIN,

@@ -97,12 +97,23 @@ fn age_s_own_vectors_pass_and_fail_as_each_says() {
             refused += 1;
             continue;
         }
-        assert!(all("compressed").is_empty(), "{name}");
+        let body = match all("compressed")[..] {
+            [] => body.to_vec(),
+            [how] => {
+                assert_eq!(how, "zlib", "{name}");
+                let Some(python) = tool_on_path("python3") else { continue };
+                let script = "import sys, zlib; raw = open(sys.argv[1], 'rb').read()\n\
+                              sys.stdout.buffer.write(zlib.decompress(raw.split(b'\\n\\n', 1)[1]))";
+                let arguments = ["-I".as_ref(), "-c".as_ref(), OsStr::new(script), path.as_os_str()];
+                printed(&python, &run(&python, arguments, &[]))
+            }
+            _ => panic!("{name}"),
+        };
         let armored = match all("armored").is_empty() {
-            false => String::from_utf8(body.to_vec()),
+            false => String::from_utf8(body),
             true => {
                 let mut text = "-----BEGIN AGE ENCRYPTED FILE-----\n".to_owned();
-                for line in STANDARD.encode(body).as_bytes().chunks(64) {
+                for line in STANDARD.encode(&body).as_bytes().chunks(64) {
                     text.push_str(std::str::from_utf8(line).unwrap());
                     text.push('\n');
                 }
@@ -205,30 +216,31 @@ fn whatever_the_sops_of_today_writes_is_read_as_it_reads_it() {
         "--encrypted-regex=(?i)^DATA$",
         "encrypted_comment_regex: sops:enc",
         "unencrypted_comment_regex: head|inline",
-        "--mac-only-encrypted",
+        "mac_only_encrypted: true",
     ] {
         for (source, form) in [(&source, "yaml"), (&source, "json"), (&stream, "yaml")] {
+            if form == "json" && rule.contains("comment") {
+                // JSON loses the comments, and sops cannot read such a file of its own.
+                continue;
+            }
             let sealed = scratch.path().join("sealed").with_extension(form);
-            // Rules by comments have no flag.
+            // Some rules have no flag.
             let config = scratch.path().join("config.yaml");
             fs::write(&config, format!("creation_rules: [{{age: {recipient}, {rule}}}]\n")).unwrap();
-            let rule = match rule {
-                "" => None,
-                flag if flag.starts_with("--") => Some(flag.to_owned()),
-                _ => Some(format!("--config={}", config.display())),
-            };
+            let by_flag = rule.is_empty() || rule.starts_with("--");
+            let settings = (!by_flag).then(|| format!("--config={}", config.display()));
             let flags = ["encrypt", "--input-type=yaml", &format!("--output-type={form}")].map(str::to_owned);
-            let age =
-                rule.as_ref().is_none_or(|rule| !rule.starts_with("--config")).then(|| format!("--age={recipient}"));
-            let flags = flags.into_iter().chain(age).chain(rule.clone());
+            let recipient = by_flag.then(|| format!("--age={recipient}"));
+            let flag = Some(rule.to_owned()).filter(|_| by_flag && !rule.is_empty());
+            let flags = settings.into_iter().chain(flags).chain(recipient).chain(flag);
             let flags: Vec<_> = flags.map(Into::into).chain([source.as_os_str().to_owned()]).collect();
             fs::write(&sealed, printed(sops.path(), &run(sops.path(), flags, &[]))).unwrap();
             let theirs = ["decrypt", &format!("--input-type={form}"), "--output-type=yaml", sealed.to_str().unwrap()]
                 .map(str::to_owned);
             let theirs = printed(sops.path(), &run(sops.path(), theirs, &[("SOPS_AGE_KEY_FILE", key.as_os_str())]));
             let theirs = plain(&String::from_utf8(theirs).unwrap());
-            let ours = open(&sealed, &key).unwrap_or_else(|error| panic!("{rule:?} {form}: {error}"));
-            assert!(ours == theirs, "{rule:?} {form}: other values than sops has");
+            let ours = open(&sealed, &key).unwrap_or_else(|error| panic!("{rule} {form}: {error}"));
+            assert!(ours == theirs, "{rule} {form}: other values than sops has");
         }
     }
 }

@@ -14,6 +14,7 @@ struct Sealed {
     stranger: String,
 }
 
+const RULE: &str = "encrypted_regex: '^(data|stringData)$'";
 const DECRYPTION: &str = "directory: {path: manifests}, decryption: {ageIdentityFile: keys/own.txt}";
 
 impl Sealed {
@@ -27,23 +28,22 @@ impl Sealed {
         let sealed = Self { fleet, sops, own, stranger };
         for n in 0..credentials {
             for region in ["eu", "us"] {
-                sealed.seal(&format!("manifests/{region}-c{n}-secret.yaml"), &sealed.own, &[]);
+                sealed.seal(&format!("manifests/{region}-c{n}-secret.yaml"), &sealed.own);
             }
         }
         Some(sealed)
     }
 
-    /// Seals a manifest in place.
-    fn seal(&self, path: &str, recipient: &str, flags: &[&str]) {
-        let file = self.fleet.path(path);
-        let rule: &[&str] = if flags.iter().any(|flag| flag.contains("crypted-")) {
-            &[]
-        } else {
-            &["--encrypted-regex=^(data|stringData)$"]
-        };
-        let all = [&["encrypt", "--age", recipient], rule, flags].concat();
-        let all = all.into_iter().map(std::ffi::OsString::from).chain([file.clone().into_os_string()]);
-        fs::write(&file, printed(self.sops.path(), &run(self.sops.path(), all, &[]))).unwrap();
+    /// Seals a manifest in place; `rule` as a creation rule of sops has it.
+    fn seal_by(&self, path: &str, recipient: &str, rule: &str) {
+        let (file, config) = (self.fleet.path(path), self.fleet.path("sops.yaml"));
+        fs::write(&config, format!("creation_rules: [{{age: {recipient}, {rule}}}]\n")).unwrap();
+        let arguments = ["--config".as_ref(), config.as_os_str(), "encrypt".as_ref(), file.as_os_str()];
+        fs::write(&file, printed(self.sops.path(), &run(self.sops.path(), arguments, &[]))).unwrap();
+    }
+
+    fn seal(&self, path: &str, recipient: &str) {
+        self.seal_by(path, recipient, RULE);
     }
 
     fn edit(&self, path: &str, change: impl FnOnce(String) -> String) {
@@ -67,7 +67,7 @@ fn sealed_secrets_are_published_and_what_nobody_needs_is_left_alone() {
     // For another identity, broken, and of a kind that nobody asks for: no finding, because nobody needs them.
     for (name, recipient) in [("theirs", &sealed.stranger), ("broken", &sealed.own)] {
         fleet.secret("eu", name, &format!("value: {CANARY}-{name}"));
-        sealed.seal(&format!("manifests/eu-{name}-secret.yaml"), recipient, &[]);
+        sealed.seal(&format!("manifests/eu-{name}-secret.yaml"), recipient);
     }
     sealed.edit("manifests/eu-broken-secret.yaml", |text| text.replace("name: broken", "name: bent"));
     let ran = fleet.render(&[]).ends(0).outcome("eu", "published").outcome("us", "published");
@@ -77,10 +77,10 @@ fn sealed_secrets_are_published_and_what_nobody_needs_is_left_alone() {
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
     // A change that sops makes is a change; the same values sealed again are none.
     fleet.secret("eu", "c0", &format!("value: {CANARY}-eu-0"));
-    sealed.seal(FIRST, &sealed.own, &[]);
+    sealed.seal(FIRST, &sealed.own);
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
     fleet.secret("eu", "c0", &format!("value: {CANARY}-new"));
-    sealed.seal(FIRST, &sealed.own, &[]);
+    sealed.seal(FIRST, &sealed.own);
     fleet.render(&[]).ends(0).outcome("eu", "published");
 }
 
@@ -149,21 +149,18 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     check("an anchor", "which SOPS does not write");
     edit(&|text| text.split("sops:\n").next().unwrap().to_owned());
     check("no block", "no sops block");
-    for (flags, says) in
-        [(&["--mac-only-encrypted"][..], "mac_only_encrypted"), (&["--shamir-secret-sharing-threshold=1"], "")]
-    {
+    let reseal = |more: &str| {
         fleet.secret("eu", "c0", &format!("value: {CANARY}"));
-        sealed.seal(FIRST, &sealed.own, flags);
-        if says.is_empty() {
-            let _ = fs::remove_dir_all(fleet.path("bundles"));
-            fleet.render(&[]).ends(0);
-            fleet.write(FIRST, &first);
-        } else {
-            check(flags[0], says);
-        }
-    }
+        sealed.seal_by(FIRST, &sealed.own, &format!("{RULE}{more}"));
+    };
+    reseal(", mac_only_encrypted: true");
+    check("a MAC over sealed values only", "mac_only_encrypted");
+    // One group is not split, so its threshold says nothing.
+    reseal(", shamir_threshold: 1");
+    fleet.render(&[]).ends(0);
+    fleet.write(FIRST, &first);
     fleet.secret("eu", "c0", &format!("value: {CANARY}"));
-    sealed.seal(FIRST, &sealed.stranger, &[]);
+    sealed.seal(FIRST, &sealed.stranger);
     check("another's identity", "no identity of this source opens it");
 }
 
@@ -182,7 +179,7 @@ fn a_copied_value_is_opened_for_nobody() {
     assert!(!sealed.published("eu", "c0").exists(), "of two equal values nobody can tell which is the copy");
     fleet.remove("manifests/eu-c1-secret.yaml");
     fleet.secret("eu", "c1", &format!("value: {CANARY}-eu-0"));
-    sealed.seal("manifests/eu-c1-secret.yaml", &sealed.own, &[]);
+    sealed.seal("manifests/eu-c1-secret.yaml", &sealed.own);
     fleet.render(&[]).ends(0).outcome("eu", "published");
 }
 
@@ -199,17 +196,17 @@ fn one_file_may_hold_many_and_what_hides_its_name_is_no_proof() {
         )
     };
     fleet.write("manifests/both.yaml", &format!("{}---\n# apart\n{}", secret("c0"), secret("c1")));
-    sealed.seal("manifests/both.yaml", &sealed.own, &[]);
+    sealed.seal("manifests/both.yaml", &sealed.own);
     fleet.render(&[]).ends(0).outcome("eu", "published");
     assert!(sealed.published("eu", "c0").exists() && sealed.published("eu", "c1").exists());
     fleet.write("manifests/more.yaml", &secret("hidden"));
-    sealed.seal("manifests/more.yaml", &sealed.own, &["--unencrypted-suffix=_x"]);
+    sealed.seal_by("manifests/more.yaml", &sealed.own, "unencrypted_suffix: _x");
     let ran = fleet.render(&[]).ends(3).says("error[unparsable-document]").says("apiVersion is encrypted");
     assert!(!ran.stderr.contains(CANARY), "{}", ran.stderr);
     fleet.remove("manifests/more.yaml");
     fleet.render(&[]).ends(0);
     // The Credential too may be sealed: all of them are looked at, so it is opened at once.
-    sealed.seal("manifests/eu-c0.yaml", &sealed.own, &[]);
+    sealed.seal("manifests/eu-c0.yaml", &sealed.own);
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
     sealed.edit("manifests/eu-c0.yaml", |text| text.replace("region: eu", "region: us"));
     // What cannot be verified says nothing, not even that the Credential went to another region.
@@ -252,21 +249,21 @@ fn what_would_make_a_secret_is_named() {
             "b",
             format!(
                 "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\n{}\nspec: {{target: {{name: c1}}}}\n",
-                metadata("x")
+                metadata("ext")
             ),
         ),
         (
             "c",
             format!(
                 "apiVersion: isindir.github.com/v1alpha3\nkind: SopsSecret\n{}\nspec: {{secretTemplates: [{{name: c2}}]}}\n",
-                metadata("y")
+                metadata("templ")
             ),
         ),
         (
             "d",
             format!(
                 "apiVersion: addons.projectcapsule.dev/v1alpha1\nkind: SopsSecret\n{}\nspec: {{secrets: [{{name: 'ENC[AES256_GCM,x]'}}]}}\nsops: {{mac: m}}\n",
-                metadata("z")
+                metadata("hid")
             ),
         ),
     ] {
@@ -275,9 +272,9 @@ fn what_would_make_a_secret_is_named() {
     let ran = fleet.render(&["-v"]).ends(3).says("error[missing-reference]");
     for maker in [
         "SealedSecret.bitnami.com eu-team/c0 would make it",
-        "ExternalSecret.external-secrets.io eu-team/x would make it",
-        "SopsSecret.isindir.github.com eu-team/y would make it",
-        "SopsSecret.addons.projectcapsule.dev eu-team/z may make (the names in it are sealed) it",
+        "ExternalSecret.external-secrets.io eu-team/ext would make it",
+        "SopsSecret.isindir.github.com eu-team/templ would make it",
+        "SopsSecret.addons.projectcapsule.dev eu-team/hid may make (the names in it are sealed) it",
     ] {
         assert!(ran.stderr.contains(maker), "no {maker} in:\n{}", ran.stderr);
     }

@@ -3,6 +3,8 @@
 
 extern crate std;
 
+mod decryption;
+
 use super::super::shape::{self, Unfit};
 use super::super::show;
 use super::super::{ArgoMode, Delivery, RegionState, SourcePlace};
@@ -148,36 +150,6 @@ const WRONG: &[(&str, &str, &str)] = &[
         "",
         "grants: [{from: {namespace: a}, to: {group: infrastructure.cluster.x-k8s.io, kind: AzureClusterIdentity, name: A_b}, regions: [\"*\"]}, {from: {namespace: a}, to: {namespace: b, group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity, name: s}, regions: [\"*\"]}]",
         "20:33 grants[0].to: the namespace is missing, and objects of kind AzureClusterIdentity have one\n20:112 grants[0].to.name: \"A_b\" cannot name an object\n20:174 grants[1].to.namespace: objects of kind AWSClusterStaticIdentity have no namespace",
-    ),
-    (
-        SOURCE,
-        "    directory: {path: manifests}\n    decryption: {}",
-        "7:5 sources[0].decryption: it says nowhere where the identities are",
-    ),
-    (
-        SOURCE,
-        "    directory: {path: manifests}\n    decryption: {environment: true, ageIdentityFile: keys/a.txt}",
-        "7:5 sources[0].decryption: it names two places of identities",
-    ),
-    (
-        SOURCE,
-        "    directory: {path: manifests}\n    decryption: {ageIdentityFile: bundles/a.txt}",
-        "7:35 sources[0].decryption.ageIdentityFile: the file is under `output.path`, where bundles are written",
-    ),
-    (
-        SOURCE,
-        "    directory: {path: manifests}\n    decryption: {ageIdentityFile: \"\"}",
-        "7:35 sources[0].decryption.ageIdentityFile: the path is empty or has a control character in it",
-    ),
-    (
-        SOURCE,
-        "    directory: {path: manifests}\n    decryption: {ageIdentityFile: AGE-SECRET-KEY-1QQQQQQQQQQQQ}",
-        "7:35 sources[0].decryption.ageIdentityFile: a key stands here; where it is found was wanted",
-    ),
-    (
-        SOURCE,
-        "    cluster: {}\n    decryption: {environment: true}",
-        "7:5 sources[0].decryption: objects of a cluster are not opened",
     ),
     (
         OUTPUT,

@@ -28,7 +28,7 @@ use crate::name::{GroupKind, Name};
 use crate::node::Key;
 use crate::object::{Object, ObjectKey};
 use crate::scope::Scope;
-use crate::snapshot::{Lookup, Snapshot};
+use crate::snapshot::{Elsewhere, Lookup, Snapshot};
 use definition::{Defined, Definitions};
 use landing::Places;
 use open::{Sought, is_open, is_shut};
@@ -338,6 +338,20 @@ fn look_up<'a>(view: &View<'a>, claim: &Claim, closure: &mut Closure, member: &M
                     ));
                 }
                 closure.find(claim, hint);
+            }
+            if let Some(elsewhere) = view.snapshot.elsewhere(&member.read) {
+                let Elsewhere { maker, origin, named } = elsewhere;
+                let would = if *named { "would make" } else { "may make (the names in it are sealed)" };
+                let message =
+                    format!("{} is absent; {maker} {would} it on a cluster, and is not the Secret", member.read);
+                let finding = Finding::new(Code::SealedElsewhere, message).about(&member.read).at(origin);
+                closure.find(
+                    claim,
+                    finding.help(
+                        "Give pouch the Secret itself: read it from the cluster where it is made, or seal its manifest with \
+                         SOPS and name an age identity under the source's `decryption`.",
+                    ),
+                );
             }
             let referrer = member.referrer.and_then(|index| closure.members.get(index)).map(|m| m.read.clone());
             let origin =

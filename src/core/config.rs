@@ -85,6 +85,17 @@ pub struct Source {
     pub overrides: bool,
     /// The namespace of namespaced objects that name none.
     pub default_namespace: Option<Namespace>,
+    /// Where the identities are that open its encrypted files; none where they are not opened.
+    pub decryption: Option<Decryption>,
+}
+
+/// Where the age identities are that open a source's encrypted files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decryption {
+    /// In a file, relative to the configuration.
+    AgeIdentityFile(String),
+    /// In the environment, in `SOPS_AGE_KEY` and in the file that `SOPS_AGE_KEY_FILE` names.
+    Environment,
 }
 
 /// Where a source is.

@@ -47,6 +47,11 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
     listed
 }
 
+/// Whether every object of a kind is looked at, whoever asks for it; the others are wanted by name.
+pub fn is_listed(kind: &GroupKind) -> bool {
+    kind.group == k0rdent::GROUP || kind.is_namespace() || kind.is("apiextensions.k8s.io", "CustomResourceDefinition")
+}
+
 /// The Namespaces, whose names and labels AccessManagement rules select by; listed only where
 /// [`select_namespaces`] says that one does.
 pub fn listed_namespaces() -> Listed {

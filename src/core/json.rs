@@ -4,6 +4,8 @@
 //! readers disagree on which one counts. The caller bounds the text; the tree is at most twelve times
 //! as large.
 
+mod ordered;
+
 use core::cell::Cell;
 use core::fmt;
 
@@ -16,6 +18,8 @@ use alloc::vec::Vec;
 
 use crate::node::{Interner, Key, Node};
 use crate::yaml::Flaw;
+
+pub use ordered::read_ordered;
 
 /// Reads one JSON document.
 ///
@@ -31,14 +35,17 @@ fn read_to(text: &str, interner: &mut Interner, levels: usize, shape: &'static S
     let twice = Cell::new(false);
     let mut json = serde_json::Deserializer::from_str(text);
     let node = Seed { interner, twice: &twice, levels, shape }.deserialize(&mut json);
-    node.and_then(|node| json.end().map(|()| node)).map_err(|error| {
-        let what = match error.classify() {
-            _ if twice.get() => "this key stands here for the second time",
-            serde_json::error::Category::Eof => "the document ends too early",
-            _ => "this is not valid JSON, or is nested too deeply",
-        };
-        Flaw::new(error.line(), error.column(), what)
-    })
+    node.and_then(|node| json.end().map(|()| node)).map_err(|error| flaw(&error, twice.get()))
+}
+
+/// The library's complaint in our words: its own can quote.
+fn flaw(error: &serde_json::Error, twice: bool) -> Flaw {
+    let what = match error.classify() {
+        _ if twice => "this key stands here for the second time",
+        serde_json::error::Category::Eof => "the document ends too early",
+        _ => "this is not valid JSON, or is nested too deeply",
+    };
+    Flaw::new(error.line(), error.column(), what)
 }
 
 /// Reads of one JSON document what a [`Shape`] has, and passes over the rest without making anything of

@@ -61,7 +61,8 @@
 //! | `bundle.yaml` | [`bundle::manifest`] |
 //! | what is carried over, what keeps its bytes, what counts as a change | [`bundle::carry`], [`bundle::draft`] and its `pack` and `compare` |
 //! | deletion budgets and acceptances | [`change::brake`] |
-//! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
+//! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
+//! | what is encrypted where it stands, and when it is opened | [`snapshot`] and its `sealed` |
 //! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
 //! | what is compared between a region and its bundle | [`verify`] |
 //! | what a history lets whom read | [`exposure`] |
@@ -88,9 +89,11 @@ pub mod inquiry;
 pub mod json;
 pub mod judge;
 pub mod k0rdent;
+pub mod moment;
 pub mod name;
 pub mod node;
 pub mod object;
+pub mod ordered;
 pub mod rbac;
 pub mod recipient;
 pub mod report;

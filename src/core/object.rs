@@ -241,7 +241,7 @@ pub fn admit(
     } else {
         object.body = kept_fields(doc, &object.key.kind);
         if doc.get("sops").is_some() || holds_ciphertext(&object.body) {
-            object.faults.push(sealed_fault(&object.key.kind));
+            object.faults.push(sealed_fault(doc, &object.key.kind));
         }
     }
     Ok(object)
@@ -284,7 +284,7 @@ const TYPE_FIELD: &str = "type";
 const SEALED_PREFIX: &str = "ENC[AES256_GCM,";
 
 fn admit_secret(doc: &Node, object: &mut Object) {
-    let sealed = sealed_fault(&object.key.kind);
+    let sealed = sealed_fault(doc, &object.key.kind);
     if doc.get("sops").is_some() {
         object.faults.push(sealed.clone());
     }
@@ -382,11 +382,20 @@ fn holds_ciphertext(node: &Node) -> bool {
     }
 }
 
-fn sealed_fault(kind: &GroupKind) -> Fault {
+fn sealed_fault(doc: &Node, kind: &GroupKind) -> Fault {
+    let kind = &kind.kind;
+    if doc.get("sops").is_none() {
+        return Fault::new(
+            Code::UndecryptableSource,
+            format!("the {kind} has values that SOPS sealed, and no sops block to open them by"),
+            "Take the whole document as SOPS wrote it. Ciphertext is never published as a credential.",
+        );
+    }
     Fault::new(
         Code::UndecryptableSource,
-        format!("the {} is encrypted where it stands, and no key is configured to read it", kind.kind),
-        "Give pouch the decrypted manifest, for example on stdin. Ciphertext is never published as a credential.",
+        format!("the {kind} is encrypted where it stands, and no key is configured to read it"),
+        "Name an age identity that opens it under the source's `decryption`, or give pouch the decrypted manifest, for \
+         example on stdin. Ciphertext is never published as a credential.",
     )
 }
 

@@ -5,6 +5,9 @@
 //! have held. A source that is asked piece by piece starts with an [`Inquiry`], and what it answers is
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
+mod elsewhere;
+mod sealed;
+
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -20,11 +23,16 @@ use crate::node::Node;
 use crate::object::{Fault, Object, ObjectKey, Refusal, admit};
 use crate::scope::{Scope, Scopes};
 
+pub use elsewhere::Elsewhere;
+pub use sealed::SealedDocument;
+
 /// What one source gave: documents in a fixed order, and whether that is all there is.
 pub struct Reading {
     /// Documents that have `apiVersion` and `kind`, and where they stand.
     pub documents: Vec<(Node, Origin)>,
-    /// Whether absence from `documents` proves absence from the source, but for what `fragments` might
+    /// Documents that are encrypted where they stand and that the source can open.
+    pub sealed: Vec<SealedDocument>,
+    /// Whether absence from `documents` and `sealed` proves absence from the source, but for what `fragments` might
     /// hold, and for what an `inquiry` has yet to ask.
     pub complete: bool,
     /// Documents that could not be read.
@@ -41,7 +49,8 @@ pub enum Lookup<'a> {
     Absent,
     /// Nobody knows: a source might have it and was not read completely.
     Unread(Unread<'a>),
-    /// A source that is asked piece by piece has not been asked for it yet.
+    /// A source that is asked piece by piece has not been asked for it yet, or one that holds it encrypted
+    /// has not opened it yet.
     Unasked,
 }
 
@@ -97,6 +106,8 @@ pub enum Answer {
     Absent,
     /// It does not say.
     Unread(Reason),
+    /// It is there, encrypted, and cannot be opened.
+    Sealed(Reason),
 }
 
 /// What a CustomResourceDefinition says of a kind.
@@ -114,6 +125,8 @@ pub struct Snapshot {
     pub scopes: Scopes,
     /// The CustomResourceDefinitions in the sources, by the kind that they define.
     pub definitions: BTreeMap<GroupKind, Definition>,
+    /// What would make Secrets that are in no source, by the Secret.
+    elsewhere: BTreeMap<ObjectKey, Elsewhere>,
 }
 
 /// The copy of an object that counts, and those of other sources.
@@ -129,6 +142,13 @@ struct State {
     provides: Provides,
     overrides: bool,
     lacks: Lacks,
+    sealed: sealed::Unopened,
+}
+
+impl State {
+    fn word(&self, key: &ObjectKey) -> Word<'_> {
+        self.sealed.word(key).unwrap_or_else(|| self.lacks.word(key))
+    }
 }
 
 /// What a source might hold beyond what was read.
@@ -186,7 +206,7 @@ impl Snapshot {
             if !may_provide(&state.provides, key, &self.system_namespace) {
                 continue;
             }
-            match state.lacks.word(key) {
+            match state.word(key) {
                 // An earlier source's copy may differ from the one found, so every source is asked.
                 Word::Unasked => return Lookup::Unasked,
                 // What an earlier source might say counts for nothing only where a later one overrides it.
@@ -215,7 +235,7 @@ impl Snapshot {
     /// The sources, by index, that have yet to be asked for a key.
     pub fn unasked(&self, key: &ObjectKey) -> impl Iterator<Item = usize> {
         let unasked = |(_, state): &(usize, &State)| {
-            may_provide(&state.provides, key, &self.system_namespace) && matches!(state.lacks.word(key), Word::Unasked)
+            may_provide(&state.provides, key, &self.system_namespace) && matches!(state.word(key), Word::Unasked)
         };
         self.sources.iter().enumerate().filter(unasked).map(|(index, _)| index)
     }
@@ -226,9 +246,13 @@ impl Snapshot {
     pub fn supply(&mut self, fleet: &Fleet, index: usize, answers: Vec<(ObjectKey, Answer)>) {
         let Some(source) = fleet.sources.get(index) else { return };
         for (key, answer) in answers {
+            if self.sources.get(index).is_some_and(|state| state.sealed.number(&key).is_some()) {
+                self.unseal(fleet, index, key, answer);
+                continue;
+            }
             let told = match answer {
                 Answer::Absent => Ok(()),
-                Answer::Unread(reason) => Err(reason),
+                Answer::Unread(reason) | Answer::Sealed(reason) => Err(reason),
                 Answer::Found(document, origin) => {
                     match admit(&document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                         Ok(object) if object.key == key => {
@@ -320,6 +344,8 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
 
     let mut objects = BTreeMap::new();
     let mut states = Vec::new();
+    let mut elsewhere = BTreeMap::new();
+    let mut leaves = sealed::Leaves::default();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let mut complete = reading.complete;
         for (document, origin) in reading.documents {
@@ -332,10 +358,35 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
             let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
             if foreign || !is_read(&kind, fleet) {
+                elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 continue;
             }
             match admit(&document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
                 Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
+                    place(&mut objects, fleet, index, object);
+                }
+                Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
+                Err(refusal) => {
+                    complete = false;
+                    findings.push(refused(&refusal, &kind, &origin));
+                }
+            }
+        }
+        let mut sealed = sealed::Unopened::default();
+        for (number, document) in reading.sealed.into_iter().enumerate() {
+            let kind = kind_of(&document.document);
+            if !is_read(&kind, fleet) {
+                elsewhere::note(&mut elsewhere, fleet, source, &kind, &document.document, &document.origin);
+                continue;
+            }
+            let origin = document.origin.clone();
+            match admit(&document.document, document.origin, &scopes, source.default_namespace.as_ref(), fleet) {
+                Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
+                    leaves.add(&object.key, (index, document.file), document.leaves);
+                    match document.trouble {
+                        Some(reason) => sealed::close(&mut object, reason),
+                        None => sealed.add(&mut object, number),
+                    }
                     place(&mut objects, fleet, index, object);
                 }
                 Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
@@ -352,10 +403,11 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             None => Lacks::Fragments(reading.fragments),
         };
         let (name, provides) = (source.name.clone(), source.provides.clone());
-        states.push(State { name, provides, overrides: source.overrides, lacks });
+        states.push(State { name, provides, overrides: source.overrides, lacks, sealed });
     }
+    leaves.settle(&mut objects);
     let system_namespace = fleet.system_namespace.clone();
-    (Snapshot { objects, sources: states, system_namespace, scopes, definitions }, findings)
+    (Snapshot { objects, sources: states, system_namespace, scopes, definitions, elsewhere }, findings)
 }
 
 fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -> BTreeMap<GroupKind, Definition> {

@@ -2,35 +2,37 @@
 //!
 //! [`seal`] takes values in and gives bytes out: data key, IVs, time and age stanzas come from the
 //! caller, so that this module needs neither clock nor chance and a test can fix them all. It checks
-//! its own work before it hands it over. [`decrypt`] and [`open`] read files of the same shape, with
-//! the MAC verified. It knows nothing of regions, of tags, or of how age wraps a data key.
+//! its own work before it hands it over. [`Sealed`] reads whatever SOPS writes for age, with the MAC
+//! verified; [`decrypt`] and [`open`] read pouch's own files and no others. It knows nothing of regions, of tags, or of how age wraps a data key.
 //!
 //! The format: <https://github.com/getsops/sops> (`sops.go`, `aes/cipher.go`, `stores/`).
 
 pub mod cipher;
 pub mod mac;
 pub mod metadata;
+pub mod read;
+pub mod rule;
 
 use alloc::borrow::{Cow, ToOwned as _};
-use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::str;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroize as _;
 
 use crate::node::Node;
+use crate::ordered::Ordered;
 use crate::recipient::Recipient;
-use crate::secret::{SecretBytes, same_bytes};
+use crate::secret::SecretBytes;
 use crate::yaml::emit::{self, Tree};
 use crate::yaml::order;
-use cipher::{Cipher, CipherError, Type};
+use cipher::{Cipher, CipherError};
 use mac::Mac;
 use metadata::is_sealed_key;
 pub use metadata::stanzas;
+pub use read::Sealed;
 
 /// All that sealing needs and must not find by itself.
 pub struct Ingredients<'a> {
@@ -259,6 +261,24 @@ pub enum OpenError {
     /// Its MAC covers sealed values only.
     #[error("the MAC covers sealed values only (mac_only_encrypted)")]
     MacOnlyEncrypted,
+    /// It names two rules.
+    #[error("the sops block names two rules of which values are sealed, and SOPS takes one")]
+    Rules,
+    /// Its rule cannot be followed.
+    #[error("the sops block's regular expression is none, or larger than pouch takes")]
+    Pattern,
+    /// A field of its block is not what SOPS writes there.
+    #[error("the field {0} of the sops block does not hold what SOPS writes there")]
+    Field(&'static str),
+    /// Nothing that age made holds its data key.
+    #[error("the sops block names no age recipient, and pouch opens files with age keys only")]
+    NoAge,
+    /// It is for more recipients than are tried.
+    #[error("the sops block names more than {} age recipients", read::MAX_STANZAS)]
+    TooManyStanzas,
+    /// It is no map.
+    #[error("the document is no map")]
+    NotMap,
     /// It is sealed under another rule.
     #[error("the document is not sealed under encrypted_regex {}", metadata::ENCRYPTED_REGEX)]
     Rule,
@@ -280,6 +300,9 @@ pub enum OpenError {
     /// A value that should be sealed is not.
     #[error("the value at {0} is not sealed")]
     NotSealed(String),
+    /// A value looks sealed and stands where the rule seals nothing.
+    #[error("the value at {0} looks sealed, and the rule of the sops block leaves it in clear")]
+    SealedInClear(String),
     /// A value cannot be opened.
     #[error("the value at {0} cannot be opened: {1}")]
     Value(String, CipherError),
@@ -291,21 +314,35 @@ pub enum OpenError {
     NotBase64(String),
 }
 
-/// Opens a document: the same tree without its `sops` block, every value readable, the MAC verified.
+/// Opens a document that pouch sealed: the same tree without its `sops` block, every value readable, the
+/// MAC verified.
 ///
 /// Keys are taken in the order in which pouch writes them, because a [`Node`] does not hold the file's
-/// own; of a file in another order the MAC does not fit.
+/// own; of a file in another order the MAC does not fit. [`Sealed`] opens those of others.
 ///
 /// # Errors
 /// Where anything is not sealed as [`seal`] seals, or not with this data key.
 pub fn decrypt(document: &Node, data_key: &[u8; 32]) -> Result<Node, OpenError> {
-    let block = metadata::read(document)?;
-    let mut opening = Opening { cipher: Cipher::new(data_key), mac: Mac::default() };
-    let bare = document.entries().iter().filter(|(key, _)| **key != *metadata::KEY).cloned().collect();
-    let opened = opening.node(&Node::Map(bare), &mut String::new(), false)?;
-    let (written, _) = opening.cipher.open(block.mac, block.last_modified).map_err(OpenError::SealedMac)?;
-    let sum = opening.mac.finish();
-    if same_bytes(sum.as_bytes(), &written) { Ok(opened) } else { Err(OpenError::Mac) }
+    metadata::check_own(document)?;
+    let mut opened = Sealed::new(Vec::from([arranged(document)]))?.open(data_key)?;
+    opened.pop().ok_or(OpenError::NoBlock)
+}
+
+/// A tree in the order in which pouch writes it.
+fn arranged(node: &Node) -> Ordered {
+    match node {
+        Node::Null => Ordered::Null,
+        Node::Bool(value) => Ordered::Bool(*value),
+        Node::Int(value) => Ordered::Int(*value),
+        Node::Uint(value) => Ordered::Uint(*value),
+        Node::Float(value) => Ordered::Float(*value),
+        Node::Text(text) => Ordered::Text(text.clone()),
+        Node::List(items) => Ordered::List(items.iter().map(arranged).collect()),
+        Node::Map(entries) => {
+            let entries = order::arranged(entries.iter().collect(), |(key, _)| key);
+            Ordered::Map(entries.into_iter().map(|(key, value)| (key.clone(), arranged(value))).collect())
+        }
+    }
 }
 
 /// Opens a Secret and gives the entries of its `data`, decoded and sorted by name.
@@ -329,61 +366,6 @@ pub fn entries(opened: &Node) -> Result<Vec<(String, SecretBytes)>, OpenError> {
         Ok(((**name).to_owned(), SecretBytes::new(bytes)))
     };
     entries.iter().map(decode).collect()
-}
-
-struct Opening {
-    cipher: Cipher,
-    mac: Mac,
-}
-
-impl Opening {
-    fn node(&mut self, node: &Node, path: &mut String, below: bool) -> Result<Node, OpenError> {
-        match node {
-            Node::Map(entries) => {
-                let mut opened = Vec::with_capacity(entries.len());
-                for (key, value) in order::arranged(entries.iter().collect(), |(key, _)| key) {
-                    let length = path.len();
-                    path.push_str(key);
-                    path.push(':');
-                    let value = self.node(value, path, below || is_sealed_key(key))?;
-                    path.truncate(length);
-                    opened.push((key.clone(), value));
-                }
-                return Ok(Node::map(opened));
-            }
-            Node::List(items) => {
-                let opened: Result<Box<[Node]>, _> = items.iter().map(|item| self.node(item, path, below)).collect();
-                return opened.map(Node::List);
-            }
-            Node::Null => {}
-            Node::Text(text) if below && text.is_empty() => {}
-            Node::Text(text) if below && text.starts_with(cipher::MARK) => return self.leaf(text, path),
-            _ if below => return Err(OpenError::NotSealed(path.clone())),
-            Node::Text(text) => self.mac.bytes(text.as_bytes()),
-            Node::Bool(value) => self.mac.boolean(*value),
-            Node::Int(value) => self.mac.integer(*value),
-            Node::Float(value) => self.mac.number(*value),
-            Node::Uint(_) => return Err(OpenError::Type(path.clone())),
-        }
-        Ok(node.clone())
-    }
-
-    fn leaf(&mut self, sealed: &str, path: &str) -> Result<Node, OpenError> {
-        let (plain, kind) = self.cipher.open(sealed, path).map_err(|error| OpenError::Value(path.to_owned(), error))?;
-        self.mac.bytes(&plain);
-        let text = str::from_utf8(&plain).ok();
-        let node = text.and_then(|text| match kind {
-            Type::Str | Type::Time => Some(Node::text(text)),
-            Type::Int => text.parse().ok().map(Node::Int),
-            Type::Float => text.parse().ok().filter(|value: &f64| value.is_finite()).map(Node::Float),
-            Type::Bool => match text {
-                "True" => Some(Node::Bool(true)),
-                "False" => Some(Node::Bool(false)),
-                _ => None,
-            },
-        });
-        node.ok_or_else(|| OpenError::Type(path.to_owned()))
-    }
 }
 
 #[cfg(test)]

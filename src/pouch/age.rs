@@ -213,7 +213,8 @@ pub fn unwrap(armored: &str, identity: &str) -> Result<Zeroizing<[u8; 32]>, AgeE
 }
 
 fn open_stanza(armored: &str, identity: &age::x25519::Identity) -> Result<Zeroizing<[u8; 32]>, AgeError> {
-    let mut plain = age::decrypt(identity, armored.as_bytes()).map_err(|_| AgeError::Unwrap)?;
+    // The format allows blanks around the armor, and the crate only behind it.
+    let mut plain = age::decrypt(identity, armored.trim_ascii_start().as_bytes()).map_err(|_| AgeError::Unwrap)?;
     let mut data_key = Zeroizing::new([0; 32]);
     let whole = plain.len() == data_key.len();
     for (to, from) in data_key.iter_mut().zip(&plain) {

@@ -14,7 +14,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use pouch_core::config::error::{ConfigError, holds_secret};
 use pouch_core::config::shape::{self, Unfit};
 use pouch_core::config::written::{Position, Written};
-use pouch_core::config::{Fleet, KeyPlace, resolve};
+use pouch_core::config::{Decryption, Fleet, KeyPlace, resolve};
 use pouch_core::report::escape;
 use pouch_core::reuse::{KeyRing, ReuseKey};
 use zeroize::Zeroizing;
@@ -250,6 +250,48 @@ pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<Strin
         format!("everybody on this machine can read or write the identities in {typed}; `chmod 600` the file")
     });
     Ok((identities, warning))
+}
+
+/// The identities that open a source's encrypted files, and what is worth a warning about them.
+///
+/// # Errors
+/// Where there are none where the configuration says, or one of them cannot be used.
+pub fn source_identities(
+    decryption: &Decryption,
+    base: &Path,
+    ambient: &Ambient,
+) -> Result<(Identities, Vec<String>), SettingsError> {
+    let (variable, file) = match decryption {
+        Decryption::AgeIdentityFile(file) => {
+            let (found, warning) = identities(file, &base.join(file))?;
+            return Ok((found, warning.into_iter().collect()));
+        }
+        Decryption::Environment => ("SOPS_AGE_KEY", "SOPS_AGE_KEY_FILE"),
+    };
+    let mut all = Identities::default();
+    let mut warnings = Vec::new();
+    let set = |name: &str| ambient.var(name).map(Zeroizing::new).filter(|text| !text.is_empty());
+    let (text, path) = (set(variable), set(file));
+    if text.is_none() && path.is_none() {
+        let message = format!("neither {variable} nor {file} is set, and a source's `decryption` asks for them");
+        let help = "Set one of them, or name a file: `decryption: {ageIdentityFile: PATH}`.";
+        return Err(one("the environment".to_owned(), message, help));
+    }
+    if let Some(text) = text {
+        all.join(Identities::parse(&text).map_err(|(line, error)| {
+            let message = match line {
+                0 => format!("the identities cannot be used: {error}"),
+                line => format!("line {line} of the identities cannot be used: {error}"),
+            };
+            one(format!("environment variable {variable}"), message, "It holds one AGE-SECRET-KEY-1… to a line.")
+        })?);
+    }
+    if let Some(path) = path {
+        let (found, warning) = identities(&path, &ambient.cwd().join(&*path))?;
+        all.join(found);
+        warnings.extend(warning);
+    }
+    Ok((all, warnings))
 }
 
 fn named(place: &KeyPlace) -> String {

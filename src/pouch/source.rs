@@ -6,6 +6,7 @@
 //! no plain file, is refused by name. This module knows YAML, JSON and `List`; it refuses to know what
 //! the documents mean, so what a source may provide is judged by those who read the result.
 
+pub mod decrypt;
 mod directory;
 mod document;
 pub mod live;
@@ -23,6 +24,8 @@ use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::fragment::Fragment;
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
+
+pub use decrypt::SealedFile;
 
 /// The largest file or stream that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -56,6 +59,8 @@ pub struct Given<'a> {
 pub struct Reading {
     /// The documents that are objects, in the order of their paths, then of the file.
     pub documents: Vec<(Node, Origin)>,
+    /// Files that SOPS sealed, in the same order; their objects are not among `documents`.
+    pub sealed: Vec<SealedFile>,
     /// Whether what is not among them is proved absent, but for what `fragments` might hold.
     pub complete: bool,
     /// Documents that could not be read.
@@ -80,6 +85,9 @@ impl Reading {
     /// Appends what another part of the same source holds.
     fn absorb(&mut self, part: Self) {
         self.documents.extend(part.documents);
+        for file in part.sealed {
+            decrypt::append(&mut self.sealed, file);
+        }
         self.findings.extend(part.findings);
         self.skipped = self.skipped.saturating_add(part.skipped);
         self.complete &= part.complete;

@@ -122,11 +122,24 @@ pub struct SourceFile {
     /// What the source may provide; anything else in it is ignored with a finding. Needed with more than
     /// one source; a single source may provide everything.
     pub provides: Option<ProvidesFile>,
+    /// How encrypted files of this source, and of no other, are opened; without it they are not.
+    pub decryption: Option<SourceDecryptionFile>,
     /// Whether the source may say something else about an object of an earlier source.
     #[serde(default)]
     pub overrides: bool,
     /// The namespace of namespaced objects that name none.
     pub default_namespace: Option<String>,
+}
+
+/// How encrypted files of a source are opened; exactly one of `ageIdentityFile` and `environment`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceDecryptionFile {
+    /// A file of age identities, relative to this file and not under `output.path`.
+    pub age_identity_file: Option<String>,
+    /// `true` for the identities of the environment variables `SOPS_AGE_KEY` and `SOPS_AGE_KEY_FILE`.
+    #[serde(default)]
+    pub environment: bool,
 }
 
 /// A folder, or one file, of manifests.

@@ -44,11 +44,11 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let root = FieldPath::root();
     let system_namespace = namespace(&file.system_namespace, &root.key("systemNamespace"), &mut faults);
     let builtin = builtin(&file.provider_interfaces.builtin, &mut faults);
-    let sources = source::resolve(file, &mut faults);
+    let output = output::resolve(&file.output, &mut faults);
+    let sources = source::resolve(file, &output, &mut faults);
     let kinds = kinds(&file.kinds, &mut faults);
     let keep_labels = globs(&file.keep.labels, &root.key("keep").key("labels"), &mut faults);
     let keep_annotations = annotations(&file.keep.annotations, &mut faults);
-    let output = output::resolve(&file.output, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);
     let regions = region::resolve(file, texts, &escrow, &output, &mut faults);
     let grants = grant::resolve(file.grants.as_deref().unwrap_or_default(), &kinds, &regions, &mut faults);

@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 
 use super::file::{API_VERSION, KIND};
 use super::{
-    Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
-    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution,
-    ReuseKeyPlaces, Source, SourcePlace, Tenancy,
+    Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet,
+    Flux, Globs, Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState,
+    Resolution, ReuseKeyPlaces, Source, SourcePlace, Tenancy,
 };
 use crate::name::GroupKind;
 use crate::recipient::Recipient;
@@ -103,6 +103,13 @@ fn source(source: &Source) -> Tree<'_> {
         ("overrides", Tree::Bool(source.overrides)),
     ];
     fields.extend(source.default_namespace.as_ref().map(|name| ("defaultNamespace", Tree::text(name.as_str()))));
+    fields.extend(source.decryption.as_ref().map(|decryption| {
+        let field = match decryption {
+            Decryption::AgeIdentityFile(path) => ("ageIdentityFile", Tree::text(path.as_str())),
+            Decryption::Environment => ("environment", Tree::Bool(true)),
+        };
+        ("decryption", Tree::map([field]))
+    }));
     Tree::map(fields)
 }
 

@@ -102,7 +102,8 @@ codes! {
     NamespaceMissing "namespace-missing" Broken Error "A namespaced object has no namespace and its source no default one.";
     InlineSecret "inline-secret" Broken Error "An identity holds what looks like a secret in plain sight.";
     MalformedSecret "malformed-secret" Broken Error "A Secret's entries are not what the API would take.";
-    UndecryptableSource "undecryptable-source" Broken Error "A Secret in a source is encrypted and cannot be read.";
+    UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
+    CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources stands in another one too.";
     InvalidObject "invalid-object" Broken Error "A region's API would reject the object as it is written.";
     ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
     SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";
@@ -150,6 +151,7 @@ codes! {
     ResolvedAsKcm "resolved-as-kcm" Notice Info "An identity that is absent where its Credential says is read from the system namespace, as a grant allows.";
     FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
     FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
+    SealedElsewhere "sealed-elsewhere" Notice Info "An absent Secret would be made by a controller, out of something that pouch cannot read.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
     SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";

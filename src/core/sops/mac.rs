@@ -13,7 +13,20 @@ use zeroize::Zeroizing;
 #[derive(Default)]
 pub struct Mac(Sha512);
 
+/// What the sum of a file begins with whose MAC covers sealed values only.
+///
+/// <https://github.com/getsops/sops/blob/v3.13.3/sops.go>, `MACOnlyEncryptedInitialization`.
+const SEALED_VALUES_ONLY: [u8; 32] = [
+    0x8a, 0x3f, 0xd2, 0xad, 0x54, 0xce, 0x66, 0x52, 0x7b, 0x10, 0x34, 0xf3, 0xd1, 0x47, 0xbe, 0x0b, 0x0b, 0x97, 0x5b,
+    0x3b, 0xf4, 0x4f, 0x72, 0xc6, 0xfd, 0xad, 0xec, 0x81, 0x76, 0xf2, 0x7d, 0x69,
+];
+
 impl Mac {
+    /// The sum of a file whose MAC covers sealed values only; its others are not to be added.
+    pub fn of_sealed_values() -> Self {
+        Self(Sha512::new_with_prefix(SEALED_VALUES_ONLY))
+    }
+
     /// Adds text, or any value in the form in which it was sealed.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(bytes);

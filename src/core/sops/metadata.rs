@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::OpenError;
+use super::rule::FIELDS;
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
@@ -65,28 +66,13 @@ pub fn write(stanzas: &[(Recipient, String)], last_modified: &str, mac: String) 
     ])
 }
 
-/// What of a block is needed to open its file.
-pub struct Metadata<'a> {
-    /// The time that the MAC is bound to.
-    pub last_modified: &'a str,
-    /// The sealed MAC.
-    pub mac: &'a str,
-}
-
-/// Reads the block of `document` under the one rule that pouch writes.
+/// Checks that the block of `document` is one that pouch writes: its one rule, a full MAC, its form of the
+/// time.
 ///
 /// # Errors
 /// Where there is none, where it lacks what SOPS asks for, or where it says something that changes
 /// which values are sealed or counted.
-pub fn read(document: &Node) -> Result<Metadata<'_>, OpenError> {
-    const RULES: [&str; 6] = [
-        "unencrypted_suffix",
-        "encrypted_suffix",
-        "unencrypted_regex",
-        "encrypted_regex",
-        "unencrypted_comment_regex",
-        "encrypted_comment_regex",
-    ];
+pub fn check_own(document: &Node) -> Result<(), OpenError> {
     let block = document.at(&[KEY]).filter(|block| block.is_map()).ok_or(OpenError::NoBlock)?;
     let said = |key: &str| block.at(&[key]).is_some_and(|node| node.as_str() != Some("") && !is_empty_list(node));
     if said("key_groups") || said("shamir_threshold") {
@@ -96,14 +82,13 @@ pub fn read(document: &Node) -> Result<Metadata<'_>, OpenError> {
         return Err(OpenError::MacOnlyEncrypted);
     }
     let text = |key: &str| block.str_at(&[key]).filter(|text| !text.is_empty());
-    let other_rules = RULES.iter().any(|rule| *rule != "encrypted_regex" && said(rule));
+    let other_rules = FIELDS.iter().any(|rule| *rule != "encrypted_regex" && said(rule));
     if other_rules || text("encrypted_regex") != Some(ENCRYPTED_REGEX) {
         return Err(OpenError::Rule);
     }
     text("version").ok_or(OpenError::NoVersion)?;
-    let last_modified = text("lastmodified").filter(|text| is_time(text)).ok_or(OpenError::Time)?;
-    let mac = text("mac").ok_or(OpenError::NoMac)?;
-    Ok(Metadata { last_modified, mac })
+    text("lastmodified").filter(|text| is_time(text)).ok_or(OpenError::Time)?;
+    text("mac").ok_or(OpenError::NoMac).map(|_| ())
 }
 
 fn is_empty_list(node: &Node) -> bool {

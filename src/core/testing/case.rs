@@ -236,6 +236,7 @@ pub(crate) fn readings(fleet: &Fleet, world: &World) -> Vec<Reading> {
         });
         Reading {
             documents: documents.collect(),
+            sealed: Vec::new(),
             complete: !world.incomplete.iter().any(|name| source.name == **name),
             fragments: Vec::new(),
             inquiry: None,

@@ -19,13 +19,15 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, Listed};
 use pouch_core::name::{GroupKind, SourceName};
 use pouch_core::object::ObjectKey;
-use pouch_core::snapshot::{Answer, Reading, Snapshot, assemble};
+use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble};
 
 use super::Failure;
 use crate::ambient::{Ambient, Timer};
 use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Manner, Wanted};
 use crate::git::program::TIMEOUT;
+use crate::settings;
+use crate::source::decrypt::{Opener, SealedFile, Seen, Vault};
 use crate::source::live::{Changed, Live, Values};
 use crate::source::{self, Given, SourceError};
 use crate::stop::Stop;
@@ -135,7 +137,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
             ui.note(&format!("{last} while it was read; reading everything again"));
             stop.pause(pause(surveyor, look)?)?;
         }
-        match one_look(surveyor, &mut clusters)? {
+        match one_look(surveyor, &mut clusters, &values)? {
             Ok(survey) => return Ok(survey),
             Err(changed) => last = changed,
         }
@@ -159,28 +161,42 @@ fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
 }
 
 /// Reads everything once, and proves that it stood together; or names what changed.
-fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Result<Result<Survey, String>, Failure> {
+fn one_look(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    values: &Values,
+) -> Result<Result<Survey, String>, Failure> {
     let Surveyor { fleet, stop, .. } = surveyor;
     let mut times = Times::new();
     let mut readings = Vec::new();
     let mut findings = Vec::new();
     let mut sources = Vec::new();
     let mut revisions = Vec::new();
+    let mut openers = openers(surveyor, values)?;
+    let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
     for (index, source) in fleet.sources.iter().enumerate() {
         stop.check()?;
         if let Some(live) = clusters.get_mut(&index) {
             begin(surveyor, (index, source), live, &mut times)?;
             // Its place among the readings; what it says is put there when it is known what else to list.
-            readings.push(Reading { documents: Vec::new(), complete: true, fragments: Vec::new(), inquiry: None });
+            readings.push(Reading {
+                documents: Vec::new(),
+                sealed: Vec::new(),
+                complete: true,
+                fragments: Vec::new(),
+                inquiry: None,
+            });
             sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
             continue;
         }
-        let reading = read_files(surveyor, source)?;
+        let mut reading = read_files(surveyor, source)?;
+        let sealed = set_aside(source, &mut reading, openers.remove(&index), (index, &mut vaults));
         findings.extend(reading.findings);
         sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
         revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
         readings.push(Reading {
             documents: reading.documents,
+            sealed,
             complete: reading.complete,
             fragments: reading.fragments,
             inquiry: None,
@@ -194,8 +210,10 @@ fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Re
     }
     let (mut snapshot, found) = assemble(fleet, readings);
     findings.extend(found);
+    if !clusters.is_empty() || !vaults.is_empty() {
+        ask(surveyor, clusters, &vaults, &mut snapshot, &mut times)?;
+    }
     if !clusters.is_empty() {
-        ask(surveyor, clusters, &mut snapshot, &mut times)?;
         if let Some(changed) = prove(surveyor, clusters)? {
             return Ok(Err(changed));
         }
@@ -203,6 +221,57 @@ fn one_look(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Re
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
     Ok(Ok(Survey { snapshot, findings, sources, revisions, asked: asked.collect() }))
+}
+
+/// Who opens the encrypted files of each source that says so.
+fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeMap<usize, Opener>, Failure> {
+    let Surveyor { fleet, base, ambient, ui, .. } = surveyor;
+    let mut openers = BTreeMap::new();
+    for (index, source) in fleet.sources.iter().enumerate() {
+        let opener = match &source.decryption {
+            None => continue,
+            Some(_) if *values != Values::Read => Opener::Nobody,
+            Some(decryption) => {
+                let base = ambient.cwd().join(base);
+                let (identities, warnings) = settings::source_identities(decryption, &base, ambient)?;
+                warnings.iter().for_each(|warning| ui.warn(warning));
+                Opener::Identities(identities)
+            }
+        };
+        openers.insert(index, opener);
+    }
+    Ok(openers)
+}
+
+/// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
+/// later, those of another are documents like all others.
+fn set_aside(
+    source: &Source,
+    reading: &mut source::Reading,
+    opener: Option<Opener>,
+    (index, vaults): (usize, &mut BTreeMap<usize, Vault>),
+) -> Vec<SealedDocument> {
+    let files = std::mem::take(&mut reading.sealed);
+    let Some(opener) = opener else {
+        reading.documents.extend(files.into_iter().flat_map(SealedFile::into_documents));
+        return Vec::new();
+    };
+    let (vault, seen) = Vault::new(&source.name, opener, files);
+    let mut sealed = Vec::new();
+    for seen in seen {
+        match seen {
+            Seen::Open(document, origin) => reading.documents.push((document, origin)),
+            Seen::Sealed(document) => sealed.push(document),
+            Seen::Shut(finding) => {
+                reading.complete = false;
+                reading.findings.push(finding);
+            }
+        }
+    }
+    if !vault.is_empty() {
+        vaults.insert(index, vault);
+    }
+    sealed
 }
 
 fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
@@ -311,6 +380,7 @@ fn list_namespaces(
 fn ask(
     surveyor: &Surveyor<'_>,
     clusters: &mut BTreeMap<usize, Live>,
+    vaults: &BTreeMap<usize, Vault>,
     snapshot: &mut Snapshot,
     times: &mut Times,
 ) -> Result<(), Failure> {
@@ -327,6 +397,12 @@ fn ask(
         }
         wanting = still;
         for (index, keys) in wanted {
+            if let Some(vault) = vaults.get(&index) {
+                surveyor.stop.check()?;
+                let answers = vault.answer(snapshot, index, keys);
+                snapshot.supply(fleet, index, answers);
+                continue;
+            }
             let Some(live) = clusters.get_mut(&index) else {
                 return Err(Failure::bug("a source that is no cluster was to be asked"));
             };

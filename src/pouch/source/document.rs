@@ -9,11 +9,13 @@ use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
 use pouch_core::name::{SourceName, split_api_version};
 use pouch_core::node::{Interner, Key, Node};
+use pouch_core::sops::cipher::MARK;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
 use super::Reading;
+use super::decrypt::{self, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
 
 /// How many documents of one file a task parses; they share their keys.
@@ -66,7 +68,7 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             for value in values(words) {
                 match json::read(value.text, interner) {
-                    Ok(node) => text.take(node, value.line, &mut reading),
+                    Ok(node) => text.add(node, value.line, (value.text, Written::Json), &mut reading),
                     // Brackets alone part the values, and JSON that is cut short lacks what followed: so
                     // its text says nothing about what it might hold.
                     Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
@@ -93,7 +95,7 @@ fn read_yaml(text: &Text<'_>, words: &str, interner: &mut Interner, reading: &mu
         };
         let parts: Vec<Reading> = documents.par_chunks(DOCUMENTS_PER_TASK).map(|part| wiped(|| parse(part))).collect();
         reading.documents.reserve(documents.len());
-        parts.into_iter().for_each(|part| reading.absorb(part));
+        parts.into_iter().for_each(|part| reading.join(part));
     }
     if let Some(document) = cut {
         let finding = text.finding(document.line, 1, "the stream ends within a line, so it may be cut short");
@@ -134,14 +136,26 @@ impl Text<'_> {
     fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
         for document in documents {
             match yaml::read(document, interner) {
-                Ok(node) => self.take(node, document.line, reading),
+                Ok(node) => self.add(node, document.line, (document.text, Written::Yaml), reading),
                 Err(flaw) => self.lacks(document, flaw, reading),
             }
         }
     }
 
+    /// Adds a document; one that SOPS sealed keeps its text, which alone has the order of its keys.
+    fn add(&self, node: Node, line: u32, (text, written): (&str, Written), reading: &mut Reading) {
+        let Some(mac) = decrypt::mac(&node) else { return self.take(node, line, reading) };
+        let mut part = Reading::nothing();
+        self.take(node, line, &mut part);
+        let documents = std::mem::take(&mut part.documents);
+        reading.join(part);
+        let part = SealedPart { text: text.into(), line, documents };
+        let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
+        decrypt::append(&mut reading.sealed, file);
+    }
+
     /// Sorts a document into objects, what is passed over, and what is wrong.
-    fn take(&self, node: Node, line: u32, reading: &mut Reading) {
+    pub(super) fn take(&self, node: Node, line: u32, reading: &mut Reading) {
         match Head::of(&node) {
             _ if node == Node::Null => {}
             Ok(head) if head.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
@@ -214,6 +228,7 @@ impl<'a> Head<'a> {
     fn of(node: &'a Node) -> Result<Self, Headless> {
         let word = |field: &str| match node.at(&[field]) {
             None => Ok(None),
+            Some(Node::Text(text)) if text.starts_with(MARK) => Err(Headless::Broken(sealed_head(field))),
             Some(Node::Text(text)) => Ok(Some(&**text).filter(|text| !text.is_empty())),
             Some(other) => Err(Headless::Broken(format!("{field} is {}, not text", other.type_name()))),
         };
@@ -223,7 +238,13 @@ impl<'a> Head<'a> {
         };
         match (word("apiVersion"), word("kind")) {
             (Ok(None), Ok(None)) => Err(Headless::Other),
-            (Ok(Some(api_version)), Ok(Some(kind))) => Ok(Self { api_version, kind }),
+            (Ok(Some(api_version)), Ok(Some(kind))) => {
+                let sealed = |field: &str| node.str_at(&["metadata", field]).is_some_and(|text| text.starts_with(MARK));
+                match ["name", "namespace"].into_iter().find(|field| sealed(field)) {
+                    Some(field) => Err(Headless::Broken(sealed_head(&format!("metadata.{field}")))),
+                    None => Ok(Self { api_version, kind }),
+                }
+            }
             (Ok(None), Ok(Some(_))) => Err(lacks("apiVersion")),
             (Ok(Some(_)), Ok(None)) => Err(lacks("kind")),
             (Ok(None), Err(_)) | (Err(_), Ok(None)) if node.at(&["metadata"]).is_none() => Err(Headless::Other),
@@ -250,6 +271,13 @@ impl<'a> Head<'a> {
         let item = self.kind.strip_suffix("List").filter(|kind| !kind.is_empty()).map(str::to_owned);
         ListHead { api_version: self.api_version.to_owned(), kind: self.kind.to_owned(), item }
     }
+}
+
+/// What an object is must be readable: else nobody knows whether it is the one that is looked for.
+fn sealed_head(field: &str) -> String {
+    format!(
+        "{field} is encrypted, so nobody can tell which object this is; seal with encrypted_regex ^(data|stringData)$"
+    )
 }
 
 /// What a `List` says of its items.

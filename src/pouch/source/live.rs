@@ -220,6 +220,7 @@ impl Live {
     pub fn reading(&mut self) -> Reading {
         Reading {
             documents: std::mem::take(&mut self.documents),
+            sealed: Vec::new(),
             complete: true,
             fragments: Vec::new(),
             inquiry: Some(std::mem::take(&mut self.inquiry)),

@@ -106,17 +106,14 @@ fn key_place(
     output: &Output,
     faults: &mut Faults,
 ) -> Option<KeyPlace> {
-    let pasted = |path: &FieldPath, faults: &mut Faults| {
-        let message = "a key stands here; where it is found was wanted";
-        let help = "Treat the key as leaked: make another with `pouch init`, and write here the variable or file that holds it.";
-        faults.add_secret(path, message, help);
-        None
-    };
+    const PASTED: &str =
+        "Treat the key as leaked: make another with `pouch init`, and write here the variable or file that holds it.";
     match (env, file) {
         (Some(name), None) => {
             let path = path.key("env");
             if holds_secret(name) {
-                return pasted(&path, faults);
+                pasted(&path, PASTED, faults);
+                return None;
             }
             let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
             if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.bytes().all(word) {
@@ -126,16 +123,7 @@ fn key_place(
             Some(KeyPlace::Env(name.into()))
         }
         (None, Some(name)) => {
-            let path = path.key("file");
-            if holds_secret(name) {
-                return pasted(&path, faults);
-            }
-            if name.is_empty() || name.chars().any(char::is_control) {
-                let help = "Write a path relative to this file.";
-                faults.add(&path, "the path is empty or has a control character in it", help);
-            }
-            not_among_bundles(name, &path, output, faults);
-            Some(KeyPlace::File(name.into()))
+            key_file(name, &path.key("file"), PASTED, output, faults).then(|| KeyPlace::File(name.into()))
         }
         (None, None) => {
             faults.add(path, "nothing says where the key is", "Add `env: POUCH_REUSE_KEY`, or `file: PATH`.");
@@ -146,6 +134,25 @@ fn key_place(
             None
         }
     }
+}
+
+fn pasted(path: &FieldPath, help: &str, faults: &mut Faults) {
+    faults.add_secret(path, "a key stands here; where it is found was wanted", help);
+}
+
+/// Checks the path of a file that holds keys; false where a key stands there itself, and then `leaked` says
+/// what to do.
+pub(super) fn key_file(name: &str, path: &FieldPath, leaked: &str, output: &Output, faults: &mut Faults) -> bool {
+    if holds_secret(name) {
+        pasted(path, leaked, faults);
+        return false;
+    }
+    if name.is_empty() || name.chars().any(char::is_control) {
+        let help = "Write a path relative to this file.";
+        faults.add(path, "the path is empty or has a control character in it", help);
+    }
+    not_among_bundles(name, path, output, faults);
+    true
 }
 
 /// Checks that a file is not among the bundles, where publishing would take it along or who writes

@@ -6,14 +6,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{ClusterFile, FleetFile, GitFile, SourceFile};
+use super::super::file::{ClusterFile, FleetFile, GitFile, SourceDecryptionFile, SourceFile};
 use super::super::repository;
-use super::super::{FileGlobs, Globs, Provides, Source, SourcePlace};
+use super::super::{Decryption, FileGlobs, Globs, Output, Provides, Source, SourcePlace};
 use super::{globs, label, namespace, namespace_globs};
 use crate::name::SourceName;
 
 /// Resolves all sources.
-pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Vec<Source> {
+pub(super) fn resolve(file: &FleetFile, output: &Output, faults: &mut Faults) -> Vec<Source> {
     let path = FieldPath::root().key("sources");
     if file.sources.is_empty() {
         faults.add(
@@ -55,9 +55,45 @@ pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Vec<Source> {
             namespace
         });
         let name = SourceName::from(typed.name.as_str());
-        sources.push(Source { name, place, provides, overrides: typed.overrides, default_namespace });
+        let decryption = typed.decryption.as_ref();
+        let decryption = decryption.and_then(|wanted| decryption_of(typed, wanted, &path, output, faults));
+        sources.push(Source { name, place, provides, overrides: typed.overrides, default_namespace, decryption });
     }
     sources
+}
+
+fn decryption_of(
+    source: &SourceFile,
+    typed: &SourceDecryptionFile,
+    path: &FieldPath,
+    output: &Output,
+    faults: &mut Faults,
+) -> Option<Decryption> {
+    let path = path.key("decryption");
+    let help = "Write `ageIdentityFile: PATH`, or `environment: true` for SOPS_AGE_KEY and SOPS_AGE_KEY_FILE.";
+    if source.cluster.is_some() {
+        let message = "objects of a cluster are not opened";
+        faults.add_at_key(&path, message, "Remove the field; the cluster has its Secrets in clear.");
+        return None;
+    }
+    match (&typed.age_identity_file, typed.environment) {
+        (Some(file), false) => {
+            let path = path.key("ageIdentityFile");
+            let leaked = "Treat the identity as leaked: what was sealed for it needs another one, and the credentials in it \
+                          too. Write here the file that holds the new one.";
+            let is_path = super::output::key_file(file, &path, leaked, output, faults);
+            is_path.then(|| Decryption::AgeIdentityFile(file.clone()))
+        }
+        (None, true) => Some(Decryption::Environment),
+        (Some(_), true) => {
+            faults.add(&path, "it names two places of identities", help);
+            None
+        }
+        (None, false) => {
+            faults.add(&path, "it says nowhere where the identities are", help);
+            None
+        }
+    }
 }
 
 fn place(typed: &SourceFile, path: &FieldPath, faults: &mut Faults) -> Option<SourcePlace> {

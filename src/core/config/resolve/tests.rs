@@ -3,6 +3,8 @@
 
 extern crate std;
 
+mod decryption;
+
 use super::super::shape::{self, Unfit};
 use super::super::show;
 use super::super::{ArgoMode, Delivery, RegionState, SourcePlace};
@@ -148,11 +150,6 @@ const WRONG: &[(&str, &str, &str)] = &[
         "",
         "grants: [{from: {namespace: a}, to: {group: infrastructure.cluster.x-k8s.io, kind: AzureClusterIdentity, name: A_b}, regions: [\"*\"]}, {from: {namespace: a}, to: {namespace: b, group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity, name: s}, regions: [\"*\"]}]",
         "20:33 grants[0].to: the namespace is missing, and objects of kind AzureClusterIdentity have one\n20:112 grants[0].to.name: \"A_b\" cannot name an object\n20:174 grants[1].to.namespace: objects of kind AWSClusterStaticIdentity have no namespace",
-    ),
-    (
-        SOURCE,
-        "    directory: {path: manifests}\n    decryption: {environment: true}",
-        "7:5 sources[0].decryption: the field is not in this release",
     ),
     (
         OUTPUT,
@@ -664,7 +661,7 @@ grants:
     let replaced = [
         (
             SOURCE,
-            "    git: {repository: \"https://git.example.com/a.git\", ref: v1, path: x}\n    provides: {namespaces: [a], clusterScoped: true}\n    overrides: true\n    defaultNamespace: a\n  - {name: in, stdin: {}, provides: {namespaces: []}}",
+            "    git: {repository: \"https://git.example.com/a.git\", ref: v1, path: x}\n    provides: {namespaces: [a], clusterScoped: true}\n    overrides: true\n    decryption: {ageIdentityFile: keys/a.txt}\n    defaultNamespace: a\n  - {name: in, stdin: {}, provides: {namespaces: []}, decryption: {environment: true}}",
         ),
         (
             ALLOWED,

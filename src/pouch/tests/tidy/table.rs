@@ -107,6 +107,12 @@ pub const ONLY: &[Only] = &[
     },
     Only { words: &["aes_gcm"], within: "src", homes: &["src/core/sops"], why: "ciphers are used by sops alone" },
     Only {
+        words: &["regex_automata"],
+        within: "src",
+        homes: &["src/core/sops/rule"],
+        why: "patterns come from files of others: one place bounds them",
+    },
+    Only {
         words: &["tracing_subscriber"],
         within: "src",
         homes: &["src/pouch/telemetry"],

@@ -1,0 +1,81 @@
+//! Secrets that a controller would make out of something else.
+//!
+//! A SealedSecret, an ExternalSecret or a SopsSecret is not the Secret: pouch cannot read what it stands
+//! for, and never takes it for one. Where a needed Secret is in no source, it explains why.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::may_provide;
+use crate::config::{Fleet, Source};
+use crate::finding::Origin;
+use crate::name::{GroupKind, Name, Namespace};
+use crate::node::Node;
+use crate::object::ObjectKey;
+use crate::sops::cipher::MARK;
+
+/// What would make a Secret.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Elsewhere {
+    /// The object that a controller makes it of.
+    pub maker: ObjectKey,
+    /// Where that stands.
+    pub origin: Origin,
+    /// Whether it names the Secret; a SopsSecret may have sealed even the names.
+    pub named: bool,
+}
+
+impl super::Snapshot {
+    /// What would make a Secret that is in no source.
+    pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
+        let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
+        let secret = key.kind.is_secret();
+        secret.then(|| self.elsewhere.get(key).or_else(|| self.elsewhere.get(&somewhere()))).flatten()
+    }
+}
+
+/// Notes which Secrets a document would make, if it is of a kind that does.
+pub(super) fn note(
+    known: &mut BTreeMap<ObjectKey, Elsewhere>,
+    fleet: &Fleet,
+    source: &Source,
+    kind: &GroupKind,
+    document: &Node,
+    origin: &Origin,
+) {
+    let Some(names) = secrets(kind, document) else { return };
+    let namespace = document.str_at(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
+    let Some(namespace) = namespace.map(Namespace::from).or_else(|| source.default_namespace.clone()) else { return };
+    let own = document.str_at(&["metadata", "name"]).unwrap_or_default();
+    let maker = ObjectKey::new(kind.clone(), Some(namespace.clone()), Name::from(own));
+    for name in names {
+        let named = !name.starts_with(MARK);
+        let key = ObjectKey::secret(namespace.clone(), Name::from(if named { name } else { "" }));
+        if may_provide(&source.provides, &key, &fleet.system_namespace) {
+            let elsewhere = Elsewhere { maker: maker.clone(), origin: origin.clone(), named };
+            known.entry(key).or_insert(elsewhere);
+        }
+    }
+}
+
+/// The names of the Secrets that a document would make; none where it is of another kind.
+///
+/// <https://github.com/bitnami-labs/sealed-secrets>, <https://external-secrets.io/latest/api/externalsecret/>,
+/// <https://github.com/isindir/sops-secrets-operator>, <https://github.com/peak-scale/sops-operator>
+fn secrets<'a>(kind: &GroupKind, document: &'a Node) -> Option<Vec<&'a str>> {
+    let own = document.str_at(&["metadata", "name"])?;
+    let made = match (kind.group.as_str(), kind.kind.as_str()) {
+        ("bitnami.com", "SealedSecret") => Vec::from([own]),
+        ("external-secrets.io", "ExternalSecret") => match document.str_at(&["spec", "target", "creationPolicy"]) {
+            // It adds to a Secret that others make, or makes none.
+            Some("Merge" | "None") => Vec::new(),
+            _ => Vec::from([document.str_at(&["spec", "target", "name"]).unwrap_or(own)]),
+        },
+        ("isindir.github.com" | "addons.projectcapsule.dev", "SopsSecret") => {
+            let templates = ["secretTemplates", "secrets"].iter().filter_map(|field| document.at(&["spec", field]));
+            templates.flat_map(Node::items).filter_map(|template| template.str_at(&["name"])).collect()
+        }
+        _ => return None,
+    };
+    Some(made)
+}

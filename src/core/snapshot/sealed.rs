@@ -1,0 +1,172 @@
+//! Objects that are encrypted where they stand.
+//!
+//! Such an object is known by its key before anybody opens it, and is opened when a closure wants it: a
+//! source may hold thousands for others. Until then looking it up says that the source was not asked. It
+//! knows nothing of how a document is opened.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{Answer, Held, Reason, Snapshot, State, Word, place};
+use crate::config::Fleet;
+use crate::finding::{Code, Origin};
+use crate::node::Node;
+use crate::object::{Fault, Object, ObjectKey, admit};
+use crate::sops::read::Fingerprint;
+
+/// A document that is encrypted where it stands.
+pub struct SealedDocument {
+    /// The document as it stands: what identifies the object is readable.
+    pub document: Node,
+    /// Where it stands.
+    pub origin: Origin,
+    /// The sealed file of the source that it is part of, by number: its documents share one MAC.
+    pub file: usize,
+    /// What its sealed values are known by.
+    pub leaves: Vec<Fingerprint>,
+    /// Why it cannot be opened, where that was tried already.
+    pub trouble: Option<Reason>,
+}
+
+/// The encrypted objects of a source that were not opened.
+#[derive(Default)]
+pub(super) struct Unopened(BTreeMap<ObjectKey, (usize, Option<Reason>)>);
+
+impl Unopened {
+    /// Adds an object as it stands; what is wrong with it is known when it is open.
+    pub(super) fn add(&mut self, object: &mut Object, number: usize) {
+        object.faults.clear();
+        self.0.entry(object.key.clone()).or_insert((number, None));
+    }
+
+    /// What the source says of an object that it holds encrypted; none where it does not.
+    pub(super) fn word(&self, key: &ObjectKey) -> Option<Word<'_>> {
+        self.0.get(key).map(|(_, reason)| match reason {
+            None => Word::Unasked,
+            reason => Word::Unread(reason.as_ref()),
+        })
+    }
+
+    /// The number of the document that holds an object.
+    pub(super) fn number(&self, key: &ObjectKey) -> Option<usize> {
+        self.0.get(key).map(|(number, _)| *number)
+    }
+}
+
+/// Notes on an object that it cannot be opened.
+pub(super) fn close(object: &mut Object, Reason { why, help }: Reason) {
+    let message = format!("the {} is encrypted where it stands and cannot be opened: {why}", object.key.kind.kind);
+    object.faults.retain(|fault| is_of_sources(fault.code));
+    object.faults.push(Fault { code: Code::UndecryptableSource, message, help });
+}
+
+/// Whether a fault is about what else the sources hold, whatever the object itself says.
+fn is_of_sources(code: Code) -> bool {
+    matches!(code, Code::DuplicateObject | Code::CopiedCiphertext)
+}
+
+impl Snapshot {
+    /// The number, among the encrypted documents of a source, of the one that holds an object.
+    pub fn sealed_document(&self, index: usize, key: &ObjectKey) -> Option<usize> {
+        self.sources.get(index).and_then(|state| state.sealed.number(key))
+    }
+
+    /// Adds what a source answered that was asked to open an object.
+    pub(super) fn unseal(&mut self, fleet: &Fleet, index: usize, key: ObjectKey, answer: Answer) {
+        let Some(source) = fleet.sources.get(index) else { return };
+        let Some(State { sealed, .. }) = self.sources.get_mut(index) else { return };
+        let reason = match answer {
+            Answer::Unread(reason) => {
+                sealed.0.entry(key).and_modify(|(_, told)| *told = Some(reason));
+                return;
+            }
+            Answer::Found(document, origin) => {
+                match admit(&document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
+                    Ok(object) if object.key == key => {
+                        sealed.0.remove(&key);
+                        return replace(&mut self.objects, fleet, index, object);
+                    }
+                    _ => changed(),
+                }
+            }
+            Answer::Sealed(reason) => reason,
+            Answer::Absent => changed(),
+        };
+        sealed.0.remove(&key);
+        if let Some(held) = self.objects.get_mut(&key) {
+            if let Some(object) = held.copy_of(index) {
+                close(object, reason);
+            }
+            held.settle(fleet);
+        }
+    }
+}
+
+fn changed() -> Reason {
+    let why = "opened, it is another object than it says outside".to_owned();
+    Reason { why, help: "Seal the document again from its plain manifest.".to_owned() }
+}
+
+/// Puts an object in the place of the source's own encrypted one.
+fn replace(objects: &mut BTreeMap<ObjectKey, Held>, fleet: &Fleet, index: usize, mut object: Object) {
+    match objects.get_mut(&object.key) {
+        Some(held) => {
+            if let Some(copy) = held.copy_of(index) {
+                object.faults.extend(copy.faults.extract_if(.., |fault| is_of_sources(fault.code)));
+                *copy = object;
+            }
+            held.settle(fleet);
+        }
+        None => place(objects, fleet, index, object),
+    }
+}
+
+impl Held {
+    fn copy_of(&mut self, index: usize) -> Option<&mut Object> {
+        if self.from == index {
+            return Some(&mut self.object);
+        }
+        self.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object)
+    }
+}
+
+/// Where each sealed value stands.
+///
+/// Each is sealed with randomness of its own, so the same text in two files was copied: with its data key it
+/// opens there as well, and SOPS binds it neither to a name nor to a namespace. Within one file it may be
+/// honest, as `sops edit` keeps the randomness of equal values, and the file's MAC covers all of them.
+#[derive(Default)]
+pub(super) struct Leaves {
+    first: BTreeMap<Fingerprint, (ObjectKey, (usize, usize))>,
+    copied: BTreeMap<ObjectKey, ObjectKey>,
+}
+
+impl Leaves {
+    /// Adds the values of an object in a file of a source.
+    pub(super) fn add(&mut self, key: &ObjectKey, file: (usize, usize), leaves: Vec<Fingerprint>) {
+        for leaf in leaves {
+            let (first, theirs) = self.first.entry(leaf).or_insert_with(|| (key.clone(), file));
+            if first != key && *theirs != file {
+                self.copied.entry(first.clone()).or_insert_with(|| key.clone());
+                self.copied.entry(key.clone()).or_insert_with(|| first.clone());
+            }
+        }
+    }
+
+    /// Notes on the objects what was copied: which of two is the copy, nobody can tell.
+    pub(super) fn settle(self, objects: &mut BTreeMap<ObjectKey, Held>) {
+        for (key, other) in self.copied {
+            let Some(at) = objects.get(&other).map(|held| held.object.origin.clone()) else { continue };
+            let Some(held) = objects.get_mut(&key) else { continue };
+            let message = format!("a sealed value of {key} stands in {other} too, at {at}");
+            let help = "Remove the copy, and seal the document anew; if nobody of you made it, find out who did.";
+            for object in core::iter::once(&mut held.object).chain(held.others.iter_mut().map(|(_, object)| object)) {
+                let (message, help): (String, String) = (message.clone(), help.to_owned());
+                object.faults.push(Fault { code: Code::CopiedCiphertext, message, help });
+            }
+        }
+    }
+}

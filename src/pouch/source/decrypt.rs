@@ -1,0 +1,293 @@
+//! Encrypted sources: files that SOPS sealed, opened when a closure wants what is in them.
+//!
+//! Reading a source sets sealed files aside; [`Vault`] holds those of one source with the identities that
+//! open them, and nothing else is opened with these. A file is opened as a whole, because one MAC covers
+//! its documents. No program is started and no service asked for a key. What the objects mean is not known
+//! here, and no value gets into a reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pouch_core::finding::{Code, Finding, Origin};
+use pouch_core::inquiry;
+use pouch_core::json;
+use pouch_core::name::{GroupKind, SourceName, split_api_version};
+use pouch_core::node::{Interner, Node};
+use pouch_core::object::ObjectKey;
+use pouch_core::ordered::Ordered;
+use pouch_core::recipient::Recipient;
+use pouch_core::snapshot::{Answer, Reason, SealedDocument, Snapshot};
+use pouch_core::sops::read::fingerprints;
+use pouch_core::sops::{OpenError, Sealed};
+use pouch_core::yaml::Flaw;
+use pouch_core::yaml::read::{self as yaml, Document};
+use rayon::prelude::*;
+
+use super::Reading;
+use super::document::{Form, Text};
+use crate::age::{AgeError, Identities};
+
+/// The longest reason that is given, in characters: a path of keys may have any length.
+const MOST_WORDS: usize = 400;
+
+/// How a sealed file is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// YAML documents under one MAC.
+    Yaml,
+    /// A JSON value.
+    Json,
+}
+
+/// A file that SOPS sealed, or one of several that were joined: documents that share a MAC.
+pub struct SealedFile {
+    pub(super) path: Arc<str>,
+    pub(super) written: Written,
+    /// The sealed MAC, the same in all documents.
+    pub(super) mac: Box<str>,
+    pub(super) parts: Vec<SealedPart>,
+}
+
+/// One document of a sealed file.
+pub(super) struct SealedPart {
+    /// Its text, with keys in their order.
+    pub(super) text: Box<str>,
+    pub(super) line: u32,
+    /// The objects in it, as they stand.
+    pub(super) documents: Vec<(Node, Origin)>,
+}
+
+impl SealedFile {
+    /// The objects in it, as they stand.
+    pub fn into_documents(self) -> impl Iterator<Item = (Node, Origin)> {
+        self.parts.into_iter().flat_map(|part| part.documents)
+    }
+}
+
+/// The sealed MAC of a document with a `sops` block, which tells whether two documents are of one file;
+/// nothing for a document without a block.
+pub(super) fn mac(document: &Node) -> Option<Box<str>> {
+    let block = document.get("sops").filter(|block| block.is_map())?;
+    Some(block.str_at(&["mac"]).unwrap_or_default().into())
+}
+
+/// Adds a file, to the one before it if that is the beginning of the same.
+pub(super) fn append(files: &mut Vec<SealedFile>, file: SealedFile) {
+    match files.last_mut() {
+        Some(last)
+            if last.path == file.path
+                && last.mac == file.mac
+                && !file.mac.is_empty()
+                && (last.written, file.written) == (Written::Yaml, Written::Yaml) =>
+        {
+            last.parts.extend(file.parts);
+        }
+        _ => files.push(file),
+    }
+}
+
+/// Who opens the files of a source.
+pub enum Opener {
+    /// Whoever has these identities.
+    Identities(Identities),
+    /// Nobody: what is wanted to know does not depend on values. Of Secrets nothing is then known, and the
+    /// rest is taken as it stands.
+    Nobody,
+}
+
+/// The sealed files of one source, and who opens them.
+pub struct Vault {
+    source: SourceName,
+    opener: Opener,
+    files: Vec<SealedFile>,
+    /// The file, document and object of each object, in the order in which the snapshot was given them.
+    places: Vec<(usize, usize, usize)>,
+}
+
+/// What is known of an object in a sealed file.
+pub enum Seen {
+    /// It is opened already, because all objects of its kind are looked at.
+    Open(Node, Origin),
+    /// It should be open and is not. What it says is not believed, so nothing proves that the source holds no
+    /// other object.
+    Shut(Finding),
+    /// It is opened when it is wanted.
+    Sealed(SealedDocument),
+}
+
+type Opened = Result<Vec<Vec<(Node, Origin)>>, Reason>;
+
+impl Vault {
+    /// Takes the sealed files of a source, and gives what is known of the objects in them.
+    pub fn new(source: &SourceName, opener: Opener, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
+        let mut vault = Self { source: source.clone(), opener, files, places: Vec::new() };
+        let listed = |(node, _): &(Node, Origin)| inquiry::is_listed(&kind_of(node));
+        let now: BTreeSet<usize> = (0..vault.files.len())
+            .filter(|file| {
+                vault.files.get(*file).is_some_and(|file| file.parts.iter().any(|p| p.documents.iter().any(listed)))
+            })
+            .collect();
+        let opened = vault.open_all(&now);
+        let mut seen = Vec::new();
+        for (number, file) in vault.files.iter().enumerate() {
+            for (at, part) in file.parts.iter().enumerate() {
+                for (index, (node, origin)) in part.documents.iter().enumerate() {
+                    let opened = opened.get(&number);
+                    let trouble = opened.and_then(|opened| opened.as_ref().err());
+                    if inquiry::is_listed(&kind_of(node)) {
+                        let open =
+                            opened.and_then(|opened| opened.as_ref().ok()).and_then(|parts| found(parts, at, node));
+                        seen.push(match open {
+                            Some((node, origin)) => Seen::Open(node, origin),
+                            None => Seen::Shut(shut(&kind_of(node), origin, trouble.cloned().unwrap_or_else(changed))),
+                        });
+                        continue;
+                    }
+                    vault.places.push((number, at, index));
+                    let (document, leaves, trouble) = (node.clone(), fingerprints(node), trouble.cloned());
+                    seen.push(Seen::Sealed(SealedDocument {
+                        document,
+                        origin: origin.clone(),
+                        file: number,
+                        leaves,
+                        trouble,
+                    }));
+                }
+            }
+        }
+        (vault, seen)
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Opens objects; `index` is the source's own.
+    pub fn answer(&self, snapshot: &Snapshot, index: usize, keys: BTreeSet<ObjectKey>) -> Vec<(ObjectKey, Answer)> {
+        let place = |key: &ObjectKey| self.places.get(snapshot.sealed_document(index, key)?).copied();
+        let files = keys.iter().filter_map(place).map(|(file, _, _)| file).collect();
+        let opened = match &self.opener {
+            Opener::Identities(_) => self.open_all(&files),
+            Opener::Nobody => BTreeMap::new(),
+        };
+        let answer = |key: ObjectKey| {
+            let answer = place(&key).and_then(|place| self.of(place, &key, &opened));
+            (key, answer.unwrap_or_else(|| Answer::Sealed(changed())))
+        };
+        keys.into_iter().map(answer).collect()
+    }
+
+    fn of(&self, place: (usize, usize, usize), key: &ObjectKey, opened: &BTreeMap<usize, Opened>) -> Option<Answer> {
+        let (file, at, index) = place;
+        let (node, origin) = self.files.get(file)?.parts.get(at)?.documents.get(index)?;
+        Some(match (&self.opener, opened.get(&file)) {
+            (Opener::Nobody, _) if key.kind.is_secret() => {
+                let why = "it is encrypted, and values of Secrets were not asked for".to_owned();
+                Answer::Unread(Reason { why, help: "This run reads no Secrets.".to_owned() })
+            }
+            (Opener::Nobody, _) => Answer::Found(without_block(node), origin.clone()),
+            (_, Some(Ok(parts))) => {
+                let (node, origin) = found(parts, at, node)?;
+                Answer::Found(node, origin)
+            }
+            (_, Some(Err(reason))) => Answer::Sealed(reason.clone()),
+            (_, None) => return None,
+        })
+    }
+
+    fn open_all(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Opened> {
+        let wanted: Vec<(usize, &SealedFile)> =
+            files.iter().filter_map(|number| Some((*number, self.files.get(*number)?))).collect();
+        wanted.into_par_iter().map(|(number, file)| (number, self.open(file))).collect()
+    }
+
+    fn open(&self, file: &SealedFile) -> Opened {
+        let Opener::Identities(identities) = &self.opener else {
+            return file.parts.iter().map(|part| Ok(bare(&part.documents))).collect();
+        };
+        let mut interner = Interner::new();
+        let documents: Result<Vec<Ordered>, Flaw> = file
+            .parts
+            .iter()
+            .map(|part| match file.written {
+                Written::Yaml => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
+                Written::Json => json::read_ordered(&part.text, &mut interner),
+            })
+            .collect();
+        let documents =
+            documents.map_err(|flaw| Reason { why: flaw.what.into_owned(), help: SEAL_AGAIN.to_owned() })?;
+        let sealed = Sealed::new(documents).map_err(|error| not_opened(&error))?;
+        if sealed.mac_only_encrypted() {
+            return Err(not_opened(&OpenError::MacOnlyEncrypted));
+        }
+        let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, sealed.stanzas()))?;
+        let nodes = sealed.open(&data_key).map_err(|error| not_opened(&error))?;
+        let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml };
+        let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
+            let mut reading = Reading::nothing();
+            text.take(node, part.line, &mut reading);
+            reading.documents
+        });
+        Ok(objects.collect())
+    }
+}
+
+const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
+
+fn not_opened(error: &OpenError) -> Reason {
+    let help = match error {
+        OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
+        OpenError::MacOnlyEncrypted => {
+            "Seal it without mac_only_encrypted: else its names and references may be anybody's."
+        }
+        OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
+        _ => SEAL_AGAIN,
+    };
+    Reason { why: error.to_string().chars().take(MOST_WORDS).collect(), help: help.to_owned() }
+}
+
+/// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
+fn locked(error: AgeError, stanzas: &[(String, String)]) -> Reason {
+    let recipients: Vec<String> =
+        stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).take(3).map(|r| r.to_string()).collect();
+    let why = match error {
+        AgeError::Length => "its data key does not have 32 bytes".to_owned(),
+        _ if recipients.is_empty() => "no identity of this source opens it".to_owned(),
+        _ => format!("no identity of this source opens it; it says to be for {}", recipients.join(", ")),
+    };
+    let help = "Seal it for a recipient of the source's `decryption` as well (`sops rotate --add-age`), or add the \
+                identity there.";
+    Reason { why, help: help.to_owned() }
+}
+
+fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help }: Reason) -> Finding {
+    let message = format!("a {kind} is encrypted where it stands and cannot be opened: {why}");
+    Finding::new(Code::UnparsableDocument, message).at(origin).help(help)
+}
+
+fn changed() -> Reason {
+    let why = "opened, it is another object than it says outside".to_owned();
+    Reason { why, help: SEAL_AGAIN.to_owned() }
+}
+
+/// The object among those of a document that says to be the same as `sealed`. Numbers would do but for
+/// comments among the items of a list, which are values as long as they are sealed.
+fn found(parts: &[Vec<(Node, Origin)>], at: usize, sealed: &Node) -> Option<(Node, Origin)> {
+    const HEAD: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
+    let same = |(node, _): &&(Node, Origin)| HEAD.iter().all(|path| node.at(path) == sealed.at(path));
+    parts.get(at)?.iter().find(same).cloned()
+}
+
+fn bare(documents: &[(Node, Origin)]) -> Vec<(Node, Origin)> {
+    documents.iter().map(|(node, origin)| (without_block(node), origin.clone())).collect()
+}
+
+fn without_block(node: &Node) -> Node {
+    Node::Map(node.entries().iter().filter(|(key, _)| **key != *"sops").cloned().collect())
+}
+
+fn kind_of(node: &Node) -> GroupKind {
+    let (group, _) = split_api_version(node.str_at(&["apiVersion"]).unwrap_or_default());
+    GroupKind::new(group, node.str_at(&["kind"]).unwrap_or_default())
+}

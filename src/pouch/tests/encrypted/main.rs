@@ -1,0 +1,18 @@
+//! What SOPS and age write, read by pouch: the codec against public vectors and the real programs, and
+//! encrypted sources as a user has them.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "../support/fleet.rs"]
+mod fleet;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod codec;
+mod sources;

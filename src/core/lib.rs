@@ -72,7 +72,7 @@
 #![no_std]
 
 // cargo-mutants writes `vec!` where it replaces what a function gives, and only tests see such code.
-#[cfg_attr(test, macro_use)]
+#[cfg_attr(test, macro_use, allow(unused_imports, reason = "no test of ours needs it"))]
 extern crate alloc;
 
 pub mod bundle;

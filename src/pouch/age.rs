@@ -82,7 +82,7 @@ impl Identities {
     }
 
     /// Adds those of another file.
-    pub fn join(&mut self, others: Self) {
+    pub fn absorb(&mut self, others: Self) {
         self.0.extend(others.0);
     }
 

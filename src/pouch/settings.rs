@@ -278,7 +278,7 @@ pub fn source_identities(
         return Err(one("the environment".to_owned(), message, help));
     }
     if let Some(text) = text {
-        all.join(Identities::parse(&text).map_err(|(line, error)| {
+        all.absorb(Identities::parse(&text).map_err(|(line, error)| {
             let message = match line {
                 0 => format!("the identities cannot be used: {error}"),
                 line => format!("line {line} of the identities cannot be used: {error}"),
@@ -288,7 +288,7 @@ pub fn source_identities(
     }
     if let Some(path) = path {
         let (found, warning) = identities(&path, &ambient.cwd().join(&*path))?;
-        all.join(found);
+        all.absorb(found);
         warnings.extend(warning);
     }
     Ok((all, warnings))

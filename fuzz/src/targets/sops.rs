@@ -4,11 +4,13 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use pouch_core::node::Node;
+use pouch_core::node::{Interner, Node};
 use pouch_core::recipient::Recipient;
 use pouch_core::sops::cipher::{self, Cipher, CipherError, Type};
-use pouch_core::sops::{self, Ingredients, OpenError, SealError, SealedText, metadata};
+use pouch_core::sops::read::MAX_STANZAS;
+use pouch_core::sops::{self, Ingredients, OpenError, SealError, Sealed, SealedText, metadata};
 use pouch_core::yaml::emit::{Tree, emit};
+use pouch_core::yaml::read::{documents, read_ordered, text_of};
 
 use super::input::{document, first_line, holds_no_text, leaves};
 use super::yaml::comes_back;
@@ -40,6 +42,32 @@ pub fn run_open(data: &[u8]) {
     match sops::open(&node, &DATA_KEY) {
         Ok(entries) => assert!(entries.windows(2).all(|pair| pair[0].0 < pair[1].0), "entries are sorted"),
         Err(error) => shows_no_value(&error, &node),
+    }
+    foreign(data, &node);
+}
+
+/// The whole stream as SOPS itself may have written it, under any rule.
+fn foreign(data: &[u8], first: &Node) {
+    let Ok(text) = text_of(data) else { return };
+    let ordered: Result<Vec<_>, _> =
+        documents(text).map(|document| read_ordered(&document, &mut Interner::new())).collect();
+    let Ok(ordered) = ordered else { return };
+    let count = ordered.len();
+    let opened = Sealed::new(ordered).and_then(|file| {
+        assert!((1..=MAX_STANZAS).contains(&file.stanzas().len()), "a file without age, or with too much of it");
+        file.open(&DATA_KEY)
+    });
+    match opened {
+        Ok(opened) => {
+            assert_eq!(opened.len(), count, "a document is missing");
+            for document in &opened {
+                assert!(document.get(metadata::KEY).is_none(), "the block is gone");
+                comes_back(document);
+            }
+        }
+        // What stands in a later document may name its own keys, and only the first is at hand to compare.
+        Err(error) if count == 1 => shows_no_value(&error, first),
+        Err(_) => {}
     }
 }
 
@@ -153,7 +181,7 @@ fn retype(choices: &[u8], sealed: &str, node: &Node) {
     if emit(&Tree::of(node)).contains("type:str]") {
         return;
     }
-    let kinds = ["int", "float", "bool", "time", "str"];
+    let kinds = ["int", "float", "bool", "time", "str", "bytes", "comment"];
     let kind = kinds[usize::from(choices.first().copied().unwrap_or_default()) % kinds.len()];
     let mut in_block = false;
     let retype = |line: &str| {
@@ -168,8 +196,12 @@ fn retype(choices: &[u8], sealed: &str, node: &Node) {
             let parsed = |leaf: &Node, text: &str| match leaf {
                 Node::Int(value) => kind == "int" && text.parse() == Ok(*value),
                 Node::Float(value) => kind == "float" && text.parse() == Ok(*value),
-                Node::Bool(value) => kind == "bool" && text == if *value { "True" } else { "False" },
-                Node::Text(value) => matches!(kind, "str" | "time") && **value == *text,
+                // What Go's ParseBool takes; the MAC counts the value, so other spellings seldom come so far.
+                Node::Bool(value) => {
+                    kind == "bool"
+                        && text.to_ascii_lowercase().starts_with(if *value { ['1', 't'] } else { ['0', 'f'] })
+                }
+                Node::Text(value) => matches!(kind, "str" | "time" | "bytes") && **value == *text,
                 _ => false,
             };
             let mut values = Vec::new();
@@ -232,4 +264,6 @@ const _: fn(Type) -> &'static str = |kind| match kind {
     Type::Float => "float",
     Type::Bool => "bool",
     Type::Time => "time",
+    Type::Bytes => "bytes",
+    Type::Comment => "comment",
 };

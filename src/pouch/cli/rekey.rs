@@ -158,7 +158,7 @@ fn identities(args: &Args, ambient: &Ambient, ui: &Ui) -> Result<Option<Identiti
         if let Some(warning) = warning {
             ui.warn(&warning);
         }
-        all.get_or_insert_default().join(identities);
+        all.get_or_insert_default().absorb(identities);
     }
     Ok(all)
 }

@@ -213,8 +213,8 @@ fn vouched(
     let parts: Result<Vec<_>, Failure> = manifests.par_chunks(FILES_PER_TASK).map(task).collect();
     let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
     for part in parts? {
-        said.join(part.0);
-        proved.join(part.1);
+        said.absorb(part.0);
+        proved.absorb(part.1);
         faults.extend(part.2);
     }
     Ok((said, proved, faults))

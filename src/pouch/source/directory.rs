@@ -70,7 +70,7 @@ pub(super) fn read(
         reading.lacks(none_counts(source, place.top(), passed_over));
     }
     let found = settle(&place, files, links);
-    reading.join(place.read(&found));
+    reading.absorb(place.read(&found));
     Ok(reading)
 }
 
@@ -284,7 +284,7 @@ impl Place<'_> {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
                         let text = Text { source: self.source, path: &file.shown, bytes: &bytes, form };
-                        reading.join(document::read(&text, &mut interner));
+                        reading.absorb(document::read(&text, &mut interner));
                     }
                     Err(Trouble::Skipped) => {}
                     Err(Trouble::Refused(why)) => {
@@ -300,7 +300,7 @@ impl Place<'_> {
         };
         let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(|part| wiped(|| task(part))).collect();
         let mut reading = Reading::nothing();
-        parts.into_iter().for_each(|part| reading.join(part));
+        parts.into_iter().for_each(|part| reading.absorb(part));
         reading
     }
 

@@ -95,7 +95,7 @@ fn read_yaml(text: &Text<'_>, words: &str, interner: &mut Interner, reading: &mu
         };
         let parts: Vec<Reading> = documents.par_chunks(DOCUMENTS_PER_TASK).map(|part| wiped(|| parse(part))).collect();
         reading.documents.reserve(documents.len());
-        parts.into_iter().for_each(|part| reading.join(part));
+        parts.into_iter().for_each(|part| reading.absorb(part));
     }
     if let Some(document) = cut {
         let finding = text.finding(document.line, 1, "the stream ends within a line, so it may be cut short");
@@ -148,7 +148,7 @@ impl Text<'_> {
         let mut part = Reading::nothing();
         self.take(node, line, &mut part);
         let documents = std::mem::take(&mut part.documents);
-        reading.join(part);
+        reading.absorb(part);
         let part = SealedPart { text: text.into(), line, documents };
         let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
         decrypt::append(&mut reading.sealed, file);

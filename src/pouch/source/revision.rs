@@ -246,7 +246,7 @@ impl Tree<'_> {
             }
             found.push(Found { shown: self.show(&path), id });
         }
-        reading.join(self.read(&found));
+        reading.absorb(self.read(&found));
         reading
     }
 
@@ -321,7 +321,7 @@ impl Tree<'_> {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
                         let text = Text { source, path: &file.shown, bytes: &bytes, form };
-                        reading.join(document::read(&text, &mut interner));
+                        reading.absorb(document::read(&text, &mut interner));
                     }
                     Err(ObjectsError::TooLarge(most)) => {
                         let why = format!("is larger than {most} bytes");
@@ -334,7 +334,7 @@ impl Tree<'_> {
         };
         let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(|part| wiped(|| task(part))).collect();
         let mut reading = Reading::nothing();
-        parts.into_iter().for_each(|part| reading.join(part));
+        parts.into_iter().for_each(|part| reading.absorb(part));
         reading
     }
 

@@ -145,7 +145,7 @@ impl Cursor<'_> {
 }
 
 fn days(year: u16, month: u8) -> u16 {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
         4 | 6 | 9 | 11 => 30,
         2 if leap => 29,

@@ -65,7 +65,8 @@ fn open(file: &Path, identities: &Path) -> Result<Vec<Node>, OpenError> {
     let text = fs::read_to_string(file).unwrap();
     let is_json = text.trim_start().starts_with('{');
     let sealed = Sealed::new(ordered(&text, is_json))?;
-    let identities = Identities::parse(&fs::read_to_string(identities).unwrap()).ok().expect("identities");
+    let identities = Identities::parse(&fs::read_to_string(identities).unwrap())
+        .unwrap_or_else(|(line, error)| panic!("{line}: {error}"));
     let data_key = identities.unwrap(sealed.stanzas()).expect("a stanza that opens");
     sealed.open(&data_key)
 }
@@ -90,8 +91,8 @@ fn age_s_own_vectors_pass_and_fail_as_each_says() {
         let all = |key: &str| {
             header.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).collect::<Vec<_>>()
         };
-        let is_post_quantum = |identity: &&str| identity.starts_with("AGE-SECRET-KEY-PQ-");
-        if !all("identity").is_empty() && all("identity").iter().all(|identity| is_post_quantum(&identity)) {
+        let is_post_quantum = |identity: &str| identity.starts_with("AGE-SECRET-KEY-PQ-");
+        if !all("identity").is_empty() && all("identity").iter().all(|identity| is_post_quantum(identity)) {
             let error = Identities::parse(all("identity")[0]).err().expect("refused");
             assert_eq!(error, (1, IdentityError::PostQuantum), "{name}");
             refused += 1;

@@ -169,8 +169,8 @@ pub enum Unopened {
 /// object's own name, and the tag, where its key is at hand. (A file that was carried over since the
 /// reuse key changed may have none; the manifest's hash vouches for it.)
 ///
-/// `unwrap` gives the data key of stanzas, pairs of recipient and armored age file; `recipients` are
-/// those of the published manifest.
+/// The context's recipients are those of the published manifest. `unwrap` gives the data key of stanzas,
+/// pairs of recipient and armored age file.
 ///
 /// # Errors
 /// Where anything does not fit.

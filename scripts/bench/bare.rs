@@ -51,7 +51,7 @@ fn wraps(ambient: &Ambient, count: usize, recipients: &[&str]) {
 fn reuse(ambient: &Ambient, count: usize) {
     let mut bytes = [0; 32];
     ambient.fill(&mut bytes).expect("entropy");
-    let key = ReuseKey::parse(&ReuseKey::to_text(&bytes)).ok().expect("a key");
+    let key = ReuseKey::parse(&ReuseKey::to_text(&bytes)).expect("a key");
     let keys = KeyRing { current: key, previous: Vec::new() };
     let recipients = [pouch::age::generate_identity().expect("an identity").1];
     let plain = "apiVersion: v1\ndata:\n  credentials: ".to_owned() + &"QUJD".repeat(27) + "\n" + &"x".repeat(250);

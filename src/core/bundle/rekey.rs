@@ -165,21 +165,18 @@ pub enum Unopened {
     Tag,
 }
 
+/// Gives the data key of stanzas, pairs of recipient and armored age file, if it can be had.
+pub type Unwrap<'a> = dyn Fn(&[(String, String)]) -> Option<Zeroizing<[u8; 32]>> + 'a;
+
 /// Opens one sealed file of a bundle and verifies everything that can be verified: stanzas, MAC, the
 /// object's own name, and the tag, where its key is at hand. (A file that was carried over since the
 /// reuse key changed may have none; the manifest's hash vouches for it.)
 ///
-/// `unwrap` gives the data key of stanzas, pairs of recipient and armored age file; `recipients` are
-/// those of the published manifest.
+/// The context's recipients are those of the published manifest.
 ///
 /// # Errors
 /// Where anything does not fit.
-pub fn open(
-    keys: &KeyRing,
-    context: &Context<'_>,
-    file: &[u8],
-    unwrap: &dyn Fn(&[(String, String)]) -> Option<Zeroizing<[u8; 32]>>,
-) -> Result<Opened, Unopened> {
+pub fn open(keys: &KeyRing, context: &Context<'_>, file: &[u8], unwrap: &Unwrap<'_>) -> Result<Opened, Unopened> {
     let tagged = reuse::split(file).ok_or(Unopened::Form)?;
     let sealed = document(file).ok_or(Unopened::Form)?;
     let stanzas = sops::stanzas(&sealed);

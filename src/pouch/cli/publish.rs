@@ -54,8 +54,8 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     ui.findings(&report.findings);
     ui.result(&outcomes(&report));
     match &commit {
-        Some(commit) => ui.note(&format!("{} is at {commit}", branch.output.branch)),
-        None => ui.note(&format!("nothing changed; {} stays as it is", branch.output.branch)),
+        Some(commit) => ui.note(&format!("{} is at {commit}", branch.name())),
+        None => ui.note(&format!("nothing changed; {} stays as it is", branch.name())),
     }
     finish(&report, "publish", commit, fleet, global, ambient, ui)
 }
@@ -93,6 +93,11 @@ impl<'a> Branch<'a> {
             Address::Remote(url) => url,
         };
         Ok(Self { fleet, output, remote })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.output.branch
     }
 
     /// Fetches its tip.

@@ -23,7 +23,7 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("this command has nothing to write to the file of {flag}"),
-        "Only `render`, `publish`, `rekey` (not with --dry-run) and `verify` write a summary and metrics. Leave the \
+        "Only `rekey` (not with --dry-run), `render`, `publish` and `verify` write a summary and metrics. Leave the \
          flag away.",
     ))
 }

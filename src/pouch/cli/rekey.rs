@@ -104,7 +104,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
                 (rekeying.make(&branch.open(ambient, stop)?, None)?.report, None)
             } else {
                 let once = rekeying.reads_stdin();
-                publish::push(&branch, &run, once, |shelf| rekeying.make(shelf, Some(shelf)))?
+                let pushed = publish::push(&branch, &run, once, |shelf| rekeying.make(shelf, Some(shelf)))?;
+                if let Some(commit) = &pushed.1 {
+                    ui.note(&format!("{} is at {commit}", branch.name()));
+                }
+                pushed
             }
         }
     };
@@ -112,9 +116,6 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     ui.result(&lines(&report, args));
     if args.dry_run {
         return Ok(exit::OK);
-    }
-    if let (None, Some(_), Some(git)) = (&args.directory, &commit, &fleet.output.git) {
-        ui.note(&format!("{} is at {}", git.branch, commit.as_deref().unwrap_or_default()));
     }
     if report.regions.iter().any(|region| region.sealed > 0) {
         ui.note(
@@ -128,7 +129,8 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
 /// The regions that the flags name, or all that are active.
 fn chosen<'a>(args: &Args, fleet: &'a Fleet, ui: &Ui) -> Result<Vec<&'a RegionConfig>, Failure> {
     if args.region.is_empty() {
-        let (active, others): (Vec<_>, Vec<_>) = fleet.regions.values().partition(|region| region.is_rendered());
+        let (active, others): (Vec<_>, Vec<_>) =
+            fleet.regions.values().partition(|region| region.state == RegionState::Active);
         for region in others.iter().filter(|region| region.state == RegionState::Paused) {
             ui.warn(&format!("region {} is paused: its Secrets stay sealed as they are", region.name));
         }

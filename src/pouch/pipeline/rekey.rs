@@ -84,6 +84,9 @@ pub fn prove(published: &Files, manifest: &Manifest, new: &NewFiles) -> Result<(
     rekey::prove(published, manifest, bytes).map_err(|flaw| Failure::bug(flaw.to_string()))
 }
 
+/// A file sealed anew, or which Secret's is not and why.
+type Again = Result<(BundlePath, Vec<u8>), (ObjectKey, Unopened)>;
+
 struct Work<'a> {
     run: &'a Run<'a>,
     identities: &'a Identities,
@@ -169,8 +172,7 @@ impl Work<'_> {
             };
             Ok(Ok((path::of_object(&region.directory, key), bytes)))
         };
-        let sealed: Result<Vec<Result<(BundlePath, Vec<u8>), (ObjectKey, Unopened)>>, Failure> =
-            secrets.par_iter().map(again).collect();
+        let sealed: Result<Vec<Again>, Failure> = secrets.par_iter().map(again).collect();
         let (mut fresh, mut closed) = (BTreeMap::new(), Vec::new());
         for file in sealed? {
             match file {

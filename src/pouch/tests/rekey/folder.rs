@@ -224,3 +224,15 @@ fn killed_half_way_it_converges() {
     }
     fleet.render(&[]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
 }
+
+/// To withdraw a region is the business of a publish.
+#[test]
+fn a_retired_region_is_left_alone() {
+    let fleet = published(2);
+    fleet.configure("  us: {", "  us: {state: retired, ");
+    let before = fleet.tree("bundles");
+    let ran = fleet.run(&["rekey"]).ends(0).outcome("eu", "published");
+    assert!(!ran.stdout.contains("us"), "{}", ran.stdout);
+    assert_eq!(changed(&before, &fleet.tree("bundles")), of_rekey(&before, "eu"));
+    fleet.run(&["rekey", "--region", "us"]).ends(64).says("region us is not active");
+}

@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::string_slice,
     clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a test fails by panicking, and starts programs"

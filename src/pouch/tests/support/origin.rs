@@ -124,10 +124,15 @@ impl<'a> Origin<'a> {
 
     /// `pouch publish` with a `git` that first runs `script`; `$1` and so on are git's arguments.
     pub fn wrapped(&self, script: &str, arguments: &[&str]) -> Command {
+        self.wrapped_run(script, &[&["publish"], arguments].concat())
+    }
+
+    /// The same for any command.
+    pub fn wrapped_run(&self, script: &str, arguments: &[&str]) -> Command {
         let path = std::env::var("PATH").unwrap();
         let real = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
         executable(&self.fleet.path("bin/git"), &format!("{script}\nexec '{}' \"$@\"", real.display()));
-        let mut command = self.fleet.command(&[&["publish"], arguments].concat());
+        let mut command = self.fleet.command(arguments);
         command.env("PATH", format!("{}:{path}", self.fleet.path("bin").display()));
         command
     }

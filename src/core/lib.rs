@@ -64,6 +64,7 @@
 //! | the SOPS format | [`sops`]; reuse tags: [`reuse`] |
 //! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
 //! | what is compared between a region and its bundle | [`verify`] |
+//! | what is proved of bundles without a cluster | [`proof`] |
 //! | how findings and summaries read | [`report`] |
 //!
 //! What touches the world is in package `pouch`: sources, git, age, publishing, the command line.
@@ -87,6 +88,7 @@ pub mod k0rdent;
 pub mod name;
 pub mod node;
 pub mod object;
+pub mod proof;
 pub mod rbac;
 pub mod recipient;
 pub mod report;

@@ -109,6 +109,18 @@ impl Identities {
         result
     }
 
+    /// Which of them opens one armored stanza, and the data key in it; the one that the stanza says to be
+    /// for is tried first.
+    pub fn opening(&self, label: &str, armored: &str) -> Option<(&Recipient, Zeroizing<[u8; 32]>)> {
+        let mut tried = self.by_likeliness(label);
+        tried.find_map(|(recipient, identity)| Some((recipient, open_stanza(armored, identity).ok()?)))
+    }
+
+    /// Adds those of another file.
+    pub fn join(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
     fn by_likeliness(&self, label: &str) -> impl Iterator<Item = &(Recipient, age::x25519::Identity)> {
         let is_it = move |(recipient, _): &&(Recipient, age::x25519::Identity)| recipient.as_str() == label;
         self.0.iter().filter(is_it).chain(self.0.iter().filter(move |pair| !is_it(pair)))

@@ -7,6 +7,7 @@
 pub mod commits;
 pub mod objects;
 pub mod program;
+pub mod signers;
 
 use std::path::Path;
 

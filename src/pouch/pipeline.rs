@@ -4,6 +4,7 @@
 //! the brake speak; the second drafts again only what will be written, so that no more than a few
 //! regions are in memory at a time, and seals.
 
+pub mod proof;
 pub mod seal;
 pub mod survey;
 pub mod verify;

@@ -210,6 +210,12 @@ pub const NEVER: &[Never] = &[
         why: "verify compares what is published with what is there: it decides nothing and opens nothing",
     },
     Never {
+        places: &["src/core/proof"],
+        words: &[],
+        modules: &["json", "claim", "closure", "judge", "change", "report"],
+        why: "a proof looks at bundles as they stand, whatever made them",
+    },
+    Never {
         places: &["src/core/report"],
         words: &[],
         modules: &["sops", "reuse"],

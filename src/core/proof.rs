@@ -232,7 +232,8 @@ fn region<'a>(
             return (None, Vec::new());
         }
         let message = format!("regions/{folder} holds files, and no region of the configuration has that folder");
-        let help = "Withdraw the region with `state: retired` before it leaves the configuration, or remove the folder.";
+        let help =
+            "Withdraw the region with `state: retired` before it leaves the configuration, or remove the folder.";
         return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
     }
     let mut findings = Vec::new();
@@ -285,7 +286,10 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
         return Err(format!("has the bundle.yaml of {}", manifest.directory));
     }
     if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
-        return Err(format!("has a bundle of fleet {}, and the configuration is that of {}", manifest.fleet, fleet.name));
+        return Err(format!(
+            "has a bundle of fleet {}, and the configuration is that of {}",
+            manifest.fleet, fleet.name
+        ));
     }
     if manifest::emit(&manifest).as_bytes() != tagged.body {
         return Err("has a bundle.yaml that says the same as pouch's and more, such as comments".into());
@@ -354,7 +358,8 @@ impl<'a> Book<'a> {
             looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
                 self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}")).help(plain::HELP)
             }));
-            let ours = path == path::gitattributes().as_str() || path.split_once('/').is_some_and(|(top, _)| top == "regions");
+            let ours =
+                path == path::gitattributes().as_str() || path.split_once('/').is_some_and(|(top, _)| top == "regions");
             if ours && standing.form != Form::Plain {
                 looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
             }
@@ -508,4 +513,31 @@ fn form(form: Form) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn tree(paths: &[&str]) -> Tree {
+        let plain = |path: &&str| (String::from(*path), Standing { form: Form::Plain, bytes: Vec::new() });
+        paths.iter().map(plain).collect()
+    }
+
+    fn measure(scope: Scope) -> Measure<'static> {
+        Measure { fleet: None, keys: None, scope, shown: String::from("b/") }
+    }
+
+    #[test]
+    fn regions_are_the_folders_that_hold_files() {
+        let tree = tree(&["argocd/x/y", "regions/a/b/c", "regions/a/d", "regions/b/e", "regions/f", "s/regions/g/h"]);
+        assert_eq!(folders(&tree).collect::<Vec<_>>(), ["a", "b"]);
+        let findings = |scope| open(&measure(scope), &tree).1.len();
+        assert_eq!(findings(Scope::Whole), 2);
+        assert_eq!(findings(Scope::Region("b".into())), 1);
+        assert_eq!(findings(Scope::Changed(BTreeSet::new())), 0);
+    }
+
+    #[test]
+    fn a_place_is_where_the_user_finds_it() {
+        let finding = measure(Scope::Whole).find(Code::UnlistedFile, "regions/a/x", 0, "x");
+        assert_eq!(format!("{}", finding.origin.unwrap()), "b/regions/a/x:1:1");
+    }
+}

@@ -313,6 +313,23 @@ mod tests {
     }
 
     #[test]
+    fn a_stanza_tells_whose_identity_opens_it() {
+        let (ours, first) = generate_identity().unwrap();
+        let (theirs, second) = generate_identity().unwrap();
+        let mut both = Identities::parse(&ours).unwrap();
+        both.join(Identities::parse(&theirs).unwrap());
+        let strange = generate_identity().unwrap().1;
+        let wrapped = |recipient: &Recipient| wrap(&[9; 32], &prepare(std::slice::from_ref(recipient)).unwrap()[0]);
+        for (label, recipient, expect) in
+            [(&first, &first, Some(&first)), (&first, &second, Some(&second)), (&second, &strange, None)]
+        {
+            let opened = both.opening(label.as_str(), &wrapped(recipient).unwrap());
+            assert_eq!(opened.as_ref().map(|(who, _)| *who), expect);
+            assert!(opened.is_none_or(|(_, data_key)| *data_key == [9; 32]));
+        }
+    }
+
+    #[test]
     fn identity_files_name_line_and_cause() {
         let (ours, recipient) = generate_identity().unwrap();
         for (text, expect) in [

@@ -112,7 +112,11 @@ fn for_argocd<'a>(kind: &GroupKind) -> Vec<(Cow<'a, str>, Tree<'a>)> {
 
 /// The annotations that steer a consumer on an object of this kind, and no others do; those of Namespaces
 /// are [`namespace`](super::namespace)'s.
-pub(crate) fn steering(kind: &GroupKind, style: Style, holds_variable: bool) -> BTreeMap<Cow<'static, str>, Tree<'static>> {
+pub(crate) fn steering(
+    kind: &GroupKind,
+    style: Style,
+    holds_variable: bool,
+) -> BTreeMap<Cow<'static, str>, Tree<'static>> {
     match style {
         Style::Plain => BTreeMap::new(),
         Style::Flux => for_flux(kind, holds_variable).into_iter().collect(),

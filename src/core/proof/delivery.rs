@@ -20,6 +20,9 @@ use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
 use crate::node::Node;
 
+/// The most characters of an entry that a message repeats.
+const MOST_QUOTED: usize = 100;
+
 const BUILD: &str = "Kustomize and the consumers would build something else than the bundle, or nothing. Find out who \
                      changed it, and render the bundle anew.";
 const DELIVERY: &str = "A consumer would apply something else than the bundle, or apply it otherwise. Find out who changed \
@@ -61,9 +64,8 @@ fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) ->
     let folder = format!("{}/identities/", path::region(&region.directory));
     let below = tree.range(folder.clone()..).map_while(|(path, _)| path.starts_with(&folder).then_some(path));
     let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
-    let kept: BTreeSet<Leaf> = kustomizations
-        .filter_map(|path| Leaf::of_path(&region.directory, &BundlePath::parse(path)?))
-        .collect();
+    let kept: BTreeSet<Leaf> =
+        kustomizations.filter_map(|path| Leaf::of_path(&region.directory, &BundlePath::parse(path)?)).collect();
     region_files(&region.manifest.fleet, &region.directory, delivery, output, &objects, &kept)
 }
 
@@ -96,6 +98,7 @@ fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -
         };
         let (should, does) = (of(&wanted), of(&document));
         if let Some(strange) = does.difference(&should).next() {
+            let strange: String = strange.chars().take(MOST_QUOTED).collect();
             return find(line, format!("{path} lists {strange:?}, which does not belong there"));
         }
         if let Some(lacking) = should.difference(&does).next() {
@@ -203,9 +206,8 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
 
 /// As [`hold`], for a file that may hold several documents.
 fn hold_stream(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
-    let find = |line, message: String| {
-        Some(measure.find(Code::UnsafeDelivery, path.as_str(), line, message).help(DELIVERY))
-    };
+    let find =
+        |line, message: String| Some(measure.find(Code::UnsafeDelivery, path.as_str(), line, message).help(DELIVERY));
     let Some(standing) = tree.get(path.as_str()) else { return find(1, format!("{path} is missing")) };
     let text = core::str::from_utf8(&standing.bytes).unwrap_or_default();
     let line = first_difference(expected, text)?;

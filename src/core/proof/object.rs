@@ -74,9 +74,8 @@ pub(super) fn identity(
     document: &Node,
 ) -> Vec<Finding> {
     let (path, key) = (entry.path.as_str(), &entry.key);
-    let find = |code, message: String| {
-        measure.find(code, path, 1, message).in_region(&region.name).about(key).help(HELP)
-    };
+    let find =
+        |code, message: String| measure.find(code, path, 1, message).in_region(&region.name).about(key).help(HELP);
     let mut findings = Vec::new();
     if key_of(document).as_ref() != Some(key) {
         findings.push(find(Code::UntrustedBundle, format!("{path} does not hold {key}, as the manifest says")));
@@ -182,9 +181,10 @@ fn annotated(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject,
 fn same(expected: &BTreeMap<Cow<'_, str>, Tree<'_>>, found: &BTreeMap<&str, Option<&str>>) -> bool {
     let text = |tree: &Tree<'_>| if let Tree::Text(text) = tree { Some(String::from(&**text)) } else { None };
     expected.len() == found.len()
-        && expected.iter().zip(found).all(|((key, tree), (name, value))| {
-            **key == **name && text(tree).as_deref() == *value
-        })
+        && expected
+            .iter()
+            .zip(found)
+            .all(|((key, tree), (name, value))| **key == **name && text(tree).as_deref() == *value)
 }
 
 /// Whether some text has a variable as Flux's post-build substitution knows them.

@@ -31,7 +31,9 @@ pub fn holds_key(bytes: &[u8]) -> Option<usize> {
 }
 
 fn has_key(row: &[u8], prefix: &[u8]) -> bool {
-    if row.len() < prefix.len().saturating_add(KEY_LENGTH) {
+    // Every file is looked at, and few lines have as many dashes as the start of a key.
+    let dashes = row.iter().filter(|b| **b == b'-').count();
+    if dashes < 3 || row.len() < prefix.len().saturating_add(KEY_LENGTH) {
         return false;
     }
     let starts = row.windows(prefix.len()).enumerate().filter(|(_, window)| window.eq_ignore_ascii_case(prefix));
@@ -88,10 +90,55 @@ fn is_clear(secret: &Node) -> bool {
 /// As far as lines tell: a kind, and a block of values.
 fn by_lines(text: &str) -> Option<(usize, &'static str)> {
     let word = |line: &str| {
-        let line: String = line.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | '-' | ',')).collect();
+        let line: String =
+            line.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | '-' | ',')).collect();
         line
     };
     let kind = text.lines().position(|line| word(line) == "kind:Secret")?;
     let values = text.lines().any(|line| matches!(&*word(line), "data:" | "stringData:" | "data:{" | "stringData:{"));
     values.then_some((kind.saturating_add(1), "looks like a Secret in clear, and is no YAML that pouch reads"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[track_caller]
+    fn check(path: &str, text: &str, expect: Option<usize>) {
+        assert_eq!(look(path, text.as_bytes()).map(|(line, _)| line), expect, "{path}: {text}");
+    }
+
+    #[test]
+    fn secrets_in_clear_are_found_wherever_they_stand() {
+        check("x.yaml", "kind: Secret\ndata: {a: Yg==}\n", Some(1));
+        check("x.yaml", "a: b\n---\n# a note\nkind: Secret\nstringData: {a: b}\n", Some(4));
+        check("x.json", r#"{"items": [{"kind": "Secret", "data": {"a": "Yg=="}}]}"#, Some(1));
+        check("x.yaml", "kind: SecretList\nitems: [{stringData: {a: 1}}]\n", Some(1));
+        check("x.yaml", "kind: ConfigMap\ndata: {x: y}\nextra: {kind: Secret, data: {a: [b]}}\n", Some(1));
+        check("x.txt", "kind: Secret\ndata:\n  a: Yg==\n", Some(1));
+        check("x.yaml", "x: [\n---\nkind: Secret\ndata:\n  a: [\n", Some(3));
+    }
+
+    #[test]
+    fn what_holds_no_value_is_no_secret() {
+        const SEALED: &str = "ENC[AES256_GCM,data:oYyi,iv:MyIDYbT718JRr11QtBkcj3Dwm4k1aCGZBVeZf0EyV8o=,tag:t5z2Z023Up0kxwCgw1gNxg==,type:str]";
+        check("x.yaml", &format!("kind: Secret\ndata: {{a: '{SEALED}', b: '', c: null}}\n"), None);
+        check("x.yaml", "kind: Secret\nmetadata: {name: x}\ndata: {}\n", None);
+        check("x.yaml", "spec: {secretRef: {kind: Secret, name: x}}\n", None);
+        check("x.yaml", "kind: ConfigMap\ndata: {a: b}\n", None);
+        check("x.md", "A Secret has the field `data:`.\n", None);
+        check("x.yaml", "x: [\n", None);
+    }
+
+    #[test]
+    fn keys_are_whole_keys() {
+        for prefix in KEYS {
+            let key = format!("{prefix}{}", "Q".repeat(58));
+            assert_eq!(holds_key(format!("a\nkey: {key} # x\n").as_bytes()), Some(2), "{prefix}");
+            assert_eq!(holds_key(key.to_lowercase().as_bytes()), Some(1), "{prefix}");
+            assert_eq!(holds_key(format!("write {prefix}… here, or {prefix}QQQ\n").as_bytes()), None, "{prefix}");
+        }
+        assert_eq!(holds_key(&[b'-'; 4096]), None);
+    }
 }

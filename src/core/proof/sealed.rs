@@ -104,9 +104,11 @@ pub(super) fn look(
         let message = format!("{path} says more than its values, such as a comment, or is written in another form");
         looked.findings.push(find(Code::NotSealed, line, message));
     }
-    looked.findings.extend(recipients(book, region, path, &document, line_of("age:")).into_iter().map(
-        |finding: Finding| finding.in_region(&region.name).about(&entry.key),
-    ));
+    looked.findings.extend(
+        recipients(book, region, path, &document, line_of("age:"))
+            .into_iter()
+            .map(|finding: Finding| finding.in_region(&region.name).about(&entry.key)),
+    );
     let stanzas = metadata::stanzas(&document);
     let mut marks: Vec<[u8; 32]> = stanzas.iter().map(|(_, armored)| Sha256::digest(armored).into()).collect();
     ciphertexts(&document, &mut marks);

@@ -74,3 +74,49 @@ fn header(bytes: &[u8]) -> Option<(Vec<&str>, usize)> {
         kinds.push(kind);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    fn armored(bytes: &[u8]) -> String {
+        let text = STANDARD.encode(bytes);
+        let lines: Vec<&str> = text.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
+        format!("{BEGIN}{}{END}", lines.join("\n"))
+    }
+
+    /// A file with these stanzas and as many bytes behind the header.
+    fn file(stanzas: &str, payload: usize) -> String {
+        let mut bytes = format!("{VERSION}\n{stanzas}--- {}\n", "A".repeat(43)).into_bytes();
+        bytes.resize(bytes.len() + payload, 7);
+        armored(&bytes)
+    }
+
+    #[test]
+    fn one_way_in_for_one_x25519_identity() {
+        let share = "A".repeat(43);
+        let x25519 = format!("-> X25519 {share}\n{share}\n");
+        let grease = format!("-> 7y-grease a b\n{}\nAA\n", "A".repeat(64));
+        let table = [
+            (file(&x25519, 64), None),
+            (file(&format!("{x25519}{grease}"), 64), None),
+            (file(&format!("{grease}{x25519}"), 64), None),
+            (file(&x25519, 65), Some("holds something else than a data key")),
+            (file(&grease, 64), Some("opens for nobody")),
+            (file(&format!("{x25519}{x25519}"), 64), Some("opens in more than one way")),
+            (file(&format!("{x25519}-> scrypt AA 18\n{share}\n"), 64), Some("opens in more than one way")),
+            (file(&format!("-> piv-p256 a b\n{share}\n"), 64), Some("opens for a key of another kind than X25519")),
+            (file(&format!("-> X25519 {share} x\n{share}\n"), 64), Some("has a header that is none of age's")),
+            (file(&format!("-> X25519 {share}\nAAAA\n"), 64), Some("has a header that is none of age's")),
+            (file("-> X25519", 64), Some("has a header that is none of age's")),
+            (armored(b"age-encryption.org/v2\n"), Some("has a header that is none of age's")),
+            (armored(b"\xff\xfe"), Some("has a header that is none of age's")),
+            (String::from("AGE"), Some("is no armored age file")),
+            (format!("{BEGIN}***{END}"), Some("is no armored age file")),
+        ];
+        for (text, expect) in table {
+            assert_eq!(flaw(&text), expect, "{text}");
+        }
+    }
+}

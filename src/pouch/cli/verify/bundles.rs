@@ -88,12 +88,24 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let faults = verdict.findings.iter().filter(|finding| is_fault(finding)).count();
     ui.result(&outcomes(&verdict));
     if verdict.regions.is_empty() && faults == 0 {
-        ui.note(if args.bundles.staged { "no bundle is staged" } else { "there is no bundle to prove" });
+        if !args.bundles.staged {
+            // Nothing found is no proof: a misspelt region, or bundles of another fleet alone.
+            return Err(nothing(args));
+        }
+        ui.note("no bundle is staged");
     }
     let code = if faults == 0 { exit::OK } else { exit::FAULT };
     let summary = summary(fleet, &verdict, code);
     record(&summary, global, ambient, "The bundles were looked at")?;
     Ok(code)
+}
+
+fn nothing(args: &Args) -> Failure {
+    let message = match &args.region {
+        Some(region) => format!("there is no bundle of region {region}"),
+        None => "there is no bundle of this fleet".to_owned(),
+    };
+    Failure::unavailable(message, "Nothing was proved. Name the folder or the revision that has it.")
 }
 
 /// The configuration. Who has only a bundle has none: where a path is named, it may be missing.
@@ -168,8 +180,8 @@ fn read(args: &Args, opened: Option<&Opened>, ambient: &Ambient, stop: &Stop) ->
         return Err(no_bundles(&typed.display().to_string(), output));
     };
     // All that can go wrong here is that the published state cannot be read.
-    let tree = whole::read(&start.join(root))
-        .map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
+    let tree =
+        whole::read(&start.join(root)).map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
     let shown = typed.join(root);
     let shown = if shown.as_os_str().is_empty() { String::new() } else { format!("{}/", shown.display()) };
     Ok(Read { tree, shown: plainly(&shown), scope, findings: Vec::new() })

@@ -58,13 +58,12 @@ pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     let Some((above, whole)) = there else { return Err(ObjectsError::NoRepository(shown())) };
     let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
     let none: [&Path; 0] = [];
-    let repository = Repository::open_ext(&whole, RepositoryOpenFlags::empty(), none).map_err(|error| {
-        match error.code() {
+    let repository =
+        Repository::open_ext(&whole, RepositoryOpenFlags::empty(), none).map_err(|error| match error.code() {
             git2::ErrorCode::NotFound => ObjectsError::NoRepository(shown()),
             git2::ErrorCode::Owner => ObjectsError::Owner(shown()),
             _ => ObjectsError::from(error),
-        }
-    })?;
+        })?;
     let root = repository.workdir().unwrap_or(repository.path());
     let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let way = whole.strip_prefix(&root).unwrap_or(Path::new("")).join(rest);

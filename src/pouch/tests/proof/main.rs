@@ -267,6 +267,7 @@ fn what_cannot_be_proved_or_read_is_said() {
     ends(&["-f", "quickstart/keyless.yaml", "bundles", "--region", "west"], 64, "Its regions are eu-west, us-east.");
     ends(&["-f", "quickstart/keyless.yaml", "bundles", "--require-tags"], 64, "NOT_THERE");
     ends(&["bundles", "--require-tags"], 64, "there is no configuration");
+    ends(&["bundles", "--region", "west"], 5, "there is no bundle of region west");
     ends(&["bundles", "--identity", "elsewhere"], 64, "the file of identities is not there");
     ends(&["bundles", "--identity", "quickstart/reuse.key"], 64, "line 1 of the file of identities cannot be used");
     ends(&["bundles", "--rev", "HEAD"], 5, "no git repository");
@@ -279,6 +280,13 @@ fn what_cannot_be_proved_or_read_is_said() {
     let mut command = stage.command(&["verify", "-f", "quickstart/keyless.yaml", "bundles"]);
     let empty = command.env("NOT_THERE", "").output().unwrap();
     assert_eq!(empty.status.code(), Some(64), "{}", String::from_utf8_lossy(&empty.stderr));
+    // Another fleet's bundles are that fleet's to prove.
+    let config = stage.read("quickstart/keyless.yaml");
+    let other = config.replace("name: quickstart", "name: slowstart").replace("  eu-west:\n", "  west:\n");
+    stage.write("other.yaml", &other.replace("  us-east:\n", "  east:\n    state: retired\n"));
+    stage.verify(&["-f", "other.yaml", "bundles"]).finds("another fleet's", &["untrusted-bundle"]);
+    stage.edit("other.yaml", "  west:\n", "  west:\n    state: paused\n");
+    ends(&["-f", "other.yaml", "bundles"], 5, "there is no bundle of this fleet");
     // A key that no region is for opens nothing, and that is said.
     let (identity, _) = pouch::age::generate_identity().unwrap();
     stage.write("stranger.txt", &identity);

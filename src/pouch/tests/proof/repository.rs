@@ -56,9 +56,7 @@ impl Repository {
 fn a_revision_is_read_from_objects() {
     let Some(repository) = Repository::new() else { return };
     let stage = &repository.stage;
-    let verify = |arguments: &[&str]| {
-        stage.verify(&[&["-f", "quickstart/keyless.yaml"], arguments].concat())
-    };
+    let verify = |arguments: &[&str]| stage.verify(&[&["-f", "quickstart/keyless.yaml"], arguments].concat());
     // The work tree is another matter, and so is what is beside it.
     stage.edit("bundles/flux/eu-west/core.yaml", "Orphan", "Delete");
     verify(&["bundles"]).finds("the work tree", &["untrusted-bundle", "unsafe-delivery"]);

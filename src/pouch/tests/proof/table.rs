@@ -164,7 +164,8 @@ fn sealed() -> Vec<Tamper> {
         }),
         row("no YAML", NOT, |stage| stage.write(AWS, "{[\n")),
         row("a Secret in clear in its place", &["plaintext-secret"], |stage| {
-            let clear = PLAIN.replace("name: x", "name: aws-main-secret").replace("namespace: y", "namespace: kcm-system");
+            let clear =
+                PLAIN.replace("name: x", "name: aws-main-secret").replace("namespace: y", "namespace: kcm-system");
             let labels = "metadata:\n  annotations:\n    kustomize.toolkit.fluxcd.io/force: enabled\n  labels:\n    \
                           app.kubernetes.io/managed-by: pouch\n    k0rdent.mirantis.com/managed: \"false\"\n";
             stage.write(AWS, &clear.replace("metadata:\n", labels));
@@ -228,8 +229,20 @@ fn manifests() -> Vec<Tamper> {
     vec![
         row("no manifest", NOT, |stage| std::fs::remove_file(stage.path(MANIFEST)).unwrap()),
         edit("an entry that leads out", NOT, MANIFEST, "path: regions/eu-west/core/configmaps", "path: ../../x"),
-        edit("an entry under another name", NOT, MANIFEST, "kind: Secret\n    name: aws-main-secret\n", "kind: Secret\n    name: other\n"),
-        edit("an entry with a field of its own", NOT, MANIFEST, "  state: current\n", "  note: hunter2\n  state: current\n"),
+        edit(
+            "an entry under another name",
+            NOT,
+            MANIFEST,
+            "kind: Secret\n    name: aws-main-secret\n",
+            "kind: Secret\n    name: other\n",
+        ),
+        edit(
+            "an entry with a field of its own",
+            NOT,
+            MANIFEST,
+            "  state: current\n",
+            "  note: hunter2\n  state: current\n",
+        ),
         edit("an entry twice", NOT, MANIFEST, "files:\n", "files:\n- path: flux/eu-west/core.yaml\n  sha256: x\n"),
         edit("a file of another region", NOT, MANIFEST, "path: flux/eu-west/core.yaml", "path: flux/us-east/core.yaml"),
         edit("a comment", NOT, MANIFEST, "kind: Bundle\n", "kind: Bundle # hunter2\n"),
@@ -289,7 +302,8 @@ fn files() -> Vec<Tamper> {
         }),
         stays("a link in the place of a folder", &["not-plain-file", "untrusted-bundle", "not-buildable"], |stage| {
             std::fs::rename(stage.path(&format!("{WEST}/core/namespaces")), stage.path("elsewhere")).unwrap();
-            std::os::unix::fs::symlink(stage.path("elsewhere"), stage.path(&format!("{WEST}/core/namespaces"))).unwrap();
+            std::os::unix::fs::symlink(stage.path("elsewhere"), stage.path(&format!("{WEST}/core/namespaces")))
+                .unwrap();
         }),
         stays("a Secret in clear outside of the regions", &["plaintext-secret"], |stage| {
             stage.write("bundles/notes.yaml", PLAIN);
@@ -347,22 +361,34 @@ fn builds() -> Vec<Tamper> {
         row("a leaf of somebody's own", &["unlisted-file", "not-buildable", "unsafe-delivery"], |stage| {
             stage.write(&format!("{WEST}/identities/evil.example.com/kustomization.yaml"), "resources: [x.yaml]\n");
         }),
-        edit("Flux without decryption", UNSAFE, CORE, "  decryption:\n    provider: sops\n    secretRef:\n      name: sops-age\n", ""),
+        edit(
+            "Flux without decryption",
+            UNSAFE,
+            CORE,
+            "  decryption:\n    provider: sops\n    secretRef:\n      name: sops-age\n",
+            "",
+        ),
         edit("Flux that substitutes", UNSAFE, CORE, "  prune:", "  postBuild:\n    substitute: {a: b}\n  prune:"),
         edit("Flux on another folder", UNSAFE, CORE, "regions/eu-west/core", "regions/us-east/core"),
         edit("Flux on another source", UNSAFE, CORE, "    name: fleet\n", "    name: evil\n"),
         edit("Flux that deletes", UNSAFE, CORE, "deletionPolicy: Orphan", "deletionPolicy: Delete"),
         edit("Flux with another key", UNSAFE, CORE, "name: sops-age", "name: other"),
+        edit("Flux objects not listed", UNSAFE, "bundles/flux/eu-west/kustomization.yaml", "- core.yaml\n", ""),
         edit(
-            "Flux objects not listed",
+            "Argo CD on the ciphertext",
             UNSAFE,
-            "bundles/flux/eu-west/kustomization.yaml",
-            "- core.yaml\n",
-            "",
+            APPLICATION,
+            "    path: bundles/regions/us-east\n    plugin: {}\n",
+            "    path: bundles/regions/us-east/core\n",
         ),
-        edit("Argo CD on the ciphertext", UNSAFE, APPLICATION, "    path: bundles/regions/us-east\n    plugin: {}\n", "    path: bundles/regions/us-east/core\n"),
         edit("Argo CD by client-side apply", UNSAFE, APPLICATION, "    syncOptions:\n    - ServerSideApply=true\n", ""),
-        edit("Argo CD that deletes", UNSAFE, APPLICATION, "metadata:\n", "metadata:\n  finalizers: [resources-finalizer.argocd.argoproj.io]\n"),
+        edit(
+            "Argo CD that deletes",
+            UNSAFE,
+            APPLICATION,
+            "metadata:\n",
+            "metadata:\n  finalizers: [resources-finalizer.argocd.argoproj.io]\n",
+        ),
         edit("Argo CD on another repository", UNSAFE, APPLICATION, "git.example.com/acme", "git.example.com/evil"),
         edit("Argo CD on another cluster", UNSAFE, APPLICATION, "    name: us-east\n", "    name: eu-west\n"),
         row("no delivery object", &["untrusted-bundle", "unsafe-delivery"], |stage| {
@@ -381,13 +407,37 @@ fn objects() -> Vec<Tamper> {
         edit("an identity of another kind", NOT, IDENTITY, "kind: AzureClusterIdentity", "kind: ClusterRole"),
         edit("an identity with a comment", NOT, IDENTITY, "spec:\n", "spec: # hunter2\n"),
         edit("an identity with status", NOT, IDENTITY, "spec:\n", "status:\n  a: b\nspec:\n"),
-        edit("a ConfigMap with a field of its own", NOT, TEMPLATE, "kind: ConfigMap\n", "immutable: true\nkind: ConfigMap\n"),
-        edit("a ConfigMap that is a Secret", &["untrusted-bundle", "plaintext-secret"], TEMPLATE, "kind: ConfigMap\n", "data:\n  a: Yg==\nkind: Secret\n"),
+        edit(
+            "a ConfigMap with a field of its own",
+            NOT,
+            TEMPLATE,
+            "kind: ConfigMap\n",
+            "immutable: true\nkind: ConfigMap\n",
+        ),
+        edit(
+            "a ConfigMap that is a Secret",
+            &["untrusted-bundle", "plaintext-secret"],
+            TEMPLATE,
+            "kind: ConfigMap\n",
+            "data:\n  a: Yg==\nkind: Secret\n",
+        ),
         edit("a variable", UNSAFE, IDENTITY, "11111111-2222-3333-4444-555555555555", "${x}"),
-        edit("a Secret that is not decrypted", UNSAFE, AWS, force, "  annotations:\n    kustomize.toolkit.fluxcd.io/decrypt: disabled\n    kustomize.toolkit.fluxcd.io/force: enabled\n"),
+        edit(
+            "a Secret that is not decrypted",
+            UNSAFE,
+            AWS,
+            force,
+            "  annotations:\n    kustomize.toolkit.fluxcd.io/decrypt: disabled\n    kustomize.toolkit.fluxcd.io/force: enabled\n",
+        ),
         edit("a Secret whose type stops a region", UNSAFE, AWS, force, ""),
         edit("a Secret applied by the client", UNSAFE, EAST_AWS, "ServerSideApply=true", "ServerSideApply=false"),
-        edit("a copy of the Secret in an annotation", UNSAFE, AWS, force, "  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: hunter2\n    kustomize.toolkit.fluxcd.io/force: enabled\n"),
+        edit(
+            "a copy of the Secret in an annotation",
+            UNSAFE,
+            AWS,
+            force,
+            "  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: hunter2\n    kustomize.toolkit.fluxcd.io/force: enabled\n",
+        ),
         edit("an object handed back to k0rdent", UNSAFE, AWS, "managed: \"false\"", "managed: \"true\""),
         edit("an object of nobody's", UNSAFE, AWS, "    app.kubernetes.io/managed-by: pouch\n", ""),
         edit("a Namespace that is pruned", UNSAFE, TEAM, "    kustomize.toolkit.fluxcd.io/prune: disabled\n", ""),

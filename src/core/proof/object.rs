@@ -129,7 +129,11 @@ fn steered(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, d
     if !kind.is_namespace() {
         expected.insert(MANAGED_LABEL, "false");
     }
-    let of_config = |key: &str| kind.is_namespace() && configured.is_some_and(|labels| labels.contains_key(key));
+    // A Namespace has the labels that the configuration gives it, whatever they are.
+    let unknown = region.config.is_none();
+    let of_config = |key: &str| {
+        kind.is_namespace() && key != MANAGED_BY_LABEL && configured.map_or(unknown, |labels| labels.contains_key(key))
+    };
     for (key, value) in labels.iter().filter(|(key, _)| steers(key) && !of_config(key)) {
         if expected.get(&**key).copied() != value.as_str() {
             return Some(format!("has the label {key:?}, which steers its consumer otherwise than pouch does"));

@@ -169,7 +169,9 @@ fn read(args: &Args, opened: Option<&Opened>, ambient: &Ambient, stop: &Stop) ->
     let scope = args.region.clone().map_or(Scope::Whole, Scope::Region);
     let BundleArgs { rev, staged, allowed_signers, .. } = &args.bundles;
     if *staged {
-        return index(&start, output, scope, ambient);
+        // Where there are no bundles yet, they will be in the output.
+        let output_itself = args.path.is_none() && opened.is_some();
+        return index(&start, if output_itself { "" } else { output }, scope, ambient);
     }
     let is_bare = || objects::open(&start).is_ok_and(|store| store.is_bare());
     if rev.is_some() || allowed_signers.is_some() || is_bare() {

@@ -237,6 +237,23 @@ fn every_kind_of_delivery_is_proved() {
     }
 }
 
+#[test]
+fn escrow_recipients_belong_everywhere_and_others_do_not() {
+    let fleet = Fleet::with_credentials(1);
+    const ESCROW: &str = "age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4";
+    fleet.configure("output:", &format!("escrowRecipients: [{ESCROW}]\noutput:"));
+    fleet.render(&[]).ends(0);
+    fleet.run(&["verify"]).ends(0);
+    fs::create_dir_all(fleet.path("user")).unwrap();
+    let user = fleet.command(&["verify", "../bundles"]).current_dir(fleet.path("user")).output().unwrap();
+    fleet::Ran::from(user).ends(0);
+    // Taken out of the configuration, it still opens everything: that is a fault until it is rendered.
+    fleet.configure(&format!("escrowRecipients: [{ESCROW}]\n"), "");
+    fleet.run(&["verify"]).ends(8).says(&format!("the configuration says: {ESCROW} too many"));
+    fleet.render(&[]).ends(0);
+    fleet.run(&["verify"]).ends(0);
+}
+
 /// Paused, retired and carried regions keep what they have, and are proved as that.
 #[test]
 fn regions_that_are_not_rendered_are_proved_as_they_stand() {

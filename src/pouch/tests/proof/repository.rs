@@ -209,6 +209,14 @@ fn a_hook_refuses_what_is_staged() {
     taken("a configuration that is yet to be rendered", &[]);
     fs::remove_file(stage.path("bundles/regions/eu-west/open/kustomization.yaml")).unwrap();
     refused("a region that somebody touches", "wrong-recipients", &["--all"]);
+    // Where no bundle is yet, a Secret is looked for in the place where they will be.
+    repository.git(&["rm", "--quiet", "-r", "bundles"]);
+    taken("no bundles any more", &[]);
+    stage.write("bundles/x.yaml", secret);
+    repository.git(&["add", "bundles"]);
+    refused("a Secret before the first bundle", "plaintext-secret", &[]);
+    fs::rename(stage.path("pouch.yaml"), stage.path("home-pouch.yaml")).unwrap();
+    refused("without a configuration", "plaintext-secret", &[]);
 }
 
 /// What pre-commit runs is what the hook above runs.

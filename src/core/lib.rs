@@ -66,6 +66,7 @@
 //! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
 //! | what is compared between a region and its bundle | [`verify`] |
 //! | what a history lets whom read | [`exposure`] |
+//! | what is proved of bundles without a cluster | [`proof`] |
 //! | how findings and summaries read | [`report`] |
 //!
 //! What touches the world is in package `pouch`: sources, git, age, publishing, the command line.
@@ -94,6 +95,7 @@ pub mod name;
 pub mod node;
 pub mod object;
 pub mod ordered;
+pub mod proof;
 pub mod rbac;
 pub mod recipient;
 pub mod report;

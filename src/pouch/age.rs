@@ -114,6 +114,18 @@ impl Identities {
         result
     }
 
+    /// Which of them opens one armored stanza, and the data key in it; the one that the stanza says to be
+    /// for is tried first.
+    pub fn opening(&self, label: &str, armored: &str) -> Option<(&Recipient, Zeroizing<[u8; 32]>)> {
+        let mut tried = self.by_likeliness(label);
+        tried.find_map(|(recipient, identity)| Some((recipient, open_stanza(armored, identity).ok()?)))
+    }
+
+    /// Adds those of another file.
+    pub fn join(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
     fn by_likeliness(&self, label: &str) -> impl Iterator<Item = &(Recipient, age::x25519::Identity)> {
         let is_it = move |(recipient, _): &&(Recipient, age::x25519::Identity)| recipient.as_str() == label;
         self.0.iter().filter(is_it).chain(self.0.iter().filter(move |pair| !is_it(pair)))
@@ -304,6 +316,23 @@ mod tests {
         assert_eq!(both.unwrap(&[]).unwrap_err(), AgeError::Unwrap);
         let short = age::encrypt_and_armor(&first.as_str().parse::<age::x25519::Recipient>().unwrap(), b"short");
         assert_eq!(both.unwrap(&[(first.to_string(), short.unwrap())]).unwrap_err(), AgeError::Length);
+    }
+
+    #[test]
+    fn a_stanza_tells_whose_identity_opens_it() {
+        let (ours, first) = generate_identity().unwrap();
+        let (theirs, second) = generate_identity().unwrap();
+        let mut both = Identities::parse(&ours).unwrap();
+        both.join(Identities::parse(&theirs).unwrap());
+        let strange = generate_identity().unwrap().1;
+        let wrapped = |recipient: &Recipient| wrap(&[9; 32], &prepare(std::slice::from_ref(recipient)).unwrap()[0]);
+        for (label, recipient, expect) in
+            [(&first, &first, Some(&first)), (&first, &second, Some(&second)), (&second, &strange, None)]
+        {
+            let opened = both.opening(label.as_str(), &wrapped(recipient).unwrap());
+            assert_eq!(opened.as_ref().map(|(who, _)| *who), expect);
+            assert!(opened.is_none_or(|(_, data_key)| *data_key == [9; 32]));
+        }
     }
 
     #[test]

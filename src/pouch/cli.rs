@@ -286,6 +286,7 @@ pub fn finish(
         credentials: report.credentials.clone(),
         regions: Some(report.regions.clone()),
         verified: None,
+        proved: None,
         findings: report.findings.iter().map(FindingRecord::from).collect(),
     };
     record(&summary, global, ambient, "The bundles are written")?;

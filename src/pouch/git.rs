@@ -9,6 +9,7 @@ pub mod history;
 pub mod ignored;
 pub mod objects;
 pub mod program;
+pub mod signers;
 
 use std::path::Path;
 

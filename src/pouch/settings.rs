@@ -230,6 +230,25 @@ pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Ve
     }
 }
 
+/// As [`reuse_keys`], where a check without them is worth having: none if the current key is simply not
+/// there. One that is there and is no key stays an error.
+///
+/// # Errors
+/// Where a key is no key, or cannot be read, or a previous one is missing beside the current one.
+pub fn reuse_keys_at_hand(
+    settings: &Settings,
+    ambient: &Ambient,
+) -> Result<Option<(KeyRing, Vec<String>)>, SettingsError> {
+    let absent = match &settings.fleet.reuse_key.current {
+        KeyPlace::Env(name) => ambient.var(name).is_none(),
+        KeyPlace::File(path) => matches!(
+            fs::symlink_metadata(settings.base.join(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound
+        ),
+    };
+    if absent { Ok(None) } else { reuse_keys(settings, ambient).map(Some) }
+}
+
 /// Reads a file of age identities; `typed` is how the user named it and `whole` where it lies. Gives what
 /// is worth a warning as well.
 ///

@@ -110,6 +110,20 @@ fn for_argocd<'a>(kind: &GroupKind) -> Vec<(Cow<'a, str>, Tree<'a>)> {
     }
 }
 
+/// The annotations that steer a consumer on an object of this kind, and no others do; those of Namespaces
+/// are [`namespace`](super::namespace)'s.
+pub(crate) fn steering(
+    kind: &GroupKind,
+    style: Style,
+    holds_variable: bool,
+) -> BTreeMap<Cow<'static, str>, Tree<'static>> {
+    match style {
+        Style::Plain => BTreeMap::new(),
+        Style::Flux => for_flux(kind, holds_variable).into_iter().collect(),
+        Style::ArgoCd => for_argocd(kind).into_iter().collect(),
+    }
+}
+
 /// Replaces the text at the edit's path; where the path leads nowhere, nothing happens.
 fn replace(document: &mut Map<'_>, edit: &Edit) {
     let Some((last, parents)) = edit.path.split_last() else { return };
@@ -158,7 +172,7 @@ const STEERING_DOMAINS: [&str; 14] = [
 /// A second lock behind the allow-list: `keep: {annotations: ["*"]}` is easily written, and would
 /// otherwise publish `last-applied-configuration`, a cleartext copy of the Secret. `data` and
 /// `stringData` are what the sealing rule looks for at any depth.
-fn steers(key: &str) -> bool {
+pub(crate) fn steers(key: &str) -> bool {
     let Some((domain, name)) = key.split_once('/') else { return matches!(key, "data" | "stringData") };
     if domain == "app.kubernetes.io" {
         return matches!(name, "instance" | "managed-by");

@@ -127,7 +127,19 @@ codes! {
     InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its provides does not admit; it is ignored.";
 
-    UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, cannot be believed, so a region cannot be compared with it.";
+    UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, is missing or cannot be believed.";
+    UnlistedFile "unlisted-file" Fault Error "A file stands in a region's folders, and its manifest does not list it or the layout has no such file.";
+    NotPlainFile "not-plain-file" Fault Error "A symlink, a submodule, an executable or a special file stands where bundles have plain files only.";
+    PlaintextSecret "plaintext-secret" Fault Error "A file holds a Secret, or a key that opens bundles, in clear.";
+    NotSealed "not-sealed" Fault Error "A sealed file is not sealed as pouch seals, so that something in it is readable or may become so.";
+    WrongRecipients "wrong-recipients" Fault Error "A bundle or a file is not sealed to exactly the recipients that it should be.";
+    ForeignRecipient "foreign-recipient" Fault Error "A recipient of one region can open a file of another.";
+    RepeatedCiphertext "repeated-ciphertext" Fault Error "The same ciphertext stands in two places, so that one of them was copied.";
+    BrokenSeal "broken-seal" Fault Error "A file cannot be opened whole with the key that it is sealed to.";
+    NotBuildable "not-buildable" Fault Error "A kustomization does not list exactly what stands below it.";
+    UnsafeDelivery "unsafe-delivery" Fault Error "What tells a consumer how to apply the bundle is not what pouch writes.";
+    RegionNotConfigured "region-not-configured" Fault Error "A bundle stands where the configuration has no region, or a retired one.";
+    UntrustedCommit "untrusted-commit" Fault Error "No allowed signer has signed the commit that holds the bundles.";
     MissingOnRegion "missing-on-region" Fault Error "The region lacks an object of its bundle.";
     DiffersOnRegion "differs-on-region" Fault Error "An object on the region is not as its bundle says.";
     NotTakenOver "not-taken-over" Fault Error "An object of the bundle still carries k0rdent's managed label on the region.";
@@ -157,6 +169,8 @@ codes! {
     SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";
     K0rdentLeftover "k0rdent-leftover" Notice Warning "The region has a copy that k0rdent made and that no bundle takes over.";
     LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether k0rdent left copies on the region was not checked.";
+    TagsNotVerified "tags-not-verified" Notice Warning "Whether pouch wrote the bundles was not proved, because the reuse key is not at hand.";
+    RecipientsNotCompared "recipients-not-compared" Notice Warning "Who should be able to read the bundles is not known, because there is no configuration.";
     ValuesNotCompared "values-not-compared" Notice Warning "Values of Secrets on the region were not compared with the bundle.";
 }
 

@@ -174,6 +174,7 @@ mod tests {
             credentials: Some(Credentials { admitted: 5, refused: 0, broken: 1, unpublished: 2, paused: 3 }),
             regions: Some(vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)]),
             verified: None,
+            proved: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
         }
     }
@@ -263,6 +264,7 @@ mod tests {
             credentials: None,
             regions: None,
             verified: Some(verified),
+            proved: None,
             ..summary()
         };
         let samples = parsed(&text(&of_region, 7));

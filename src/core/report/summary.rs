@@ -45,6 +45,9 @@ pub struct Summary {
     /// The region that `verify` compared with its bundle; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
+    /// The regions whose bundles `verify` looked at without a cluster; absent after other commands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proved: Option<Vec<Proved>>,
     /// What was found, most severe first.
     pub findings: Vec<FindingRecord>,
 }
@@ -167,6 +170,28 @@ pub struct Verified {
     /// Whether values of Secrets were compared: not with `--no-values`.
     pub values: bool,
     /// How many findings say that the region is not what its bundle says.
+    pub faults: usize,
+}
+
+/// A region whose bundle was looked at without a cluster.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Proved {
+    /// The region; its folder where there is no configuration.
+    pub region: String,
+    /// Its folder.
+    pub directory: String,
+    /// Objects in the bundle, Namespaces not counted.
+    pub objects: usize,
+    /// Secrets among them that are sealed files.
+    pub secrets: usize,
+    /// Whether a reuse key authenticates the manifest, and by it every file.
+    pub tags: bool,
+    /// Whether recipients were compared with a configuration, and not only with the manifest.
+    pub recipients: bool,
+    /// How many Secrets an identity opened.
+    pub opened: usize,
+    /// How many findings say that the bundle is not as it should be.
     pub faults: usize,
 }
 

@@ -1,4 +1,6 @@
-//! `pouch verify`: is a region what its bundle says?
+//! `pouch verify`: are bundles what they should be, and is a region what its bundle says?
+
+mod bundles;
 
 use std::path::PathBuf;
 
@@ -16,26 +18,34 @@ use crate::publish::directory::look;
 use crate::stop::Stop;
 use crate::ui::Ui;
 
-/// Compare a region's cluster with its published bundle
+/// Prove bundles without a cluster, or compare a region's cluster with its bundle
 ///
-/// Reads of the cluster what the bundle has, and says what is missing, what differs (by name, never by
-/// value), what k0rdent still holds and what it left behind. Values of Secrets are compared without
-/// decrypting anything, by the tags that the reuse key made; no region key is needed. Changes nothing,
-/// on the region or elsewhere.
+/// Without --live it proves that bundles in a folder, a revision or what is staged are whole, sealed to
+/// exactly the recipients that they should be, apart from each other, and what Flux, Argo CD and kustomize
+/// can use. No private key is needed; --identity proves more. Without a configuration it says what it
+/// could not prove.
+///
+/// With --live it reads of the cluster what the bundle has, and says what is missing, what differs (by
+/// name, never by value), what k0rdent still holds and what it left behind. Values of Secrets are compared
+/// without decrypting anything, by the tags that the reuse key made; no region key is needed.
+///
+/// Changes nothing, on the region or elsewhere.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The kubeconfig's context that leads to the region's cluster
+    /// Compare with the cluster that this context of the kubeconfig leads to
     #[arg(long, value_name = "CONTEXT")]
     live: Option<String>,
-    /// The region; needed where the configuration has several that are not retired
+    /// The region; by default all, and with --live needed where several are not retired
     #[arg(long, value_name = "NAME")]
     region: Option<String>,
-    /// Where the bundles are; by default `output.path` of the configuration
-    #[arg(value_name = "DIR")]
-    directory: Option<PathBuf>,
-    /// Compare names and types only, believing the bundle's manifest; no reuse key is read
-    #[arg(long)]
+    /// The folder that holds the bundles, or their repository; by default `output.path` of the configuration
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+    /// With --live, compare names and types only, believing the bundle's manifest; no reuse key is read
+    #[arg(long, requires = "live")]
     no_values: bool,
+    #[command(flatten)]
+    bundles: bundles::BundleArgs,
     #[command(flatten)]
     reach: RegionReach,
 }
@@ -52,17 +62,14 @@ impl Args {
 /// # Errors
 /// Where the bundle or the cluster cannot be read, or the command line leaves open which are meant.
 pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
-    let Some(context) = args.live.as_deref().filter(|context| !context.is_empty()) else {
-        return Err(Failure::usage(
-            "`pouch verify` compares a region's cluster with its bundle, and --live does not say which cluster",
-            "Name the kubeconfig's context with --live CONTEXT. Proving bundles without a cluster is not in this \
-             release.",
-        ));
-    };
+    let Some(context) = args.live.as_deref() else { return bundles::run(args, global, ambient, ui, stop) };
+    if context.is_empty() {
+        return Err(Failure::usage("--live names no context", "Name the kubeconfig's context with --live CONTEXT."));
+    }
     let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
     let region = region(fleet, args.region.as_deref())?;
-    let root = match &args.directory {
+    let root = match &args.path {
         Some(directory) => ambient.cwd().join(directory),
         None => opened.settings.base.join(&fleet.output.path),
     };
@@ -110,6 +117,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             values: keys.is_some(),
             faults: verdict.faults(),
         }),
+        proved: None,
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
     };
     record(&summary, global, ambient, "The region was compared")?;

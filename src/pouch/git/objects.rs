@@ -3,6 +3,8 @@
 //! It lists trees and reads blobs. It judges no path and follows no link; names from trees are text
 //! here and never become paths of files.
 
+pub mod standing;
+
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};

@@ -53,6 +53,7 @@ pub struct Git {
     environment: Vec<(OsString, OsString)>,
     timeout: Duration,
     stop: Arc<AtomicBool>,
+    settings: Vec<OsString>,
 }
 
 /// Why a run of `git` came to nothing.
@@ -122,7 +123,7 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     kept.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     // Some messages are recognised, so they must come in one language.
     kept.push(("LC_ALL".into(), "C".into()));
-    Git { environment: kept, timeout: TIMEOUT, stop: Arc::default() }
+    Git { environment: kept, timeout: TIMEOUT, stop: Arc::default(), settings: Vec::new() }
 }
 
 /// Whether a child may see the variable `name` with this value.
@@ -185,6 +186,12 @@ impl Git {
         self
     }
 
+    /// Sets one thing for every run, `NAME=VALUE` as `git -c` takes it; wins over every configuration.
+    pub fn with(mut self, setting: impl Into<OsString>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+
     /// Runs `git COMMAND OPTIONS -- OPERANDS`, in the repository at `folder` if one is given, and
     /// returns its standard output.
     ///
@@ -220,6 +227,9 @@ impl Git {
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.env("GIT_ALLOW_PROTOCOL", protocols);
         command.args(SETTINGS);
+        for setting in &self.settings {
+            command.arg("-c").arg(setting);
+        }
         if let Some(folder) = folder {
             command.arg("--git-dir").arg(folder);
         }

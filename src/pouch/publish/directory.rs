@@ -5,6 +5,8 @@
 //! crash, finds the old or the new one whole. The old form is removed file by file, and only files that
 //! were known before; what somebody put there meanwhile stays in the staging folder and is reported.
 
+pub mod whole;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};

@@ -245,6 +245,7 @@ fn odd_secrets_arrive_unharmed() {
             Region { directory: "flux", identity: identity("flux"), plain: some },
         ],
     );
+    pouch::proved(&config, &bundles);
     let before = tree::read(&bundles);
     assert!(
         before.contains_key("regions/ksops/argocd/ksops.yaml")

@@ -464,8 +464,8 @@ fn bundles(stage: &mut Stage) {
         let ran = stage.fleet.run(&all).ends(code);
         assert!(ran.stderr.contains(message), "{}", ran.stderr);
     }
-    let bare = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml"]).ends(64);
-    assert!(bare.stderr.contains("--live"), "{}", bare.stderr);
+    let bare = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml", "--live", ""]).ends(64);
+    assert!(bare.stderr.contains("--live names no context"), "{}", bare.stderr);
     let several = stage.fleet.run(&["verify", "-f", "quickstart/pouch.yaml", "--live", "admin"]).ends(64);
     assert!(several.stderr.contains("eu-west, us-east"), "{}", several.stderr);
 }

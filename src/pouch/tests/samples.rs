@@ -297,6 +297,7 @@ fn every_release(namespace: &'static str) {
         let (by, others) = by_credential(&bundles.join("regions/eu"));
         assert_eq!(by, fleet.expected(), "{release}");
         assert_eq!(others, namespaces, "{release}");
+        pouch::proved(&fleet.config(release), &bundles);
 
         // The release's own files say the same: beside the built-in set, and instead of it.
         fleet.beside("interfaces", &files(&interfaces.join(folder)));
@@ -356,6 +357,7 @@ fn without_crds_the_release_says_which_versions_a_region_serves() {
             assert!(found.contains(&format!("version-not-served {vsphere}")), "{found:?}");
         }
         assert_eq!(by_credential(&bundles.join("regions/eu")).0, expected, "{release}");
+        pouch::proved(&fleet.config(release), &bundles);
     }
 }
 

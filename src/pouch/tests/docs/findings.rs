@@ -3,7 +3,8 @@
 //! An example is a section's blocks, in order: `yaml before` is written and rendered, `sh` is run, `yaml
 //! example` is written and rendered last, with `-v`, which must print the section's `text` block. A
 //! further word names the file, by default `manifests/example.yaml`. What a section does not say comes
-//! from the page's first block, the configuration. `text not-run` is what no example can make, and
+//! from the page's first block, the configuration. `text verify` and further arguments is what that command
+//! prints in place of the last render, after the page's block `yaml verify` was rendered. `text not-run` is what no example can make, and
 //! `text live` what takes an API server: the test `live_verify` sees it printed.
 
 use std::collections::BTreeMap;
@@ -61,6 +62,8 @@ fn sections_stand_under_their_class() {
 fn every_example_prints_what_is_shown() {
     let page = text_of(PAGE);
     let config = blocks(&page).into_iter().find(|block| block.rest == "config").expect("the page has a configuration");
+    let verified = blocks(&page).into_iter().find(|block| block.rest == "verify" && block.language == "yaml");
+    let verified = verified.expect("the page has what the examples of verify publish");
     let mut new = page.clone();
     let rewrite = std::env::var_os("POUCH_REWRITE").is_some();
     let mut wrong = String::new();
@@ -75,7 +78,11 @@ fn every_example_prints_what_is_shown() {
             support::skipped(&format!("the example of {code}: no program {tool}"));
             continue;
         }
-        let printed = example(config.text, &blocks);
+        let of_verify = Some(shown.rest).filter(|rest| rest.split(' ').next() == Some("verify"));
+        let printed = match of_verify {
+            Some(command) => example_of_verify(config.text, verified.text, &blocks, command),
+            None => example(config.text, &blocks),
+        };
         if printed.iter().any(|finding| same(shown.text, finding)) {
             continue;
         }
@@ -111,6 +118,23 @@ fn example(config: &str, blocks: &[Block<'_>]) -> Vec<String> {
         }
     }
     let (output, _) = session.run("pouch render -v");
+    output.split("\n\n").map(|finding| format!("{}\n", finding.trim())).collect()
+}
+
+/// Renders what the page says, changes it as the example does, and gives the findings of `verify`.
+fn example_of_verify(config: &str, manifests: &str, blocks: &[Block<'_>], command: &str) -> Vec<String> {
+    let mut session = Session::new();
+    session.run("cp testdata/quickstart/reuse.key . && chmod 600 reuse.key");
+    session.write("pouch.yaml", config);
+    session.write("manifests/example.yaml", manifests);
+    for block in blocks.iter().filter(|block| block.language == "yaml") {
+        session.write(block.rest.split_once(' ').expect("a file is named").1, block.text);
+    }
+    expect_done(session.run("pouch render"));
+    for block in blocks.iter().filter(|block| block.language == "sh") {
+        expect_done(session.run(block.text));
+    }
+    let (output, _) = session.run(&format!("pouch {command} -v"));
     output.split("\n\n").map(|finding| format!("{}\n", finding.trim())).collect()
 }
 

@@ -79,6 +79,19 @@ pub fn render_in(cwd: &Path, config: &Path, folder: &Path, flags: &[&str], vars:
     }
 }
 
+/// Fails unless `pouch verify` finds no fault in a folder of bundles.
+///
+/// # Panics
+/// With what it said.
+#[track_caller]
+pub fn proved(config: &Path, folder: &Path) {
+    let mut command = Command::new(program());
+    command.args(["verify".as_ref(), "-f".as_ref(), config.as_os_str(), folder.as_os_str()]);
+    let output = command.stdin(Stdio::null()).env_clear().output().expect("pouch can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{}{said}", String::from_utf8_lossy(&output.stdout));
+}
+
 fn program() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_pouch"))
 }

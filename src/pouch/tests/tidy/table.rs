@@ -222,6 +222,12 @@ pub const NEVER: &[Never] = &[
         why: "exposure looks at sealed files and manifests from outside: it opens nothing and decides nothing",
     },
     Never {
+        places: &["src/core/proof"],
+        words: &[],
+        modules: &["json", "claim", "closure", "judge", "change", "report"],
+        why: "a proof looks at bundles as they stand, whatever made them",
+    },
+    Never {
         places: &["src/core/report"],
         words: &[],
         modules: &["sops", "reuse"],

@@ -1,0 +1,543 @@
+//! Proof: whether bundles, as they stand in a folder or a commit, are whole, sealed, separated and
+//! readable by their consumers.
+//!
+//! [`open`] finds the regions of a tree and reads their manifests; then every file is looked at alone
+//! ([`Book::file`]), every region as a whole ([`Book::region`]), and all files beside each other
+//! ([`Book::across`]). No private key is needed; [`opened`] adds what one proves. The tree is anybody's:
+//! nothing in it is believed because it says so. What a bundle must look like follows from the layout
+//! and, where there is one, from the configuration; a manifest is only a list that the files must keep
+//! to, unless a reuse key authenticates it. Values never stand in a finding.
+
+mod delivery;
+mod object;
+pub mod opened;
+mod plain;
+mod sealed;
+mod stanza;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::bundle::manifest::{self, Manifest, ManifestObject, Unusable};
+use crate::bundle::path;
+use crate::bundle::published::fleet_of;
+use crate::bundle::sha256_hex;
+use crate::config::{Fleet, RegionConfig, RegionState};
+use crate::finding::{Code, Finding, Origin, Place};
+use crate::name::{Directory, FleetName, Region as RegionName, SourceName, is_directory};
+use crate::recipient::Recipient;
+use crate::reuse::{self, KeyRing};
+use crate::yaml::read;
+pub use plain::holds_key;
+pub use sealed::Sealed;
+
+/// The folders that hold regions.
+const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
+
+/// What a path of the tree is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// A plain file.
+    Plain,
+    /// A file that git marks as executable.
+    Executable,
+    /// A symlink.
+    Link,
+    /// A submodule: another repository.
+    Submodule,
+    /// A device, a pipe or the like, or a name that is no text.
+    Special,
+}
+
+/// Something that stands at a path.
+pub struct Standing {
+    /// What it is.
+    pub form: Form,
+    /// The bytes of a file; empty for what is none.
+    pub bytes: Vec<u8>,
+}
+
+/// A tree of bundles: everything below `output.path`, by path.
+pub type Tree = BTreeMap<String, Standing>;
+
+/// How much of a tree is asked about.
+pub enum Scope {
+    /// All of it.
+    Whole,
+    /// One region, by its name in the configuration or by its folder.
+    Region(String),
+    /// These regions' folders, which somebody is about to change; those that are missing are no matter.
+    Changed(BTreeSet<String>),
+}
+
+impl Scope {
+    fn has(&self, directory: &str, config: Option<&RegionConfig>) -> bool {
+        match self {
+            Scope::Whole => true,
+            Scope::Region(wanted) => directory == wanted || config.is_some_and(|config| config.name == **wanted),
+            Scope::Changed(directories) => directories.contains(directory),
+        }
+    }
+}
+
+/// What a tree is judged by.
+pub struct Measure<'a> {
+    /// The configuration; without one only the tree's own words are held against each other.
+    pub fleet: Option<&'a Fleet>,
+    /// The reuse keys; without them nobody vouches for a manifest.
+    pub keys: Option<&'a KeyRing>,
+    /// How much is asked about.
+    pub scope: Scope,
+    /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
+    pub shown: String,
+}
+
+impl Measure<'_> {
+    /// A finding with its place in the tree.
+    fn find(&self, code: Code, path: &str, line: usize, message: impl Into<String>) -> Finding {
+        let path: Arc<str> = Arc::from(format!("{}{path}", self.shown));
+        let line = u32::try_from(line).unwrap_or(u32::MAX).max(1);
+        let place = Place::File { path, line, column: 1 };
+        Finding::new(code, message).at(&Origin { source: SourceName::from("bundles"), place })
+    }
+}
+
+/// A region that is proved.
+pub struct Region<'a> {
+    /// Its name: the configuration's, else its folder's.
+    pub name: RegionName,
+    /// Its folder.
+    pub directory: Directory,
+    /// What its manifest says.
+    pub manifest: Manifest,
+    /// Whether a reuse key authenticates the manifest.
+    pub authentic: bool,
+    config: Option<&'a RegionConfig>,
+    /// Everybody who should be able to open its files.
+    recipients: BTreeSet<Recipient>,
+    /// Which of the manifest's objects stands at a path.
+    by_path: BTreeMap<String, usize>,
+}
+
+impl Region<'_> {
+    /// How many objects it has, Namespaces not counted.
+    pub fn objects(&self) -> usize {
+        self.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count()
+    }
+
+    /// Everybody who should be able to open its files.
+    pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
+        self.recipients.iter()
+    }
+}
+
+/// A tree's regions, and what they hold where.
+pub struct Book<'a> {
+    measure: &'a Measure<'a>,
+    /// The regions that are proved, by folder.
+    pub regions: BTreeMap<String, Region<'a>>,
+    /// Which regions a recipient should be able to open, by folder. Escrow recipients have none.
+    owners: BTreeMap<Recipient, BTreeSet<String>>,
+}
+
+/// What a manifest says of one path.
+struct Listed<'b> {
+    sha256: &'b str,
+    object: Option<&'b ManifestObject>,
+}
+
+/// What looking at one file gave.
+pub struct Looked {
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// The file, if it is a sealed Secret in a region's bundle.
+    pub sealed: Option<Sealed>,
+}
+
+/// Opens a tree: finds its regions and reads their manifests.
+pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding>) {
+    let mut findings = Vec::new();
+    let mut regions = BTreeMap::new();
+    let known: BTreeMap<&str, &RegionConfig> = measure
+        .fleet
+        .into_iter()
+        .flat_map(|fleet| fleet.regions.values())
+        .map(|config| (config.directory.as_str(), config))
+        .collect();
+    for folder in folders(tree) {
+        let config = known.get(folder).copied();
+        if measure.scope.has(folder, config) {
+            let (region, found) = region(measure, tree, folder, config);
+            regions.extend(region.map(|region| (String::from(folder), region)));
+            findings.extend(found);
+        }
+    }
+    let expected = |config: &&&RegionConfig| config.state == RegionState::Active;
+    for config in known.values().filter(expected) {
+        let directory = config.directory.as_str();
+        let missing = folders(tree).all(|folder| folder != directory);
+        if missing && !matches!(measure.scope, Scope::Changed(_)) && measure.scope.has(directory, Some(config)) {
+            let message = format!("nothing is published in regions/{directory}");
+            let finding = measure.find(Code::UntrustedBundle, &format!("regions/{directory}"), 1, message);
+            findings.push(finding.in_region(&config.name).help(
+                "Name the folder that holds the bundles, or a revision that has them; render the region if it is new.",
+            ));
+        }
+    }
+    if measure.fleet.is_none() && !regions.is_empty() {
+        let message = "there is no configuration, so each file's recipients were compared with its own manifest's only";
+        let help = "Name the configuration with -f where there is one. Without it, who put a recipient there, and \
+                    which of them are for escrow, is unknown.";
+        findings.push(Finding::new(Code::RecipientsNotCompared, message).help(help));
+    }
+    if measure.keys.is_none() && !regions.is_empty() {
+        let message = "the reuse key is not at hand, so nobody vouches that pouch wrote these bundles";
+        let help = "Where the reuse key is, --require-tags has this proved too. Elsewhere, let signed commits vouch \
+                    for bundles: --allowed-signers.";
+        findings.push(Finding::new(Code::TagsNotVerified, message).help(help));
+    }
+    let owners = owners(measure, tree, &regions);
+    (Book { measure, regions, owners }, findings)
+}
+
+/// The folders below `regions/` that hold a file, sorted.
+fn folders(tree: &Tree) -> impl Iterator<Item = &str> {
+    let mut last = "";
+    tree.range(String::from("regions/")..)
+        .map_while(|(path, _)| path.strip_prefix("regions/"))
+        .filter_map(|rest| Some(rest.split_once('/')?.0))
+        .filter(move |folder| core::mem::replace(&mut last, folder) != *folder)
+}
+
+/// Judges one folder of `regions/`, and reads its manifest.
+fn region<'a>(
+    measure: &'a Measure<'a>,
+    tree: &Tree,
+    folder: &str,
+    config: Option<&'a RegionConfig>,
+) -> (Option<Region<'a>>, Vec<Finding>) {
+    let own = format!("regions/{folder}/bundle.yaml");
+    let name = config.map_or_else(|| RegionName::from(folder), |config| config.name.clone());
+    let find = |code, message: String, help: &str| {
+        measure.find(code, &own, 1, message).in_region(&name).help(String::from(help))
+    };
+    let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
+    let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
+    if let (Some(configured), None) = (measure.fleet, config) {
+        if fleet.is_some_and(|fleet| configured.name != *fleet) {
+            // Another fleet's bundles may stand beside ours; its own configuration proves them.
+            return (None, Vec::new());
+        }
+        let message = format!("regions/{folder} holds files, and no region of the configuration has that folder");
+        let help =
+            "Withdraw the region with `state: retired` before it leaves the configuration, or remove the folder.";
+        return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
+    }
+    let mut findings = Vec::new();
+    if config.is_some_and(|config| config.state == RegionState::Retired) {
+        let message = format!("region {name} is retired, and regions/{folder} still holds its bundle");
+        findings.push(find(Code::RegionNotConfigured, message, "Render or publish, which withdraws it."));
+    }
+    let (manifest, authentic) = match manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)) {
+        Ok(read) => read,
+        Err(why) => {
+            findings.push(find(
+                Code::UntrustedBundle,
+                format!("regions/{folder} {why}"),
+                "See that this is what pouch published there, for this fleet and folder and with this reuse key; if \
+                 so, find out who changed it, and render the bundle anew (--adopt).",
+            ));
+            // What it says may still be held against the files, so that all faults are seen at once.
+            match standing.and_then(|standing| manifest::parse(read::text_of(&standing.bytes).ok()?).ok()) {
+                Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
+                _ => return (None, findings),
+            }
+        }
+    };
+    let recipients = match config {
+        Some(config) => config.recipients.iter().cloned().collect(),
+        None => manifest.recipients.iter().cloned().collect(),
+    };
+    let objects = manifest.objects.iter().enumerate();
+    let by_path = objects.map(|(at, object)| (String::from(object.path.as_str()), at)).collect();
+    (Some(Region { name, directory: folder.into(), manifest, authentic, config, recipients, by_path }), findings)
+}
+
+/// Reads a manifest; what is said of it where it cannot be believed.
+fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Result<(Manifest, bool), String> {
+    let Some(bytes) = bytes else { return Err("has files and no bundle.yaml".into()) };
+    if !is_directory(folder) {
+        return Err("is no folder of a region".into());
+    }
+    if reuse::is_newer(bytes) {
+        return Err("is written in a later format, which this pouch does not know".into());
+    }
+    let tagged = reuse::split(bytes).filter(|tagged| tagged.entry_lines.is_empty());
+    let Some(tagged) = tagged else { return Err("has a bundle.yaml without the tag that pouch writes".into()) };
+    let text = read::text_of(tagged.body).map_err(|_| String::from("has a bundle.yaml that is no text"))?;
+    let manifest = manifest::parse(text).map_err(|flaw| match flaw {
+        Unusable::Newer(_) => String::from("is written in a later format, which this pouch does not know"),
+        Unusable::Malformed(why) => format!("has a bundle.yaml that is not what pouch writes: {why}"),
+    })?;
+    if manifest.directory != *folder {
+        return Err(format!("has the bundle.yaml of {}", manifest.directory));
+    }
+    if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
+        return Err(format!(
+            "has a bundle of fleet {}, and the configuration is that of {}",
+            manifest.fleet, fleet.name
+        ));
+    }
+    if manifest::emit(&manifest).as_bytes() != tagged.body {
+        return Err("has a bundle.yaml that says the same as pouch's and more, such as comments".into());
+    }
+    let Some(keys) = measure.keys else { return Ok((manifest, false)) };
+    let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
+    let verifies = reuse::manifest_verifies(keys, fleet, &manifest.directory, bytes).is_some();
+    if verifies { Ok((manifest, true)) } else { Err("has a bundle.yaml that no reuse key authenticates".into()) }
+}
+
+/// Which regions each recipient should be able to open.
+fn owners(
+    measure: &Measure<'_>,
+    tree: &Tree,
+    regions: &BTreeMap<String, Region<'_>>,
+) -> BTreeMap<Recipient, BTreeSet<String>> {
+    let mut owners: BTreeMap<Recipient, BTreeSet<String>> = BTreeMap::new();
+    let mut add = |recipient: &Recipient, directory: &str| {
+        owners.entry(recipient.clone()).or_default().insert(String::from(directory));
+    };
+    if let Some(fleet) = measure.fleet {
+        for config in fleet.regions.values() {
+            for recipient in config.recipients.iter().filter(|recipient| !fleet.escrow.contains(*recipient)) {
+                add(recipient, config.directory.as_str());
+            }
+        }
+        return owners;
+    }
+    // Without a configuration, whoever stands in every region counts as escrow.
+    for region in regions.values() {
+        region.recipients.iter().for_each(|recipient| add(recipient, region.directory.as_str()));
+    }
+    let count = folders(tree).count();
+    owners.retain(|_, directories| directories.len() == 1 || directories.len() < count);
+    owners
+}
+
+impl<'a> Book<'a> {
+    /// The region whose folders a path lies in.
+    fn region_of(&self, path: &str) -> Option<&Region<'a>> {
+        let (top, rest) = path.split_once('/')?;
+        let (folder, _) = rest.split_once('/')?;
+        if TOPS.contains(&top) { self.regions.get(folder) } else { None }
+    }
+
+    /// Whether a path is asked about: with one region in mind, nothing else is.
+    fn concerns(&self, path: &str) -> bool {
+        !matches!(self.measure.scope, Scope::Region(_)) || self.region_of(path).is_some()
+    }
+
+    /// Looks at one file.
+    pub fn file(&self, path: &str, standing: &Standing) -> Looked {
+        let mut looked = Looked { findings: Vec::new(), sealed: None };
+        if !self.concerns(path) {
+            return looked;
+        }
+        let region = self.region_of(path);
+        let find = |code, message: String, help: &str| {
+            let finding = self.measure.find(code, path, 1, message).help(String::from(help));
+            match region {
+                Some(region) => finding.in_region(&region.name),
+                None => finding,
+            }
+        };
+        let Some(region) = region else {
+            looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
+                self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}")).help(plain::HELP)
+            }));
+            let ours =
+                path == path::gitattributes().as_str() || path.split_once('/').is_some_and(|(top, _)| top == "regions");
+            if ours && standing.form != Form::Plain {
+                looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
+            }
+            return looked;
+        };
+        if standing.form != Form::Plain {
+            looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
+            if standing.form != Form::Executable {
+                return looked;
+            }
+        }
+        let own = path::manifest(&region.directory);
+        let listed = region.listed(path);
+        if let Some(listed) = &listed {
+            if sha256_hex(&standing.bytes) != listed.sha256 {
+                looked.findings.push(find(
+                    Code::UntrustedBundle,
+                    format!("{path} does not match the manifest"),
+                    "Find out who changed it, and render or check out the bundle anew.",
+                ));
+            }
+        } else if path != own.as_str() {
+            looked.findings.push(find(
+                Code::UnlistedFile,
+                format!("{path} stands in the region's folders, and the manifest does not list it"),
+                "Find out who put it there. Remove it, or render with --remove-foreign.",
+            ));
+        }
+        let object = listed.and_then(|listed| listed.object);
+        match object {
+            Some(object) if object.key.kind.is_secret() => sealed::look(self, region, object, standing, &mut looked),
+            _ => {
+                looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
+                    let finding = self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}"));
+                    finding.in_region(&region.name).help(plain::HELP)
+                }));
+                if let Some(object) = object {
+                    looked.findings.extend(object::look(self.measure, region, object, &standing.bytes));
+                }
+            }
+        }
+        looked
+    }
+
+    /// Looks at one region as a whole: nothing is missing, and consumers can use it.
+    pub fn region(&self, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let own = path::manifest(&region.directory);
+        let objects = region.manifest.objects.iter().map(|object| &object.path);
+        for path in objects.chain(region.manifest.files.iter().map(|file| &file.path)) {
+            if !tree.contains_key(path.as_str()) {
+                let message = format!("{path} is missing");
+                let finding = self.measure.find(Code::UntrustedBundle, path.as_str(), 1, message);
+                findings.push(finding.help("Find out who removed it, and render or check out the bundle anew."));
+            }
+        }
+        let said: BTreeSet<&Recipient> = region.manifest.recipients.iter().collect();
+        findings.extend(self.recipients(region, own.as_str(), 1, &said, "the manifest"));
+        findings.extend(delivery::look(self.measure, region, tree));
+        findings.into_iter().map(|finding| finding.in_region(&region.name)).collect()
+    }
+
+    /// Holds the recipients that something names against those that it should have.
+    fn recipients(
+        &self,
+        region: &Region<'_>,
+        path: &str,
+        line: usize,
+        said: &BTreeSet<&Recipient>,
+        what: &str,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let by = if region.config.is_some() { "the configuration" } else { "the manifest" };
+        let (mut wrong, mut foreign) = (Vec::new(), Vec::new());
+        for recipient in said {
+            let owners = self.owners.get(*recipient);
+            let elsewhere = owners.and_then(|owners| owners.iter().find(|owner| **owner != *region.directory.as_str()));
+            match elsewhere {
+                Some(owner) => foreign.push(format!("{recipient} of {owner}")),
+                None if !region.recipients.contains(*recipient) => wrong.push(format!("{recipient} too many")),
+                None => {}
+            }
+        }
+        wrong.extend(region.recipients.iter().filter(|r| !said.contains(r)).map(|r| format!("{r} missing")));
+        if !foreign.is_empty() {
+            let message = format!("{what} is for another region's recipient: {}", foreign.join(", "));
+            findings.push(self.measure.find(Code::ForeignRecipient, path, line, message).help(
+                "Treat what the file holds as known to that region: rotate it at its provider, and seal the file anew.",
+            ));
+        }
+        if !wrong.is_empty() {
+            let message = format!("{what} has not the recipients that {by} says: {}", wrong.join(", "));
+            findings.push(self.measure.find(Code::WrongRecipients, path, line, message).help(
+                "Render, which seals anew for the configured recipients; of one too many find out whose it is, and \
+                 rotate what it could read.",
+            ));
+        }
+        findings
+    }
+
+    /// Looks at all files beside each other: no ciphertext stands twice, and the fleet's own files are
+    /// as the configuration makes them.
+    pub fn across(&self, sealed: &[Sealed], tree: &Tree) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut first: BTreeMap<&[u8; 32], &Sealed> = BTreeMap::new();
+        for file in sealed {
+            let mut met: Option<&Sealed> = None;
+            for mark in &file.marks {
+                met = met.or(first.insert(mark, file));
+            }
+            let Some(other) = met else { continue };
+            let message = match other.path == file.path {
+                true => format!("{} holds the same ciphertext twice", file.path),
+                false => format!("{} holds ciphertext that stands in {} too", file.path, other.path),
+            };
+            let finding = self.measure.find(Code::RepeatedCiphertext, &file.path, 1, message).in_region(&file.region);
+            findings.push(finding.about(&file.key).help(
+                "Sealing never repeats itself, so one was copied from the other: find out who did that, and render \
+                 the bundle anew.",
+            ));
+        }
+        if matches!(self.measure.scope, Scope::Whole) {
+            findings.extend(delivery::fleet(self.measure, tree));
+        }
+        findings
+    }
+}
+
+impl Region<'_> {
+    /// What the manifest says of a path.
+    fn listed(&self, path: &str) -> Option<Listed<'_>> {
+        let Manifest { objects, files, .. } = &self.manifest;
+        if let Some(object) = self.by_path.get(path).and_then(|at| objects.get(*at)) {
+            return Some(Listed { sha256: &object.sha256, object: Some(object) });
+        }
+        let at = files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
+        files.get(at).map(|file| Listed { sha256: &file.sha256, object: None })
+    }
+}
+
+const FORM_HELP: &str = "Pouch writes plain files alone. Find out who put it there, and remove it.";
+
+fn form(form: Form) -> &'static str {
+    match form {
+        Form::Plain => "is a plain file",
+        Form::Executable => "is marked as executable",
+        Form::Link => "is a symlink",
+        Form::Submodule => "is a submodule",
+        Form::Special => "is no plain file",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(paths: &[&str]) -> Tree {
+        let plain = |path: &&str| (String::from(*path), Standing { form: Form::Plain, bytes: Vec::new() });
+        paths.iter().map(plain).collect()
+    }
+
+    fn measure(scope: Scope) -> Measure<'static> {
+        Measure { fleet: None, keys: None, scope, shown: String::from("b/") }
+    }
+
+    #[test]
+    fn regions_are_the_folders_that_hold_files() {
+        let tree = tree(&["argocd/x/y", "regions/a/b/c", "regions/a/d", "regions/b/e", "regions/f", "s/regions/g/h"]);
+        assert_eq!(folders(&tree).collect::<Vec<_>>(), ["a", "b"]);
+        let findings = |scope| open(&measure(scope), &tree).1.len();
+        assert_eq!(findings(Scope::Whole), 2);
+        assert_eq!(findings(Scope::Region("b".into())), 1);
+        assert_eq!(findings(Scope::Changed(BTreeSet::new())), 0);
+    }
+
+    #[test]
+    fn a_place_is_where_the_user_finds_it() {
+        let finding = measure(Scope::Whole).find(Code::UnlistedFile, "regions/a/x", 0, "x");
+        assert_eq!(format!("{}", finding.origin.unwrap()), "b/regions/a/x:1:1");
+    }
+}

@@ -1,0 +1,215 @@
+//! What consumers build and are told: kustomizations, KSOPS lists, Flux and Argo CD objects.
+//!
+//! All of them follow from the region's objects and its delivery, so they are made once more and held
+//! against what stands there. Where there is no configuration, and for paused regions, what the delivery
+//! objects are free to say (names, a repository, an interval) is taken from themselves; their shape is
+//! not theirs to choose.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::object::only_document;
+use super::sealed::first_difference;
+use super::{Form, Measure, Region, Tree};
+use crate::bundle::kustomization::FILE;
+use crate::bundle::path::{self, BundlePath, Leaf};
+use crate::bundle::{Files, fleet_files, region_files};
+use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
+use crate::finding::{Code, Finding};
+use crate::node::Node;
+
+/// The most characters of an entry that a message repeats.
+const MOST_QUOTED: usize = 100;
+
+const BUILD: &str = "Kustomize and the consumers would build something else than the bundle, or nothing. Find out who \
+                     changed it, and render the bundle anew.";
+const DELIVERY: &str = "A consumer would apply something else than the bundle, or apply it otherwise. Find out who changed \
+                        it, and render the bundle anew, which also follows a change of the configuration.";
+
+/// Looks at a region's open files.
+pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let paused = region.config.is_some_and(|config| config.state == RegionState::Paused);
+    let (delivery, output) = match (region.config, measure.fleet) {
+        (Some(config), Some(fleet)) if !paused => (config.delivery.clone(), fleet.output.path.clone()),
+        _ => match inferred(region, tree) {
+            Ok(inferred) => inferred,
+            Err(path) => {
+                let message = format!("{path} is no object of delivery that pouch writes");
+                findings.push(measure.find(Code::UnsafeDelivery, &path, 1, message).help(DELIVERY));
+                (Delivery::None, String::new())
+            }
+        },
+    };
+    let expected = files(region, tree, &delivery, &output);
+    for (path, text) in &expected {
+        findings.extend(hold(measure, path, text, tree));
+    }
+    for file in region.manifest.files.iter().filter(|file| !expected.contains_key(&file.path)) {
+        let message = format!("{} is listed by the manifest, and the layout has no such file", file.path);
+        findings.push(measure.find(Code::UnlistedFile, file.path.as_str(), 1, message).help(
+            "Find out who put it there, and render the bundle anew; if the region's delivery changed in the \
+             configuration, rendering is all.",
+        ));
+    }
+    findings
+}
+
+/// The open files that a region should have.
+fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) -> Files {
+    let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
+    // A leaf that holds nothing any more stays; which ones there were is known from the tree alone.
+    let folder = format!("{}/identities/", path::region(&region.directory));
+    let below = tree.range(folder.clone()..).map_while(|(path, _)| path.starts_with(&folder).then_some(path));
+    let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
+    let kept: BTreeSet<Leaf> =
+        kustomizations.filter_map(|path| Leaf::of_path(&region.directory, &BundlePath::parse(path)?)).collect();
+    region_files(&region.manifest.fleet, &region.directory, delivery, output, &objects, &kept)
+}
+
+/// Holds one open file against what it should be.
+fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
+    let is_build = path.as_str().ends_with(FILE) && path.as_str().starts_with("regions/");
+    let (code, help) = if is_build { (Code::NotBuildable, BUILD) } else { (Code::UnsafeDelivery, DELIVERY) };
+    let find = |line, message: String| Some(measure.find(code, path.as_str(), line, message).help(help));
+    let Some(standing) = tree.get(path.as_str()).filter(|standing| standing.form != Form::Link) else {
+        return find(1, format!("{path} is missing"));
+    };
+    if standing.bytes == expected.as_bytes() {
+        return None;
+    }
+    let text = core::str::from_utf8(&standing.bytes).unwrap_or_default();
+    let line = first_difference(expected, text).unwrap_or(1);
+    let document = match only_document(&standing.bytes) {
+        Ok(document) => document,
+        Err(line) => return find(line, format!("{path} is not one document of YAML")),
+    };
+    let wanted = only_document(expected.as_bytes()).unwrap_or(Node::Null);
+    let strange = document.entries().iter().find(|(field, _)| wanted.get(field).is_none());
+    if let Some((field, _)) = strange {
+        return find(line, format!("{path} has the field {field:?}, which pouch does not write there"));
+    }
+    for list in ["resources", "generators", "files"] {
+        let of = |document: &'_ Node| -> BTreeSet<String> {
+            let items = document.at(&[list]).map(Node::items).unwrap_or_default();
+            items.iter().map(|item| String::from(item.as_str().unwrap_or("what is no text"))).collect()
+        };
+        let (should, does) = (of(&wanted), of(&document));
+        if let Some(strange) = does.difference(&should).next() {
+            let strange: String = strange.chars().take(MOST_QUOTED).collect();
+            return find(line, format!("{path} lists {strange:?}, which does not belong there"));
+        }
+        if let Some(lacking) = should.difference(&does).next() {
+            return find(line, format!("{path} does not list {lacking}"));
+        }
+    }
+    find(line, format!("{path} differs from what pouch writes, from this line on"))
+}
+
+/// The delivery that a region's own files speak of, and the output's path in them; else the file that
+/// cannot be understood.
+fn inferred(region: &Region<'_>, tree: &Tree) -> Result<(Delivery, String), String> {
+    let directory = &region.directory;
+    let flux = format!("{}/core.yaml", path::flux(directory));
+    let argo = format!("{}/application.yaml", path::argocd(directory));
+    let document = |path: &str| tree.get(path).map(|standing| only_document(&standing.bytes).ok());
+    if let Some(document) = document(&flux) {
+        return document.as_ref().and_then(|document| flux_of(region, document)).ok_or(flux);
+    }
+    if let Some(document) = document(&argo) {
+        return document.as_ref().and_then(|document| argo_of(region, document)).ok_or(argo);
+    }
+    if tree.contains_key(&format!("{}/argocd/{FILE}", path::region(directory))) {
+        // What an ApplicationSet says of the region stands in the fleet's file.
+        let none = || "x".into();
+        let argo = ArgoCd {
+            namespace: "x".into(),
+            project: "x".into(),
+            repo_url: none(),
+            target_revision: none(),
+            destination_name: none(),
+            mode: ArgoMode::Ksops,
+            plugin: None,
+            kind: ArgoKind::ApplicationSet,
+        };
+        return Ok((Delivery::ArgoCd(argo), String::new()));
+    }
+    Ok((Delivery::None, String::new()))
+}
+
+fn flux_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
+    let text = |path: &[&str]| document.str_at(path);
+    let flux = Flux {
+        namespace: text(&["metadata", "namespace"])?.into(),
+        source_kind: text(&["spec", "sourceRef", "kind"])?.into(),
+        source_name: text(&["spec", "sourceRef", "name"])?.into(),
+        decryption_secret: text(&["spec", "decryption", "secretRef", "name"])?.into(),
+        interval: text(&["spec", "interval"])?.into(),
+    };
+    let applied = text(&["spec", "path"])?.strip_prefix("./")?;
+    let output = applied.strip_suffix(&format!("{}/core", path::region(&region.directory)))?;
+    Some((Delivery::Flux(flux), String::from(output)))
+}
+
+fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
+    let text = |path: &[&str]| document.str_at(path);
+    let applied = text(&["spec", "source", "path"])?;
+    let folder = path::region(&region.directory);
+    let (output, mode) = match applied.strip_suffix(&format!("{folder}/argocd")) {
+        Some(output) => (output, ArgoMode::Ksops),
+        None => (applied.strip_suffix(folder.as_str())?, ArgoMode::Plugin),
+    };
+    let argo = ArgoCd {
+        namespace: text(&["metadata", "namespace"])?.into(),
+        project: text(&["spec", "project"])?.into(),
+        repo_url: text(&["spec", "source", "repoURL"])?.into(),
+        target_revision: text(&["spec", "source", "targetRevision"])?.into(),
+        destination_name: text(&["spec", "destination", "name"])?.into(),
+        mode,
+        plugin: text(&["spec", "source", "plugin", "name"]).map(Into::into),
+        kind: ArgoKind::Application,
+    };
+    Some((Delivery::ArgoCd(argo), String::from(output)))
+}
+
+/// Looks at the files of the whole fleet, which follow from the configuration alone.
+pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
+    let Some(fleet) = measure.fleet else { return Vec::new() };
+    let mut findings = Vec::new();
+    let in_use = fleet.regions.values().filter(|region| region.state != RegionState::Retired);
+    let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
+    if in_use.is_empty() {
+        return findings;
+    }
+    let expected = fleet_files(&fleet.name, &fleet.output.path, in_use);
+    for (path, text) in &expected {
+        if *path == path::gitattributes() {
+            let standing = tree.get(path.as_str()).map(|standing| &*standing.bytes).unwrap_or_default();
+            if !standing.split(|b| *b == b'\n').any(|line| line.trim_ascii() == b"* -text") {
+                let message = format!("{path} is missing or lacks the line `* -text`, so git may change line ends");
+                let finding = measure.find(Code::UnsafeDelivery, path.as_str(), 1, message);
+                findings.push(finding.help("Render, or add the line: hashes, tags and MACs hold for the very bytes."));
+            }
+            continue;
+        }
+        findings.extend(hold_stream(measure, path, text, tree));
+    }
+    let set = path::application_set(&fleet.name);
+    if tree.contains_key(set.as_str()) && !expected.contains_key(&set) {
+        let message = format!("{set} stands there, and no region of the configuration is delivered by it");
+        findings.push(measure.find(Code::UnlistedFile, set.as_str(), 1, message).help("Remove it."));
+    }
+    findings
+}
+
+/// As [`hold`], for a file that may hold several documents.
+fn hold_stream(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
+    let find =
+        |line, message: String| Some(measure.find(Code::UnsafeDelivery, path.as_str(), line, message).help(DELIVERY));
+    let Some(standing) = tree.get(path.as_str()) else { return find(1, format!("{path} is missing")) };
+    let text = core::str::from_utf8(&standing.bytes).unwrap_or_default();
+    let line = first_difference(expected, text)?;
+    find(line, format!("{path} differs from what pouch writes, from this line on"))
+}

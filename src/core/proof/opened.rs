@@ -1,0 +1,95 @@
+//! What private keys add: that a stanza opens for whom it says it is and for nobody else at hand, that
+//! every value is the one that was sealed there, and with a reuse key that pouch wrote the very file.
+//!
+//! Wrapping and unwrapping is the shell's; here its answers are judged.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::{Book, Sealed, Standing};
+use crate::finding::{Code, Finding};
+use crate::recipient::Recipient;
+use crate::reuse::{self, Context};
+use crate::sops;
+use crate::yaml::emit::{Tree, emit};
+
+/// How the stanzas of one file answered: for each, by whose identity it opened, and the data key.
+pub type Answers = Vec<Option<(Recipient, Zeroizing<[u8; 32]>)>>;
+
+const HELP: &str = "Find out who changed the file, and have the region sealed anew.";
+
+/// Judges one sealed file by what identities made of its stanzas. `held` are the recipients of all
+/// identities at hand.
+pub fn judge(
+    book: &Book<'_>,
+    sealed: &Sealed,
+    standing: &Standing,
+    held: &BTreeSet<Recipient>,
+    answers: &Answers,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let path = &*sealed.path;
+    let find = |code, message: String, help: &str| {
+        book.measure.find(code, path, 1, message).in_region(&sealed.region).about(&sealed.key).help(String::from(help))
+    };
+    let mut data_key: Option<&[u8; 32]> = None;
+    for ((label, _), answer) in sealed.stanzas.iter().zip(answers) {
+        match answer {
+            Some((who, key)) => {
+                let theirs = book.region_of(path).is_some_and(|region| region.recipients.contains(who));
+                if !theirs {
+                    let message = format!("{path} opens for {who}, who should not be able to open this region");
+                    findings.push(find(
+                        Code::ForeignRecipient,
+                        message,
+                        "Treat what the file holds as known to that recipient: rotate it at its provider, and have \
+                         the region sealed anew.",
+                    ));
+                } else if who.as_str() != label {
+                    let message = format!("{path} has a stanza that says to be for {label} and opens for {who}");
+                    findings.push(find(Code::WrongRecipients, message, HELP));
+                }
+                if data_key.is_some_and(|known| *known != **key) {
+                    let message = format!("{path} has two data keys, so that its recipients do not open the same");
+                    findings.push(find(Code::BrokenSeal, message, HELP));
+                }
+                data_key = data_key.or(Some(key));
+            }
+            None if held.iter().any(|recipient| recipient.as_str() == label) => {
+                let message = format!("{path} has a stanza for {label}, which that identity does not open");
+                findings.push(find(Code::WrongRecipients, message, HELP));
+            }
+            None => {}
+        }
+    }
+    let Some(data_key) = data_key else { return findings };
+    let opened = match sops::decrypt(&sealed.document, data_key) {
+        Ok(opened) => opened,
+        Err(error) => {
+            findings.push(find(Code::BrokenSeal, format!("{path} cannot be opened whole: {error}"), HELP));
+            return findings;
+        }
+    };
+    if let (Some(keys), Some(region)) = (book.measure.keys, book.region_of(path)) {
+        // The tag's context has the recipients that the file was sealed to; what they should be is judged
+        // elsewhere.
+        let recipients: Vec<Recipient> =
+            sealed.stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).collect();
+        let context = Context {
+            fleet: &region.manifest.fleet,
+            directory: &region.directory,
+            landing: &sealed.key,
+            recipients: &recipients,
+        };
+        let plain = emit(&Tree::of(&opened));
+        if reuse::verify(keys, &context, plain.as_bytes(), &standing.bytes).is_none() {
+            let message = format!("{path} does not have the tag that the reuse key makes for what it holds");
+            findings.push(find(Code::UntrustedBundle, message, HELP));
+        }
+    }
+    findings
+}

@@ -1,0 +1,34 @@
+//! Who signed a commit: asked of git, with the file of allowed signers and nothing else to believe.
+//!
+//! <https://git-scm.com/docs/git-config#Documentation/git-config.txt-gpgsshallowedSignersFile>
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use super::program::{Git, GitError};
+
+/// What keeps the user's own configuration out of the answer: a key ring of GnuPG vouches for nothing
+/// here, nor does a key that no line of the file names, and no object stands in for the commit.
+const SETTINGS: [&str; 6] = [
+    "gpg.ssh.program=ssh-keygen",
+    "gpg.program=false",
+    "gpg.openpgp.program=false",
+    "gpg.x509.program=false",
+    "gpg.minTrustLevel=fully",
+    "core.useReplaceRefs=false",
+];
+
+/// Whether a signer in the file `allowed`, an absolute path, has signed the commit; if not, what git says.
+///
+/// # Errors
+/// Where git cannot be run, or does not take the repository.
+pub fn verify(git: Git, repository: &Path, commit: &str, allowed: &Path) -> Result<Result<(), String>, GitError> {
+    let mut setting = OsString::from("gpg.ssh.allowedSignersFile=");
+    setting.push(allowed);
+    let git = SETTINGS.iter().fold(git.with(setting), |git, setting| git.with(setting));
+    match git.run(Some(repository), "verify-commit", &[], &[OsStr::new(commit)]) {
+        Ok(_) => Ok(Ok(())),
+        Err(GitError::Failed { words, .. }) if !words.contains("dubious ownership") => Ok(Err(words)),
+        Err(error) => Err(error),
+    }
+}

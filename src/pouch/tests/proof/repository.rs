@@ -1,0 +1,233 @@
+//! Bundles in git: a revision, what is staged, who signed, and the hooks that run it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use super::stage::Stage;
+use super::support;
+
+/// A stage whose folder is a repository with everything committed.
+struct Repository {
+    stage: Stage,
+    git: PathBuf,
+}
+
+impl Repository {
+    /// None, after saying so, where git is absent.
+    fn new() -> Option<Self> {
+        let git = support::tool_on_path("git")?;
+        let repository = Self { stage: Stage::new(), git };
+        repository.git(&["init", "--quiet", "--initial-branch=main"]);
+        // The keys of the quickstart are public; those of anybody else never stand in a repository.
+        repository.stage.write(".gitignore", "quickstart/keys\nquickstart/reuse.key\nhome\n");
+        repository.commit("all");
+        Some(repository)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Output {
+        let mut command = std::process::Command::new(&self.git);
+        let folder = self.stage.folder.path();
+        let program = Path::new(env!("CARGO_BIN_EXE_pouch")).parent().unwrap().to_path_buf();
+        let mut folders = vec![program];
+        folders.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        command.args(arguments).current_dir(folder).env_clear();
+        command.env("PATH", std::env::join_paths(folders).unwrap()).env("HOME", folder);
+        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "me").env(format!("GIT_{who}_EMAIL"), "me@example.com");
+        }
+        command.output().unwrap()
+    }
+
+    #[track_caller]
+    fn git(&self, arguments: &[&str]) -> String {
+        String::from_utf8(support::printed(&self.git, &self.command(arguments))).unwrap()
+    }
+
+    #[track_caller]
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "-m", message]);
+    }
+}
+
+#[test]
+fn a_revision_is_read_from_objects() {
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    let verify = |arguments: &[&str]| stage.verify(&[&["-f", "quickstart/keyless.yaml"], arguments].concat());
+    // The work tree is another matter, and so is what is beside it.
+    stage.edit("bundles/flux/eu-west/core.yaml", "Orphan", "Delete");
+    verify(&["bundles"]).finds("the work tree", &["untrusted-bundle", "unsafe-delivery"]);
+    for arguments in [&[".", "--rev", "HEAD"][..], &["bundles", "--rev", "main"], &["--rev", "main", "bundles/"]] {
+        verify(arguments).finds("the commit", &[]);
+    }
+    repository.commit("tampered");
+    let tampered = verify(&[".", "--rev", "main"]);
+    tampered.finds("the next commit", &["untrusted-bundle", "unsafe-delivery"]);
+    assert!(tampered.stderr.contains("--> main:bundles/flux/eu-west/core.yaml:"), "{}", tampered.stderr);
+    let first = repository.git(&["rev-parse", "HEAD~1"]).trim().to_owned();
+    verify(&[".", "--rev", &first]).finds("the commit before", &[]);
+
+    repository.git(&["clone", "--quiet", "--bare", ".", "home/fleet.git"]);
+    verify(&["home/fleet.git"]).finds("a bare repository", &["untrusted-bundle", "unsafe-delivery"]);
+    verify(&["home/fleet.git", "--rev", &first]).finds("an older commit of it", &[]);
+    for (rev, code) in [("nothing", 5), ("HEAD~1", 64), ("--all", 64), ("HEAD:bundles", 64)] {
+        assert_eq!(verify(&[".", &format!("--rev={rev}")]).code, code, "{rev}");
+    }
+    // What only git can tell.
+    repository.git(&["checkout", "--quiet", &first]);
+    repository.git(&["update-index", "--chmod=+x", "bundles/flux/eu-west/core.yaml"]);
+    let link = "bundles/regions/eu-west/core/secrets/kcm-system/aws-main-secret.sops.yaml";
+    fs::remove_file(stage.path(link)).unwrap();
+    std::os::unix::fs::symlink("../x", stage.path(link)).unwrap();
+    repository.git(&["add", link]);
+    repository.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{first},bundles/regions/eu-west/sub")]);
+    repository.git(&["commit", "--quiet", "-m", "odd"]);
+    let odd = verify(&[".", "--rev", "HEAD"]);
+    odd.finds("modes", &["not-plain-file"]);
+    for what in ["is marked as executable", "is a symlink", "is a submodule"] {
+        assert!(odd.stderr.contains(what), "{}", odd.stderr);
+    }
+}
+
+#[test]
+fn commits_are_signed_by_who_is_allowed() {
+    let Some(keygen) = support::tool_on_path("ssh-keygen") else { return };
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    fs::create_dir_all(stage.path("home")).unwrap();
+    for who in ["me", "other"] {
+        let path = stage.path(&format!("home/{who}"));
+        let arguments = ["-q", "-t", "ed25519", "-N", "", "-C", who, "-f", path.to_str().unwrap()];
+        support::printed(&keygen, &support::run(&keygen, arguments, &[]));
+    }
+    stage.write("home/allowed", &format!("me@example.com {}", stage.read("home/me.pub")));
+    let verify = |more: &[&str]| {
+        stage.verify(&[&["-f", "quickstart/keyless.yaml", ".", "--allowed-signers", "home/allowed"], more].concat())
+    };
+    let sign = |who: &str| {
+        let key = format!("user.signingKey={}", stage.path(&format!("home/{who}.pub")).display());
+        let commit = ["commit", "--quiet", "--allow-empty", "-S", "-m", who];
+        repository.git(&[&["-c", "gpg.format=ssh", "-c", &key][..], &commit].concat());
+    };
+    let refused = |what: &str| {
+        let answer = verify(&[]);
+        assert_eq!(answer.code, 8, "{what}: {}", answer.stderr);
+        assert!(answer.stderr.contains("error[untrusted-commit]"), "{what}: {}", answer.stderr);
+    };
+    refused("not signed at all");
+    sign("me");
+    assert_eq!(verify(&[]).code, 0, "{}", verify(&[]).stderr);
+    sign("other");
+    refused("signed by somebody else");
+    // The user's own configuration lets nobody else in.
+    repository.git(&["config", "gpg.ssh.allowedSignersFile", "/dev/null"]);
+    repository.git(&["config", "gpg.minTrustLevel", "never"]);
+    refused("a lower level of trust");
+    let signed = repository.git(&["rev-parse", "HEAD~1"]).trim().to_owned();
+    assert_eq!(verify(&["--rev", &signed]).code, 0);
+    // A commit that stands in for another one vouches for nothing.
+    let head = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repository.git(&["replace", &head, &signed]);
+    refused("replaced");
+    let missing = stage.verify(&["-f", "quickstart/keyless.yaml", ".", "--allowed-signers", "nowhere"]);
+    assert_eq!(missing.code, 64, "{}", missing.stderr);
+}
+
+/// The hook of `docs/operations.md` for who has no pre-commit, with the configuration beside the bundles.
+fn hook(repository: &Repository) {
+    let stage = &repository.stage;
+    let page = stage_page();
+    let (_, script) = page.split_once("```sh pre-commit\n").expect("the page has the hook");
+    let script = script.split_once("```").unwrap().0;
+    stage.write("pouch.yaml", &stage.read("quickstart/keyless.yaml"));
+    stage.write(".git/hooks/pre-commit", script);
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(stage.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn stage_page() -> String {
+    fs::read_to_string(super::stage::root().join("docs/operations.md")).unwrap()
+}
+
+#[test]
+fn a_hook_refuses_what_is_staged() {
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    hook(&repository);
+    let commit = |arguments: &[&str]| repository.command(&[&["commit", "--quiet", "-m", "x"], arguments].concat());
+    let taken = |what: &str, arguments: &[&str]| {
+        let answer = commit(arguments);
+        assert!(answer.status.success(), "{what}: {}", String::from_utf8_lossy(&answer.stderr));
+    };
+    let refused = |what: &str, code: &str, arguments: &[&str]| {
+        let answer = commit(arguments);
+        let said = String::from_utf8_lossy(&answer.stderr).into_owned();
+        assert!(!answer.status.success() && said.contains(&format!("error[{code}]")), "{what}: {said}");
+    };
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: x}\nstringData: {a: hunter2}\n";
+
+    repository.git(&["add", "pouch.yaml"]);
+    taken("the configuration", &[]);
+    stage.write("bundles/x.yaml", secret);
+    stage.write("README.md", "x\n");
+    repository.git(&["add", "README.md"]);
+    taken("what is not staged counts for nothing", &[]);
+    repository.git(&["add", "bundles"]);
+    refused("a Secret in clear", "plaintext-secret", &[]);
+    // Taken out of the work tree alone, it is still staged.
+    fs::remove_file(stage.path("bundles/x.yaml")).unwrap();
+    refused("a Secret that is staged", "plaintext-secret", &[]);
+    repository.git(&["add", "--all"]);
+    taken("nothing of it is left", &["--allow-empty"]);
+    // Elsewhere a manifest is the user's own, and a private key never is.
+    stage.write("manifests/x.yaml", secret);
+    repository.git(&["add", "manifests"]);
+    taken("a Secret of a source", &[]);
+    stage.write("notes.txt", &format!("key:\n{}", stage.read("quickstart/keys/eu-west.txt")));
+    repository.git(&["add", "notes.txt"]);
+    refused("an identity", "plaintext-secret", &[]);
+    repository.git(&["rm", "--quiet", "--force", "notes.txt"]);
+
+    // `commit --all` and `commit PATH` bring an index of their own.
+    let core = "bundles/flux/eu-west/core.yaml";
+    let good = stage.read(core);
+    stage.edit(core, "Orphan", "Delete");
+    refused("all", "unsafe-delivery", &["--all"]);
+    refused("a path", "untrusted-bundle", &["--", core]);
+    stage.write(core, &good);
+    stage.edit("bundles/regions/us-east/bundle.yaml", "kind: Bundle", "kind: bundle");
+    refused("a manifest", "untrusted-bundle", &["--all"]);
+    repository.git(&["checkout", "--quiet", "--", "bundles"]);
+    // A region that nobody touches is no matter, even where the configuration has moved on.
+    stage.edit("pouch.yaml", "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q", {
+        "age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4"
+    });
+    repository.git(&["add", "pouch.yaml"]);
+    taken("a configuration that is yet to be rendered", &[]);
+    fs::remove_file(stage.path("bundles/regions/eu-west/open/kustomization.yaml")).unwrap();
+    refused("a region that somebody touches", "wrong-recipients", &["--all"]);
+    // Where no bundle is yet, a Secret is looked for in the place where they will be.
+    repository.git(&["rm", "--quiet", "-r", "bundles"]);
+    taken("no bundles any more", &[]);
+    stage.write("bundles/x.yaml", secret);
+    repository.git(&["add", "bundles"]);
+    refused("a Secret before the first bundle", "plaintext-secret", &[]);
+    fs::rename(stage.path("pouch.yaml"), stage.path("home-pouch.yaml")).unwrap();
+    refused("without a configuration", "plaintext-secret", &[]);
+}
+
+/// What pre-commit runs is what the hook above runs.
+#[test]
+fn the_definition_for_pre_commit_runs_the_same() {
+    let text = fs::read_to_string(super::stage::root().join(".pre-commit-hooks.yaml")).unwrap();
+    let document = pouch_core::yaml::read::documents(&text).next().unwrap();
+    let node = pouch_core::yaml::read::read(&document, &mut pouch_core::node::Interner::new()).ok().unwrap();
+    let [hook] = node.items() else { panic!("one hook") };
+    assert_eq!(hook.str_at(&["id"]), Some("pouch-verify"));
+    let entry = hook.str_at(&["entry"]).unwrap();
+    assert_eq!(hook.at(&["pass_filenames"]).and_then(|node| node.as_bool()), Some(false));
+    assert!(stage_page().contains(&format!("exec {entry}\n")), "the page has another command than {entry}");
+}

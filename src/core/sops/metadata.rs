@@ -150,7 +150,10 @@ mod tests {
     /// What opening says of a document whose block is complete but for `change`: a block that passes fails
     /// at its MAC, which is none.
     fn judged(change: &[(&str, Option<Node>)]) -> OpenError {
+        let text = |key: &str| (key.into(), Node::text("none"));
+        let stanza = Node::map(alloc::vec![text("enc"), text("recipient")]);
         let mut fields = BTreeMap::from([
+            ("age", Node::List([stanza].into())),
             ("encrypted_regex", Node::text(ENCRYPTED_REGEX)),
             ("lastmodified", Node::text("2026-11-21T07:51:52Z")),
             ("mac", Node::text("none")),
@@ -195,7 +198,7 @@ mod tests {
             ("lastmodified", None, OpenError::Time),
             ("mac", Some(none.clone()), OpenError::NoMac),
             ("mac", None, OpenError::NoMac),
-            ("age", None, passes.clone()),
+            ("age", None, OpenError::NoAge),
         ] {
             assert_eq!(judged(&[(field, value)]), expect, "{field}");
         }

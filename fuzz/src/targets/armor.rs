@@ -18,7 +18,7 @@ const DATA_KEY: [u8; 32] = [9; 32];
 fn ours() -> &'static (Identities, Recipient) {
     static OURS: OnceLock<(Identities, Recipient)> = OnceLock::new();
     OURS.get_or_init(|| {
-        let identities = Identities::parse(IDENTITY).ok().expect("an identity");
+        let identities = Identities::parse(IDENTITY).expect("an identity");
         let recipient = identities.recipients().next().expect("it has a recipient").clone();
         (identities, recipient)
     })

@@ -16,9 +16,7 @@ use rayon::prelude::*;
 
 fn main() {
     let ambient = Ambient::of_process().expect("a current folder");
-    let arguments: Vec<String> =
-        ambient.arguments().into_iter().skip(1).map(|word| word.into_string().expect("UTF-8")).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let words: Vec<&str> = ambient.arguments().iter().skip(1).map(|word| word.to_str().expect("UTF-8")).collect();
     match *words {
         ["wraps", count, ref recipients @ ..] => wraps(&ambient, number(count), recipients),
         ["reuse", count] => reuse(&ambient, number(count)),

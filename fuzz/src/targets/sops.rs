@@ -95,6 +95,7 @@ fn shows_no_value(error: &OpenError, node: &Node) {
     let blank = match error {
         OpenError::Value(_, why) => OpenError::Value(String::new(), *why),
         OpenError::NotSealed(_) => OpenError::NotSealed(String::new()),
+        OpenError::SealedInClear(_) => OpenError::SealedInClear(String::new()),
         OpenError::Type(_) => OpenError::Type(String::new()),
         OpenError::NotBase64(_) => OpenError::NotBase64(String::new()),
         other => other.clone(),

@@ -134,7 +134,6 @@ const SECRET: &[Row] = &[
         "data: {a: eA==}\nsops: {age: [{recipient: AGE-SECRET-KEY-1@, enc: x}]}\n",
     ),
     ("undecryptable: a block that is text", "data: {a: eA==}\nsops: @\n"),
-    // Encrypted sources that a configured identity is to open: their rows belong here.
 ];
 
 /// Another object of a Credential: the Credential itself, its identity, its companion, a definition.

@@ -19,6 +19,7 @@ mod choir;
 #[path = "../support/spoilt.rs"]
 mod fleet;
 mod good;
+mod sealed;
 mod stage;
 
 use choir::{Choir, forms, random};

@@ -1,0 +1,179 @@
+//! Encrypted sources and private keys: canaries behind ciphertext, and the identities that open it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use pouch_core::recipient::Recipient;
+use pouch_core::sops::{self, Ingredients};
+use pouch_core::yaml::emit::Tree;
+
+use crate::good;
+use crate::stage::Stage;
+
+const LOUD: [&str; 3] = ["--log-level", "trace", "-v"];
+
+/// The Secret that a Credential of team-a wants, sealed as sops seals it.
+fn sealed(recipient: &Recipient, values: &[(&str, String)]) -> String {
+    let data_key = [7; 32];
+    let prepared = pouch::age::prepare(std::slice::from_ref(recipient)).unwrap();
+    let stanzas = pouch::age::stanzas(&data_key, &prepared).unwrap();
+    let text = |text: &str| Tree::text(text.to_owned());
+    let document = Tree::map([
+        ("apiVersion", text("v1")),
+        ("kind", text("Secret")),
+        ("metadata", Tree::map([("name", text("bad")), ("namespace", text("team-a"))])),
+        ("stringData", Tree::map(values.iter().map(|(name, value)| (*name, text(value))))),
+    ]);
+    let mut ivs = (0..).map(|number: u8| [number; 32]);
+    let ingredients = Ingredients {
+        data_key: &data_key,
+        ivs: &mut ivs,
+        last_modified: "2026-11-21T07:51:52Z",
+        recipients: std::slice::from_ref(recipient),
+        stanzas: &stanzas,
+    };
+    sops::seal(document, ingredients).unwrap().text
+}
+
+/// A stage whose platform source opens what is sealed to an identity that is a canary itself.
+fn stage(place: &str) -> (Stage, Recipient) {
+    let mut stage = Stage::new();
+    let (identity, recipient) = pouch::age::generate_identity().unwrap();
+    stage.choir.add(&format!("{place}: the identity"), identity.trim_start_matches("AGE-SECRET-KEY-1"));
+    stage.fleet.write("source.txt", &*identity);
+    fs::set_permissions(stage.fleet.path("source.txt"), fs::Permissions::from_mode(0o600)).unwrap();
+    stage.fleet.configure(
+        "directory: {path: manifests}\n",
+        "directory: {path: manifests}\n    decryption: {ageIdentityFile: source.txt}\n",
+    );
+    (stage, recipient)
+}
+
+const WANTS: &str = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: bad, namespace: team-a}\n\
+    spec: {region: eu-west, identityRef: {apiVersion: v1, kind: Secret, name: bad, namespace: team-a}}\n";
+
+/// What is done to the sealed file.
+type Spoil = fn(&str) -> String;
+
+#[test]
+fn of_encrypted_sources() {
+    let rows: &[(&str, i32, Spoil)] = &[
+        ("sealed: as it is", 0, str::to_owned),
+        ("sealed: a value moved", 3, |text| text.replacen("  one: ", "  three: ", 1).replacen("  two: ", "  one: ", 1)),
+        ("sealed: a value that is no integer", 3, |text| text.replacen("type:str", "type:int", 1)),
+        ("sealed: a value that is no truth", 3, |text| text.replacen("type:str", "type:bool", 1)),
+        ("sealed: a value that is no time", 3, |text| text.replacen("type:str", "type:time", 1)),
+        ("sealed: a value of no type", 3, |text| text.replacen("type:str", "type:x", 1)),
+        ("sealed: a value in the clear", 3, |text| {
+            let start = text.find("ENC[").unwrap();
+            let end = start + text[start..].find(']').unwrap();
+            format!("{}readable{}", &text[..start], &text[end + 1..])
+        }),
+        ("sealed: another time", 3, |text| text.replace("07:51:52Z", "07:51:53Z")),
+        ("sealed: two rules", 3, |text| text.replace("  version:", "  encrypted_suffix: x\n  version:")),
+        ("sealed: no version", 3, |text| text.replace("  version: \"3.9.0\"\n", "").replace("  version: 3.9.0\n", "")),
+        ("sealed: a MAC of sealed values only", 3, |text| {
+            text.replace("  version:", "  mac_only_encrypted: true\n  version:")
+        }),
+        ("sealed: key groups", 3, |text| text.replace("  version:", "  key_groups: [{age: []}]\n  version:")),
+        ("sealed: armor that is none", 3, |text| text.replace("-----END AGE", "-----END PAGE")),
+        ("sealed: a stanza cut short", 3, |text| {
+            let at = text.find("-----BEGIN AGE ENCRYPTED FILE-----").unwrap() + 60;
+            format!("{}{}", &text[..at], &text[at + 8..])
+        }),
+        ("sealed: a rule that is no expression", 3, |text| text.replace("^(data|stringData)$", "^(data")),
+    ];
+    for (place, code, spoil) in rows {
+        let (mut stage, recipient) = stage(place);
+        let values = ["one", "two"].map(|name| (name, stage.choir.voice(&format!("{place}: {name}"))));
+        let text = sealed(&recipient, &values);
+        let bent = spoil(&text);
+        assert_eq!(bent == text, *code == 0, "{place}: nothing is spoilt");
+        stage.write("manifests/bad.yaml", WANTS);
+        stage.fleet.write("manifests/bad.enc.yaml", &bent);
+        stage.begin();
+        let ear = stage.choir.ear();
+        for format in ["text", "json"] {
+            let ran =
+                stage.run(&[&["render", "--summary", "summary.json", "--log-format", format], &LOUD[..]].concat());
+            assert_eq!(ran.code, Some(*code), "{place}: {}", ran.shown());
+            stage.is_silent(&ear, place, &ran);
+        }
+        let published = stage.fleet.published().contains_key("regions/eu-west/core/secrets/team-a/bad.sops.yaml");
+        assert_eq!(published, *code == 0, "{place}");
+    }
+}
+
+#[test]
+fn of_files_of_identities_that_are_not_as_they_should_be() {
+    for (place, text) in [
+        ("identities: noise", "«»\n"),
+        ("identities: an age key with a letter too many", "AGE-SECRET-KEY-1«»\n"),
+        ("identities: a plugin's", "AGE-PLUGIN-YUBIKEY-1«»\n"),
+        ("identities: for post-quantum recipients", "AGE-SECRET-KEY-PQ-1«»\n"),
+        ("identities: an SSH key", "-----BEGIN OPENSSH PRIVATE KEY-----\n«»\n-----END OPENSSH PRIVATE KEY-----\n"),
+        ("identities: one that is encrypted", "-----BEGIN AGE ENCRYPTED FILE-----\n«»\n"),
+        ("identities: a comment alone", "# «»\n"),
+        ("identities: a kubeconfig", "users: [{name: a, user: {token: «»}}]\n"),
+    ] {
+        let (mut stage, recipient) = stage(place);
+        let text = text.replace("«»", &format!("«{place}»"));
+        stage.write("source.txt", &text);
+        stage.write("manifests/bad.yaml", WANTS);
+        stage.fleet.write("manifests/bad.enc.yaml", sealed(&recipient, &[("one", "x".into())]));
+        stage.begin();
+        let ear = stage.choir.ear();
+        for command in [
+            &["render"][..],
+            &["publish"],
+            &["rekey", "--identity", "source.txt"],
+            &["verify", "bundles", "--identity", "source.txt"],
+        ] {
+            let ran = stage.run(&[command, &LOUD[..]].concat());
+            assert_eq!(ran.code, Some(64), "{place}: {}", ran.shown());
+            stage.is_silent(&ear, place, &ran);
+        }
+    }
+}
+
+/// What opens bundles, looks at their history and makes keys, on a good fleet.
+#[test]
+fn of_commands_that_have_private_keys() {
+    let mut stage = good::stage();
+    let mut identities = String::new();
+    for name in ["eu-west.txt"] {
+        let path = format!("{}/../../testdata/quickstart/keys/{name}", env!("CARGO_MANIFEST_DIR"));
+        for line in fs::read_to_string(path).unwrap().lines().filter(|line| line.starts_with("AGE-SECRET-KEY-1")) {
+            stage.choir.add(&format!("identity of {name}"), line.trim_start_matches("AGE-SECRET-KEY-1"));
+            writeln!(identities, "{line}").unwrap();
+        }
+    }
+    stage.fleet.write("id.txt", &identities);
+    stage.begin();
+    let ear = stage.choir.ear();
+    for command in [
+        &["publish"][..],
+        &["render"],
+        &["rekey", "--identity", "id.txt", "--dry-run"],
+        &["rekey", "--identity", "id.txt"],
+        &["rekey"],
+        &["verify", "bundles", "--identity", "id.txt"],
+        &["verify", "origin.git", "--rev", "main", "--identity", "id.txt"],
+        &["exposure", "origin.git", "--values"],
+        &["exposure", "origin.git", "--reuse-key-leaked", "-o", "json"],
+    ] {
+        let ran = stage.run(&[command, &LOUD[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.shown());
+        stage.is_silent(&ear, "private keys", &ran);
+    }
+
+    // A new key stands in its own file, and nowhere else.
+    let ran = stage.run(&[&["keygen", "us-east"], &LOUD[..]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.shown());
+    let made = fs::read_to_string(stage.fleet.path("keys/us-east.txt")).unwrap();
+    let identity = made.lines().find_map(|line| line.strip_prefix("AGE-SECRET-KEY-1")).unwrap();
+    stage.choir.add("a new identity", identity);
+    stage.fleet.remove("keys/us-east.txt");
+    stage.is_silent(&stage.choir.ear(), "a new key", &ran);
+}

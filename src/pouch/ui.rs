@@ -126,7 +126,9 @@ impl Ui {
 
     /// Warns of something that is no finding about an object.
     pub fn warn(&self, message: &str) {
-        self.event("warning", message, "");
+        if self.level > Level::Quiet {
+            self.event("warning", message, "");
+        }
     }
 
     /// Says why the run failed and what to do.

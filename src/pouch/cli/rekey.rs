@@ -117,10 +117,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     if args.dry_run {
         return Ok(exit::OK);
     }
-    if report.regions.iter().any(|region| region.sealed > 0) {
+    let loses = |region: &summary::Region| region.sealed > 0 && !region.recipients_removed.is_empty();
+    if report.regions.iter().any(loses) {
         ui.note(
-            "what was published before stays readable for whoever could read it, in git history and in copies; change \
-             it at the provider (`pouch exposure` lists it)",
+            "what was published before stays readable for who was removed, in git history and in copies; change it at \
+             the provider (`pouch exposure --removed` lists it)",
         );
     }
     finish(&report, "rekey", commit, fleet, global, ambient, ui)

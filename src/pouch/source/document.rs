@@ -164,6 +164,11 @@ impl Text<'_> {
                 self.take_list(node, &list, line, 1, reading);
             }
             Ok(_) => reading.documents.push((node, self.at(line, 1))),
+            // An error page, or what a broken tool said, where a manifest should be: it proves no absence.
+            Err(Headless::Other) if matches!(node, Node::Text(_)) => {
+                let finding = self.finding(line, 1, "it is text, and no manifest");
+                reading.lacks(finding.help("Write the manifest that should be there, or exclude the file."));
+            }
             Err(Headless::Other) if !holds_objects(&node) => reading.skipped = reading.skipped.saturating_add(1),
             Err(Headless::Other) => {
                 let what = "it is a sequence of objects, which kubectl would not take either";
@@ -401,7 +406,7 @@ mod tests {
     fn objects_are_taken_and_the_rest_is_passed_over_or_refused() {
         check("", "");
         check("# nothing\n---\n", "");
-        check("replicas: 1\n---\nkind: DaemonSet\n---\n- a\n---\ntext\n", "skipped 4\n");
+        check("replicas: 1\n---\nkind: DaemonSet\n---\n- a\n", "skipped 3\n");
         check("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n", "skipped 1\n");
         check("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n", "Kustomization - f:1:1\n");
         check("apiVersion: pouch/v1alpha1\nkind: Fleet\n", "skipped 1\n");
@@ -413,6 +418,8 @@ mod tests {
             "kind: Secret\nmetadata: {name: CANARY}\n",
             "apiVersion: v1\nkind: null\nmetadata: {name: CANARY}\n",
             "- {apiVersion: v1, kind: Secret, data: CANARY}\n",
+            "CANARY was not found\n",
+            "<html>CANARY</html>\n",
         ];
         for broken in broken {
             check(broken, "unparsable-document f:1:1\nincomplete\n");

@@ -72,7 +72,8 @@ impl<'a> Court<'a> {
 /// The verdict that a claim's findings make: refused before broken, broken before admitted.
 ///
 /// A refusal withdraws, so it needs every input of its rule. Where that is the object's own content and
-/// a later source might have another one, the claim counts as broken and what it published stays. A
+/// a later source might have another one, or what it says cannot be believed because it is sealed and does
+/// not open, the claim counts as broken and what it published stays. A
 /// namespaced object is out of reach whatever it holds. Anything else that was not read changes nothing,
 /// or a tenant could keep what is taken from it by breaking a file of its own, or by reaching for what
 /// pouch itself may not read.
@@ -83,7 +84,8 @@ pub fn verdict(findings: &[Finding]) -> Verdict {
             (Code::NotAdmitted, Some(object)) => object.namespace.is_none(),
             (_, object) => object.is_some(),
         };
-        by_content && findings.iter().any(|f| f.code == Code::Unread && f.object == refusal.object)
+        let doubts = |code| matches!(code, Code::Unread | Code::UndecryptableSource | Code::CopiedCiphertext);
+        by_content && findings.iter().any(|f| doubts(f.code) && f.object == refusal.object)
     };
     if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
         Verdict::Refused

@@ -120,7 +120,9 @@ fn fate(input: &Input<'_>, case: Option<&Case>, credential: &CredentialName) -> 
         return Fate::Carried(Code::CredentialInUse);
     }
     let deployments = GroupKind::new(k0rdent::GROUP, "ClusterDeployment");
-    if snapshot.unread_in(&deployments, Some(&credential.namespace)).is_some() {
+    if snapshot.unread_in(&deployments, Some(&credential.namespace)).is_some()
+        || input.deployments.may_use_any(&credential.namespace)
+    {
         return Fate::Carried(Code::DeletionUnproved);
     }
     Fate::Withdrawn

@@ -83,6 +83,10 @@ impl Snapshot {
                 sealed.0.entry(key).and_modify(|(_, told)| *told = Some(reason));
                 return;
             }
+            Answer::Found(document, _) if is_unbound(&key, &document) => Reason {
+                why: "it says no namespace, so that its MAC binds it to none".to_owned(),
+                help: "Write its metadata.namespace, and seal it again.".to_owned(),
+            },
             Answer::Found(document, origin) => {
                 match admit(&document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if object.key == key => {
@@ -103,6 +107,12 @@ impl Snapshot {
             held.settle(fleet);
         }
     }
+}
+
+/// Whether an object got its namespace from its source. What is sealed could then be moved to another source
+/// as it is, and would be somebody else's there.
+fn is_unbound(key: &ObjectKey, document: &Node) -> bool {
+    key.namespace.is_some() && document.str_at(&["metadata", "namespace"]).is_none()
 }
 
 fn changed() -> Reason {

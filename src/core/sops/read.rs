@@ -30,7 +30,7 @@ pub const MAX_STANZAS: usize = 256;
 /// recipients 3,000.
 const MAX_STANZA_BYTES: usize = 16 << 10;
 
-/// What one sealed value is known by: the start of its text's SHA-256.
+/// What one sealed value is known by: the start of its text's SHA-256, but for its type, which no tag covers.
 pub type Fingerprint = [u8; 16];
 
 /// What the sealed values of a document are known by, whatever its rule says.
@@ -38,7 +38,8 @@ pub fn fingerprints(document: &Node) -> Vec<Fingerprint> {
     fn add(node: &Node, found: &mut Vec<Fingerprint>) {
         match node {
             Node::Text(text) if text.starts_with(cipher::MARK) => {
-                found.extend(Sha256::digest(text.as_bytes()).first_chunk().copied());
+                let sealed = text.rsplit_once(",type:").map_or(&**text, |(sealed, _)| sealed);
+                found.extend(Sha256::digest(sealed.as_bytes()).first_chunk().copied());
             }
             Node::List(items) => items.iter().for_each(|item| add(item, found)),
             Node::Map(entries) => entries.iter().for_each(|(_, value)| add(value, found)),

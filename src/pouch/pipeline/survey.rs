@@ -27,7 +27,7 @@ use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Manner, Wanted};
 use crate::git::program::TIMEOUT;
 use crate::settings;
-use crate::source::decrypt::{Opener, SealedFile, Seen, Vault};
+use crate::source::decrypt::{Opener, SealedFile, Seen, Vault, unopened};
 use crate::source::live::{Changed, Live, Values};
 use crate::source::{self, Given, SourceError};
 use crate::stop::Stop;
@@ -253,7 +253,15 @@ fn set_aside(
 ) -> Vec<SealedDocument> {
     let files = std::mem::take(&mut reading.sealed);
     let Some(opener) = opener else {
-        reading.documents.extend(files.into_iter().flat_map(SealedFile::into_documents));
+        for (document, origin) in files.into_iter().flat_map(SealedFile::into_documents) {
+            match unopened(&document, &origin) {
+                Some(finding) => {
+                    reading.complete = false;
+                    reading.findings.push(finding);
+                }
+                None => reading.documents.push((document, origin)),
+            }
+        }
         return Vec::new();
     };
     let (vault, seen) = Vault::new(&source.name, opener, files);

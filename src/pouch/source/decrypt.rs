@@ -17,6 +17,7 @@ use pouch_core::object::ObjectKey;
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
 use pouch_core::snapshot::{Answer, Reason, SealedDocument, Snapshot};
+use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::fingerprints;
 use pouch_core::sops::{OpenError, Sealed};
 use pouch_core::yaml::Flaw;
@@ -133,10 +134,13 @@ impl Vault {
             for (at, part) in file.parts.iter().enumerate() {
                 for (index, (node, origin)) in part.documents.iter().enumerate() {
                     let opened = opened.get(&number);
-                    let trouble = opened.and_then(|opened| opened.as_ref().err());
+                    let shown = would_show(node);
+                    let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
                     if inquiry::is_listed(&kind_of(node)) {
-                        let open =
-                            opened.and_then(|opened| opened.as_ref().ok()).and_then(|parts| found(parts, at, node));
+                        let open = opened
+                            .filter(|_| shown.is_none())
+                            .and_then(|opened| opened.as_ref().ok())
+                            .and_then(|parts| found(parts, at, node));
                         seen.push(match open {
                             Some((node, origin)) => Seen::Open(node, origin),
                             None => Seen::Shut(shut(&kind_of(node), origin, trouble.cloned().unwrap_or_else(changed))),
@@ -187,10 +191,13 @@ impl Vault {
                 Answer::Unread(Reason { why, help: "This run reads no Secrets.".to_owned() })
             }
             (Opener::Nobody, _) => Answer::Found(without_block(node), origin.clone()),
-            (_, Some(Ok(parts))) => {
-                let (node, origin) = found(parts, at, node)?;
-                Answer::Found(node, origin)
-            }
+            (_, Some(Ok(parts))) => match would_show(node) {
+                Some(reason) => Answer::Sealed(reason),
+                None => {
+                    let (node, origin) = found(parts, at, node)?;
+                    Answer::Found(node, origin)
+                }
+            },
             (_, Some(Err(reason))) => Answer::Sealed(reason.clone()),
             (_, None) => return None,
         })
@@ -261,9 +268,44 @@ fn locked(error: AgeError, stanzas: &[(String, String)]) -> Reason {
     Reason { why, help: help.to_owned() }
 }
 
+/// What is the matter with a document in a source that opens none, if all objects of its kind are looked at:
+/// what it says is not believed, so nothing proves that the source holds no other object.
+pub fn unopened(document: &Node, origin: &Origin) -> Option<Finding> {
+    let kind = kind_of(document);
+    let why = "no key is configured to open it".to_owned();
+    let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
+    inquiry::is_listed(&kind).then(|| shut(&kind, origin, Reason { why, help: help.to_owned() }))
+}
+
 fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help }: Reason) -> Finding {
     let message = format!("a {kind} is encrypted where it stands and cannot be opened: {why}");
     Finding::new(Code::UnparsableDocument, message).at(origin).help(help)
+}
+
+/// Why an object cannot be used although it opens: only the values of Secrets are published sealed, so what
+/// somebody sealed elsewhere in it would come out readable, in a bundle or in what is said of it.
+fn would_show(sealed: &Node) -> Option<Reason> {
+    let is_secret = kind_of(sealed).is_secret();
+    let stays_sealed = |key: &str| key == "sops" || (is_secret && matches!(key, "data" | "stringData"));
+    let mut entries = sealed.entries().iter().filter(|(key, _)| !stays_sealed(key));
+    let path = entries.find_map(|(key, value)| sealed_below(key, value))?;
+    let path: String = path.chars().take(MOST_WORDS).collect();
+    let why = format!("{path} is encrypted, and would be published or said in clear");
+    let help = match is_secret {
+        true => "Seal the entries of data and stringData alone: encrypted_regex ^(data|stringData)$.",
+        false => "Keep the object in a file of its own that is not encrypted, or what is secret in a Secret.",
+    };
+    Some(Reason { why, help: help.to_owned() })
+}
+
+/// The path of the first sealed value at or below a place.
+fn sealed_below(path: &str, node: &Node) -> Option<String> {
+    match node {
+        Node::Text(text) => text.starts_with(MARK).then(|| path.to_owned()),
+        Node::List(items) => items.iter().find_map(|item| sealed_below(path, item)),
+        Node::Map(entries) => entries.iter().find_map(|(key, value)| sealed_below(&format!("{path}.{key}"), value)),
+        _ => None,
+    }
 }
 
 fn changed() -> Reason {

@@ -14,5 +14,6 @@ mod fleet;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attacks;
 mod codec;
 mod sources;

@@ -162,11 +162,8 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let place = Self {
-            folder: tempfile::tempdir().unwrap(),
-            shelf: Memory::default(),
-            configs: RefCell::default(),
-        };
+        let place =
+            Self { folder: tempfile::tempdir().unwrap(), shelf: Memory::default(), configs: RefCell::default() };
         fs::create_dir(place.folder.path().join("m")).unwrap();
         place
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::objects::{Id, Kind, ObjectsError, kind_of};
 
@@ -225,6 +225,17 @@ struct Commit {
     or_before: bool,
 }
 
+/// The commit that a reference leads to. One that leads nowhere yet, or to something else, holds no bundle; one
+/// whose object is gone held something that nobody can tell.
+fn led_to(reference: &Reference<'_>) -> Result<Option<Oid>, HistoryError> {
+    let Ok(resolved) = reference.resolve() else { return Ok(None) };
+    match resolved.peel_to_commit() {
+        Ok(commit) => Ok(Some(commit.id())),
+        Err(error) if error.code() == ErrorCode::NotFound => Err(ObjectsError::Missing.into()),
+        Err(_) => Ok(None),
+    }
+}
+
 /// The commits that are looked at, parents before children; of several that could be next, the older.
 struct Graph {
     commits: Vec<Commit>,
@@ -243,10 +254,9 @@ impl Graph {
         }
         if wanted.revisions.is_empty() {
             for reference in repository.references()? {
-                // A reference that leads nowhere, or to something else than a commit, holds no bundle.
-                let commit = reference.ok().and_then(|reference| reference.peel_to_commit().ok());
+                let commit = led_to(&reference?)?;
                 references = references.saturating_add(usize::from(commit.is_some()));
-                starts.extend(commit.map(|commit| commit.id()));
+                starts.extend(commit);
             }
         }
         let existing = |name: &&String| repository.revparse_single(name).is_ok();
@@ -255,7 +265,7 @@ impl Graph {
             None => {
                 let head = repository.head().ok();
                 let name = head.as_ref().and_then(|head| head.shorthand().ok().map(str::to_owned));
-                let commit = head.and_then(|head| head.peel_to_commit().ok()).map(|commit| commit.id());
+                let commit = head.as_ref().map(led_to).transpose()?.flatten();
                 (name.unwrap_or_else(|| "HEAD".to_owned()), commit)
             }
         };

@@ -9,7 +9,7 @@ use pouch_core::sops::{self, Ingredients};
 use pouch_core::yaml::emit::Tree;
 
 use crate::good;
-use crate::stage::Stage;
+use crate::stage::{Stage, hits};
 
 const LOUD: [&str; 3] = ["--log-level", "trace", "-v"];
 
@@ -152,7 +152,8 @@ fn of_commands_that_have_private_keys() {
     stage.fleet.write("id.txt", &identities);
     stage.begin();
     let ear = stage.choir.ear();
-    for command in [
+    let records = ["--summary", "summary.json", "--metrics", "metrics.prom"];
+    let commands = [
         &["publish"][..],
         &["render"],
         &["rekey", "--identity", "id.txt", "--dry-run"],
@@ -162,18 +163,38 @@ fn of_commands_that_have_private_keys() {
         &["verify", "origin.git", "--rev", "main", "--identity", "id.txt"],
         &["exposure", "origin.git", "--values"],
         &["exposure", "origin.git", "--reuse-key-leaked", "-o", "json"],
-    ] {
-        let ran = stage.run(&[command, &LOUD[..]].concat());
-        assert_eq!(ran.code, Some(0), "{}", ran.shown());
-        stage.is_silent(&ear, "private keys", &ran);
+    ];
+    for format in ["text", "json"] {
+        for command in commands {
+            let has_records = command[0] != "exposure" && !command.contains(&"--dry-run");
+            let more = if has_records { &records[..] } else { &[] };
+            let ran = stage.run(&[command, &LOUD[..], &["--log-format", format], more].concat());
+            assert_eq!(ran.code, Some(0), "{}", ran.shown());
+            stage.is_silent(&ear, "private keys", &ran);
+            for record in more.iter().filter(|word| !word.starts_with("--")) {
+                let sink = format!("file {record}");
+                assert!(stage.sinks(&ran).get(&sink).is_some_and(|bytes| !bytes.is_empty()), "{sink} is no sink");
+                stage.fleet.remove(record);
+            }
+        }
     }
 
-    // A new key stands in its own file, and nowhere else.
-    let ran = stage.run(&[&["keygen", "us-east"], &LOUD[..]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.shown());
-    let made = fs::read_to_string(stage.fleet.path("keys/us-east.txt")).unwrap();
-    let identity = made.lines().find_map(|line| line.strip_prefix("AGE-SECRET-KEY-1")).unwrap();
-    stage.choir.add("a new identity", identity);
-    stage.fleet.remove("keys/us-east.txt");
-    stage.is_silent(&stage.choir.ear(), "a new key", &ran);
+    // A new key stands in its own file and in the Secret for the region, and nowhere else.
+    for (format, name) in [("text", "us-east"), ("json", "ap-south")] {
+        let (own, secret) = (format!("keys/{name}.txt"), format!("keys/{name}.yaml"));
+        let command = ["keygen", name, "--manifest", &secret, "--log-format", format];
+        let ran = stage.run(&[&command, &LOUD[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.shown());
+        let made = fs::read_to_string(stage.fleet.path(&own)).unwrap();
+        let identity = made.lines().find_map(|line| line.strip_prefix("AGE-SECRET-KEY-1")).unwrap();
+        let place = format!("the new identity of {name}");
+        stage.choir.add(&place, identity);
+        let ear = stage.choir.ear();
+        let heard = hits(&ear, &stage.sinks(&ran));
+        for file in [&own, &secret] {
+            assert!(heard.iter().any(|hit| hit.starts_with(&format!("{place} in file {file}, "))), "{heard:?}");
+            stage.fleet.remove(file);
+        }
+        stage.is_silent(&ear, "a new key", &ran);
+    }
 }

@@ -23,7 +23,7 @@ use std::path::Path;
 
 use fleet::Fleet;
 use stage::Stage;
-use table::{WEST, tampers};
+use table::{PLACES, WEST, tampers};
 
 #[test]
 fn a_good_bundle_is_proved() {
@@ -62,12 +62,15 @@ fn a_good_bundle_is_proved() {
     assert_eq!(one.stdout, "us-east  proved  6 objects, 2 Secrets\n");
 }
 
-/// Every row is found as it is, repaired where that is pouch's to do, and found by its own check where
-/// hashes were made to fit and there is no reuse key.
+/// Every row is found as it is, repaired where that is pouch's to do, and found by its own check, at its
+/// own place, where hashes were made to fit and there is no reuse key.
 #[test]
 fn whatever_is_tampered_with_is_found() {
     let rows = tampers();
     assert!(rows.len() >= 50, "{} rows", rows.len());
+    for (what, ..) in PLACES {
+        assert_eq!(rows.iter().filter(|row| row.what == *what).count(), 1, "{what}");
+    }
     let halves = rows.len() / 2;
     let failed: Vec<String> = std::thread::scope(|scope| {
         let check = |first: usize, last: usize| {
@@ -102,7 +105,20 @@ fn check_row(row: &table::Tamper) {
     let stage = Stage::new();
     (row.spoil)(&stage);
     stage.forge();
-    stage.consumer().finds("with hashes that fit", row.codes);
+    let consumer = stage.consumer();
+    consumer.finds("with hashes that fit", row.codes);
+    for (_, path, start) in PLACES.iter().filter(|(what, ..)| *what == row.what) {
+        let line = if start.is_empty() { 1 } else { line_of(&stage.read(path), start) };
+        let there = consumer.places();
+        assert!(there.contains(&(path, line)), "nothing at {path}:{line}, but at {there:?}");
+    }
+}
+
+/// The number of the first line that starts so, but for its indent.
+#[track_caller]
+fn line_of(text: &str, start: &str) -> u64 {
+    let found = (1..).zip(text.lines()).find(|(_, line)| line.trim_start().starts_with(start));
+    found.unwrap_or_else(|| panic!("no line starts with {start:?}")).0
 }
 
 /// Without this, the forged half of the table could be one that finds everything.

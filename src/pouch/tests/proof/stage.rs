@@ -34,6 +34,13 @@ impl Verified {
         findings.iter().filter(|finding| finding["class"] == "fault").filter_map(|f| f["code"].as_str()).collect()
     }
 
+    /// The file and the line of each fault.
+    pub fn places(&self) -> BTreeSet<(&str, u64)> {
+        let findings = self.summary["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let faults = findings.iter().filter(|finding| finding["class"] == "fault");
+        faults.filter_map(|fault| Some((fault["file"].as_str()?, fault["line"].as_u64()?))).collect()
+    }
+
     /// Fails unless these faults were found and no other, and the exit code says so.
     #[track_caller]
     pub fn finds(&self, what: &str, codes: &[&str]) {

@@ -27,6 +27,60 @@ const EAST_KEY: &str = "age1xtgp6s7dvnkl6j78c5qhjpas67680rrfpads7wfqay29thqs7scs
 const STRANGER: &str = "age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4";
 const PLAIN: &str = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\n  namespace: y\nstringData:\n  a: b\n";
 
+/// Where rows of the table must be found too: the file, and how the line there begins; the first line
+/// where there is none to tell.
+#[rustfmt::skip]
+pub const PLACES: &[(&str, &str, &str)] = &[
+    ("two Secrets swap their files", AWS, ""),
+    ("two Secrets swap their files", CLOUDS, ""),
+    ("ciphertext of another Secret", CLOUDS, ""),
+    ("ciphertext of another region", AWS, "age:"),
+    ("an entry in clear", AWS, "AccessKeyID:"),
+    ("a leaf cut short", AWS, "AccessKeyID:"),
+    ("a list as an entry", AWS, "A:"),
+    ("a field beside", AWS, "spec:"),
+    ("stringData beside", AWS, "stringData:"),
+    ("another rule", AWS, "sops:"),
+    ("another key service", AWS, "kms:"),
+    ("no MAC", AWS, "sops:"),
+    ("a MAC in clear", AWS, "mac:"),
+    ("labelled for another region", AWS, "age:"),
+    ("another region's stanza added", AWS, "age:"),
+    ("the manifest for a stranger", MANIFEST, ""),
+    ("no manifest", MANIFEST, ""),
+    ("an entry that leads out", MANIFEST, ""),
+    ("another fleet", MANIFEST, ""),
+    ("a region gone", "bundles/regions/us-east", ""),
+    ("a region too many", "bundles/regions/evil/bundle.yaml", ""),
+    ("a file too many", "bundles/regions/eu-west/core/x.yaml", ""),
+    ("a file missing", KUBECONF, ""),
+    ("a link in the place of a file", AWS, ""),
+    ("a Secret in clear in its place", AWS, ""),
+    ("a Secret as JSON in a list", "bundles/x.json", ""),
+    ("a Secret behind another document", "bundles/x.yaml", "apiVersion:"),
+    ("an identity", "bundles/README.md", "AGE-SECRET-KEY-1"),
+    ("a remote base", LIST, "- https:"),
+    ("another region's folder", LIST, "- ../../../us-east"),
+    ("a patch", LIST, "patches:"),
+    ("a generator of Secrets", LIST, "secretGenerator:"),
+    ("a prefix", LIST, "namePrefix:"),
+    ("ciphertext applied as it is", "bundles/regions/eu-west/open/kustomization.yaml", "- ../core/secrets"),
+    ("Flux that substitutes", CORE, "postBuild:"),
+    ("Flux on another folder", CORE, "path:"),
+    ("Flux on another source", CORE, "name: evil"),
+    ("Flux that deletes", CORE, "deletionPolicy:"),
+    ("Flux with another key", CORE, "name: other"),
+    ("Argo CD that deletes", APPLICATION, "finalizers:"),
+    ("Argo CD on another repository", APPLICATION, "repoURL:"),
+    ("Argo CD on another cluster", APPLICATION, "name: eu-west"),
+    ("an identity with a comment", IDENTITY, "spec: #"),
+    ("an identity with status", IDENTITY, "status:"),
+    ("a ConfigMap with a field of its own", TEMPLATE, "immutable:"),
+    ("a variable", IDENTITY, ""),
+    ("an object of nobody's", AWS, ""),
+    ("a Namespace that is pruned", TEAM, ""),
+];
+
 /// What a row does.
 pub struct Tamper {
     pub what: &'static str,

@@ -19,6 +19,7 @@ use crate::failure::{Failure, exit};
 use crate::git::history::{self, Since, Wanted};
 use crate::git::program::git;
 use crate::git::{self, Address};
+use crate::harden::wiped;
 use crate::pipeline::Run;
 use crate::pipeline::exposure::{Read, read, values};
 use crate::pipeline::survey::{Surveyor, survey};
@@ -115,7 +116,8 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             let run = Run { fleet, keys, wishes: &Wishes::default(), ambient, ui, stop };
             let values = Values { keys, now: values(&run, &survey), proved: &proved };
             let asked = Asked { recipients, removed: args.removed, fleet: Some(fleet), values: Some(values) };
-            expose(&facts, &asked, looked)
+            // Tags are made of the values.
+            wiped(|| expose(&facts, &asked, looked))
         }
     };
     ui.result(&args.shown(&answer)?);

@@ -26,6 +26,7 @@ use super::survey::Survey;
 use super::{Failure, Run, Shared, by_region};
 use crate::git::history::{self, HistoryError, Moment, Span, Wanted};
 use crate::git::objects::{self, Id, ObjectsError, Store};
+use crate::harden::wiped;
 use crate::ui::Ui;
 
 /// The largest file that is read, in bytes; the API takes no Secret beyond 1 MiB.
@@ -210,7 +211,8 @@ fn vouched(
         }
         Ok((said, proved, faults))
     };
-    let parts: Result<Vec<_>, Failure> = manifests.par_chunks(FILES_PER_TASK).map(task).collect();
+    let parts: Result<Vec<_>, Failure> =
+        manifests.par_chunks(FILES_PER_TASK).map(|spans| wiped(|| task(spans))).collect();
     let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
     for part in parts? {
         said.absorb(part.0);
@@ -222,6 +224,10 @@ fn vouched(
 
 /// The Secrets that each region is to get, as the sources have them now.
 pub fn values<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>> {
+    wiped(|| wanted(run, survey))
+}
+
+fn wanted<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>> {
     let asked: BTreeMap<_, Asked> =
         claims(run.fleet, &survey.snapshot).into_iter().map(|asked| (asked.by.clone(), asked)).collect();
     let shared = Shared {

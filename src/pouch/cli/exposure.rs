@@ -99,7 +99,8 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let since = args.since.as_deref().map(since_of);
     let current = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
     let wanted = Wanted { revisions: &args.rev, since, current: &current };
-    let Read { facts, mut looked, proved } = read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui)?;
+    let Read { facts, mut looked, proved } =
+        read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
     looked.since = args.since.clone();
     warn(&looked, ui);
 

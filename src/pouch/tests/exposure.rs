@@ -582,3 +582,28 @@ fn hostile_trees_are_passed_over_and_counted() {
     );
     assert_eq!(answer["looked"]["skipped"]["count"], 6);
 }
+
+#[test]
+fn a_signal_while_fetching_leaves_no_child_and_no_folder() {
+    let fleet = Fleet::new();
+    let origin = Origin::new(&fleet, "");
+    std::fs::create_dir(fleet.path("tmp")).unwrap();
+    let script = format!("echo $$ > '{0}.part'; mv '{0}.part' '{0}'; sleep 30", fleet.path("pid").display());
+    let mut command = origin.wrapped_run(&script, &["exposure", "https://127.0.0.1:1/nobody.git"]);
+    command.env("TMPDIR", fleet.path("tmp")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let mut tries = 0;
+    while !fleet.has("pid") {
+        tries += 1;
+        assert!(tries < 200, "git is not started");
+        std::thread::sleep(std::time::Duration::from_millis(25));
+    }
+    let fetched = || std::fs::read_dir(fleet.path("tmp")).unwrap().count();
+    assert_eq!(fetched(), 1);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
+    let ran = child.wait_with_output().unwrap();
+    assert_eq!(ran.status.code(), Some(130), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(fetched(), 0);
+    let pid = fleet.read("pid").trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
+    assert!(rustix::process::test_kill_process(pid).is_err(), "git is still there");
+}

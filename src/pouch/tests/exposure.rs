@@ -487,6 +487,14 @@ fn a_leaked_reuse_key_is_told_with_what_can_be_guessed() {
     let id = text(&key["keyId"]);
     assert_eq!(asked(&fleet, &[&format!("--reuse-key-leaked={id}")])["reuseKeys"][0]["keyId"], id.as_str());
     assert_eq!(list(&asked(&fleet, &["--reuse-key-leaked=00000000"])["reuseKeys"]).len(), 0);
+    fleet.run(&["exposure", "--reuse-key-leaked=00000000"]).ends(0).says(&format!("there are those of {id}"));
+    let apart = fleet.run(&["exposure", "--reuse-key-leaked", &id]).ends(64);
+    assert!(apart.stderr.contains(&format!("Did you mean --reuse-key-leaked={id}?")), "{}", apart.stderr);
+    fleet.run(&["exposure", "--since", "2999-01-01"]).ends(64).says("yet to come");
+    std::fs::create_dir(fleet.path("empty.git")).unwrap();
+    origin.git(&["init", "--quiet", "--bare", &fleet.path("empty.git").display().to_string()]);
+    let empty = fleet.run(&["exposure", "empty.git"]).ends(0);
+    assert!(empty.stdout.contains("has no commit"), "{}", empty.stdout);
     let key = fleet.read("reuse.key");
     let ran = fleet.run(&["exposure", &format!("--reuse-key-leaked={}", key.trim())]).ends(64);
     assert!(!ran.stderr.contains(key.trim()), "{}", ran.stderr);

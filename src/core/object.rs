@@ -21,7 +21,8 @@ use crate::k0rdent;
 use crate::name::{GroupKind, Name, Namespace, Version, is_data_key, split_api_version};
 use crate::node::{Key, Node};
 use crate::scope::{Scope, Scopes};
-use crate::secret::{Payload, SecretBytes};
+use crate::secret::{Payload, SecretBytes, holds_key};
+use crate::sops::cipher;
 
 /// What identifies an object: group, kind, namespace and name, whatever version it is written in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -281,7 +282,6 @@ fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl
 }
 
 const TYPE_FIELD: &str = "type";
-const SEALED_PREFIX: &str = "ENC[AES256_GCM,";
 
 fn admit_secret(doc: &Node, object: &mut Object) {
     let sealed = sealed_fault(doc, &object.key.kind);
@@ -314,7 +314,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         };
         for (name, value) in node.entries() {
             match entry(field, encoded, name, value) {
-                Ok(bytes) if bytes.expose().starts_with(SEALED_PREFIX.as_bytes()) => object.faults.push(sealed.clone()),
+                Ok(bytes) if bytes.expose().starts_with(cipher::MARK.as_bytes()) => object.faults.push(sealed.clone()),
                 Ok(bytes) => entries.push((name.clone(), bytes)),
                 Err(fault) => object.faults.push(fault),
             }
@@ -331,7 +331,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         let message = format!("sealed, the Secret would have {sealed} bytes; Flux reads {MAX_SEALED_BYTES}");
         object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret, or use fewer entries."));
     }
-    if object.stays.is_none() && payload.entries().iter().any(|(_, bytes)| holds_our_kind_of_key(bytes.expose())) {
+    if object.stays.is_none() && payload.entries().iter().any(|(_, bytes)| holds_key(bytes.expose())) {
         object.stays = Some("it holds an age or pouch secret key");
     }
     object.payload = Some(payload);
@@ -362,7 +362,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
             return Err(malformed(message, "Quote the value, so that YAML reads it as text."));
         }
     };
-    if !encoded || text.starts_with(SEALED_PREFIX) {
+    if !encoded || text.starts_with(cipher::MARK) {
         return Ok(SecretBytes::new(text.as_bytes().to_vec()));
     }
     // As Go's decoder, which the API uses, line breaks count for nothing.
@@ -375,7 +375,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
 
 fn holds_ciphertext(node: &Node) -> bool {
     match node {
-        Node::Text(text) => text.starts_with(SEALED_PREFIX),
+        Node::Text(text) => text.starts_with(cipher::MARK),
         Node::List(items) => items.iter().any(holds_ciphertext),
         Node::Map(entries) => entries.iter().any(|(_, node)| holds_ciphertext(node)),
         _ => false,
@@ -412,12 +412,6 @@ fn stays_by_type(kind: &str) -> Option<&'static str> {
 fn stays_by_annotation(doc: &Node) -> Option<&'static str> {
     let annotation = ["metadata", "annotations", "kubernetes.io/service-account.name"];
     doc.at(&annotation).map(|_| "it is a service-account token")
-}
-
-/// Whether the bytes hold an age identity or a pouch reuse key, in either case that bech32 allows.
-fn holds_our_kind_of_key(bytes: &[u8]) -> bool {
-    const MARKS: [&[u8]; 3] = [b"AGE-SECRET-KEY-", b"AGE-PLUGIN-", b"POUCH-REUSE-KEY-1"];
-    MARKS.iter().any(|mark| bytes.windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use core::fmt;
 use bech32::primitives::decode::CheckedHrpstring;
 use bech32::{Bech32, ByteIterExt as _, Fe32IterExt as _, Hrp};
 
+use crate::secret::holds_private_key;
+
 /// An age X25519 recipient: canonical, in lower case, 62 characters that start with `age1`.
 ///
 /// <https://c2sp.org/age#x25519-recipient-stanza>
@@ -139,7 +141,7 @@ pub fn parse_file(text: &str) -> Result<Vec<Recipient>, (u32, RecipientError)> {
     for (number, line) in (1_u32..).zip(text.split('\n')) {
         if line.starts_with('#') {
             // A secret key in a comment lies in a public place all the same.
-            if holds_secret_key(line) {
+            if holds_private_key(line.as_bytes()) {
                 return Err((number, RecipientError::SecretKey));
             }
             continue;
@@ -156,17 +158,11 @@ pub fn parse_file(text: &str) -> Result<Vec<Recipient>, (u32, RecipientError)> {
     Ok(found)
 }
 
-/// Whether the text holds the mark of a secret key in either case.
-fn holds_secret_key(text: &str) -> bool {
-    const MARKS: [&[u8]; 4] = [b"AGE-SECRET-KEY-", b"AGE-PLUGIN-", b"POUCH-REUSE-KEY-", b"PRIVATE KEY-----"];
-    MARKS.iter().any(|mark| text.as_bytes().windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
-}
-
 fn judge_shape(text: &str) -> Result<(), RecipientError> {
     if text.is_empty() {
         return Err(RecipientError::Empty);
     }
-    if holds_secret_key(text) {
+    if holds_private_key(text.as_bytes()) {
         return Err(RecipientError::SecretKey);
     }
     let starts =

@@ -14,6 +14,21 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::node::Key;
 
+/// Whether the bytes hold what age identities and reuse keys of pouch begin with, in either case that bech32
+/// allows: a whole key or a part of one.
+pub fn holds_key(bytes: &[u8]) -> bool {
+    holds_any(bytes, &[b"AGE-SECRET-KEY-", b"AGE-PLUGIN-", b"POUCH-REUSE-KEY-"])
+}
+
+/// Whether the bytes hold such a key, or a private key in PEM.
+pub fn holds_private_key(bytes: &[u8]) -> bool {
+    holds_key(bytes) || holds_any(bytes, &[b"PRIVATE KEY-----", b"PRIVATE KEY BLOCK-----"])
+}
+
+fn holds_any(bytes: &[u8], marks: &[&[u8]]) -> bool {
+    marks.iter().any(|mark| bytes.windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
+}
+
 /// The bytes of one entry of a Secret.
 pub struct SecretBytes(Box<[u8]>);
 

@@ -121,11 +121,6 @@ impl Identities {
         tried.find_map(|(recipient, identity)| Some((recipient, open_stanza(armored, identity).ok()?)))
     }
 
-    /// Adds those of another file.
-    pub fn join(&mut self, mut other: Self) {
-        self.0.append(&mut other.0);
-    }
-
     fn by_likeliness(&self, label: &str) -> impl Iterator<Item = &(Recipient, age::x25519::Identity)> {
         let is_it = move |(recipient, _): &&(Recipient, age::x25519::Identity)| recipient.as_str() == label;
         self.0.iter().filter(is_it).chain(self.0.iter().filter(move |pair| !is_it(pair)))
@@ -323,7 +318,7 @@ mod tests {
         let (ours, first) = generate_identity().unwrap();
         let (theirs, second) = generate_identity().unwrap();
         let mut both = Identities::parse(&ours).unwrap();
-        both.join(Identities::parse(&theirs).unwrap());
+        both.absorb(Identities::parse(&theirs).unwrap());
         let strange = generate_identity().unwrap().1;
         let wrapped = |recipient: &Recipient| wrap(&[9; 32], &prepare(std::slice::from_ref(recipient)).unwrap()[0]);
         for (label, recipient, expect) in

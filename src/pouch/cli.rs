@@ -375,9 +375,9 @@ pub fn run(ambient: &Ambient) -> u8 {
     if let Some(level) = global.log_level {
         telemetry::start(level, global.log_format);
     }
-    // Only commands that publish have something to finish or tidy.
+    // Only commands that publish or fetch have something to finish or tidy.
     let stop = match &cli.command {
-        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) => Stop::on_signals(),
+        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Exposure(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
     let records = match &cli.command {

@@ -19,8 +19,9 @@ use pouch_core::report::escape;
 use pouch_core::reuse::{KeyRing, ReuseKey};
 use zeroize::Zeroizing;
 
-use crate::age::Identities;
+use crate::age::{Identities, IdentityError};
 use crate::ambient::Ambient;
+use crate::ui::Ui;
 
 /// The largest configuration and the largest file of recipients, in bytes.
 const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -133,9 +134,13 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
             let line = position.and_then(|at| line_of(&text, at.line));
             let help = String::from("docs/configuration.md has examples; `pouch schema` lets an editor help.");
             let message = flaw.what.into_owned();
-            return Err(SettingsError { problems: vec![Problem { file: shown, position, message, help, line }] });
+            let problems = vec![Problem { file: shown.clone(), position, message, help, line }];
+            return Err(SettingsError { problems: with_exposed(problems, &text, &shown) });
         }
-        Err(Unfit::Misshapen(written, errors)) => return Err(place(errors, &written, &text, &shown)),
+        Err(Unfit::Misshapen(written, errors)) => {
+            let problems = place(errors, &written, &text, &shown);
+            return Err(SettingsError { problems: with_exposed(problems, &text, &shown) });
+        }
     };
 
     let mut texts = BTreeMap::new();
@@ -153,15 +158,15 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     }
     match resolve::resolve(&file, &texts) {
         Ok(fleet) => {
-            problems.extend(exposed(&text, &shown));
+            let problems = with_exposed(problems, &text, &shown);
             if problems.is_empty() { Ok(Settings { fleet, base }) } else { Err(SettingsError { problems }) }
         }
         Err(errors) => {
             // A file that cannot be read is said once, with the reason.
             let unread = |error: &ConfigError| error.message == resolve::NOT_READ && !problems.is_empty();
             let errors: Vec<ConfigError> = errors.into_iter().filter(|error| !unread(error)).collect();
-            problems.extend(place(errors, &written, &text, &shown).problems);
-            Err(SettingsError { problems })
+            problems.extend(place(errors, &written, &text, &shown));
+            Err(SettingsError { problems: with_exposed(problems, &text, &shown) })
         }
     }
 }
@@ -181,7 +186,14 @@ fn exposed(text: &str, file: &str) -> Vec<Problem> {
     (1..).zip(text.lines()).filter(|(_, line)| holds_secret(line)).map(problem).collect()
 }
 
-fn place(errors: Vec<ConfigError>, written: &Written, text: &str, file: &str) -> SettingsError {
+/// The problems, and the keys that lie open beside them: what else is wrong makes no key less leaked.
+fn with_exposed(mut problems: Vec<Problem>, text: &str, file: &str) -> Vec<Problem> {
+    problems.extend(exposed(text, file));
+    problems.sort_by_key(|problem| problem.position);
+    problems
+}
+
+fn place(errors: Vec<ConfigError>, written: &Written, text: &str, file: &str) -> Vec<Problem> {
     let mut problems: Vec<Problem> = errors
         .into_iter()
         .map(|error| {
@@ -191,7 +203,7 @@ fn place(errors: Vec<ConfigError>, written: &Written, text: &str, file: &str) ->
         })
         .collect();
     problems.sort_by_key(|problem| problem.position);
-    SettingsError { problems }
+    problems
 }
 
 /// A line of the configuration, if it may be shown.
@@ -249,6 +261,28 @@ pub fn reuse_keys_at_hand(
     if absent { Ok(None) } else { reuse_keys(settings, ambient).map(Some) }
 }
 
+/// Why identities cannot be used; nothing of them is said.
+fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> String {
+    match line {
+        0 => format!("{what} cannot be used: {error}"),
+        line => format!("line {line} of {what} cannot be used: {error}"),
+    }
+}
+
+/// The identities of several files, as the user named them; warns of what is worth it.
+///
+/// # Errors
+/// As [`identities`].
+pub fn all_identities(files: &[PathBuf], ambient: &Ambient, ui: &Ui) -> Result<Identities, SettingsError> {
+    let mut all = Identities::default();
+    for file in files {
+        let (found, warning) = identities(&file.display().to_string(), &ambient.cwd().join(file))?;
+        warning.iter().for_each(|warning| ui.warn(warning));
+        all.absorb(found);
+    }
+    Ok(all)
+}
+
 /// Reads a file of age identities; `typed` is how the user named it and `whole` where it lies. Gives what
 /// is worth a warning as well.
 ///
@@ -258,13 +292,8 @@ pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<Strin
     const HELP: &str = "Name a file with one AGE-SECRET-KEY-1… to a line, as age-keygen and `pouch keygen` write it.";
     let text = read_text(whole, MAX_FILE_BYTES).map(Zeroizing::new);
     let text = text.map_err(|fault| one(typed.to_owned(), fault.message("the file of identities"), HELP))?;
-    let identities = Identities::parse(&text).map_err(|(line, error)| {
-        let message = match line {
-            0 => format!("the file of identities cannot be used: {error}"),
-            line => format!("line {line} of the file of identities cannot be used: {error}"),
-        };
-        one(typed.to_owned(), message, HELP)
-    })?;
+    let identities = Identities::parse(&text)
+        .map_err(|fault| one(typed.to_owned(), unusable("the file of identities", &fault), HELP))?;
     let warning = is_open_to_all(whole).then(|| {
         format!("everybody on this machine can read or write the identities in {typed}; `chmod 600` the file")
     });
@@ -297,11 +326,8 @@ pub fn source_identities(
         return Err(one("the environment".to_owned(), message, help));
     }
     if let Some(text) = text {
-        all.absorb(Identities::parse(&text).map_err(|(line, error)| {
-            let message = match line {
-                0 => format!("the identities cannot be used: {error}"),
-                line => format!("line {line} of the identities cannot be used: {error}"),
-            };
+        all.absorb(Identities::parse(&text).map_err(|fault| {
+            let message = unusable("the list of identities", &fault);
             one(format!("environment variable {variable}"), message, "It holds one AGE-SECRET-KEY-1… to a line.")
         })?);
     }
@@ -326,8 +352,9 @@ fn key_text(
     ambient: &Ambient,
     warnings: &mut Vec<String>,
 ) -> Result<Zeroizing<String>, SettingsError> {
-    const HELP: &str = "`pouch init` makes a reuse key for a new fleet; a published fleet needs the one that it was \
-                        published with.";
+    const HELP: &str = "A published fleet needs the one that it was published with; a new fleet, or one that has lost \
+                        it, gets one from `pouch keygen --reuse-key`, and what is published is then sealed anew with \
+                        `pouch rekey --new-reuse-key`.";
     match place {
         KeyPlace::Env(name) => match ambient.var(name).map(Zeroizing::new) {
             Some(text) => Ok(text),
@@ -460,6 +487,19 @@ mod tests {
             assert!(shown.contains("pouch.yaml:8:1") && shown.contains("no place for one"), "{shown}");
             assert!(!shown.contains("1QYQSZ"), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_key_in_place_of_its_file_is_called_leaked_beside_all_other_faults() {
+        let (folder, ambient, _) = loaded(&region(A), &[]);
+        let key = ReuseKey::to_text(&[7; 32]);
+        let text = config(&format!("{}zebra: 1\n", region(A))).replace("{env: POUCH_REUSE_KEY}", &key);
+        write(folder.path().join("pouch.yaml"), text).unwrap();
+        let shown = load(Path::new("pouch.yaml"), &ambient).unwrap_err().to_string();
+        assert!(shown.contains("pouch.yaml:6:1") && shown.contains("treat it as leaked"), "{shown}");
+        assert!(shown.contains("zebra") && !shown.contains(key.get(20..40).unwrap()), "{shown}");
+        write(folder.path().join("pouch.yaml"), format!("# -----BEGIN regions\n{}", config(&region(A)))).unwrap();
+        assert!(load(Path::new("pouch.yaml"), &ambient).is_ok());
     }
 
     #[test]

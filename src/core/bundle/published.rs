@@ -72,8 +72,8 @@ impl Published {
         Self { claimed, ..Self::of_state(files, state) }
     }
 
-    /// Takes a region's manifest at its word, where there is no reuse key to prove it: only to look at
-    /// what it says. Nothing may be carried over, counted or removed by it.
+    /// Takes a region's manifest at its word, where there is no reuse key to prove it: to look at what it
+    /// says, or where somebody said that the key is lost, to seal anew what it lists. Nothing may be removed by it.
     pub fn unproved(fleet: &FleetName, directory: &Directory, files: Files) -> Self {
         let state = match files.get(path::manifest(directory).as_str()) {
             None if files.is_empty() => State::Nothing,

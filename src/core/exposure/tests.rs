@@ -149,6 +149,7 @@ fn folders_are_found_where_regions_are() {
 #[test]
 fn words_escape_what_histories_hold() {
     let facts = facts(Vec::from([stood("eu", "\"a\\u001b[31m\\n\"", &["\"x\\u202e\""], 0..=3)]));
-    let text = crate::report::exposure::exposure(&expose(&facts, &Asked::default(), Looked::default()), false);
+    let looked = Looked { commits: facts.commits.len(), ..Looked::default() };
+    let text = crate::report::exposure::exposure(&expose(&facts, &Asked::default(), looked), false);
     assert!(text.contains("a\\u{1b}[31m\\u{a}") && text.contains("x\\u{202e}") && !text.contains('\u{1b}'), "{text}");
 }

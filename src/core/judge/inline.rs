@@ -16,6 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use crate::name::is_dns_subdomain;
 use crate::node::Node;
 use crate::object::Object;
+use crate::secret::holds_private_key;
 
 /// The paths of all strings in `object` that look like secrets; none for Secrets, which are sealed.
 ///
@@ -177,9 +178,7 @@ fn looks_like_a_name(text: &str) -> bool {
 
 /// Whether `text` holds a private key as PEM, as base64 of PEM, or as age and pouch write theirs.
 fn is_private_key(text: &str) -> bool {
-    const MARKS: [&str; 3] = ["PRIVATE KEY-----", "AGE-SECRET-KEY-1", "POUCH-REUSE-KEY-1"];
-    let marked = |text: &str| MARKS.iter().any(|mark| text.contains(mark));
-    if marked(text) {
+    if holds_private_key(text.as_bytes()) {
         return true;
     }
     // "-----BEGIN " in base64; what follows need not be padded or broken as we would.

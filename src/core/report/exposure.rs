@@ -14,6 +14,10 @@ const SHORT: usize = 10;
 /// holder is then taken to have lost.
 pub fn exposure(answer: &Exposure, named: bool) -> String {
     let mut lines = Lines { out: String::new() };
+    if answer.looked.commits == 0 {
+        lines.line(0, "The repository has no commit: nothing was ever published there.");
+        return lines.out;
+    }
     lines.looked(&answer.looked);
     for recipient in &answer.never {
         lines.line(0, &format!("{recipient} stands in no sealed file of these commits"));
@@ -47,7 +51,7 @@ impl Lines {
         let commits = counted(looked.commits, "commit", "commits");
         let references = counted(looked.references, "reference", "references");
         let since = looked.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
-        let (current, at) = (&looked.current, short(&looked.commit));
+        let (current, at) = (&looked.current, short(&looked.commit, false));
         self.line(0, &format!("{commits}{since} of {references}; published now is {current} at {at}"));
     }
 
@@ -168,14 +172,20 @@ fn when(credentials: &[String], first: &Commit, last: &Commit, still: bool, vers
         several => format!("Credentials {}", several.join(", ")),
     };
     let from = if first.or_before { "at or before " } else { "" };
-    let end = if still { String::from("still") } else { short(last) };
-    format!("{credentials}; {from}{} … {end}; {}", short(first), counted(versions, "version", "versions"))
+    // Of one day only the time tells them apart.
+    let timed = !still && first.id != last.id && day(first) == day(last);
+    let end = if still { String::from("still") } else { short(last, timed) };
+    format!("{credentials}; {from}{} … {end}; {}", short(first, timed), counted(versions, "version", "versions"))
 }
 
-fn short(commit: &Commit) -> String {
+fn day(commit: &Commit) -> &str {
+    commit.time.split('T').next().unwrap_or_default()
+}
+
+fn short(commit: &Commit, timed: bool) -> String {
     let id: String = commit.id.chars().take(SHORT).collect();
-    let day = commit.time.split('T').next().unwrap_or_default();
-    if id.is_empty() { String::from("no commit") } else { format!("{id} ({day})") }
+    let time = if timed { commit.time.as_str() } else { day(commit) };
+    if id.is_empty() { String::from("no commit") } else { format!("{id} ({time})") }
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {

@@ -18,6 +18,14 @@ use zeroize::Zeroizing;
 /// What every sealed value starts with.
 pub const MARK: &str = "ENC[AES256_GCM,";
 
+/// How many bytes a sealed text hides: AES-GCM makes nothing longer. None where it is not in SOPS' form.
+pub fn length(sealed: &str) -> Option<usize> {
+    let data = sealed.strip_prefix(MARK)?.strip_prefix("data:")?.split(',').next()?;
+    let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
+    let shaped = data.len() % 4 == 0 && padding <= 2 && !data.is_empty();
+    shaped.then(|| (data.len() / 4).saturating_mul(3).saturating_sub(padding))
+}
+
 /// What a sealed value was before, as SOPS names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Type {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::Fleet;
-use pouch_core::exposure::{Asked, Exposure, Values, expose, guessable};
+use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{self, escape_json};
 
@@ -19,6 +19,7 @@ use crate::failure::{Failure, exit};
 use crate::git::history::{self, Since, Wanted};
 use crate::git::program::git;
 use crate::git::{self, Address};
+use crate::harden::wiped;
 use crate::pipeline::Run;
 use crate::pipeline::exposure::{Read, read, values};
 use crate::pipeline::survey::{Surveyor, survey};
@@ -84,7 +85,7 @@ enum Format {
 /// Where the repository is not there or not whole, or the command line asks for what there is not.
 pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
     let recipients = args.recipients()?;
-    let key_id = args.key_id()?;
+    let key_id = args.key_id(ambient)?;
     for revision in args.rev.iter().chain(&args.since) {
         is_revision(revision)?;
     }
@@ -94,11 +95,17 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         Some(opened) if args.values => Some(opened.keys(ambient, ui)?),
         _ => None,
     };
-    let found = args.repository(opened.as_ref(), ambient, stop)?;
     let since = args.since.as_deref().map(since_of);
+    if let Some(Since::Time(seconds)) = since
+        && seconds > ambient.now().as_second()
+    {
+        return Err(Failure::usage("--since names a time that is yet to come", "Name one from when on commits count."));
+    }
+    let found = args.repository(opened.as_ref(), ambient, stop)?;
     let current = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
     let wanted = Wanted { revisions: &args.rev, since, current: &current };
-    let Read { facts, mut looked, proved } = read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui)?;
+    let Read { facts, mut looked, proved } =
+        read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
     looked.since = args.since.clone();
     warn(&looked, ui);
 
@@ -115,9 +122,13 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             let run = Run { fleet, keys, wishes: &Wishes::default(), ambient, ui, stop };
             let values = Values { keys, now: values(&run, &survey), proved: &proved };
             let asked = Asked { recipients, removed: args.removed, fleet: Some(fleet), values: Some(values) };
-            expose(&facts, &asked, looked)
+            // Tags are made of the values.
+            wiped(|| expose(&facts, &asked, looked))
         }
     };
+    if let Some(id) = key_id.filter(|id| !id.is_empty() && answer.reuse_keys.as_ref().is_some_and(Vec::is_empty)) {
+        ui.warn(&unknown_key(id, &facts));
+    }
     ui.result(&args.shown(&answer)?);
     Ok(exit::OK)
 }
@@ -141,13 +152,17 @@ impl Args {
         self.recipient.iter().map(parsed).collect()
     }
 
-    fn key_id(&self) -> Result<Option<&str>, Failure> {
+    fn key_id(&self, ambient: &Ambient) -> Result<Option<&str>, Failure> {
         let Some(id) = &self.reuse_key_leaked else { return Ok(None) };
-        let is_id = id.len() == 8 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-        match id.is_empty() || is_id {
-            true => Ok(Some(id)),
+        match (id.as_str(), self.repository.as_deref()) {
+            ("", Some(typed)) if is_key_id(typed) && !ambient.cwd().join(typed).exists() => Err(Failure::usage(
+                format!("there is no repository {typed}"),
+                format!("Did you mean --reuse-key-leaked={typed}?"),
+            )),
+            ("", _) => Ok(Some("")),
+            (id, _) if is_key_id(id) => Ok(Some(id)),
             // What was typed may be the key itself.
-            false => Err(Failure::usage(
+            _ => Err(Failure::usage(
                 "--reuse-key-leaked takes the id of a key, 8 hex digits, and no key",
                 "The id is the word after `# pouch/v1` in a sealed file's first line; without one all ids are told.",
             )),
@@ -192,6 +207,22 @@ impl Args {
                 Ok(escape_json(&text) + "\n")
             }
         }
+    }
+}
+
+/// Whether the text can be the id of a reuse key.
+fn is_key_id(text: &str) -> bool {
+    text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Says that no file has tags of a key, and which keys there are.
+fn unknown_key(id: &str, facts: &Facts) -> String {
+    let tags = facts.stood.iter().filter_map(|stood| stood.file.tags.as_ref());
+    let known: BTreeSet<&str> = tags.map(|tags| tags.key_id.as_str()).collect();
+    let known: Vec<&str> = known.into_iter().filter(|known| is_key_id(known)).take(20).collect();
+    match known.as_slice() {
+        [] => format!("no sealed file has tags of the reuse key {id}, nor of any other"),
+        known => format!("no sealed file has tags of the reuse key {id}; there are those of {}", known.join(", ")),
     }
 }
 

@@ -18,8 +18,8 @@ use pouch_core::recipient::Recipient;
 use pouch_core::reuse::ReuseKey;
 use zeroize::{Zeroize as _, Zeroizing};
 
-use super::Global;
 use super::reach::ReachArgs;
+use super::{Global, keygen};
 use crate::age::{self, AgeError};
 use crate::ambient::{Ambient, NoEntropy};
 use crate::failure::Failure;
@@ -102,7 +102,10 @@ impl InitError {
 }
 
 const KEYS: &str = "keys";
-const REUSE_KEY: &str = "keys/reuse.key";
+const IGNORE: &str = "keys/.gitignore";
+
+/// Where a reuse key goes, from the configuration's folder.
+pub(super) const REUSE_KEY: &str = "keys/reuse.key";
 
 /// Writes what was asked for, and makes what goes to standard output.
 ///
@@ -137,7 +140,7 @@ pub fn run(args: &InitArgs, path: &Path, ambient: &Ambient) -> Result<String, In
         blocks.system_namespace = format!("systemNamespace: {:?}", args.system_namespace);
     }
     let mut out = place.write(ambient, &keys, &filled(&args.fleet, &blocks))?;
-    next_steps(&mut out, args, &place.shown);
+    next_steps(&mut out, args, &place);
     Ok(out)
 }
 
@@ -147,6 +150,8 @@ pub(super) struct Place {
     /// The folder of the configuration.
     pub(super) base: PathBuf,
     shown: String,
+    /// The folder of the configuration as a path from the current folder, as the user wrote it.
+    typed: PathBuf,
 }
 
 /// A key pair, not written yet.
@@ -172,14 +177,20 @@ impl Place {
     pub(super) fn new(path: &Path, ambient: &Ambient) -> Self {
         let config = ambient.cwd().join(path);
         let base = config.parent().unwrap_or(ambient.cwd()).to_owned();
-        Self { config, base, shown: path.display().to_string() }
+        let typed = path.parent().unwrap_or(Path::new("")).to_owned();
+        Self { config, base, shown: path.display().to_string(), typed }
+    }
+
+    /// A file beside the configuration, as it is reached from the current folder.
+    fn shown(&self, file: &str) -> String {
+        self.typed.join(file).display().to_string()
     }
 
     /// Looks whether the files can be new.
     fn check(&self, key_files: &[String]) -> Result<(), InitError> {
         let targets = key_files.iter().map(String::as_str).chain([REUSE_KEY]);
         let mut existing: Vec<String> =
-            targets.filter(|file| is_there(&self.base.join(file))).map(str::to_owned).collect();
+            targets.filter(|file| is_there(&self.base.join(file))).map(|file| self.shown(file)).collect();
         if is_there(&self.config) {
             existing.insert(0, self.shown.clone());
         }
@@ -189,44 +200,56 @@ impl Place {
     /// Makes the folder of the keys, with a `.gitignore` that keeps all of it out of git; that file's name,
     /// if it was written.
     pub(super) fn guard_keys(&self) -> Result<Option<String>, InitError> {
-        make_folder(&self.base.join(KEYS)).map_err(|error| InitError::Write { path: KEYS.into(), error })?;
-        let ignore = format!("{KEYS}/.gitignore");
-        match fs::read_to_string(self.base.join(&ignore)) {
+        make_folder(&self.base.join(KEYS)).map_err(|error| InitError::Write { path: self.shown(KEYS), error })?;
+        let (path, shown) = (self.base.join(IGNORE), self.shown(IGNORE));
+        match fs::read_to_string(&path) {
             Ok(text) if text.lines().any(|line| line == "*") && !text.lines().any(|line| line.starts_with('!')) => {
                 Ok(None)
             }
-            Ok(_) => Err(InitError::Ignored(ignore)),
-            Err(_) => write_new(&self.base, &ignore, b"*\n", 0o644).map(|()| Some(ignore)),
+            Ok(_) => Err(InitError::Ignored(shown)),
+            Err(_) => write_new(&path, &shown, b"*\n", 0o644).map(|()| Some(shown)),
         }
     }
 
     /// Writes everything, and says what.
     fn write(&self, ambient: &Ambient, keys: &[Key], text: &str) -> Result<String, InitError> {
-        let base = &self.base;
         let mut out = String::new();
         let mut wrote = |file: &str, what: &str| {
             let _ = writeln!(out, "wrote {file}: {what}");
         };
         if let Some(ignore) = self.guard_keys()? {
-            wrote(&ignore, "keeps the keys out of git");
+            wrote(&ignore, IGNORE_IS_FOR);
         }
-        let mut bytes = Zeroizing::new([0_u8; 32]);
-        ambient.fill(bytes.as_mut())?;
-        let mut key = ReuseKey::to_text(&bytes);
-        key.push('\n');
-        write_new(base, REUSE_KEY, key.as_bytes(), 0o600)?;
-        key.zeroize();
-        wrote(REUSE_KEY, "the reuse key; only where bundles are made is it needed");
+        let reuse_key = self.shown(REUSE_KEY);
+        write_reuse_key(&self.base.join(REUSE_KEY), &reuse_key, ambient)?;
+        wrote(&reuse_key, REUSE_KEY_IS_FOR);
         for key in keys {
-            write_new(base, &key.file, key.text.as_bytes(), 0o600)?;
-            wrote(&key.file, "opens the region's bundle; the region needs it, and you need a copy elsewhere");
+            let shown = self.shown(&key.file);
+            write_new(&self.base.join(&key.file), &shown, key.text.as_bytes(), 0o600)?;
+            wrote(&shown, "opens the region's bundle; the region needs it, and you need a copy elsewhere");
         }
         // The configuration comes last: where it stands, all that it names stands too.
-        let file_name = PathBuf::from(self.config.file_name().unwrap_or(self.config.as_os_str()));
-        write_new(base, &file_name.display().to_string(), text.as_bytes(), 0o644)?;
+        write_new(&self.config, &self.shown, text.as_bytes(), 0o644)?;
         wrote(&self.shown, "the configuration; every key is explained in it");
         Ok(out)
     }
+}
+
+/// What the reuse key is, for whoever sees it written.
+pub(super) const REUSE_KEY_IS_FOR: &str = "the reuse key; only where bundles are made is it needed";
+
+/// The same for the `.gitignore` of the keys.
+pub(super) const IGNORE_IS_FOR: &str = "keeps the keys out of git";
+
+/// Makes a reuse key and writes it for its owner only; messages call the file `shown`.
+pub(super) fn write_reuse_key(path: &Path, shown: &str, ambient: &Ambient) -> Result<(), InitError> {
+    let mut bytes = Zeroizing::new([0_u8; 32]);
+    ambient.fill(bytes.as_mut())?;
+    let mut key = ReuseKey::to_text(&bytes);
+    key.push('\n');
+    let written = write_new(path, shown, key.as_bytes(), 0o600);
+    key.zeroize();
+    written
 }
 
 fn check_fleet(args: &InitArgs) -> Result<(), InitError> {
@@ -271,39 +294,42 @@ fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Writes a file that must not be there yet.
-pub(super) fn write_new(base: &Path, file: &str, bytes: &[u8], mode: u32) -> Result<(), InitError> {
-    let fault = |error| InitError::Write { path: file.to_owned(), error };
+/// Writes a file that must not be there yet; messages call it `shown`.
+pub(super) fn write_new(path: &Path, shown: &str, bytes: &[u8], mode: u32) -> Result<(), InitError> {
+    let fault = |error| InitError::Write { path: shown.to_owned(), error };
     let mut options = OpenOptions::new();
     // Fails where anything stands there, a link included, also if it came in this moment.
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    let mut handle = options.open(base.join(file)).map_err(fault)?;
+    let mut handle = options.open(path).map_err(fault)?;
     handle.write_all(bytes).and_then(|()| handle.sync_all()).map_err(fault)
 }
 
-fn next_steps(out: &mut String, args: &InitArgs, config: &str) {
-    let flag = file_flag(config);
+fn next_steps(out: &mut String, args: &InitArgs, place: &Place) {
+    let (flag, sources) = (file_flag(&place.shown), place.shown("manifests"));
     let _ = write!(
         out,
-        "\nNext:\n  mkdir -p manifests    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
+        "\nNext:\n  mkdir -p {sources}    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
          render{flag}\n\n"
     );
-    hand_over(out, args.regions.iter().map(|region| (region.as_str(), key_file(region))));
+    hand_over(out, place, args.regions.iter().map(|region| (region.as_str(), key_file(region))));
 }
 
 fn file_flag(config: &str) -> String {
     if config == "pouch.yaml" { String::new() } else { format!(" -f {config}") }
 }
 
-/// How each region gets its key.
-fn hand_over<'a>(out: &mut String, regions: impl Iterator<Item = (&'a str, String)>) {
+/// How each region gets its key: in the Secret that `pouch keygen` would make for it.
+fn hand_over<'a>(out: &mut String, place: &Place, regions: impl Iterator<Item = (&'a str, String)>) {
     out.push_str("Give each region its key, once:\n");
     for (region, file) in regions {
+        let (namespace, name) = keygen::FLUX_SECRET;
+        let entry = keygen::entry(Path::new(&file), region);
+        let file = place.shown(&file);
         let _ = writeln!(
             out,
-            "  kubectl --context {region} -n flux-system create secret generic sops-age --from-file=age.agekey={file}"
+            "  kubectl --context {region} -n {namespace} create secret generic {name} --from-file={entry}={file}"
         );
     }
 }
@@ -426,6 +452,26 @@ mod tests {
             assert!(matches!(error, InitError::Ignored(_)), "{error}");
             assert!(!folder.path().join("keys/reuse.key").exists());
         }
+    }
+
+    #[test]
+    fn what_is_said_holds_from_the_current_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
+        let out = run(&InitArgs::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap();
+        for line in [
+            "wrote sub/keys/.gitignore: ",
+            "wrote sub/keys/reuse.key: ",
+            "wrote sub/p.yaml: ",
+            "  mkdir -p sub/manifests ",
+            "  pouch render -f sub/p.yaml\n",
+            " create secret generic sops-age --from-file=eu.agekey=sub/keys/eu.txt\n",
+        ] {
+            assert!(out.contains(line), "{line} is not in\n{out}");
+        }
+        let again = run(&InitArgs::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap_err();
+        assert!(again.to_string().ends_with("sub/p.yaml, sub/keys/eu.txt, sub/keys/reuse.key"), "{again}");
     }
 
     #[test]

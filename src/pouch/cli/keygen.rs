@@ -1,4 +1,4 @@
-//! `pouch keygen`: an age key pair, and the Secret that a region's Flux or Argo CD wants.
+//! `pouch keygen`: an age key pair, and the Secret that a region's Flux or Argo CD wants; or a reuse key.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,9 @@ use pouch_core::scope::Scope;
 use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
 
-use super::init::{InitError, Key, Place, is_there, key_file, write_new};
+use super::init::{
+    IGNORE_IS_FOR, InitError, Key, Place, REUSE_KEY, REUSE_KEY_IS_FOR, is_there, key_file, write_new, write_reuse_key,
+};
 use super::reach::ReachArgs;
 use super::{Global, Opened};
 use crate::ambient::Ambient;
@@ -27,16 +29,25 @@ use crate::ui::Ui;
 ///
 /// The identity goes to keys/REGION.txt beside the configuration, readable for its owner only, in a folder
 /// that git ignores; the recipient, and nothing else, to stdout. Nothing that exists is overwritten, in no
-/// folder and on no cluster, and pouch.yaml is not edited: what to write there is said. The region may be
-/// one that the configuration does not have yet.
+/// folder and on no cluster, and pouch.yaml is not edited: what to write there is said. Where a key cannot be
+/// made, at most the folder keys/ is, with its .gitignore. The region may be one that the configuration does
+/// not have yet.
 #[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "pouch keygen [OPTIONS] REGION\n       pouch keygen [OPTIONS] --escrow\n       pouch keygen \
+                            [OPTIONS] --reuse-key [FILE]"
+)]
 pub struct Args {
     /// The region, by the name that Credentials use
-    #[arg(value_name = "REGION", required_unless_present = "escrow")]
+    #[arg(value_name = "REGION")]
     region: Option<String>,
     /// Make a pair for `escrowRecipients`, which opens every region's bundle, instead of one for a region
     #[arg(long, conflicts_with_all = ["region", "manifest", "context", "kubeconfig", "consumer"])]
     escrow: bool,
+    /// Make a reuse key instead [default: keys/reuse.key beside the configuration]
+    #[arg(long, value_name = "FILE", num_args = 0..=1,
+          conflicts_with_all = ["region", "escrow", "identity", "manifest", "context", "kubeconfig", "consumer"])]
+    reuse_key: Option<Option<PathBuf>>,
     /// Where the identity goes [default: keys/REGION.txt beside the configuration]
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
@@ -62,14 +73,17 @@ enum Consumer {
 /// Runs the command.
 ///
 /// # Errors
-/// Where something is there already or git would take it (then nothing is written), or a file or the
-/// Secret cannot be made.
+/// Where something is there already or git would take it (then at most `keys/.gitignore` is written), or a
+/// file or the Secret cannot be made.
 pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
     let opened = configuration(global, ambient)?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
-    let subject = Subject::of(args, fleet)?;
     let place = Place::new(&global.file, ambient);
     let output = fleet.map(|fleet| place.base.join(&fleet.output.path));
+    if let Some(file) = &args.reuse_key {
+        return reuse_key(file.as_deref(), &place, fleet, output.as_deref(), ambient, ui);
+    }
+    let subject = Subject::of(args, fleet)?;
     let file = match &args.identity {
         Some(path) => ambient.cwd().join(path),
         None => place.base.join(key_file(&subject.file)),
@@ -92,27 +106,25 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     for path in &targets {
         refuse_taken(path, output.as_deref())?;
     }
-    if args.identity.is_none()
-        && let Some(ignore) = place.guard_keys()?
-    {
-        ui.note(&format!("wrote {ignore}: keeps the keys out of git"));
-    }
-    for path in &targets {
-        refuse_tracked(path)?;
-    }
-    let secret = Wanted { entry: subject.entry(&file), key: subject.secret(args.consumer, fleet) };
+    let secret = Wanted { entry: entry(&file, &subject.file), key: subject.secret(args.consumer, fleet) };
     let reach = args.reach.reach(ambient);
     let region = match reach.wanted.context.is_some() || reach.wanted.kubeconfig.is_some() {
         true => Some(Region::connect(&reach, &secret, ambient, stop, ui)?),
         false => None,
     };
+    if args.identity.is_none() {
+        guard(&place, ui)?;
+    }
+    for path in &targets {
+        refuse_tracked(path)?;
+    }
 
     let key = Key::generate(subject.file.clone()).map_err(InitError::from)?;
-    write_new(Path::new(""), &file.display().to_string(), key.text.as_bytes(), 0o600)?;
+    write_new(&file, &file.display().to_string(), key.text.as_bytes(), 0o600)?;
     ui.note(&format!("wrote {}: {}", file.display(), subject.what()));
     let text = secret.manifest(&key);
     if let Some(path) = &manifest {
-        write_new(Path::new(""), &path.display().to_string(), text.as_bytes(), 0o600)?;
+        write_new(path, &path.display().to_string(), text.as_bytes(), 0o600)?;
         ui.note(&format!(
             "wrote {}: {} with the identity in it; remove it once it is applied",
             path.display(),
@@ -131,6 +143,45 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         false => ui.result(&format!("{}\n", key.recipient)),
     }
     Ok(exit::OK)
+}
+
+/// Makes a reuse key, and says what to do with it.
+fn reuse_key(
+    file: Option<&Path>,
+    place: &Place,
+    fleet: Option<&Fleet>,
+    output: Option<&Path>,
+    ambient: &Ambient,
+    ui: &Ui,
+) -> Result<u8, Failure> {
+    let path = file.map_or_else(|| place.base.join(REUSE_KEY), |file| ambient.cwd().join(file));
+    refuse_taken(&path, output)?;
+    if file.is_none() {
+        guard(place, ui)?;
+    }
+    refuse_tracked(&path)?;
+    let shown = path.display().to_string();
+    write_reuse_key(&path, &shown, ambient)?;
+    ui.note(&format!("wrote {shown}: {REUSE_KEY_IS_FOR}"));
+    // As the configuration would name it.
+    let named = path.strip_prefix(&place.base).unwrap_or(&path).display();
+    ui.note(&match fleet {
+        None => format!("when pouch.yaml is there, add:\n  reuseKey: {{file: {named}}}"),
+        Some(_) => format!(
+            "name it in pouch.yaml, and the key of what is published as `previous` for one run:\n  reuseKey: {{file: \
+             {named}, previous: [{{file: OLD}}]}}\nif that is lost, leave `previous` out and run `pouch rekey \
+             --new-reuse-key` once"
+        ),
+    });
+    Ok(exit::OK)
+}
+
+/// Keeps the folder of the keys out of git.
+fn guard(place: &Place, ui: &Ui) -> Result<(), Failure> {
+    if let Some(ignore) = place.guard_keys()? {
+        ui.note(&format!("wrote {ignore}: {IGNORE_IS_FOR}"));
+    }
+    Ok(())
 }
 
 /// The configuration, if there is one; the first key may come before it.
@@ -172,6 +223,17 @@ fn refuse_tracked(path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// The namespace and name of the Secret that Flux reads where nothing else is said.
+pub(super) const FLUX_SECRET: (&str, &str) = ("flux-system", "sops-age");
+
+/// The Secret's entry: called as the identity's file, so that an old and a new one have place in it. Flux
+/// takes each whose name ends so.
+pub(super) fn entry(file: &Path, otherwise: &str) -> String {
+    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(otherwise);
+    let entry = format!("{stem}.agekey");
+    if is_data_key(&entry) { entry } else { format!("{otherwise}.agekey") }
+}
+
 /// Whom the pair is for.
 struct Subject<'f> {
     /// The region's name; none for escrow.
@@ -183,8 +245,15 @@ struct Subject<'f> {
 
 impl<'f> Subject<'f> {
     fn of(args: &Args, fleet: Option<&'f Fleet>) -> Result<Self, Failure> {
-        let Some(name) = args.region.as_ref().filter(|_| !args.escrow) else {
+        if args.escrow {
             return Ok(Self { region: None, config: None, file: "escrow".to_owned() });
+        }
+        let Some(name) = &args.region else {
+            return Err(Failure::usage(
+                "nobody is named whom the key is for",
+                "Name a region: `pouch keygen REGION`; or say --escrow for a pair that opens every region's bundle, or \
+                 --reuse-key for a reuse key.",
+            ));
         };
         let config = fleet.and_then(|fleet| fleet.regions.values().find(|region| region.name == **name));
         let file = config.map_or_else(|| name.clone(), |config| config.directory.to_string());
@@ -218,7 +287,8 @@ impl<'f> Subject<'f> {
                     Delivery::Flux(flux) => Some((flux.namespace.clone(), flux.decryption_secret.clone())),
                     _ => None,
                 });
-                flux.unwrap_or_else(|| ("flux-system".into(), "sops-age".into()))
+                let (namespace, name) = FLUX_SECRET;
+                flux.unwrap_or_else(|| (namespace.into(), name.into()))
             }
             // One Argo CD may decrypt for several regions, each with a Secret of its own.
             Consumer::Argocd => {
@@ -232,19 +302,14 @@ impl<'f> Subject<'f> {
         ObjectKey::secret(namespace, name)
     }
 
-    /// The Secret's entry: called as the identity's file, so that an old and a new one have place in it. Flux
-    /// takes each whose name ends so.
-    fn entry(&self, file: &Path) -> String {
-        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(&self.file);
-        let entry = format!("{stem}.agekey");
-        if is_data_key(&entry) { entry } else { format!("{}.agekey", self.file) }
-    }
-
     /// What to do with the recipient.
     fn next(&self, key: &Key, fleet: Option<&Fleet>) -> String {
         let recipient = &key.recipient;
         match (&self.region, self.config) {
-            (None, _) => format!("add it to pouch.yaml:\n  escrowRecipients: [{recipient}]"),
+            (None, _) => {
+                let others = if fleet.is_some_and(|fleet| !fleet.escrow.is_empty()) { ", …" } else { "" };
+                format!("add it to pouch.yaml:\n  escrowRecipients: [{recipient}{others}]")
+            }
             (Some(region), Some(_)) => {
                 format!("add it to the recipients of region {region} in pouch.yaml:\n  recipients: [{recipient}, …]")
             }

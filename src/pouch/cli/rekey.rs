@@ -72,7 +72,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
     let regions = chosen(args, fleet, ui)?;
-    let identities = identities(args, ambient, ui)?;
+    let identities = match args.identity.as_slice() {
+        [] => None,
+        files => Some(settings::all_identities(files, ambient, ui)?),
+    };
     let keys = opened.keys(ambient, ui)?;
     let names: BTreeSet<Region> = regions.iter().map(|region| region.name.clone()).collect();
     let adopt = match (args.new_reuse_key, &identities) {
@@ -152,18 +155,6 @@ fn chosen<'a>(args: &Args, fleet: &'a Fleet, ui: &Ui) -> Result<Vec<&'a RegionCo
         ))
     };
     args.region.iter().map(one).collect()
-}
-
-fn identities(args: &Args, ambient: &Ambient, ui: &Ui) -> Result<Option<Identities>, Failure> {
-    let mut all: Option<Identities> = None;
-    for typed in &args.identity {
-        let (identities, warning) = settings::identities(&typed.display().to_string(), &ambient.cwd().join(typed))?;
-        if let Some(warning) = warning {
-            ui.warn(&warning);
-        }
-        all.get_or_insert_default().absorb(identities);
-    }
-    Ok(all)
 }
 
 /// What one attempt needs.

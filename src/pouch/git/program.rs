@@ -12,6 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use pouch_core::secret::holds_key;
+
 use crate::child::{self, Bounds, ChildError, Ended};
 
 /// How long one run may take unless somebody says otherwise.
@@ -162,15 +164,8 @@ pub fn is_for_children(name: &OsStr, value: &OsStr) -> bool {
     !PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         && !NAMES.contains(&&*name)
         && !matches!(&*name, "GIT_TERMINAL_PROMPT" | "LC_ALL" | "LANGUAGE")
-        && !holds_key(value)
-}
-
-/// Whether a variable's value holds a key that opens or vouches for something: `reuseKey` may name any
-/// variable.
-fn holds_key(value: &OsStr) -> bool {
-    const MARKS: [&[u8]; 2] = [b"AGE-SECRET-KEY-", b"POUCH-REUSE-KEY-"];
-    let value = value.as_encoded_bytes();
-    MARKS.iter().any(|mark| value.windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
+        // `reuseKey` may name any variable.
+        && !holds_key(value.as_encoded_bytes())
 }
 
 impl Git {

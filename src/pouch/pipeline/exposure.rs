@@ -26,6 +26,8 @@ use super::survey::Survey;
 use super::{Failure, Run, Shared, by_region};
 use crate::git::history::{self, HistoryError, Moment, Span, Wanted};
 use crate::git::objects::{self, Id, ObjectsError, Store};
+use crate::harden::wiped;
+use crate::stop::Stop;
 use crate::ui::Ui;
 
 /// The largest file that is read, in bytes; the API takes no Secret beyond 1 MiB.
@@ -63,17 +65,18 @@ impl From<HistoryError> for Failure {
 /// `keys` for this fleet, where there are some.
 ///
 /// # Errors
-/// Where the repository cannot be read, or is not whole.
+/// Where the repository cannot be read, or is not whole, or the run should end.
 pub fn read(
     path: &Path,
     called: String,
     wanted: &Wanted<'_>,
     keys: Option<(&Fleet, &KeyRing)>,
     ui: &Ui,
+    stop: &Stop,
 ) -> Result<Read, Failure> {
     let progress = ui.progress("walking", 0);
     progress.say(&called);
-    let history = history::read(path, wanted, &counts)?;
+    let history = history::read(path, wanted, &counts, stop)?;
     drop(progress);
     let mut skipped: BTreeSet<SkippedFile> = BTreeSet::new();
     let mut skip =
@@ -87,7 +90,7 @@ pub fn read(
 
     let ids: BTreeSet<Id> = secrets.iter().map(|span| span.id).collect();
     let ids: Vec<Id> = ids.into_iter().collect();
-    let sealed = sealed(path, &ids)?;
+    let sealed = sealed(path, &ids, stop)?;
     let mut stood = Vec::new();
     for span in &secrets {
         let Some(directory) = directory_of(&span.path) else { continue };
@@ -107,7 +110,7 @@ pub fn read(
 
     // Versions of one manifest in the order in which they came.
     manifests.sort_by(|a, b| (&a.path, a.first, a.id).cmp(&(&b.path, b.first, b.id)));
-    let (vouched, proved, faults) = vouched(path, &manifests, keys)?;
+    let (vouched, proved, faults) = vouched(path, &manifests, keys, stop)?;
     for (path, why) in faults {
         skip(&path, why);
     }
@@ -151,8 +154,9 @@ type Files = Vec<Arc<Sealed>>;
 type Contents = Result<Files, &'static str>;
 
 /// The Secrets of each file.
-fn sealed(path: &Path, ids: &[Id]) -> Result<BTreeMap<Id, Contents>, Failure> {
+fn sealed(path: &Path, ids: &[Id], stop: &Stop) -> Result<BTreeMap<Id, Contents>, Failure> {
     let task = |ids: &[Id]| -> Result<Vec<(Id, Contents)>, Failure> {
+        stop.check()?;
         // A repository belongs to one thread.
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
@@ -183,8 +187,10 @@ fn vouched(
     path: &Path,
     manifests: &[&Span],
     keys: Option<(&Fleet, &KeyRing)>,
+    stop: &Stop,
 ) -> Result<(Vouched, Vouched, Faults), Failure> {
     let task = |spans: &[&Span]| -> Result<(Vouched, Vouched, Faults), Failure> {
+        stop.check()?;
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
         let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
@@ -210,7 +216,8 @@ fn vouched(
         }
         Ok((said, proved, faults))
     };
-    let parts: Result<Vec<_>, Failure> = manifests.par_chunks(FILES_PER_TASK).map(task).collect();
+    let parts: Result<Vec<_>, Failure> =
+        manifests.par_chunks(FILES_PER_TASK).map(|spans| wiped(|| task(spans))).collect();
     let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
     for part in parts? {
         said.absorb(part.0);
@@ -222,6 +229,10 @@ fn vouched(
 
 /// The Secrets that each region is to get, as the sources have them now.
 pub fn values<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>> {
+    wiped(|| wanted(run, survey))
+}
+
+fn wanted<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>> {
     let asked: BTreeMap<_, Asked> =
         claims(run.fleet, &survey.snapshot).into_iter().map(|asked| (asked.by.clone(), asked)).collect();
     let shared = Shared {

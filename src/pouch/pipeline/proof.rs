@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 use super::govern;
 use crate::age::Identities;
+use crate::harden::wiped;
 
 /// What came of a proof.
 pub struct Verdict {
@@ -59,9 +60,11 @@ pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: 
             let mut looked = book.file(path, standing);
             let mut opened = false;
             if let Some(sealed) = looked.sealed.as_ref().filter(|_| !held.is_empty()) {
-                let answers = answers(sealed, identities);
-                opened = answers.iter().any(Option::is_some);
-                looked.findings.extend(judge(&book, sealed, standing, &held, &answers));
+                looked.findings.extend(wiped(|| {
+                    let answers = answers(sealed, identities);
+                    opened = answers.iter().any(Option::is_some);
+                    judge(&book, sealed, standing, &held, &answers)
+                }));
             }
             (looked, opened)
         })

@@ -23,6 +23,7 @@ use rayon::prelude::*;
 use super::seal::Sealer;
 use super::{Failure, Report, Run, check_regions, govern};
 use crate::age::Identities;
+use crate::harden::wiped;
 use crate::publish::{Look, NewFile, NewFiles, Shelf};
 
 /// What a bundle that no reuse key vouches for is worth.
@@ -160,11 +161,11 @@ impl Work<'_> {
         let secrets: Vec<&ObjectKey> =
             manifest.objects.iter().map(|object| &object.key).filter(|key| key.kind.is_secret()).collect();
         // A data key is in memory no longer than its file, and so are the values.
-        let again = |key: &&ObjectKey| {
+        let again = |key: &ObjectKey| {
             run.stop.check()?;
             let opened = match self.open(region, published, key, before) {
                 Ok(opened) => opened,
-                Err(why) => return Ok(Err(((*key).clone(), why))),
+                Err(why) => return Ok(Err((key.clone(), why))),
             };
             let bytes = match self.shelf {
                 None => Vec::new(),
@@ -172,7 +173,7 @@ impl Work<'_> {
             };
             Ok(Ok((path::of_object(&region.directory, key), bytes)))
         };
-        let sealed: Result<Vec<Again>, Failure> = secrets.par_iter().map(again).collect();
+        let sealed: Result<Vec<Again>, Failure> = secrets.par_iter().map(|key| wiped(|| again(key))).collect();
         let (mut fresh, mut closed) = (BTreeMap::new(), Vec::new());
         for file in sealed? {
             match file {

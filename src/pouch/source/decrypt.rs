@@ -27,6 +27,7 @@ use rayon::prelude::*;
 use super::Reading;
 use super::document::{Form, Text};
 use crate::age::{AgeError, Identities};
+use crate::harden::wiped;
 
 /// The longest reason that is given, in characters: a path of keys may have any length.
 const MOST_WORDS: usize = 400;
@@ -206,7 +207,7 @@ impl Vault {
     fn open_all(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Opened> {
         let wanted: Vec<(usize, &SealedFile)> =
             files.iter().filter_map(|number| Some((*number, self.files.get(*number)?))).collect();
-        wanted.into_par_iter().map(|(number, file)| (number, self.open(file))).collect()
+        wanted.into_par_iter().map(|(number, file)| (number, wiped(|| self.open(file)))).collect()
     }
 
     fn open(&self, file: &SealedFile) -> Opened {

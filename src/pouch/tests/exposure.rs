@@ -487,6 +487,14 @@ fn a_leaked_reuse_key_is_told_with_what_can_be_guessed() {
     let id = text(&key["keyId"]);
     assert_eq!(asked(&fleet, &[&format!("--reuse-key-leaked={id}")])["reuseKeys"][0]["keyId"], id.as_str());
     assert_eq!(list(&asked(&fleet, &["--reuse-key-leaked=00000000"])["reuseKeys"]).len(), 0);
+    fleet.run(&["exposure", "--reuse-key-leaked=00000000"]).ends(0).says(&format!("there are those of {id}"));
+    let apart = fleet.run(&["exposure", "--reuse-key-leaked", &id]).ends(64);
+    assert!(apart.stderr.contains(&format!("Did you mean --reuse-key-leaked={id}?")), "{}", apart.stderr);
+    fleet.run(&["exposure", "--since", "2999-01-01"]).ends(64).says("yet to come");
+    std::fs::create_dir(fleet.path("empty.git")).unwrap();
+    origin.git(&["init", "--quiet", "--bare", &fleet.path("empty.git").display().to_string()]);
+    let empty = fleet.run(&["exposure", "empty.git"]).ends(0);
+    assert!(empty.stdout.contains("has no commit"), "{}", empty.stdout);
     let key = fleet.read("reuse.key");
     let ran = fleet.run(&["exposure", &format!("--reuse-key-leaked={}", key.trim())]).ends(64);
     assert!(!ran.stderr.contains(key.trim()), "{}", ran.stderr);
@@ -590,4 +598,29 @@ fn hostile_trees_are_passed_over_and_counted() {
         "{skipped:?}"
     );
     assert_eq!(answer["looked"]["skipped"]["count"], 6);
+}
+
+#[test]
+fn a_signal_while_fetching_leaves_no_child_and_no_folder() {
+    let fleet = Fleet::new();
+    let origin = Origin::new(&fleet, "");
+    std::fs::create_dir(fleet.path("tmp")).unwrap();
+    let script = format!("echo $$ > '{0}.part'; mv '{0}.part' '{0}'; sleep 30", fleet.path("pid").display());
+    let mut command = origin.wrapped_run(&script, &["exposure", "https://127.0.0.1:1/nobody.git"]);
+    command.env("TMPDIR", fleet.path("tmp")).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    let mut tries = 0;
+    while !fleet.has("pid") {
+        tries += 1;
+        assert!(tries < 200, "git is not started");
+        std::thread::sleep(std::time::Duration::from_millis(25));
+    }
+    let fetched = || std::fs::read_dir(fleet.path("tmp")).unwrap().count();
+    assert_eq!(fetched(), 1);
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
+    let ran = child.wait_with_output().unwrap();
+    assert_eq!(ran.status.code(), Some(130), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(fetched(), 0);
+    let pid = fleet.read("pid").trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
+    assert!(rustix::process::test_kill_process(pid).is_err(), "git is still there");
 }

@@ -63,13 +63,57 @@ fn a_pair_is_made_once_and_never_overwritten() {
     is_pair(&fleet, "keys/eu-2.txt", &ran);
     let ran = fleet.run(&["keygen", "--escrow"]).ends(0).says("escrowRecipients: [age1");
     is_pair(&fleet, "keys/escrow.txt", &ran);
-    for arguments in [&["keygen"][..], &["keygen", "../x"], &["keygen", "Eu"], &["keygen", "eu", "--escrow"]] {
+    fleet.run(&["keygen"]).ends(64).says("--escrow").says("--reuse-key");
+    fleet.configure(
+        "regions:",
+        &format!(
+            "escrowRecipients: [{}]
+regions:",
+            ran.stdout.trim()
+        ),
+    );
+    fleet.run(&["keygen", "--escrow", "--identity", "keys/escrow-2.txt"]).ends(0).says(", …]");
+    for arguments in [&["keygen", "../x"][..], &["keygen", "Eu"], &["keygen", "eu", "--escrow"]] {
         fleet.run(arguments).ends(64);
     }
     // The first key may come before the configuration, but not instead of one that was named.
     fleet.remove("pouch.yaml");
     fleet.run(&["keygen", "first"]).ends(0);
     fleet.run(&["keygen", "second", "-f", "other.yaml"]).ends(64);
+}
+
+#[test]
+fn a_path_that_is_no_text_is_the_path_that_is_written() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let fleet = Fleet::new();
+    let name = std::ffi::OsStr::from_bytes(b"odd-\xff.txt");
+    let answer = fleet.command(&["keygen", "eu", "--identity"]).arg(name).output().unwrap();
+    assert_eq!(answer.status.code(), Some(0), "{}", String::from_utf8_lossy(&answer.stderr));
+    assert!(fleet.path(".").join(name).is_file());
+}
+
+#[test]
+fn a_reuse_key_is_made_with_the_same_care() {
+    let fleet = Fleet::new();
+    let ran = fleet.run(&["keygen", "--reuse-key"]).ends(0).says("--new-reuse-key");
+    let key = fleet.read("keys/reuse.key");
+    assert!(pouch_core::reuse::ReuseKey::parse(&key).is_ok() && ran.stdout.is_empty());
+    assert!(!ran.stderr.contains("POUCH-REUSE-KEY"), "{}", ran.stderr);
+    assert_eq!(fs::metadata(fleet.path("keys/reuse.key")).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fleet.read("keys/.gitignore"), "*\n");
+    fleet.run(&["keygen", "--reuse-key"]).ends(64).says("nothing is overwritten");
+    fleet.run(&["keygen", "--reuse-key", "bundles/reuse.key"]).ends(64).says("the folder of the bundles");
+    fleet.run(&["keygen", "--reuse-key", "keys/other.key"]).ends(0).says("reuseKey: {file: keys/other.key");
+    assert_ne!(fleet.read("keys/other.key"), key);
+    assert_eq!(fleet.read("keys/reuse.key"), key);
+    for more in [&["--escrow"][..], &["--identity", "x"], &["--manifest", "x"]] {
+        fleet.run(&[&["keygen", "--reuse-key"], more].concat()).ends(64);
+    }
+    git(&fleet, &["init", "--quiet"]);
+    fleet.run(&["keygen", "--reuse-key", "plain.key"]).ends(64).says("does not ignore it");
+    // What a fleet that has lost its key is told to do.
+    fs::remove_file(fleet.path("reuse.key")).unwrap();
+    fleet.render(&[]).ends(64).says("`pouch keygen --reuse-key`");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The allocator of the shipped program leaves no plaintext in memory: a child's is searched after it has sealed.
+//! The allocator of the shipped program leaves no plaintext in memory: a child's is searched after it has
+//! sealed or opened.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -20,9 +21,11 @@ mod support;
 static ALLOCATOR: zeroizing_alloc::ZeroAlloc<std::alloc::System> = zeroizing_alloc::ZeroAlloc(std::alloc::System);
 
 #[test]
-fn s23_nothing_is_left_in_memory_after_sealing() {
-    let Some(left) = memory::left_behind() else { return };
-    assert!(left.is_empty(), "{left:?}");
+fn s23_nothing_is_left_in_memory_after_sealing_and_opening() {
+    for work in memory::Work::ALL {
+        let Some(left) = memory::left_behind(work) else { continue };
+        assert!(left.is_empty(), "{work:?}: {left:?}");
+    }
 }
 
 #[test]

@@ -107,7 +107,7 @@ pub(super) fn run(
     let mut out = place.write(ambient, &keys, &text)?;
     report(&mut out, &draft, &examined);
     let _ = write!(out, "\nNext, once the grants are as you want them:\n  pouch render{}\n\n", file_flag(&place.shown));
-    hand_over(&mut out, files.iter().map(|(region, file)| (region.as_str(), file.clone())));
+    hand_over(&mut out, &place, files.iter().map(|(region, file)| (region.as_str(), file.clone())));
     Ok(out)
 }
 

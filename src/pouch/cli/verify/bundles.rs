@@ -13,7 +13,6 @@ use pouch_core::reuse::KeyRing;
 
 use super::super::{Global, Opened, record};
 use super::Args;
-use crate::age::Identities;
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::git::objects::standing::{Found, Mode, discover};
@@ -73,7 +72,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         known(fleet, region)?;
     }
     let keys = keys(args, opened.as_ref(), ambient, ui)?;
-    let identities = identities(&args.bundles.identity, ambient, ui)?;
+    let identities = settings::all_identities(&args.bundles.identity, ambient, ui)?;
     let read = read(args, opened.as_ref(), ambient, stop)?;
     let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown };
     let verdict = prove(&measure, &read.tree, &identities, read.findings);
@@ -144,18 +143,6 @@ fn keys(args: &Args, opened: Option<&Opened>, ambient: &Ambient, ui: &Ui) -> Res
     let Some((keys, warnings)) = settings::reuse_keys_at_hand(&opened.settings, ambient)? else { return Ok(None) };
     warnings.iter().for_each(|warning| ui.warn(warning));
     Ok(Some(keys))
-}
-
-fn identities(files: &[PathBuf], ambient: &Ambient, ui: &Ui) -> Result<Identities, Failure> {
-    let mut all = Identities::default();
-    for file in files {
-        let (identities, warning) = settings::identities(&file.display().to_string(), &ambient.cwd().join(file))?;
-        if let Some(warning) = warning {
-            ui.warn(&warning);
-        }
-        all.join(identities);
-    }
-    Ok(all)
 }
 
 /// Reads the bundles from where the command line says they are.

@@ -1,4 +1,4 @@
-//! A child that renders a fleet and then stands still, and its memory as another process sees it.
+//! A child that runs a command on a fleet and then stands still, and its memory as another process sees it.
 //!
 //! The child is this very test binary, so what wipes memory or does not is the binary's own allocator: the
 //! shipped program needs no hook for it.
@@ -13,34 +13,80 @@
 )]
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use pouch::ambient::Ambient;
 
 use crate::choir::{Choir, Ear};
-use crate::fleet::{Fleet, KEY, base64};
+use crate::fleet::{Fleet, KEY, RECIPIENT, base64};
+use crate::support::{printed, run};
 
 /// Says to the child where its fleet is.
 const FOLDER: &str = "POUCH_TEST_FOLDER";
+
+/// Says to the child what it does, as the arguments of pouch.
+const ARGUMENTS: &str = "POUCH_TEST_ARGUMENTS";
+
+/// Where the fleet keeps the identity of its region.
+const IDENTITY: &str = "keys/own.txt";
+
+/// How many Credentials the fleet has, each with a Secret.
+const COUNT: usize = 25;
+
+/// What a child does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// Renders plain sources.
+    Render,
+    /// Renders sources that SOPS sealed.
+    RenderSealed,
+    /// Opens what is published, and seals it anew.
+    Rekey,
+    /// Opens what is published.
+    Verify,
+}
+
+impl Work {
+    /// Each of them.
+    pub const ALL: [Self; 4] = [Self::Render, Self::RenderSealed, Self::Rekey, Self::Verify];
+
+    fn arguments(self) -> String {
+        match self {
+            Self::Render | Self::RenderSealed => "render -v".to_owned(),
+            Self::Rekey => format!("rekey -v --identity {IDENTITY}"),
+            Self::Verify => format!("verify bundles -v --identity {IDENTITY}"),
+        }
+    }
+}
 
 /// The child's part; nothing where this is no child.
 pub fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let ambient = Ambient::fixed(Path::new(&folder), "2026-03-01T12:00:00Z".parse().unwrap(), &[]);
-    let code = pouch::cli::run(&ambient.called(&["pouch", "render", "-f", &format!("{folder}/pouch.yaml"), "-v"]));
-    println!("\nrendered with {code}");
+    let arguments = std::env::var(ARGUMENTS).unwrap();
+    let file = format!("{folder}/pouch.yaml");
+    let arguments: Vec<&str> = ["pouch", "-f", &file].into_iter().chain(arguments.split(' ')).collect();
+    let code = pouch::cli::run(&ambient.called(&arguments));
+    println!("\ndone with {code}");
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// A fleet with a hundred values, each of them listened for, and the reuse key.
+/// A fleet with a hundred values, each of them listened for, the reuse key, and the region's identity.
 fn fleet() -> (Fleet, Ear) {
     let (fleet, mut choir) = (Fleet::new(), Choir::default());
     choir.add("the reuse key", KEY.trim_start_matches("POUCH-REUSE-KEY-1"));
-    for number in 0..25 {
+    let quickstart = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/quickstart/keys/eu-west.txt");
+    let identity = fs::read_to_string(quickstart).unwrap();
+    let key = identity.lines().find_map(|line| line.strip_prefix("AGE-SECRET-KEY-1")).unwrap();
+    choir.add("the identity", key);
+    fleet.write(IDENTITY, &identity);
+    fs::set_permissions(fleet.path(IDENTITY), fs::Permissions::from_mode(0o600)).unwrap();
+    for number in 0..COUNT {
         let name = format!("s{number}");
         let encoded = base64(choir.voice(&format!("{name}: base64")).as_bytes());
         let long = "x".repeat(3000);
@@ -65,19 +111,54 @@ fn fleet() -> (Fleet, Ear) {
     (fleet, ear)
 }
 
-/// Lets a child render, and gives the places whose canaries are still in its memory.
+/// Seals the Secrets of a fleet in place, and lets pouch open them; none where sops is absent.
+fn seal_sources(fleet: &Fleet) -> Option<()> {
+    let sops = crate::support::Sops::find()?;
+    fleet.configure(
+        "directory: {path: manifests}",
+        &format!("directory: {{path: manifests}}\n    decryption: {{ageIdentityFile: {IDENTITY}}}"),
+    );
+    for number in 0..COUNT {
+        let (manifest, json) = (format!("manifests/s{number}.yaml"), format!("manifests/s{number}.json"));
+        let path = if number % 2 == 0 {
+            let text = fs::read_to_string(fleet.path(&manifest)).unwrap();
+            let (credential, secret) = text.split_once("---\n").unwrap();
+            fleet.write(&manifest, credential);
+            let path = format!("manifests/s{number}-secret.yaml");
+            fleet.write(&path, secret);
+            path
+        } else {
+            json
+        };
+        let file = fleet.path(&path);
+        let arguments =
+            ["encrypt", "--age", RECIPIENT, "--encrypted-regex", "^(data|stringData|annotations)$"].map(OsStr::new);
+        let sealed = run(sops.path(), arguments.into_iter().chain([file.as_os_str()]), &[]);
+        fleet.write(&path, printed(sops.path(), &sealed));
+    }
+    Some(())
+}
+
+/// Lets a child work, and gives the places whose canaries are still in its memory.
 ///
-/// None where memory cannot be looked at.
-pub fn left_behind() -> Option<BTreeSet<String>> {
+/// None where memory cannot be looked at, or a program is absent.
+pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
     if !Path::new("/proc/self/mem").exists() {
         crate::support::skipped("this system shows no process's memory");
         return None;
     }
     let (fleet, ear) = fleet();
+    match work {
+        Work::Render => {}
+        Work::RenderSealed => seal_sources(&fleet)?,
+        Work::Rekey | Work::Verify => _ = fleet.render().ended(0),
+    }
+    let before = fleet.published();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--ignored", "--nocapture"])
         .env_clear()
         .env(FOLDER, fleet.path(""))
+        .env(ARGUMENTS, work.arguments())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -85,9 +166,11 @@ pub fn left_behind() -> Option<BTreeSet<String>> {
         .unwrap();
     let mut said = Vec::new();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let ready = lines.by_ref().inspect(|line| said.push(line.clone())).any(|line| line.starts_with("rendered with "));
-    assert!(ready && said.last().is_some_and(|line| line == "rendered with 0"), "{said:?}");
-    assert!(fleet.published().contains_key("regions/eu-west/core/secrets/team-b/s24.sops.yaml"));
+    let ready = lines.by_ref().inspect(|line| said.push(line.clone())).any(|line| line.starts_with("done with "));
+    assert!(ready && said.last().is_some_and(|line| line == "done with 0"), "{said:?}");
+    let last = format!("regions/eu-west/core/secrets/team-b/s{}.sops.yaml", COUNT - 1);
+    assert!(fleet.published().contains_key(&last));
+    assert_eq!(fleet.published() == before, work == Work::Verify, "{work:?}");
     let found = search(&child, &ear);
     drop(child.stdin.take());
     child.kill().unwrap();

@@ -15,11 +15,11 @@ use crate::bundle::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::capi;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
-use crate::judge::place;
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Name, Namespace, split_api_version};
 use crate::node::{Interner, Node};
 use crate::object::{ObjectKey, TEMPLATE_ANNOTATION};
+use crate::place::forbidden;
 use crate::yaml::emit::{Tree, emit};
 use crate::yaml::read;
 
@@ -88,7 +88,7 @@ pub(super) fn identity(
     }
     let delivery = region.config.map(|config| &config.delivery);
     let system = measure.fleet.map(|fleet| &fleet.system_namespace);
-    let places = place::forbidden(delivery, system, key);
+    let places = forbidden(delivery, system, key);
     findings.extend(places.into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))));
     if let Some(what) = steered(measure, region, entry, document) {
         findings.push(find(Code::UnsafeDelivery, format!("{key} {what}")));

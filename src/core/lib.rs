@@ -53,7 +53,7 @@
 //! | what a claim needs, where it is read and lands | [`closure`], [`closure::reference`], [`closure::landing`] |
 //! | companions of credential propagation | [`closure::companion`] |
 //! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
-//! | who may use what | [`judge::tenancy`], [`judge::grant`]; places and names: [`judge::place`] |
+//! | who may use what | [`judge::tenancy`], [`judge::grant`]; places and names: [`place`] |
 //! | conflicts, quotas, immutable fields | [`judge::region`] |
 //! | a finding code, its class or severity | [`finding::codes`] |
 //! | what of an object is published | [`bundle::sanitise`] |
@@ -95,6 +95,7 @@ pub mod name;
 pub mod node;
 pub mod object;
 pub mod ordered;
+pub mod place;
 pub mod proof;
 pub mod rbac;
 pub mod recipient;

@@ -22,7 +22,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::bundle::manifest::{self, Manifest, ManifestObject, Unusable};
-use crate::bundle::path;
+use crate::bundle::path::{self, BundlePath};
 use crate::bundle::published::fleet_of;
 use crate::bundle::sha256_hex;
 use crate::config::{Fleet, RegionConfig, RegionState};
@@ -67,17 +67,17 @@ pub type Tree = BTreeMap<String, Standing>;
 pub enum Scope {
     /// All of it.
     Whole,
-    /// One region, by its name in the configuration or by its folder.
+    /// One region, by its folder.
     Region(String),
-    /// These regions' folders, which somebody is about to change; those that are missing are no matter.
+    /// These regions' folders, which somebody is about to change or to remove.
     Changed(BTreeSet<String>),
 }
 
 impl Scope {
-    fn has(&self, directory: &str, config: Option<&RegionConfig>) -> bool {
+    fn has(&self, directory: &str) -> bool {
         match self {
             Scope::Whole => true,
-            Scope::Region(wanted) => directory == wanted || config.is_some_and(|config| config.name == **wanted),
+            Scope::Region(wanted) => directory == wanted,
             Scope::Changed(directories) => directories.contains(directory),
         }
     }
@@ -141,6 +141,10 @@ pub struct Book<'a> {
     pub regions: BTreeMap<String, Region<'a>>,
     /// Which regions a recipient should be able to open, by folder. Escrow recipients have none.
     owners: BTreeMap<Recipient, BTreeSet<String>>,
+    /// The folders that hold files of a region, proved or not: what is wrong with one as a whole is said once.
+    taken: BTreeSet<String>,
+    /// The ApplicationSets of the fleets that have bundles here.
+    sets: BTreeSet<BundlePath>,
 }
 
 /// What a manifest says of one path.
@@ -169,7 +173,7 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         .collect();
     for folder in folders(tree) {
         let config = known.get(folder).copied();
-        if measure.scope.has(folder, config) {
+        if measure.scope.has(folder) {
             let (region, found) = region(measure, tree, folder, config);
             regions.extend(region.map(|region| (String::from(folder), region)));
             findings.extend(found);
@@ -179,12 +183,18 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
     for config in known.values().filter(expected) {
         let directory = config.directory.as_str();
         let missing = folders(tree).all(|folder| folder != directory);
-        if missing && !matches!(measure.scope, Scope::Changed(_)) && measure.scope.has(directory, Some(config)) {
+        if missing && measure.scope.has(directory) {
             let message = format!("nothing is published in regions/{directory}");
             let finding = measure.find(Code::UntrustedBundle, &format!("regions/{directory}"), 1, message);
-            findings.push(finding.in_region(&config.name).help(
-                "Name the folder that holds the bundles, or a revision that has them; render the region if it is new.",
-            ));
+            findings.push(finding.in_region(&config.name).help(match measure.scope {
+                Scope::Changed(_) => {
+                    "Take the removal back; `state: retired` and a render withdraw a region that is to go."
+                }
+                _ => {
+                    "Name the folder that holds the bundles, or a revision that has them; render the region if it is \
+                     new."
+                }
+            }));
         }
     }
     if measure.fleet.is_none() && !regions.is_empty() {
@@ -200,7 +210,12 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         findings.push(Finding::new(Code::TagsNotVerified, message).help(help));
     }
     let owners = owners(measure, tree, &regions);
-    (Book { measure, regions, owners }, findings)
+    let taken = folders(tree).map(String::from).collect();
+    let own = measure.fleet.map(|fleet| fleet.name.clone());
+    let manifests = folders(tree).filter_map(|folder| tree.get(&format!("regions/{folder}/bundle.yaml")));
+    let fleets = manifests.filter_map(|standing| Some(FleetName::from(&*fleet_of(&standing.bytes)?)));
+    let sets = own.into_iter().chain(fleets).map(|fleet| path::application_set(&fleet)).collect();
+    (Book { measure, regions, owners, taken, sets }, findings)
 }
 
 /// The folders below `regions/` that hold a file, sorted.
@@ -340,6 +355,19 @@ impl<'a> Book<'a> {
         !matches!(self.measure.scope, Scope::Region(_)) || self.region_of(path).is_some()
     }
 
+    /// Whether a path stands among the bundles and is nobody's: beside the regions' folders, or in a folder
+    /// whose name no region has. What of it a consumer would apply, nobody proves.
+    fn is_stray(&self, path: &str) -> bool {
+        let Some((top, rest)) = path.split_once('/') else { return false };
+        if !TOPS.contains(&top) {
+            return false;
+        }
+        match rest.split_once('/') {
+            Some((folder, _)) => self.measure.scope.has(folder) && !self.taken.contains(folder),
+            None => matches!(self.measure.scope, Scope::Whole) && self.sets.iter().all(|set| set.as_str() != path),
+        }
+    }
+
     /// Looks at one file.
     pub fn file(&self, path: &str, standing: &Standing) -> Looked {
         let mut looked = Looked { findings: Vec::new(), sealed: None };
@@ -358,10 +386,18 @@ impl<'a> Book<'a> {
             looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
                 self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}")).help(plain::HELP)
             }));
-            let ours =
-                path == path::gitattributes().as_str() || path.split_once('/').is_some_and(|(top, _)| top == "regions");
+            let is_stray = self.is_stray(path);
+            let ours = is_stray
+                || path == path::gitattributes().as_str()
+                || path.split_once('/').is_some_and(|(top, _)| top == "regions");
             if ours && standing.form != Form::Plain {
                 looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
+            } else if is_stray {
+                looked.findings.push(find(
+                    Code::UnlistedFile,
+                    format!("{path} stands among the bundles and belongs to no region that has one"),
+                    "Find out who put it there and who applies it, and remove it.",
+                ));
             }
             return looked;
         };

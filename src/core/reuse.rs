@@ -113,6 +113,15 @@ pub fn verify(keys: &KeyRing, context: &Context<'_>, plain: &[u8], file: &[u8]) 
     Some(under)
 }
 
+/// Whether a file's tag speaks against it: there is none, or its key is at hand and the tag does not fit.
+/// A file that was carried over since the reuse key changed may have a tag of a key that is gone; of such
+/// a file only an authentic manifest's hash tells.
+pub fn contradicts(keys: &KeyRing, context: &Context<'_>, plain: &[u8], file: &[u8]) -> bool {
+    let Some(tagged) = split(file) else { return true };
+    let is_known = keys.with_id(tagged.key_id).next().is_some();
+    is_known && verify(keys, context, plain, file).is_none()
+}
+
 /// Gives a file that verifies a new header under the current key, its ciphertext untouched; none where
 /// it does not verify. `entries` are the leaves of its own body ([`leaves`]) with their values.
 pub fn retag(

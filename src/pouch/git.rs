@@ -107,6 +107,14 @@ pub fn is_reference(reference: &str) -> bool {
         && reference != "@"
 }
 
+/// Whether `text` is a reference, or the ancestor of one as `main~3` and `HEAD^` name it.
+///
+/// <https://git-scm.com/docs/gitrevisions>
+pub fn is_revision(text: &str) -> bool {
+    let (reference, ancestor) = text.split_at(text.find(['~', '^']).unwrap_or(text.len()));
+    is_reference(reference) && ancestor.chars().all(|c| matches!(c, '~' | '^' | '0'..='9'))
+}
+
 /// Whether `text` is a whole commit id, SHA-1 or SHA-256.
 pub fn is_commit_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
@@ -230,6 +238,12 @@ mod tests {
         ];
         for bad in bad {
             assert!(!is_reference(bad), "{bad:?}");
+        }
+        for good in ["main", "HEAD~1", "main^^", "v1~2^2"] {
+            assert!(is_revision(good), "{good}");
+        }
+        for bad in ["", "~1", "main^{tree}", "HEAD~1:x", "main~x", "-x~1", "a..b", "HEAD^@"] {
+            assert!(!is_revision(bad), "{bad:?}");
         }
     }
 }

@@ -177,7 +177,7 @@ pub type Unwrap<'a> = dyn Fn(&[(String, String)]) -> Option<Zeroizing<[u8; 32]>>
 /// # Errors
 /// Where anything does not fit.
 pub fn open(keys: &KeyRing, context: &Context<'_>, file: &[u8], unwrap: &Unwrap<'_>) -> Result<Opened, Unopened> {
-    let tagged = reuse::split(file).ok_or(Unopened::Form)?;
+    reuse::split(file).ok_or(Unopened::Form)?;
     let sealed = document(file).ok_or(Unopened::Form)?;
     let stanzas = sops::stanzas(&sealed);
     if !stanzas.iter().map(|(recipient, _)| recipient.as_str()).eq(context.recipients.iter().map(Recipient::as_str)) {
@@ -193,8 +193,7 @@ pub fn open(keys: &KeyRing, context: &Context<'_>, file: &[u8], unwrap: &Unwrap<
         return Err(Unopened::Elsewhere);
     }
     let plain = emit(&Tree::of(&document));
-    let known = keys.with_id(tagged.key_id).next().is_some();
-    if known && reuse::verify(keys, context, plain.as_bytes(), file).is_none() {
+    if reuse::contradicts(keys, context, plain.as_bytes(), file) {
         return Err(Unopened::Tag);
     }
     let entries = sops::entries(&document)?;

@@ -89,8 +89,8 @@ pub struct FleetFile {
     /// Bounds of one run; what a region may lose at once among them.
     #[serde(default)]
     pub limits: LimitsFile,
-    /// Severities of finding codes that differ from their own. Codes of the classes refused, broken and
-    /// held cannot be lowered.
+    /// Severities of finding codes that differ from their own. Codes of the classes refused, broken,
+    /// held and fault cannot be lowered.
     #[serde(default)]
     #[schemars(extend("propertyNames" = codes()))]
     pub findings: BTreeMap<String, LevelWord>,

@@ -128,7 +128,7 @@ codes! {
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its provides does not admit; it is ignored.";
 
     UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, is missing or cannot be believed.";
-    UnlistedFile "unlisted-file" Fault Error "A file stands in a region's folders, and its manifest does not list it or the layout has no such file.";
+    UnlistedFile "unlisted-file" Fault Error "A file stands among the bundles, and no manifest lists it or the layout has no such file.";
     NotPlainFile "not-plain-file" Fault Error "A symlink, a submodule, an executable or a special file stands where bundles have plain files only.";
     PlaintextSecret "plaintext-secret" Fault Error "A file holds a Secret, or a key that opens bundles, in clear.";
     NotSealed "not-sealed" Fault Error "A sealed file is not sealed as pouch seals, so that something in it is readable or may become so.";
@@ -139,7 +139,7 @@ codes! {
     NotBuildable "not-buildable" Fault Error "A kustomization does not list exactly what stands below it.";
     UnsafeDelivery "unsafe-delivery" Fault Error "What tells a consumer how to apply the bundle is not what pouch writes.";
     RegionNotConfigured "region-not-configured" Fault Error "A bundle stands where the configuration has no region, or a retired one.";
-    UntrustedCommit "untrusted-commit" Fault Error "No allowed signer has signed the commit that holds the bundles.";
+    UntrustedCommit "untrusted-commit" Fault Error "No allowed signer has signed the bundles, as they stand.";
     MissingOnRegion "missing-on-region" Fault Error "The region lacks an object of its bundle.";
     DiffersOnRegion "differs-on-region" Fault Error "An object on the region is not as its bundle says.";
     NotTakenOver "not-taken-over" Fault Error "An object of the bundle still carries k0rdent's managed label on the region.";

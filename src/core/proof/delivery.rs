@@ -180,10 +180,10 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let in_use = fleet.regions.values().filter(|region| region.state != RegionState::Retired);
     let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
-    if in_use.is_empty() {
-        return findings;
-    }
-    let expected = fleet_files(&fleet.name, &fleet.output.path, in_use);
+    let expected = match in_use.is_empty() {
+        true => Files::new(),
+        false => fleet_files(&fleet.name, &fleet.output.path, in_use),
+    };
     for (path, text) in &expected {
         if *path == path::gitattributes() {
             let standing = tree.get(path.as_str()).map(|standing| &*standing.bytes).unwrap_or_default();

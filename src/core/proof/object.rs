@@ -19,6 +19,7 @@ use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Name, Namespace, split_api_version};
 use crate::node::{Interner, Node};
 use crate::object::{ObjectKey, TEMPLATE_ANNOTATION};
+use crate::place::forbidden;
 use crate::yaml::emit::{Tree, emit};
 use crate::yaml::read;
 
@@ -85,12 +86,10 @@ pub(super) fn identity(
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");
         findings.push(find(Code::UntrustedBundle, message));
     }
-    let theirs = |name: &str| name.starts_with("kube-") || matches!(name, "flux-system" | "argocd");
-    let namespace = if key.kind.is_namespace() { key.name.as_str() } else { key.namespace_text() };
-    if theirs(namespace) {
-        let message = format!("{key} would land in a namespace that belongs to the cluster or to its delivery");
-        findings.push(find(Code::UnsafeDelivery, message));
-    }
+    let delivery = region.config.map(|config| &config.delivery);
+    let system = measure.fleet.map(|fleet| &fleet.system_namespace);
+    let places = forbidden(delivery, system, key);
+    findings.extend(places.into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))));
     if let Some(what) = steered(measure, region, entry, document) {
         findings.push(find(Code::UnsafeDelivery, format!("{key} {what}")));
     }

@@ -33,7 +33,7 @@ pub struct Summary {
     pub command: &'static str,
     /// The exit code of the run.
     pub exit_code: u8,
-    /// The commit that was published, if one was.
+    /// The commit that was published, or that `verify` looked at or held the work tree against, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// How the Credentials fared; absent after `verify`, which looks at none.

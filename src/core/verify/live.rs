@@ -18,11 +18,11 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Bundle, Expected, Part};
 use crate::finding::{Code, Finding};
-use crate::judge::place;
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Namespace, Version};
 use crate::node::Node;
 use crate::object::ObjectKey;
+use crate::place;
 use crate::reuse::{self, Change};
 use crate::secret::{Payload, SecretBytes};
 

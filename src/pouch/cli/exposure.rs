@@ -12,6 +12,7 @@ use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{self, escape_json};
 
+use super::publish::private_folder;
 use super::reach::ReachArgs;
 use super::{Global, Opened};
 use crate::ambient::Ambient;
@@ -228,12 +229,7 @@ fn unknown_key(id: &str, facts: &Facts) -> String {
 
 /// A whole copy of a remote repository, which only its owner can read.
 fn fetched(url: &str, called: String, ambient: &Ambient, stop: &Stop) -> Result<Place, Failure> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let private = std::fs::Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
-        let message = format!("no temporary folder can be made: {}", error.kind());
-        Failure::failed(message, "See that TMPDIR names a folder that this user can write to.")
-    })?;
+    let folder = private_folder()?;
     let git = git(&ambient.environment()).timeout(MOST_FETCHING).stopped_by(stop.flag());
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pouch_core::config::{Fleet, OutputGit, SourcePlace};
 use pouch_core::report::summary::Region;
+use tempfile::TempDir;
 
 use super::reach::ReachArgs;
 use super::render::outcomes;
@@ -65,6 +66,19 @@ pub fn reads_stdin(fleet: &Fleet) -> bool {
     fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin))
 }
 
+/// A temporary folder for what is fetched, which only its owner can read.
+///
+/// # Errors
+/// Where none can be made.
+pub fn private_folder() -> Result<TempDir, Failure> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let private = std::fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
+        let message = format!("no temporary folder can be made: {}", error.kind());
+        Failure::failed(message, "See that TMPDIR names a folder that this user can write to.")
+    })
+}
+
 /// The branch that the configuration publishes to.
 pub struct Branch<'a> {
     fleet: &'a Fleet,
@@ -107,6 +121,23 @@ impl<'a> Branch<'a> {
     pub fn open(&self, ambient: &Ambient, stop: &Stop) -> Result<BranchShelf, Failure> {
         let program = git(&ambient.environment()).stopped_by(stop.flag());
         Ok(BranchShelf::open(program, &self.remote, &self.output.branch, &self.fleet.output.path)?)
+    }
+
+    /// A copy of its tip without history, at [`git::FETCHED`] in a repository that only its owner can read:
+    /// for looking at files of no region too.
+    ///
+    /// # Errors
+    /// Where the repository cannot be reached, or has no such branch.
+    pub fn copy(&self, ambient: &Ambient, stop: &Stop) -> Result<TempDir, Failure> {
+        let folder = private_folder()?;
+        let program = git(&ambient.environment()).stopped_by(stop.flag());
+        let reference = format!("refs/heads/{}", self.output.branch);
+        git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
+            let called = git::identity(&self.output.repository);
+            let message = format!("branch {} of {called} cannot be fetched: {error}", self.output.branch);
+            Failure::unavailable(message, error.help())
+        })?;
+        Ok(folder)
     }
 }
 

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use git2::{ErrorCode, Oid, Repository, RepositoryOpenFlags};
+use git2::{Oid, Repository, RepositoryOpenFlags};
 
 use graph::{Commit, Graph};
 
-use super::objects::{Id, Kind, ObjectsError, kind_of};
+use super::objects::{self, Id, Kind, ObjectsError, kind_of};
 use crate::stop::{Stop, Stopped};
 
 /// The name of the folder below which files count.
@@ -103,9 +103,6 @@ pub enum HistoryError {
     /// It is not all there.
     #[error("the repository at {0} is shallow: what its history held is not there")]
     Shallow(String),
-    /// It was cloned without some objects.
-    #[error("the repository at {0} is a partial clone, whose missing objects pouch cannot fetch")]
-    Partial(String),
     /// There is more than is looked at.
     #[error("commit {commit} has more than {most} files and folders below `{FOLDER}`")]
     TooMuch {
@@ -133,7 +130,7 @@ impl HistoryError {
     pub fn help(&self) -> String {
         match self {
             HistoryError::Shallow(path) => format!("Fetch the rest: git -C {path} fetch --unshallow"),
-            HistoryError::Partial(_) | HistoryError::Objects(ObjectsError::Missing) => {
+            HistoryError::Objects(ObjectsError::Partial(_) | ObjectsError::Missing) => {
                 "Clone the repository anew, without --filter and --depth; git fsck says what is missing.".to_owned()
             }
             HistoryError::Objects(ObjectsError::NoRepository(_)) => {
@@ -162,18 +159,7 @@ impl HistoryError {
 pub fn find(path: &Path) -> Result<std::path::PathBuf, HistoryError> {
     let none: [&Path; 0] = [];
     let repository = Repository::open_ext(path, RepositoryOpenFlags::empty(), none);
-    repository.map(|found| found.path().to_owned()).map_err(|error| refused(path, &error))
-}
-
-fn refused(path: &Path, error: &git2::Error) -> HistoryError {
-    let shown = path.display().to_string();
-    match error.code() {
-        ErrorCode::NotFound => ObjectsError::NoRepository(shown).into(),
-        ErrorCode::Owner => ObjectsError::Owner(shown).into(),
-        // libgit2 knows no such clones, and says which setting it stumbled over.
-        _ if error.message().to_ascii_lowercase().contains("partialclone") => HistoryError::Partial(shown),
-        _ => HistoryError::Objects(ObjectsError::Other(error.message().chars().filter(|c| !c.is_control()).collect())),
-    }
+    repository.map(|found| found.path().to_owned()).map_err(|error| objects::refused(path, error).into())
 }
 
 /// Looks at the history of the repository at `path`. Of its files those count whose path `counts` lets.
@@ -188,7 +174,7 @@ pub fn read(
 ) -> Result<History, HistoryError> {
     let none: [&Path; 0] = [];
     let opened = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none);
-    let repository = opened.map_err(|error| refused(path, &error))?;
+    let repository = opened.map_err(|error| objects::refused(path, error))?;
     if repository.is_shallow() {
         return Err(HistoryError::Shallow(path.display().to_string()));
     }

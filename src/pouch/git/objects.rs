@@ -64,6 +64,9 @@ pub enum ObjectsError {
     /// The repository belongs to another user, and git's own rule forbids to trust it.
     #[error("the repository at {0} belongs to another user (dubious ownership)")]
     Owner(String),
+    /// It was cloned without some objects.
+    #[error("the repository at {0} is a partial clone, whose missing objects pouch cannot fetch")]
+    Partial(String),
     /// No branch, tag or commit is called so.
     #[error("there is no branch, tag or commit {reference}")]
     NoReference {
@@ -106,15 +109,22 @@ pub struct Store {
 /// # Errors
 /// Where there is none, or it is not to be trusted.
 pub fn open(path: &Path) -> Result<Store, ObjectsError> {
-    let shown = || path.display().to_string();
     let none: [&Path; 0] = [];
     match Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none) {
         Ok(repository) => Ok(Store { path: path.to_owned(), repository }),
-        Err(error) => Err(match error.code() {
-            ErrorCode::NotFound => ObjectsError::NoRepository(shown()),
-            ErrorCode::Owner => ObjectsError::Owner(shown()),
-            _ => ObjectsError::from(error),
-        }),
+        Err(error) => Err(refused(path, error)),
+    }
+}
+
+/// Why the repository at `path` cannot be opened.
+pub(super) fn refused(path: &Path, error: git2::Error) -> ObjectsError {
+    let shown = path.display().to_string();
+    match error.code() {
+        ErrorCode::NotFound => ObjectsError::NoRepository(shown),
+        ErrorCode::Owner => ObjectsError::Owner(shown),
+        // libgit2 knows no such clones, and says which setting it stumbled over.
+        _ if error.message().to_ascii_lowercase().contains("partialclone") => ObjectsError::Partial(shown),
+        _ => ObjectsError::Other(error.message().chars().filter(|c| !c.is_control()).collect()),
     }
 }
 
@@ -136,6 +146,25 @@ impl Store {
             }
             _ => ObjectsError::from(error),
         })
+    }
+
+    /// Whether a commit carries a signature, whosever.
+    ///
+    /// # Errors
+    /// Where the commit cannot be read.
+    pub fn is_signed(&self, commit: Id) -> Result<bool, ObjectsError> {
+        match self.repository.extract_signature(&commit.0, None) {
+            Ok(_) => Ok(true),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The branch that HEAD names, whether it exists or not.
+    pub fn head_branch(&self) -> Option<String> {
+        let head = self.repository.find_reference("HEAD").ok()?;
+        let target = head.symbolic_target().ok().flatten()?;
+        Some(target.strip_prefix("refs/heads/").unwrap_or(target).to_owned())
     }
 
     fn branches_and_tags(&self) -> Vec<String> {

@@ -18,6 +18,21 @@ const SETTINGS: [&str; 6] = [
     "core.useReplaceRefs=false",
 ];
 
+/// What the type of a public key starts with.
+const TYPES: [&str; 4] = ["ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-"];
+
+/// Whether a file of allowed signers has a line that could allow somebody: principals, options and then a
+/// public key. A public key alone is none.
+pub fn is_usable(text: &str) -> bool {
+    text.lines().filter(|line| !line.trim_start().starts_with('#')).any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let pairs = words.iter().zip(words.iter().skip(1)).skip(1);
+        pairs
+            .into_iter()
+            .any(|(kind, key)| TYPES.iter().any(|start| kind.starts_with(start)) && key.starts_with("AAAA"))
+    })
+}
+
 /// Whether a signer in the file `allowed`, an absolute path, has signed the commit; if not, what git says.
 ///
 /// # Errors
@@ -30,5 +45,28 @@ pub fn verify(git: Git, repository: &Path, commit: &str, allowed: &Path) -> Resu
         Ok(_) => Ok(Ok(())),
         Err(GitError::Failed { words, .. }) if !words.contains("dubious ownership") => Ok(Err(words)),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_key_alone_allows_nobody() {
+        for good in [
+            "me@example.com ssh-ed25519 AAAAC3Nza me",
+            "# us\n*@example.com namespaces=\"git, file\" sk-ssh-ed25519@openssh.com AAAAGnNr\n",
+        ] {
+            assert!(is_usable(good), "{good}");
+        }
+        for bad in [
+            "",
+            "ssh-ed25519 AAAAC3Nza me",
+            "# me ssh-ed25519 AAAAC3Nza",
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n",
+        ] {
+            assert!(!is_usable(bad), "{bad}");
+        }
     }
 }

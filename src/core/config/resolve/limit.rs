@@ -86,11 +86,15 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
             LevelWord::Info => Some(Severity::Info),
             LevelWord::Off => None,
         };
-        // The class decides what is published; a milder word would only hide it.
-        let stops = matches!(code.class(), Class::Refused | Class::Broken | Class::Held);
+        // The class decides what is published, or whether a bundle is proved; a milder word would only hide it.
+        let stops = matches!(code.class(), Class::Refused | Class::Broken | Class::Held | Class::Fault);
         if stops && severity != Some(Severity::Error) {
             let message = format!("findings of the class {} cannot be lowered", code.class().word());
-            faults.add(&path, message, "Remove the entry; cure the finding, or accept what the plan offers to accept.");
+            let help = match code.class() {
+                Class::Fault => "Remove the entry, and cure the finding.",
+                _ => "Remove the entry; cure the finding, or accept what the plan offers to accept.",
+            };
+            faults.add(&path, message, help);
             continue;
         }
         severities.insert(code, severity);

@@ -527,6 +527,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("", "findings: {version-mismatch: fatal}", "20:30 findings.version-mismatch: \"fatal\" is no word for this field"),
     (
         "",
+        "findings: {plaintext-secret: off}",
+        "20:30 findings.plaintext-secret: findings of the class fault cannot be lowered",
+    ),
+    (
+        "",
         "findings: {missing-reference: warning, not-admitted: off, deletions-held: info}",
         "20:75 findings.deletions-held: findings of the class held cannot be lowered\n20:31 findings.missing-reference: findings of the class broken cannot be lowered\n20:54 findings.not-admitted: findings of the class refused cannot be lowered",
     ),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use pouch_core::bundle::path::gitattributes;
 use pouch_core::config::Fleet;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
@@ -11,13 +12,14 @@ use pouch_core::proof::{Form, Measure, Scope, Standing, Tree, holds_key};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::reuse::KeyRing;
 
-use super::super::{Global, Opened, record};
+use super::super::publish::Branch;
+use super::super::{Global, Opened, record, region_called};
 use super::Args;
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::git::objects::standing::{Found, Mode, discover};
-use crate::git::objects::{self, Kind, ObjectsError, Store};
-use crate::git::{is_reference, program, signers};
+use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
+use crate::git::{self, Address, FETCHED, is_revision, program, signers};
 use crate::pipeline::proof::{Verdict, is_fault, prove};
 use crate::publish::directory::whole;
 use crate::settings;
@@ -34,16 +36,18 @@ const CONFIG: &str = "pouch.yaml";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Proving bundles")]
 pub struct BundleArgs {
-    /// Prove what a branch, tag or commit holds, read from git's objects and not from the work tree
+    /// Prove what a branch, tag or commit holds, also REV~3, read from git's objects and not from the work tree
     #[arg(long, value_name = "REV", conflicts_with = "live")]
     rev: Option<String>,
-    /// Prove what is staged for the next commit, and refuse Secrets and private keys in clear; for hooks
+    /// Prove what is staged for the next commit, and refuse Secrets in clear where bundles are, and age
+    /// identities and reuse keys in any staged file; for hooks
     #[arg(long, conflicts_with_all = ["live", "rev", "allowed_signers"])]
     staged: bool,
     /// Open with the age identities in FILE what is for them, and nothing else; may be given several times
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     identity: Vec<PathBuf>,
-    /// The commit at REV (by default HEAD) must be signed by an SSH key that FILE allows, as ssh-keygen reads it
+    /// The commit at REV must be signed by an SSH key that FILE allows, as ssh-keygen reads it; without REV the
+    /// one at HEAD, which the work tree must then equal
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     allowed_signers: Option<PathBuf>,
     /// End with an error where the reuse key is missing, instead of proving less
@@ -57,8 +61,22 @@ struct Read {
     /// What stands before a path where it is shown.
     shown: String,
     scope: Scope,
+    /// The commit that was read, or that a work tree is held against.
+    commit: Option<String>,
     /// What was found on the way.
     findings: Vec<Finding>,
+}
+
+/// What a run asks about.
+struct Asking<'a> {
+    args: &'a Args,
+    opened: Option<&'a Opened>,
+    /// The region's folder, where one is named.
+    region: Option<String>,
+    /// Where the output is, below what is named.
+    output: &'a str,
+    ambient: &'a Ambient,
+    stop: &'a Stop,
 }
 
 /// Runs the command.
@@ -68,12 +86,19 @@ struct Read {
 pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
     let opened = configuration(args, global, ambient)?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
-    if let (Some(fleet), Some(region)) = (fleet, &args.region) {
-        known(fleet, region)?;
-    }
+    let region = match (fleet, &args.region) {
+        (Some(fleet), Some(called)) => Some(region_called(fleet, called)?.directory.to_string()),
+        (_, called) => called.clone(),
+    };
     let keys = keys(args, opened.as_ref(), ambient, ui)?;
     let identities = settings::all_identities(&args.bundles.identity, ambient, ui)?;
-    let read = read(args, opened.as_ref(), ambient, stop)?;
+    let output = fleet.map_or(OUTPUT, |fleet| fleet.output.path.as_str());
+    let read = Asking { args, opened: opened.as_ref(), region, output, ambient, stop }.read()?;
+    if let Some(commit) = &read.commit {
+        let of_commit = args.bundles.allowed_signers.is_none() || args.bundles.rev.is_some();
+        let words = if of_commit { "looking at" } else { "vouched for by" };
+        ui.note(&format!("{words} commit {commit}"));
+    }
     let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown };
     let verdict = prove(&measure, &read.tree, &identities, read.findings);
     ui.findings(&verdict.findings);
@@ -85,6 +110,13 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         }
     }
     let faults = verdict.findings.iter().filter(|finding| is_fault(finding)).count();
+    let is_strange = !verdict.belongs.is_empty() && verdict.belongs.values().all(Vec::is_empty);
+    if is_strange && faults == 0 && !verdict.regions.is_empty() {
+        return Err(Failure::usage(
+            "the identities of --identity open none of the regions that were looked at",
+            "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
+        ));
+    }
     ui.result(&outcomes(&verdict));
     if verdict.regions.is_empty() && faults == 0 {
         if !args.bundles.staged {
@@ -94,7 +126,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         ui.note("no bundle is staged");
     }
     let code = if faults == 0 { exit::OK } else { exit::FAULT };
-    let summary = summary(fleet, &verdict, code);
+    let summary = summary(fleet, &verdict, read.commit, code);
     record(&summary, global, ambient, "The bundles were looked at")?;
     Ok(code)
 }
@@ -116,16 +148,6 @@ fn configuration(args: &Args, global: &Global, ambient: &Ambient) -> Result<Opti
     Opened::open(global, ambient).map(Some)
 }
 
-/// Refuses a region that the configuration does not have.
-fn known(fleet: &Fleet, wanted: &str) -> Result<(), Failure> {
-    if fleet.regions.values().any(|region| region.name == *wanted || region.directory == *wanted) {
-        return Ok(());
-    }
-    let names: Vec<&str> = fleet.regions.keys().map(|name| name.as_str()).collect();
-    let help = format!("Its regions are {}.", names.join(", "));
-    Err(Failure::usage(format!("the configuration has no region {wanted}"), help))
-}
-
 /// The reuse keys, if they are at hand. Consumers have none, and need none.
 fn keys(args: &Args, opened: Option<&Opened>, ambient: &Ambient, ui: &Ui) -> Result<Option<KeyRing>, Failure> {
     let Some(opened) = opened else {
@@ -145,35 +167,256 @@ fn keys(args: &Args, opened: Option<&Opened>, ambient: &Ambient, ui: &Ui) -> Res
     Ok(Some(keys))
 }
 
-/// Reads the bundles from where the command line says they are.
-fn read(args: &Args, opened: Option<&Opened>, ambient: &Ambient, stop: &Stop) -> Result<Read, Failure> {
-    let output = opened.map_or(OUTPUT, |opened| opened.settings.fleet.output.path.as_str());
-    let (start, typed) = match (&args.path, opened) {
-        (Some(path), _) => (ambient.cwd().join(path), path.clone()),
-        (None, Some(opened)) => (opened.settings.base.join(output), opened.typed.join(output)),
-        (None, None) => (ambient.cwd().to_owned(), PathBuf::new()),
-    };
-    let scope = args.region.clone().map_or(Scope::Whole, Scope::Region);
-    let BundleArgs { rev, staged, allowed_signers, .. } = &args.bundles;
-    if *staged {
-        // Where there are no bundles yet, they will be in the output.
-        let output_itself = args.path.is_none() && opened.is_some();
-        return index(&start, if output_itself { "" } else { output }, scope, ambient);
+impl Asking<'_> {
+    /// Reads the bundles from where the command line says they are.
+    fn read(&self) -> Result<Read, Failure> {
+        let Self { args, opened, output, .. } = *self;
+        let (start, typed) = match (&args.path, opened) {
+            (Some(path), _) => (self.ambient.cwd().join(path), path.clone()),
+            (None, Some(opened)) => (opened.settings.base.join(output), opened.typed.join(output)),
+            (None, None) => (self.ambient.cwd().to_owned(), PathBuf::new()),
+        };
+        if !start.exists() && is_remote(&typed) {
+            return Err(Failure::usage(
+                "PATH is a URL, and what is proved lies on this machine",
+                "Clone the repository first, `git clone --bare URL` is enough, and name the clone.",
+            ));
+        }
+        if args.bundles.staged {
+            // Where there are no bundles yet, they will be in the output.
+            let output_itself = args.path.is_none() && opened.is_some();
+            return self.index(&start, if output_itself { "" } else { output });
+        }
+        if let (None, Some(opened)) = (&args.path, opened.filter(|opened| opened.settings.fleet.output.git.is_some())) {
+            return self.branch(opened);
+        }
+        let repository = objects::open(&start);
+        if args.bundles.rev.is_some() || repository.as_ref().is_ok_and(Store::is_bare) {
+            let (store, way) = discover(&start).map_err(|error| unreadable(&error))?;
+            let reference = self.reference(&store)?;
+            return self.commit(&store, &reference, &reference, &roots(&way, output), &way);
+        }
+        let roots = [PathBuf::new(), PathBuf::from(output)];
+        let Some(root) = roots.iter().find(|root| start.join(root).join("regions").is_dir()) else {
+            return Err(match repository {
+                Err(error @ (ObjectsError::Partial(_) | ObjectsError::Owner(_))) => unreadable(&error),
+                _ => no_bundles(&typed.display().to_string(), output),
+            });
+        };
+        let folder = start.join(root);
+        // All that can go wrong here is that the published state cannot be read.
+        let tree = whole::read(&folder).map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
+        let shown = typed.join(root);
+        let shown = if shown.as_os_str().is_empty() { String::new() } else { format!("{}/", shown.display()) };
+        let shown = plainly(&shown);
+        let (commit, findings) = match &args.bundles.allowed_signers {
+            Some(file) => {
+                let (commit, findings) = self.held(&folder, &tree, &shown, file)?;
+                (Some(commit), findings)
+            }
+            None => (None, Vec::new()),
+        };
+        Ok(Read { tree, shown, scope: self.scope(), commit, findings })
     }
-    let is_bare = || objects::open(&start).is_ok_and(|store| store.is_bare());
-    if rev.is_some() || allowed_signers.is_some() || is_bare() {
-        return commit(args, &start, output, scope, ambient, stop);
+
+    fn scope(&self) -> Scope {
+        self.region.clone().map_or(Scope::Whole, Scope::Region)
     }
-    let roots = [PathBuf::new(), PathBuf::from(output)];
-    let Some(root) = roots.iter().find(|root| start.join(root).join("regions").is_dir()) else {
-        return Err(no_bundles(&typed.display().to_string(), output));
-    };
-    // All that can go wrong here is that the published state cannot be read.
-    let tree =
-        whole::read(&start.join(root)).map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
-    let shown = typed.join(root);
-    let shown = if shown.as_os_str().is_empty() { String::new() } else { format!("{}/", shown.display()) };
-    Ok(Read { tree, shown: plainly(&shown), scope, findings: Vec::new() })
+
+    /// The branch, tag or commit that is meant.
+    fn reference(&self, store: &Store) -> Result<String, Failure> {
+        if let Some(rev) = &self.args.bundles.rev {
+            if !is_revision(rev) {
+                let help = "Give the name of a branch or tag, a whole commit id, or an ancestor such as main~3.";
+                return Err(Failure::usage(format!("--rev {rev:?} cannot name a branch, tag or commit"), help));
+            }
+            return Ok(rev.clone());
+        }
+        let known = match store.commit("HEAD") {
+            Ok(_) => return Ok("HEAD".to_owned()),
+            Err(ObjectsError::NoReference { known, .. }) => known,
+            Err(error) => return Err(unreadable(&error)),
+        };
+        let configured = self.opened.and_then(|opened| opened.settings.fleet.output.git.as_ref());
+        if let Some(branch) = configured.map(|git| &git.branch).filter(|branch| store.commit(branch).is_ok()) {
+            return Ok(branch.clone());
+        }
+        let head = store.head_branch().unwrap_or_else(|| "nothing".to_owned());
+        let help = match known.first() {
+            Some(first) => format!("Pass --rev, such as --rev {first}."),
+            None => "It has no branch and no tag yet.".to_owned(),
+        };
+        Err(Failure::usage(format!("the repository's HEAD names {head}, which does not exist"), help))
+    }
+
+    /// Reads the branch that the configuration publishes to, as it stands where it is pushed to.
+    fn branch(&self, opened: &Opened) -> Result<Read, Failure> {
+        if self.args.bundles.rev.is_some() {
+            return Err(Failure::usage(
+                "--rev names a revision of PATH, and there is none; of output.git only the branch's tip is proved",
+                "Name a clone of the repository: pouch verify PATH --rev REV.",
+            ));
+        }
+        let branch = Branch::of(opened)?;
+        let folder = branch.copy(self.ambient, self.stop)?;
+        let store = objects::open(folder.path()).map_err(|error| unreadable(&error))?;
+        let [_, root] = roots("", self.output);
+        self.commit(&store, FETCHED, branch.name(), &[root], "")
+    }
+
+    /// Reads the tree of a commit: the first of `roots` that holds bundles.
+    fn commit(
+        &self,
+        store: &Store,
+        reference: &str,
+        called: &str,
+        roots: &[String],
+        way: &str,
+    ) -> Result<Read, Failure> {
+        let commit = store.commit(reference).map_err(|error| unreadable(&error))?;
+        let mut folder = None;
+        for root in roots {
+            match store.at(commit, root) {
+                Ok(entry) if entry.kind == Kind::Folder && has_regions(store, entry.id) => {
+                    folder = Some((root, entry.id));
+                    break;
+                }
+                Ok(_) | Err(ObjectsError::NoPath(_)) => {}
+                Err(error) => return Err(unreadable(&error)),
+            }
+        }
+        let place = if way.is_empty() { called.to_owned() } else { format!("{called}:{way}") };
+        let (root, id) = folder.ok_or_else(|| no_bundles(&place, self.output))?;
+        let found = store.everything(id).map_err(|error| unreadable(&error))?;
+        let tree = tree(store, found)?;
+        let slash = if root.is_empty() { "" } else { "/" };
+        let findings = match &self.args.bundles.allowed_signers {
+            Some(file) => self.signed(store, commit, file, called)?.into_iter().collect(),
+            None => Vec::new(),
+        };
+        let shown = format!("{called}:{root}{slash}");
+        Ok(Read { tree, shown, scope: self.scope(), commit: Some(commit.to_string()), findings })
+    }
+
+    /// Holds a work tree's bundles against the commit that they are checked out from, and has that looked at.
+    fn held(&self, folder: &Path, tree: &Tree, shown: &str, allowed: &Path) -> Result<(String, Vec<Finding>), Failure> {
+        let (store, way) = discover(folder).map_err(|error| unreadable(&error))?;
+        let commit = store.commit(&self.reference(&store)?).map_err(|error| unreadable(&error))?;
+        let mut findings: Vec<Finding> = self.signed(&store, commit, allowed, "HEAD")?.into_iter().collect();
+        let committed = match store.at(commit, &way) {
+            Ok(entry) if entry.kind == Kind::Folder => {
+                let found = store.everything(entry.id).map_err(|error| unreadable(&error))?;
+                self::tree(&store, found)?
+            }
+            Ok(_) | Err(ObjectsError::NoPath(_)) => Tree::new(),
+            Err(error) => return Err(unreadable(&error)),
+        };
+        let asked = |path: &&String| match &self.region {
+            Some(region) => directory(path).is_some_and(|directory| directory == *region),
+            None => whole::is_regions(path) || **path == *gitattributes().as_str(),
+        };
+        // Modes are no part of this: a work tree's are not always told.
+        let form = |standing: &Standing| if standing.form == Form::Executable { Form::Plain } else { standing.form };
+        let differs = |path: &&String| match (tree.get(*path), committed.get(*path)) {
+            (Some(one), Some(other)) => one.bytes != other.bytes || form(one) != form(other),
+            _ => true,
+        };
+        let paths: BTreeSet<&String> = tree.keys().chain(committed.keys()).filter(asked).filter(differs).collect();
+        if let Some(first) = paths.first() {
+            let rest = match paths.len() {
+                1 => String::new(),
+                count => format!(", and so do {} more", count.saturating_sub(1)),
+            };
+            let message = format!("{first} differs from commit {commit}{rest}, so its signature is not theirs");
+            let place = Place::File { path: format!("{shown}{first}").into(), line: 1, column: 1 };
+            let finding = Finding::new(Code::UntrustedCommit, message);
+            let finding = finding.at(&Origin { source: SourceName::from("bundles"), place });
+            findings.push(finding.help("Check out what was signed, or commit and sign this; `git status` lists it."));
+        }
+        Ok((commit.to_string(), findings))
+    }
+
+    /// Has git say who signed the commit.
+    fn signed(&self, store: &Store, commit: Id, file: &Path, called: &str) -> Result<Option<Finding>, Failure> {
+        let allowed = self.ambient.cwd().join(file);
+        let format = "It has lines such as `me@example.com ssh-ed25519 AAAA…`; ssh-keygen(1) has the format.";
+        if !allowed.is_file() {
+            return Err(Failure::usage(format!("there is no file of allowed signers at {}", file.display()), format));
+        }
+        let text = std::fs::read(&allowed).map_err(|error| {
+            Failure::usage(format!("{} cannot be read: {}", file.display(), error.kind()), "Check its permissions.")
+        })?;
+        if !signers::is_usable(&String::from_utf8_lossy(&text)) {
+            let message = format!("{} has no line of an allowed signer: who, and then the public key", file.display());
+            return Err(Failure::usage(message, format));
+        }
+        let git = program::git(&self.ambient.environment()).stopped_by(self.stop.flag());
+        let answer = signers::verify(git, store.path(), &commit.to_string(), &allowed)
+            .map_err(|error| Failure::unavailable(error.to_string(), error.help()))?;
+        let Err(words) = answer else { return Ok(None) };
+        let message = match store.is_signed(commit).map_err(|error| unreadable(&error))? {
+            true => format!("commit {commit} at {called} is not signed by an allowed signer; git says: {words}"),
+            false => format!("commit {commit} at {called} is not signed"),
+        };
+        let finding = Finding::new(Code::UntrustedCommit, message);
+        Ok(Some(finding.help(
+            "See who made the commit. If it is fine, add its signer to the file of allowed signers, or have the next \
+             commit signed.",
+        )))
+    }
+
+    /// Reads what is staged.
+    fn index(&self, start: &Path, output: &str) -> Result<Read, Failure> {
+        let (store, way) = discover(start).map_err(|error| unreadable(&error))?;
+        let Some(top) = store.root() else {
+            return Err(Failure::usage("a bare repository has nothing staged", "Name a revision with --rev."));
+        };
+        // Git names the index that a commit is made from, relative to the root of the work tree.
+        let file = self.ambient.var("GIT_INDEX_FILE").filter(|file| !file.is_empty()).map(|file| top.join(file));
+        let found = store.index(file.as_deref()).map_err(|error| unreadable(&error))?;
+        let staged: BTreeSet<String> =
+            store.staged(file.as_deref()).map_err(|error| unreadable(&error))?.into_iter().collect();
+        let holds = |root: &String| {
+            let regions = if root.is_empty() { "regions/".to_owned() } else { format!("{root}/regions/") };
+            found.iter().map(|found| &found.path).chain(&staged).any(|path| path.starts_with(&regions))
+        };
+        let roots = roots(&way, output);
+        // Without bundles, a Secret that somebody commits where they will be is looked for all the same.
+        let root = roots.iter().find(|root| holds(root)).or(roots.last()).cloned().unwrap_or_default();
+        let below = if root.is_empty() { String::new() } else { format!("{root}/") };
+        let inside = |path: &str| path.strip_prefix(&below).map(str::to_owned);
+        let mut findings = Vec::new();
+        // Below the output every file is looked at, so there a key is found with all else.
+        let outside = |found: &&Found| staged.contains(&found.path) && inside(&found.path).is_none();
+        for Found { path, mode, id } in found.iter().filter(outside) {
+            let is_file = matches!(mode, Mode::File | Mode::Executable);
+            let bytes = match is_file.then(|| store.blob(*id, whole::MOST_ELSEWHERE)) {
+                Some(Ok(bytes)) => bytes,
+                Some(Err(ObjectsError::TooLarge(_))) | None => continue,
+                Some(Err(error)) => return Err(unreadable(&error)),
+            };
+            if let Some(line) = holds_key(&bytes) {
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
+                let place = Place::File { path: path.as_str().into(), line, column: 1 };
+                let finding =
+                    Finding::new(Code::PlaintextSecret, format!("{path} holds an age identity or a reuse key"));
+                let finding = finding.at(&Origin { source: SourceName::from("staged"), place });
+                findings.push(finding.help("Take it out of the commit, and keep it where git ignores it."));
+            }
+        }
+        let asked = |directory: &String| self.region.as_ref().is_none_or(|region| region == directory);
+        let changed = staged.iter().filter_map(|path| directory(&inside(path)?)).filter(asked);
+        let scope = Scope::Changed(changed.collect());
+        let within =
+            found.into_iter().filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
+        Ok(Read { tree: tree(&store, within)?, shown: below, scope, commit: None, findings })
+    }
+}
+
+/// Whether a path is no path but a repository elsewhere.
+fn is_remote(path: &Path) -> bool {
+    let Some(text) = path.to_str() else { return false };
+    text.contains("://") || matches!(git::address(text), Ok(Address::Remote(_)))
 }
 
 /// A path without what says nothing: a leading `./` and doubled slashes.
@@ -200,51 +443,19 @@ fn unreadable(error: &ObjectsError) -> Failure {
         ObjectsError::NoReference { known, .. } if !known.is_empty() => {
             format!("Correct --rev; there are {}.", known.iter().take(8).cloned().collect::<Vec<_>>().join(", "))
         }
+        ObjectsError::NoReference { .. } => "It has no branch and no tag.".to_owned(),
+        ObjectsError::Partial(_) | ObjectsError::Missing => {
+            "Clone the repository anew, without --filter; git fsck says what is missing.".to_owned()
+        }
         _ => "Check the repository with git fsck.".to_owned(),
     };
-    Failure::unavailable(error.to_string(), help)
+    match error {
+        ObjectsError::NoRepository(_) | ObjectsError::NoReference { .. } => Failure::usage(error.to_string(), help),
+        _ => Failure::unavailable(error.to_string(), help),
+    }
 }
 
-/// Reads the tree of a commit.
-fn commit(
-    args: &Args,
-    start: &Path,
-    output: &str,
-    scope: Scope,
-    ambient: &Ambient,
-    stop: &Stop,
-) -> Result<Read, Failure> {
-    let reference = args.bundles.rev.as_deref().unwrap_or("HEAD");
-    if !is_reference(reference) {
-        let help = "Give the name of a branch or tag, or a whole commit id.";
-        return Err(Failure::usage(format!("--rev {reference:?} cannot name a branch, tag or commit"), help));
-    }
-    let (store, way) = discover(start).map_err(|error| unreadable(&error))?;
-    let commit = store.commit(reference).map_err(|error| unreadable(&error))?;
-    let mut folder = None;
-    for root in roots(&way, output) {
-        match store.at(commit, &root) {
-            Ok(entry) if entry.kind == Kind::Folder && has_regions(&store, entry.id) => {
-                folder = Some((root, entry.id));
-                break;
-            }
-            Ok(_) | Err(ObjectsError::NoPath(_)) => {}
-            Err(error) => return Err(unreadable(&error)),
-        }
-    }
-    let place = if way.is_empty() { reference.to_owned() } else { format!("{reference}:{way}") };
-    let (root, id) = folder.ok_or_else(|| no_bundles(&place, output))?;
-    let found = store.everything(id).map_err(|error| unreadable(&error))?;
-    let tree = tree(&store, found)?;
-    let slash = if root.is_empty() { "" } else { "/" };
-    let findings = match &args.bundles.allowed_signers {
-        Some(file) => signed(&store, &commit.to_string(), file, reference, ambient, stop)?,
-        None => Vec::new(),
-    };
-    Ok(Read { tree, shown: format!("{reference}:{root}{slash}"), scope, findings })
-}
-
-fn has_regions(store: &Store, folder: objects::Id) -> bool {
+fn has_regions(store: &Store, folder: Id) -> bool {
     store.in_folder(folder, "regions").is_ok_and(|entry| entry.kind == Kind::Folder)
 }
 
@@ -270,94 +481,18 @@ fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
         let bytes = match is_file.then(|| store.blob(id, most)) {
             None => Vec::new(),
             Some(Ok(bytes)) => bytes,
-            Some(Err(ObjectsError::TooLarge(_))) if !whole::is_regions(&path) => continue,
+            Some(Err(ObjectsError::TooLarge(_))) => {
+                // As in a folder: where bundles are, no file is that large.
+                if whole::is_regions(&path) {
+                    tree.insert(path, Standing { form: Form::Special, bytes: Vec::new() });
+                }
+                continue;
+            }
             Some(Err(error)) => return Err(unreadable(&error)),
         };
         tree.insert(path, Standing { form, bytes });
     }
     Ok(tree)
-}
-
-/// Has git say who signed the commit.
-fn signed(
-    store: &Store,
-    commit: &str,
-    file: &Path,
-    reference: &str,
-    ambient: &Ambient,
-    stop: &Stop,
-) -> Result<Vec<Finding>, Failure> {
-    let allowed = ambient.cwd().join(file);
-    if !allowed.is_file() {
-        return Err(Failure::usage(
-            format!("there is no file of allowed signers at {}", file.display()),
-            "Name one with lines such as `me@example.com ssh-ed25519 AAAA…`; ssh-keygen(1) has the format.",
-        ));
-    }
-    let git = program::git(&ambient.environment()).stopped_by(stop.flag());
-    let answer = signers::verify(git, store.path(), commit, &allowed)
-        .map_err(|error| Failure::unavailable(error.to_string(), error.help()))?;
-    let Err(words) = answer else { return Ok(Vec::new()) };
-    let message = format!("commit {commit} at {reference} is not signed by an allowed signer; git says: {words}");
-    let finding = Finding::new(Code::UntrustedCommit, message);
-    Ok(Vec::from([finding.help(
-        "See who made the commit. If it is fine, add its signer to the file of allowed signers, or have the next \
-         commit signed.",
-    )]))
-}
-
-/// Reads what is staged.
-fn index(start: &Path, output: &str, scope: Scope, ambient: &Ambient) -> Result<Read, Failure> {
-    let (store, way) = discover(start).map_err(|error| unreadable(&error))?;
-    let Some(top) = store.root() else {
-        return Err(Failure::usage("a bare repository has nothing staged", "Name a revision with --rev."));
-    };
-    // Git names the index that a commit is made from, relative to the root of the work tree.
-    let file = ambient.var("GIT_INDEX_FILE").filter(|file| !file.is_empty()).map(|file| top.join(file));
-    let found = store.index(file.as_deref()).map_err(|error| unreadable(&error))?;
-    let staged: BTreeSet<String> =
-        store.staged(file.as_deref()).map_err(|error| unreadable(&error))?.into_iter().collect();
-    let mut findings = Vec::new();
-    for Found { path, mode, id } in found.iter().filter(|found| staged.contains(&found.path)) {
-        let is_file = matches!(mode, Mode::File | Mode::Executable);
-        let bytes = match is_file.then(|| store.blob(*id, whole::MOST_ELSEWHERE)) {
-            Some(Ok(bytes)) => bytes,
-            Some(Err(ObjectsError::TooLarge(_))) | None => continue,
-            Some(Err(error)) => return Err(unreadable(&error)),
-        };
-        if let Some(line) = holds_key(&bytes) {
-            let line = u32::try_from(line).unwrap_or(u32::MAX);
-            let place = Place::File { path: path.as_str().into(), line, column: 1 };
-            let finding = Finding::new(Code::PlaintextSecret, format!("{path} holds an age identity or a reuse key"));
-            let finding = finding.at(&Origin { source: SourceName::from("staged"), place });
-            findings.push(finding.help("Take it out of the commit, and keep it where git ignores it."));
-        }
-    }
-    let holds = |root: &String| {
-        let regions = if root.is_empty() { "regions/".to_owned() } else { format!("{root}/regions/") };
-        found.iter().any(|found| found.path.starts_with(&regions))
-    };
-    let roots = roots(&way, output);
-    // Without bundles, a Secret that somebody commits where they will be is looked for all the same.
-    let root = roots.iter().find(|root| holds(root)).or(roots.last()).cloned().unwrap_or_default();
-    let below = if root.is_empty() { String::new() } else { format!("{root}/") };
-    let inside = |path: &str| path.strip_prefix(&below).map(str::to_owned);
-    let changed = staged.iter().filter_map(|path| directory(&inside(path)?)).filter(|directory| match &scope {
-        Scope::Region(wanted) => directory == wanted,
-        _ => true,
-    });
-    let scope = Scope::Changed(changed.collect());
-    // A key that is staged was found already, by its path in the repository.
-    let said: BTreeSet<String> = findings
-        .iter()
-        .filter_map(|finding| match &finding.origin.as_ref()?.place {
-            Place::File { path, .. } => Some(path.to_string()),
-            _ => None,
-        })
-        .collect();
-    let within = found.into_iter().filter(|found| !said.contains(&found.path));
-    let within = within.filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
-    Ok(Read { tree: tree(&store, within)?, shown: below, scope, findings })
 }
 
 /// The region's folder that a path of the tree lies in.
@@ -394,7 +529,7 @@ fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-fn summary(fleet: Option<&Fleet>, verdict: &Verdict, code: u8) -> Summary {
+fn summary(fleet: Option<&Fleet>, verdict: &Verdict, commit: Option<String>, code: u8) -> Summary {
     let faults_of = |name: &str| {
         let theirs = |finding: &&Finding| is_fault(finding) && finding.region.as_ref().is_some_and(|of| *of == *name);
         verdict.findings.iter().filter(theirs).count()
@@ -416,7 +551,7 @@ fn summary(fleet: Option<&Fleet>, verdict: &Verdict, code: u8) -> Summary {
         fleet: fleet.map_or(named, |fleet| fleet.name.to_string()),
         command: "verify",
         exit_code: code,
-        commit: None,
+        commit,
         credentials: None,
         regions: None,
         verified: None,

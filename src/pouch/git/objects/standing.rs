@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{Index, IndexEntryExtendedFlag, Repository, RepositoryOpenFlags};
 
-use super::{Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store};
+use super::{Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store, refused};
 
 const MODE_EXECUTABLE: i32 = 0o100_755;
 
@@ -59,11 +59,7 @@ pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
     let none: [&Path; 0] = [];
     let repository =
-        Repository::open_ext(&whole, RepositoryOpenFlags::empty(), none).map_err(|error| match error.code() {
-            git2::ErrorCode::NotFound => ObjectsError::NoRepository(shown()),
-            git2::ErrorCode::Owner => ObjectsError::Owner(shown()),
-            _ => ObjectsError::from(error),
-        })?;
+        Repository::open_ext(&whole, RepositoryOpenFlags::empty(), none).map_err(|error| refused(path, error))?;
     let root = repository.workdir().unwrap_or(repository.path());
     let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let way = whole.strip_prefix(&root).unwrap_or(Path::new("")).join(rest);

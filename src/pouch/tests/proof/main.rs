@@ -286,6 +286,30 @@ fn regions_that_are_not_rendered_are_proved_as_they_stand() {
     fleet.run(&["verify"]).ends(0).outcome("eu", "proved");
 }
 
+/// What a broken Credential has published stays, with the tag of a key that is gone by now.
+#[test]
+fn what_was_carried_past_a_change_of_the_reuse_key_is_proved() {
+    let fleet = Fleet::with_credentials(2);
+    fleet.render(&[]).ends(0);
+    let carried = "bundles/regions/eu/core/secrets/eu-team/c0.sops.yaml";
+    let text = fleet.read(carried);
+    fleet.write("manifests/eu-c0-secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: c0\n");
+    let identity = stage::root().join("testdata/quickstart/keys/eu-west.txt");
+    let identity = ["verify", "--region", "eu", "--identity", identity.to_str().unwrap()];
+    fs::copy(fleet.path("reuse.key"), fleet.path("old.key")).unwrap();
+    fleet.write("reuse.key", &pouch_core::reuse::ReuseKey::to_text(&[7; 32]));
+    fleet.configure("{file: reuse.key}", "{file: reuse.key, previous: [{file: old.key}]}");
+    fleet.render(&[]).ends(3);
+    fleet.run(&identity).ends(0).outcome("eu", "proved");
+    fleet.configure(", previous: [{file: old.key}]", "");
+    fleet.render(&[]).ends(3);
+    assert_eq!(fleet.read(carried), text, "it was not carried as it stood");
+    fleet.run(&identity).ends(0).outcome("eu", "proved");
+    // Who changes the file is found all the same, by the hash.
+    fleet.write(carried, &text.replacen("# pouch/v1 ", "# pouch/v1  ", 1));
+    fleet.run(&identity).ends(8).says("does not match the manifest");
+}
+
 #[test]
 fn what_cannot_be_proved_or_read_is_said() {
     let stage = Stage::new();
@@ -303,7 +327,10 @@ fn what_cannot_be_proved_or_read_is_said() {
     ends(&["bundles", "--region", "west"], 5, "there is no bundle of region west");
     ends(&["bundles", "--identity", "elsewhere"], 64, "the file of identities is not there");
     ends(&["bundles", "--identity", "quickstart/reuse.key"], 64, "line 1 of the file of identities cannot be used");
-    ends(&["bundles", "--rev", "HEAD"], 5, "no git repository");
+    ends(&["bundles", "--rev", "HEAD"], 64, "no git repository");
+    for url in ["https://git.example.com/fleet.git", "git@git.example.com:fleet.git"] {
+        ends(&[url], 64, "git clone --bare");
+    }
     ends(&["bundles", "--live", "x", "--rev", "HEAD"], 64, "cannot be used with");
     ends(&["bundles", "--live", ""], 64, "--live names no context");
     ends(&["bundles", "--no-values"], 64, "--live");
@@ -324,7 +351,11 @@ fn what_cannot_be_proved_or_read_is_said() {
     let (identity, _) = pouch::age::generate_identity().unwrap();
     stage.write("stranger.txt", &identity);
     let stranger = stage.verify(&["bundles", "--identity", "stranger.txt"]);
-    stranger.finds("a stranger", &[]);
-    assert!(stranger.stderr.contains("so its identity opened nothing"), "{}", stranger.stderr);
+    assert_eq!((stranger.code, &*stranger.stdout), (64, ""), "{}", stranger.stderr);
+    assert!(stranger.stderr.contains("open none of the regions"), "{}", stranger.stderr);
+    let both = ["--identity", "stranger.txt", "--identity", "quickstart/keys/us-east.txt"];
+    let one = stage.verify(&[&["bundles"][..], &both].concat());
+    one.finds("a stranger beside a holder", &[]);
+    assert!(one.stderr.contains("so its identity opened nothing"), "{}", one.stderr);
     assert!(!Path::new(&stage.path("bundles/.pouch-staging")).exists());
 }

@@ -73,9 +73,26 @@ fn a_revision_is_read_from_objects() {
     repository.git(&["clone", "--quiet", "--bare", ".", "home/fleet.git"]);
     verify(&["home/fleet.git"]).finds("a bare repository", &["untrusted-bundle", "unsafe-delivery"]);
     verify(&["home/fleet.git", "--rev", &first]).finds("an older commit of it", &[]);
-    for (rev, code) in [("nothing", 5), ("HEAD~1", 64), ("--all", 64), ("HEAD:bundles", 64)] {
-        assert_eq!(verify(&[".", &format!("--rev={rev}")]).code, code, "{rev}");
+    for rev in ["nothing", "HEAD~9", "--all", "HEAD:bundles", "HEAD^{tree}"] {
+        assert_eq!(verify(&[".", &format!("--rev={rev}")]).code, 64, "{rev}");
     }
+    let before = verify(&[".", "--rev", "HEAD~1"]);
+    before.finds("an ancestor", &[]);
+    assert_eq!(before.summary["commit"], first, "{}", before.stderr);
+    assert!(before.stderr.contains(&format!("looking at commit {first}")), "{}", before.stderr);
+    // A bare repository may name a branch that was never made.
+    repository.git(&["--git-dir=home/fleet.git", "symbolic-ref", "HEAD", "refs/heads/master"]);
+    let unborn = verify(&["home/fleet.git"]);
+    assert_eq!(unborn.code, 64, "{}", unborn.stderr);
+    assert!(unborn.stderr.contains("HEAD names master") && unborn.stderr.contains("--rev main"), "{}", unborn.stderr);
+    // Of a partial clone git's own library opens nothing.
+    repository.git(&["clone", "--quiet", "--bare", "home/fleet.git", "home/partial.git"]);
+    for setting in [["extensions.partialClone", "origin"], ["core.repositoryFormatVersion", "1"]] {
+        repository.git(&[&["--git-dir=home/partial.git", "config"][..], &setting].concat());
+    }
+    let partial = verify(&["home/partial.git"]);
+    assert_eq!(partial.code, 5, "{}", partial.stderr);
+    assert!(partial.stderr.contains("is a partial clone"), "{}", partial.stderr);
     // What only git can tell.
     repository.git(&["checkout", "--quiet", &first]);
     repository.git(&["update-index", "--chmod=+x", "bundles/flux/eu-west/core.yaml"]);
@@ -118,8 +135,25 @@ fn commits_are_signed_by_who_is_allowed() {
         assert!(answer.stderr.contains("error[untrusted-commit]"), "{what}: {}", answer.stderr);
     };
     refused("not signed at all");
+    assert!(verify(&[]).stderr.contains(" at HEAD is not signed\n"), "{}", verify(&[]).stderr);
     sign("me");
-    assert_eq!(verify(&[]).code, 0, "{}", verify(&[]).stderr);
+    let good = verify(&[]);
+    good.finds("signed by an allowed one", &[]);
+    let head = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    assert_eq!(good.summary["commit"], head, "{}", good.stderr);
+    assert!(good.stderr.contains(&format!("vouched for by commit {head}")), "{}", good.stderr);
+    // The work tree is what is proved, and the signature is not for what nobody committed.
+    stage.write("bundles/flux/evil/core.yaml", "a: b\n");
+    verify(&[]).finds("a file that was never added", &["unlisted-file", "untrusted-commit"]);
+    verify(&["--rev", "HEAD"]).finds("the commit alone", &[]);
+    fs::remove_dir_all(stage.path("bundles/flux/evil")).unwrap();
+    let manifest = stage.read("bundles/regions/eu-west/bundle.yaml");
+    fs::rename(stage.path("bundles/argocd/us-east"), stage.path("home/us-east")).unwrap();
+    verify(&["--region", "eu-west"]).finds("a region that nobody touched", &[]);
+    assert!(verify(&[]).faults().contains("untrusted-commit"));
+    fs::rename(stage.path("home/us-east"), stage.path("bundles/argocd/us-east")).unwrap();
+    stage.write("bundles/regions/eu-west/bundle.yaml", &manifest);
+    verify(&[]).finds("as it was committed", &[]);
     sign("other");
     refused("signed by somebody else");
     // The user's own configuration lets nobody else in.
@@ -132,8 +166,11 @@ fn commits_are_signed_by_who_is_allowed() {
     let head = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
     repository.git(&["replace", &head, &signed]);
     refused("replaced");
-    let missing = stage.verify(&["-f", "quickstart/keyless.yaml", ".", "--allowed-signers", "nowhere"]);
-    assert_eq!(missing.code, 64, "{}", missing.stderr);
+    for file in ["nowhere", "home/me.pub", "home/me"] {
+        let answer = stage.verify(&["-f", "quickstart/keyless.yaml", ".", "--allowed-signers", file]);
+        assert_eq!(answer.code, 64, "{}", answer.stderr);
+        assert!(answer.stderr.contains(file), "{}", answer.stderr);
+    }
 }
 
 /// The hook of `docs/operations.md` for who has no pre-commit, with the configuration beside the bundles.
@@ -191,9 +228,22 @@ fn a_hook_refuses_what_is_staged() {
     refused("an identity", "plaintext-secret", &[]);
     repository.git(&["rm", "--quiet", "--force", "notes.txt"]);
 
-    // `commit --all` and `commit PATH` bring an index of their own.
+    // A region that is removed is no longer published, and that is said before the commit.
+    repository.git(&["rm", "--quiet", "-r", "bundles/regions/eu-west", "bundles/flux"]);
+    refused("a region removed", "untrusted-bundle", &[]);
+    repository.git(&["checkout", "--quiet", "HEAD", "--", "bundles"]);
+    // A key where bundles are is one fault: its file is there.
     let core = "bundles/flux/eu-west/core.yaml";
     let good = stage.read(core);
+    stage.write(core, &format!("{good}# {}", stage.read("quickstart/keys/eu-west.txt").lines().last().unwrap()));
+    repository.git(&["add", core]);
+    let answer = stage.verify(&["--staged"]);
+    assert!(answer.faults().contains("plaintext-secret"), "{}", answer.stderr);
+    assert_eq!(answer.stderr.matches("error[plaintext-secret]").count(), 1, "{}", answer.stderr);
+    assert!(!answer.stderr.contains("is missing"), "{}", answer.stderr);
+    repository.git(&["checkout", "--quiet", "HEAD", "--", "bundles"]);
+
+    // `commit --all` and `commit PATH` bring an index of their own.
     stage.edit(core, "Orphan", "Delete");
     refused("all", "unsafe-delivery", &["--all"]);
     refused("a path", "untrusted-bundle", &["--", core]);
@@ -211,12 +261,72 @@ fn a_hook_refuses_what_is_staged() {
     refused("a region that somebody touches", "wrong-recipients", &["--all"]);
     // Where no bundle is yet, a Secret is looked for in the place where they will be.
     repository.git(&["rm", "--quiet", "-r", "bundles"]);
+    refused("every bundle removed", "untrusted-bundle", &[]);
+    for region in ["  eu-west:\n", "  us-east:\n"] {
+        stage.edit("pouch.yaml", region, &format!("{region}    state: retired\n"));
+    }
     taken("no bundles any more", &[]);
     stage.write("bundles/x.yaml", secret);
     repository.git(&["add", "bundles"]);
     refused("a Secret before the first bundle", "plaintext-secret", &[]);
     fs::rename(stage.path("pouch.yaml"), stage.path("home-pouch.yaml")).unwrap();
     refused("without a configuration", "plaintext-secret", &[]);
+}
+
+/// A region that is called otherwise than its folder is the same region under both names.
+#[test]
+fn one_region_of_what_is_staged() {
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    let config = stage.read("quickstart/keyless.yaml");
+    stage.write("pouch.yaml", &config.replace("  eu-west:\n", "  west:\n    directory: eu-west\n"));
+    stage.edit("bundles/flux/eu-west/core.yaml", "Orphan", "Delete");
+    repository.git(&["add", "bundles"]);
+    for region in ["west", "eu-west"] {
+        let answer = stage.verify(&["--staged", "--region", region]);
+        assert!(answer.faults().contains("unsafe-delivery"), "{region}: {}", answer.stderr);
+    }
+    stage.verify(&["--staged", "--region", "us-east"]).finds("another region", &[]);
+    assert_eq!(stage.verify(&["--staged", "--region", "x"]).code, 64);
+}
+
+/// Where the configuration publishes to a branch, that is what is proved, and not what lies around.
+#[test]
+fn the_branch_of_the_output_is_proved() {
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    repository.git(&["clone", "--quiet", "--bare", ".", "home/fleet.git"]);
+    // The bundles were rendered without output.git, whose branch an Application would follow.
+    let url = "    repoURL: https://git.example.com/acme/fleet.git\n";
+    stage.edit("quickstart/keyless.yaml", url, &format!("{url}    targetRevision: HEAD\n"));
+    let config = stage.read("quickstart/keyless.yaml");
+    let output = "output: {path: bundles}";
+    assert_eq!(config.matches(output).count(), 1, "{config}");
+    let git =
+        |branch: &str| format!("output: {{path: bundles, git: {{repository: home/fleet.git, branch: {branch}}}}}");
+    stage.write("pouch.yaml", &config.replace(output, &git("main")));
+    // An old render lies in the folder.
+    stage.edit("bundles/flux/eu-west/core.yaml", "Orphan", "Delete");
+    let verify = |arguments: &[&str]| stage.verify(arguments);
+    let head = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let branch = verify(&[]);
+    branch.finds("the branch", &[]);
+    assert_eq!(branch.summary["commit"], head, "{}", branch.stderr);
+    assert!(verify(&["."]).faults().contains("unsafe-delivery"));
+    let ends = |arguments: &[&str], code: i32, says: &str| {
+        let answer = verify(arguments);
+        assert_eq!(answer.code, code, "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains(says), "{arguments:?}: {}", answer.stderr);
+    };
+    ends(&["--rev", "main"], 64, "Name a clone");
+    repository.git(&["--git-dir=home/fleet.git", "symbolic-ref", "HEAD", "refs/heads/master"]);
+    verify(&["home/fleet.git"]).finds("the configured branch of a repository without HEAD", &[]);
+    repository.commit("tampered");
+    repository.git(&["push", "--quiet", "home/fleet.git", "HEAD:main"]);
+    let tampered = verify(&[]);
+    assert!(tampered.stderr.contains("--> main:bundles/flux/eu-west/core.yaml:"), "{}", tampered.stderr);
+    stage.write("pouch.yaml", &config.replace(output, &git("elsewhere")));
+    ends(&[], 5, "branch elsewhere of");
 }
 
 /// What pre-commit runs is what the hook above runs.

@@ -324,7 +324,9 @@ fn manifests() -> Vec<Tamper> {
             );
             stage.edit(MANIFEST, "recipients:\n", &format!("{entry}recipients:\n"));
         }),
-        row("a region gone", NOT, |stage| std::fs::remove_dir_all(stage.path(EAST)).unwrap()),
+        row("a region gone", &["untrusted-bundle", "unlisted-file"], |stage| {
+            std::fs::remove_dir_all(stage.path(EAST)).unwrap();
+        }),
         stays("a region too many", &["region-not-configured"], |stage| {
             stage.write("bundles/regions/evil/bundle.yaml", &stage.read(MANIFEST));
         }),
@@ -342,6 +344,33 @@ fn files() -> Vec<Tamper> {
             let entry = "- path: regions/eu-west/core/configmaps/kustomization.yaml\n";
             let more = format!("- path: flux/eu-west/z.yaml\n  sha256: \"{}\"\n{entry}", "0".repeat(64));
             stage.edit(MANIFEST, entry, &more);
+        }),
+        stays("Flux objects of no region", &["unlisted-file"], |stage| {
+            stage.write("bundles/flux/evil/core.yaml", &stage.read(CORE));
+        }),
+        stays("an Application of no region", &["unlisted-file"], |stage| {
+            stage.write("bundles/argocd/evil/application.yaml", &stage.read(APPLICATION));
+        }),
+        stays("an Application beside the regions' folders", &["unlisted-file"], |stage| {
+            stage.write("bundles/argocd/x.yaml", &stage.read(APPLICATION));
+        }),
+        stays("an ApplicationSet of no fleet", &["unlisted-file"], |stage| {
+            stage.write("bundles/argocd/x-applicationset.yaml", &stage.read(APPLICATION));
+        }),
+        stays("an ApplicationSet of the fleet, which has none", &["unlisted-file"], |stage| {
+            stage.write("bundles/argocd/quickstart-applicationset.yaml", &stage.read(APPLICATION));
+        }),
+        stays("a kustomization of all regions", &["unlisted-file"], |stage| {
+            stage.write("bundles/regions/kustomization.yaml", "resources: [eu-west]\n");
+        }),
+        stays("what delivers a retired region", &["unlisted-file"], |stage| {
+            for config in ["quickstart/pouch.yaml", "quickstart/keyless.yaml"] {
+                stage.edit(config, "  us-east:\n", "  us-east:\n    state: retired\n");
+            }
+            std::fs::remove_dir_all(stage.path(EAST)).unwrap();
+        }),
+        stays("a link to delivery objects", &["not-plain-file"], |stage| {
+            std::os::unix::fs::symlink("eu-west", stage.path("bundles/flux/evil")).unwrap();
         }),
         row("a Secret in clear beside", &["unlisted-file", "plaintext-secret"], |stage| {
             stage.write(&format!("{WEST}/core/secrets/team-a/x.yaml"), PLAIN);

@@ -186,6 +186,12 @@ pub const NEVER: &[Never] = &[
         why: "closure knows nothing of formats, verdicts and sealing",
     },
     Never {
+        places: &["src/core/place"],
+        words: &[],
+        modules: &["yaml", "json", "claim", "closure", "judge", "bundle", "change", "sops", "reuse", "report"],
+        why: "where nothing lands follows from names and the delivery alone",
+    },
+    Never {
         places: &["src/core/judge"],
         words: &[],
         modules: &["yaml", "json", "bundle", "change", "sops", "reuse", "report"],

@@ -319,12 +319,31 @@ pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) ->
 
 /// The finding for files that cannot be opened; `count` counts them and `first` is one of them.
 pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened) -> Finding {
-    let more = match count {
-        0 | 1 => String::new(),
-        more => format!(" (and {} more)", more.saturating_sub(1)),
-    };
+    let more = more(count);
     let message = format!("{first}{more} of region {region} cannot be sealed anew: {why}");
     impossible(region, message).help("Restore the file from git history, or leave --identity away and use the sources.")
+}
+
+/// The finding for a bundle that nobody vouches for and that does not pass the proof of bundles, with the
+/// first of `count` things that are wrong.
+pub fn unproved(region: &Region, first: &Finding, count: usize) -> Finding {
+    let message = format!(
+        "what is published of region {region} cannot be vouched for: {} ({}){}",
+        first.message,
+        first.code.text(),
+        more(count)
+    );
+    impossible(region, message).help(
+        "Find out who wrote it. Restore the bundle from git history, or leave --identity away and use the sources.",
+    )
+}
+
+/// How many there are beside the first.
+fn more(count: usize) -> String {
+    match count {
+        0 | 1 => String::new(),
+        more => format!(" (and {} more)", more.saturating_sub(1)),
+    }
 }
 
 #[cfg(test)]

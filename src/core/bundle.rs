@@ -17,7 +17,8 @@
 //! - [`published`]: what stands in a region's folders now, and how far it is to be believed.
 //! - [`carry`]: what becomes of claimants that have something published.
 //! - [`draft`]: one region's bundle as it will be, what changes, and whether the brake lets it pass;
-//!   its steps are `pack` (which objects, with what bytes) and `compare` (against what is published).
+//!   its steps are `pack` (which objects, with what bytes) and `compare` (against what is published,
+//!   or, where nobody vouches for that, what `evidence` there is of it).
 //! - [`rekey`]: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
 //!
 //! `docs/bundle-format.md` describes the result for people who read or check bundles.
@@ -26,6 +27,7 @@ pub mod argocd;
 pub mod carry;
 mod compare;
 pub mod draft;
+mod evidence;
 pub mod flux;
 pub mod kustomization;
 pub mod manifest;

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::draft::Input;
-use super::manifest::NeededBy;
+use super::manifest::{Manifest, NeededBy};
 use super::published::credential;
 use crate::claim::Asked;
 use crate::finding::{Code, CredentialName, Finding};
@@ -83,6 +83,17 @@ pub fn fates(input: &Input<'_>, cases: &[Case]) -> Fates {
         }
     }
     Fates(fates)
+}
+
+/// The first claimant of a manifest whose objects would stay as published, and why.
+pub(super) fn first_carried(input: &Input<'_>, cases: &[Case], manifest: &Manifest) -> Option<(CredentialName, Code)> {
+    let by_name: BTreeMap<&CredentialName, &Case> = cases.iter().map(|case| (&case.claim.by, case)).collect();
+    let claimants: BTreeSet<CredentialName> =
+        manifest.objects.iter().flat_map(|object| &object.needed_by).map(credential).collect();
+    claimants.into_iter().find_map(|name| match fate(input, by_name.get(&name).copied(), &name) {
+        Fate::Carried(code) => Some((name, code)),
+        Fate::Fresh | Fate::Withdrawn => None,
+    })
 }
 
 /// Whether the region takes no Credentials of the claimant's namespace. The manifest names it, so that

@@ -5,13 +5,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::draft::{Input, Order};
-use super::manifest::Manifest;
+use super::evidence::{self, Evidence};
 use super::pack::{Keep, Pack, Packed};
 use super::path;
 use super::published::State;
 use crate::change::brake::{self, Load};
 use crate::change::{Action, Change};
-use crate::config::{Delivery, RegionState};
+use crate::config::{Delivery, Limits, RegionState};
 use crate::finding::{Code, Finding};
 use crate::judge::Verdict;
 use crate::judge::region::{Case, Forced, immutable_changes};
@@ -67,20 +67,22 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
         };
         changes.push(Change { key: lands.clone(), action, lost_entries });
     }
-    for object in evidence(input).map(|manifest| &*manifest.objects).unwrap_or_default() {
-        if !pack.objects.contains_key(&object.key) {
-            changes.push(Change { key: object.key.clone(), action: Action::Removed, lost_entries: Vec::new() });
+    let gone = match input.published.manifest() {
+        Some(manifest) => {
+            let keys = manifest.objects.iter().map(|object| &object.key);
+            Some(keys.filter(|key| !pack.objects.contains_key(*key)).cloned().collect())
         }
-    }
+        None => evidence(input).map(|evidence| evidence.gone(&input.region.directory, pack.objects.keys())),
+    };
+    let removed = |key| Change { key, action: Action::Removed, lost_entries: Vec::new() };
+    changes.extend(gone.unwrap_or_default().into_iter().map(removed));
     changes.sort();
     changes
 }
 
-/// What is known of the published objects. Where the key that vouched for them is lost, `rekey` still
-/// counts by what they say of themselves: that can hold a region, and lets nothing through.
-fn evidence<'a>(input: &Input<'a>) -> Option<&'a Manifest> {
-    let claimed = || input.published.claimed().filter(|_| input.wishes.rekeys(input.region));
-    input.published.manifest().or_else(claimed)
+/// What seems to be published where nobody vouches for it.
+fn evidence(input: &Input<'_>) -> Option<Evidence> {
+    matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, &input.region.directory))
 }
 
 /// Entries of a published Secret that the new one lacks or leaves empty.
@@ -104,9 +106,26 @@ pub(super) fn added_recipients(before: &[Recipient], now: &[Recipient]) -> Vec<R
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Finding> {
     let region = input.region;
     let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
-    let before = evidence(input);
-    let objects = before.map(|manifest| &*manifest.objects).unwrap_or_default();
-    let added = before.map(|before| added_recipients(&before.recipients, &region.recipients)).unwrap_or_default();
+    // Where the key that vouched for them is lost, `rekey` still counts by what stands there: that can hold
+    // a region, and lets nothing through. Who adopts a region asked for neither.
+    let counted = evidence(input).filter(|_| input.wishes.rekeys(region));
+    let (published, added) = match (input.published.manifest(), &counted) {
+        (Some(before), _) => (
+            count(&mut before.objects.iter().map(|object| &object.key)),
+            added_recipients(&before.recipients, &region.recipients),
+        ),
+        (None, Some(evidence)) => (count(&mut evidence.keys()), evidence::added_recipients(input.published, region)),
+        (None, None) => (0, Vec::new()),
+    };
+    let stays = |change: &&Change| change.action != Action::Removed;
+    let uncounted: Vec<Change>;
+    let changes = match input.published.state {
+        State::Unsigned if counted.is_none() => {
+            uncounted = changes.iter().filter(stays).cloned().collect();
+            &*uncounted
+        }
+        _ => changes,
+    };
     let base = input.published.files.get(path::manifest(&region.directory).as_str());
     let retired = region.state == RegionState::Retired;
     let load = Load {
@@ -114,14 +133,22 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Fi
         region: &region.name,
         directory: &region.directory,
         base: base.map(Vec::as_slice).unwrap_or_default(),
-        published: count(&mut objects.iter().map(|object| &object.key)),
+        published,
         left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
         changes,
         added_recipients: if retired { &[] } else { &added },
         unasked_reseals: &pack.unasked,
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
     };
-    let mut holds = brake::hold(&load, &input.court.fleet.limits, &input.wishes.accepted);
+    let limits = &input.court.fleet.limits;
+    let mut holds = match counted.is_some_and(|evidence| !evidence.is_whole) {
+        false => brake::hold(&load, limits, &input.wishes.accepted),
+        // A manifest that is lost, or leaves out what stands there, has been meddled with: no budget then.
+        true => {
+            let none = Limits { free_deletions: 0, deletion_percent: 0, deletion_objects: 0, ..limits.clone() };
+            brake::hold(&load, &none, &input.wishes.accepted).into_iter().map(meddled).collect()
+        }
+    };
     // With nothing to count against, an adopted region could be emptied unseen.
     if load.left == 0 && !retired && matches!(input.published.state, State::Unsigned) {
         let message = format!("region {} would be adopted with nothing in it", region.name);
@@ -129,4 +156,12 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Fi
         holds.push(finding.help("Cure the sources first; to have the region empty, retire it or move its files away."));
     }
     holds
+}
+
+/// Says why a withdrawal within the budget is held all the same.
+fn meddled(mut finding: Finding) -> Finding {
+    if finding.code == Code::DeletionsHeld {
+        finding.message.push_str("; its bundle.yaml does not list what stands there, so no budget holds");
+    }
+    finding
 }

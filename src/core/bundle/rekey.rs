@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
+use super::carry;
 use super::compare::added_recipients;
 use super::draft::{Input, Wishes, empty_manifest};
 use super::manifest::{Manifest, ManifestObject};
@@ -36,10 +37,17 @@ use crate::sops::{self, OpenError};
 use crate::yaml::emit::{Tree, emit};
 
 /// How the path of a sealed file ends.
-const SEALED: &str = ".sops.yaml";
+pub(super) const SEALED: &str = ".sops.yaml";
 
 /// What to do where the sources do not give all that a region has published.
 pub(super) const CURE: &str = "Cure the broken Credentials first, or pass --identity FILE to open what is published.";
+
+/// The same, for a Credential that is gone and in use.
+const GONE_CURE: &str = "Delete the ClusterDeployments first, put the Credential back, or pass --identity FILE to open \
+                         what is published.";
+
+/// The same, where something could not be told.
+const UNREAD_CURE: &str = "Cure what the source's own findings say, or pass --identity FILE to open what is published.";
 
 /// The finding that leaves a region as it is.
 pub fn impossible(region: &Region, message: String) -> Finding {
@@ -62,12 +70,30 @@ pub(super) fn unprovable(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
         return Some(impossible(region, message).help(CURE));
     }
     let credentials = GroupKind::new(k0rdent::GROUP, "Credential");
-    let source = input.court.snapshot.unread_in(&credentials, None)?;
+    let Some(source) = input.court.snapshot.unread_in(&credentials, None) else { return kept(input, cases) };
     let message = format!(
         "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
          {region}"
     );
     Some(impossible(region, message).help("Cure what the source's own findings say."))
+}
+
+/// Whose objects would stay as published if the manifest could be believed: from these sources they cannot
+/// be made anew, and to leave them out would withdraw them.
+fn kept(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
+    let region = &input.region.name;
+    let (credential, code) = carry::first_carried(input, cases, input.published.claimed()?)?;
+    let (why, help) = match code {
+        Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
+        Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
+        Code::Unread => ("may still exist: what would tell was not read or is not understood", UNREAD_CURE),
+        _ => ("is broken", CURE),
+    };
+    let message = format!(
+        "Credential {credential} {why}, and without the old reuse key what it has in region {region} cannot stay as \
+         it is"
+    );
+    Some(impossible(region, message).claimed_by(&credential).help(help))
 }
 
 /// A published bundle whose Secrets are to be opened and sealed anew, everything else untouched.
@@ -267,7 +293,7 @@ fn lots(file: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// The recipients that a sealed file names, in its order.
-fn labels(file: &[u8]) -> Vec<&str> {
+pub(super) fn labels(file: &[u8]) -> Vec<&str> {
     let named = file.split(|b| *b == b'\n').filter_map(|line| {
         let line = line.trim_ascii();
         core::str::from_utf8(line.strip_prefix(b"- ").unwrap_or(line).strip_prefix(b"recipient: ")?).ok()
@@ -292,12 +318,31 @@ pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) ->
 
 /// The finding for files that cannot be opened; `count` counts them and `first` is one of them.
 pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened) -> Finding {
-    let more = match count {
-        0 | 1 => String::new(),
-        more => format!(" (and {} more)", more.saturating_sub(1)),
-    };
+    let more = more(count);
     let message = format!("{first}{more} of region {region} cannot be sealed anew: {why}");
     impossible(region, message).help("Restore the file from git history, or leave --identity away and use the sources.")
+}
+
+/// The finding for a bundle that nobody vouches for and that does not pass the proof of bundles, with the
+/// first of `count` things that are wrong.
+pub fn unproved(region: &Region, first: &Finding, count: usize) -> Finding {
+    let message = format!(
+        "what is published of region {region} cannot be vouched for: {} ({}){}",
+        first.message,
+        first.code.text(),
+        more(count)
+    );
+    impossible(region, message).help(
+        "Find out who wrote it. Restore the bundle from git history, or leave --identity away and use the sources.",
+    )
+}
+
+/// How many there are beside the first.
+fn more(count: usize) -> String {
+    match count {
+        0 | 1 => String::new(),
+        more => format!(" (and {} more)", more.saturating_sub(1)),
+    }
 }
 
 #[cfg(test)]

@@ -1,25 +1,29 @@
 //! Rekey without sources: published bundles are opened with private keys and sealed anew.
 //!
 //! Nothing but Secrets' files, their hashes and the recipients in the manifest changes: what is published
-//! stays exactly what it says. A region whose files do not all open, or do not all pass, is left alone.
-//! What may be opened and what a result must prove is decided by the core.
+//! stays exactly what it says. Where nobody vouches for it, what follows from layout and configuration is
+//! written anew too, and the result must pass the proof that `verify` makes. A region whose files do not
+//! all open, or do not all pass, is left alone. What may be opened and what a result must prove is decided
+//! by the core.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::bundle::draft::bundle_yaml;
-use pouch_core::bundle::manifest::{Manifest, State as ObjectState};
+use pouch_core::bundle::manifest::{Manifest, ManifestFile, State as ObjectState};
 use pouch_core::bundle::path::{self, BundlePath};
 use pouch_core::bundle::published::{Files, Published, State};
 use pouch_core::bundle::rekey::{self, Opened, Reopened, Unopened, open, reopen, strangers, unopened};
-use pouch_core::bundle::sha256_hex;
+use pouch_core::bundle::{Leaf, region_files, sha256_hex};
 use pouch_core::config::RegionConfig;
 use pouch_core::finding::Finding;
 use pouch_core::object::ObjectKey;
+use pouch_core::proof::{Form, Measure, Scope, Standing, Tree};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::Context;
 use rayon::prelude::*;
 
+use super::proof;
 use super::seal::Sealer;
 use super::{Failure, Report, Run, check_regions, govern};
 use crate::age::Identities;
@@ -130,8 +134,15 @@ impl Work<'_> {
         // Without a Secret there is still a manifest to say who the recipients are.
         let is_due = taken || !changes.is_empty() || before != region.recipients;
         if holds.is_empty() && is_due {
-            match self.files(region, &published, manifest, &before)? {
+            let worth = if taken { Unproved::Taken } else { Unproved::Held };
+            match self.files(region, &published, manifest, &before, worth)? {
                 Ok(new) => {
+                    if taken {
+                        run.ui.warn(&format!(
+                            "region {}: no reuse key vouches for its bundle; its Secrets and objects are taken at their own word",
+                            region.name
+                        ));
+                    }
                     record.outcome = Outcome::Published;
                     record.sealed = changes.len();
                     if let Some(shelf) = self.shelf {
@@ -155,8 +166,10 @@ impl Work<'_> {
         published: &Published,
         mut manifest: Manifest,
         before: &[Recipient],
+        worth: Unproved,
     ) -> Result<Result<NewFiles, Finding>, Failure> {
         let run = self.run;
+        let is_dry = self.shelf.is_none() && worth == Unproved::Held;
         let sealer = Sealer::new(run.ambient, &region.recipients)?;
         let secrets: Vec<&ObjectKey> =
             manifest.objects.iter().map(|object| &object.key).filter(|key| key.kind.is_secret()).collect();
@@ -167,10 +180,7 @@ impl Work<'_> {
                 Ok(opened) => opened,
                 Err(why) => return Ok(Err((key.clone(), why))),
             };
-            let bytes = match self.shelf {
-                None => Vec::new(),
-                Some(_) => sealer.seal_again(run, region, key, &opened)?,
-            };
+            let bytes = if is_dry { Vec::new() } else { sealer.seal_again(run, region, key, &opened)? };
             Ok(Ok((path::of_object(&region.directory, key), bytes)))
         };
         let sealed: Result<Vec<Again>, Failure> = secrets.par_iter().map(|key| wiped(|| again(key))).collect();
@@ -185,7 +195,7 @@ impl Work<'_> {
             return Ok(Err(unopened(&region.name, key, closed.len(), why)));
         }
         let mut new = NewFiles::new();
-        if self.shelf.is_none() {
+        if is_dry {
             return Ok(Ok(new));
         }
         for object in &mut manifest.objects {
@@ -198,11 +208,53 @@ impl Work<'_> {
             };
             new.insert(object.path.clone(), file);
         }
-        new.extend(manifest.files.iter().map(|file| (file.path.clone(), NewFile::Kept(file.path.clone()))));
+        match worth {
+            Unproved::Held => {
+                let kept = |file: &ManifestFile| (file.path.clone(), NewFile::Kept(file.path.clone()));
+                new.extend(manifest.files.iter().map(kept));
+            }
+            Unproved::Taken => new.extend(self.open_files(region, &mut manifest)),
+        }
         prove(&published.files, &manifest, &new)?;
         let text = bundle_yaml(&manifest, run.keys);
         new.insert(path::manifest(&region.directory), NewFile::Bytes(text.into_bytes()));
-        Ok(Ok(new))
+        let flaw = if worth == Unproved::Taken { self.flaw(region, published, &new) } else { None };
+        Ok(flaw.map_or(Ok(new), Err))
+    }
+
+    /// The files of a region that are no objects, made anew from layout and configuration; lists them.
+    fn open_files(&self, region: &RegionConfig, manifest: &mut Manifest) -> NewFiles {
+        let fleet = self.run.fleet;
+        let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
+        let kept: BTreeSet<Leaf> =
+            manifest.files.iter().filter_map(|file| Leaf::of_path(&region.directory, &file.path)).collect();
+        let files = region_files(&fleet.name, &region.directory, &region.delivery, &fleet.output.path, &paths, &kept);
+        let listed = |(path, text): (&BundlePath, &String)| ManifestFile {
+            path: path.clone(),
+            sha256: sha256_hex(text.as_bytes()),
+        };
+        manifest.files = files.iter().map(listed).collect();
+        files.into_iter().map(|(path, text)| (path, NewFile::Bytes(text.into_bytes()))).collect()
+    }
+
+    /// What `verify` would say of a result that nobody has vouched for: signing it would vouch for it.
+    fn flaw(&self, region: &RegionConfig, published: &Published, new: &NewFiles) -> Option<Finding> {
+        let bytes = |file: &NewFile| match file {
+            NewFile::Bytes(bytes) => bytes.clone(),
+            NewFile::Kept(from) => published.files.get(from.as_str()).cloned().unwrap_or_default(),
+        };
+        let standing = |file| Standing { form: Form::Plain, bytes: bytes(file) };
+        let tree: Tree = new.iter().map(|(path, file)| (path.as_str().to_owned(), standing(file))).collect();
+        let measure = Measure {
+            fleet: Some(self.run.fleet),
+            keys: Some(self.run.keys),
+            scope: Scope::Region(region.directory.to_string()),
+            shown: String::new(),
+        };
+        let verdict = proof::prove(&measure, &tree, self.identities, Vec::new());
+        let faults: Vec<&Finding> = verdict.findings.iter().filter(|finding| proof::is_fault(finding)).collect();
+        let first = faults.first()?;
+        Some(rekey::unproved(&region.name, first, faults.len()))
     }
 
     fn open(

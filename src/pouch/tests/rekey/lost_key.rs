@@ -3,7 +3,7 @@
 use super::*;
 use pouch_core::reuse::ReuseKey;
 
-fn lose(fleet: &Fleet) {
+pub fn lose(fleet: &Fleet) {
     private(fleet, "reuse.key", &ReuseKey::to_text(&[7; 32]));
 }
 

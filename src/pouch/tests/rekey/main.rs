@@ -15,6 +15,7 @@ mod branch;
 #[path = "../support/fleet.rs"]
 mod fleet;
 mod folder;
+mod forged;
 mod lost_key;
 #[path = "../support/origin.rs"]
 mod origin;

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
-use pouch_core::config::error::holds_secret;
+use pouch_core::config::error::leaks;
 use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
 use pouch_core::name::Region;
 use pouch_core::report::summary::{FindingRecord, Summary};
@@ -356,7 +356,7 @@ fn refuse(arguments: &[OsString]) -> u8 {
 /// Parses the command line and runs the command. Returns the exit code.
 pub fn run(ambient: &Ambient) -> u8 {
     let arguments = ambient.arguments();
-    if arguments.iter().any(|argument| holds_secret(&argument.to_string_lossy())) {
+    if arguments.iter().any(|argument| leaks(&argument.to_string_lossy())) {
         // Not repeated, and the place not named by its neighbours either: a flag may be glued to it.
         crate::ui::last_words(
             "error: the command line holds a key or a password, which every process of the machine can read\n  \

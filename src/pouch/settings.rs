@@ -11,7 +11,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use pouch_core::config::error::{ConfigError, holds_secret};
+use pouch_core::config::error::{ConfigError, holds_secret, leaks};
 use pouch_core::config::shape::{self, Unfit};
 use pouch_core::config::written::{Position, Written};
 use pouch_core::config::{Decryption, Fleet, KeyPlace, resolve};
@@ -183,7 +183,7 @@ fn exposed(text: &str, file: &str) -> Vec<Problem> {
         let position = Some(Position { line: number, column });
         Problem { file: file.to_owned(), position, message, help, line: None }
     };
-    (1..).zip(text.lines()).filter(|(_, line)| holds_secret(line)).map(problem).collect()
+    (1..).zip(text.lines()).filter(|(_, line)| leaks(line)).map(problem).collect()
 }
 
 /// The problems, and the keys that lie open beside them: what else is wrong makes no key less leaked.

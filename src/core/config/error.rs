@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::repository;
-use crate::secret::holds_private_key;
+use crate::secret::{holds_key, holds_private_key};
 
 /// One step from a map or list into it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -144,9 +144,32 @@ impl Faults {
 
 /// Whether `text` holds a key of age or pouch, a private key in PEM, or a URL with a password.
 pub fn holds_secret(text: &str) -> bool {
-    holds_private_key(text.as_bytes())
-        || text.split([' ', '\t', '"', '\'', ',', '[', ']', '{', '}', '\n']).any(repository::holds_password)
+    holds_private_key(text.as_bytes()) || text.split(SEPARATORS).any(repository::holds_password)
 }
+
+/// Whether `text` holds a whole key of age or pouch, a private key in PEM, or a URL with a password: what is wrong
+/// wherever it stands. [`holds_secret`] is more careful, and finds what had better not be shown.
+pub fn leaks(text: &str) -> bool {
+    // A name of a key's kind is no key: that has 58 symbols and more behind it, though people cut when they copy.
+    const LEAST: usize = 16;
+    let word = |c: char| !(c.is_ascii_alphanumeric() || c == '-');
+    let is_key = |word: &str| {
+        let symbols = word.rsplit_once('1').map_or("", |(_, symbols)| symbols);
+        holds_key(word.as_bytes()) && symbols.len() >= LEAST
+    };
+    let is_pem = || holds_private_key(text.as_bytes()) && !holds_key(text.as_bytes());
+    is_pem()
+        || text.split(word).any(is_key)
+        || text.split(SEPARATORS).any(|word| {
+            let (_, rest) = word.split_once("://").unwrap_or_default();
+            // The name of a variable is not what it holds.
+            let password = rest.split_once(':').map_or("", |(_, password)| password);
+            !password.starts_with('$') && word.contains("://") && repository::holds_password(word)
+        })
+}
+
+/// What ends a word in a configuration.
+const SEPARATORS: [char; 11] = [' ', '\t', '"', '\'', ',', '[', ']', '{', '}', '\n', ')'];
 
 /// The user's text in quotes: escaped, cut at 80 characters, and withheld if it holds a secret.
 pub fn quoted(text: &str) -> String {
@@ -207,6 +230,38 @@ mod tests {
             ["age1qqq", "https://git.example.com/x.git", "git@example.com:x.git", "a: b", "# -----BEGIN regions"]
         {
             assert!(!holds_secret(plain), "{plain}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_a_secret_leaks_nothing() {
+        let key = "Q".repeat(58);
+        for leak in [
+            format!("# AGE-SECRET-KEY-1{key}"),
+            format!("--identity=age-secret-key-1{}", key.to_lowercase()),
+            format!("{{env: POUCH-REUSE-KEY-1{key}}}"),
+            format!("AGE-SECRET-KEY-PQ-1{key}"),
+            "repository: https://me:hunter2@example.com/x.git".into(),
+            "(https://me:hunter2@example.com/x.git)".into(),
+            "https://example.com/x?access_token=abc".into(),
+            "-----BEGIN OPENSSH PRIVATE KEY-----".into(),
+        ] {
+            assert!(leaks(&leak), "{leak}");
+        }
+        for plain in [
+            "# contact mailto:ops@example.com",
+            "# cron 10:30@utc",
+            "owner:alice@corp",
+            "oidc:alice@example.com",
+            "backup:2026@home",
+            "https://example.com/login?secret_type=age",
+            "https://example.com/x?kv-secrets=list",
+            "# the identity begins with AGE-SECRET-KEY-1 and is in the vault",
+            "# git clone https://oauth2:$TOKEN@example.com/x.git",
+            "# git clone https://oauth2:${TOKEN}@example.com/x.git",
+            "# -----BEGIN regions",
+        ] {
+            assert!(!leaks(plain), "{plain}");
         }
     }
 

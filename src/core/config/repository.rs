@@ -102,7 +102,9 @@ pub fn holds_password(url: &str) -> bool {
 fn names_a_secret(query: &str) -> bool {
     query.split('&').filter_map(|pair| pair.split_once('=')).any(|(key, value)| {
         let key = key.to_ascii_lowercase();
-        !value.is_empty() && ["token", "password", "passwd", "secret"].iter().any(|word| key.contains(word))
+        let ends =
+            |word: &str| key.strip_suffix(word).is_some_and(|start| start.is_empty() || start.ends_with(['_', '-']));
+        !value.is_empty() && ["token", "password", "passwd", "secret"].into_iter().any(ends)
     })
 }
 

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::super::error::{Faults, FieldPath, holds_secret, quoted};
+use super::super::error::{Faults, FieldPath, holds_secret, leaks, quoted};
 use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile, StateWord};
 use super::super::{Output, RegionConfig, RegionState};
 use super::{delivery, namespace, namespace_globs};
@@ -123,7 +123,7 @@ fn recipients(
                 return recipients;
             };
             let lines: Vec<(usize, &str)> = recipient_lines(text).collect();
-            if text.lines().any(|line| line.trim().starts_with('#') && holds_secret(line)) {
+            if text.lines().any(|line| line.trim().starts_with('#') && leaks(line)) {
                 let message = "a comment in the file holds a secret key";
                 faults.add(&path, message, "Remove it and treat it as leaked; the file is no place for it.");
             }

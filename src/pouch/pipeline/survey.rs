@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pouch_core::bundle::manifest::SourceIdentity;
@@ -131,13 +132,14 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
         ));
     }
     let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
+    let openers = openers(surveyor, &values)?;
     let mut last = String::new();
     for look in 0..LOOKS {
         if look > 0 {
             ui.note(&format!("{last} while it was read; reading everything again"));
             stop.pause(pause(surveyor, look)?)?;
         }
-        match one_look(surveyor, &mut clusters, &values)? {
+        match one_look(surveyor, &mut clusters, &openers)? {
             Ok(survey) => return Ok(survey),
             Err(changed) => last = changed,
         }
@@ -164,7 +166,7 @@ fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
 fn one_look(
     surveyor: &Surveyor<'_>,
     clusters: &mut BTreeMap<usize, Live>,
-    values: &Values,
+    openers: &BTreeMap<usize, Arc<Opener>>,
 ) -> Result<Result<Survey, String>, Failure> {
     let Surveyor { fleet, stop, .. } = surveyor;
     let mut times = Times::new();
@@ -172,7 +174,6 @@ fn one_look(
     let mut findings = Vec::new();
     let mut sources = Vec::new();
     let mut revisions = Vec::new();
-    let mut openers = openers(surveyor, values)?;
     let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
     for (index, source) in fleet.sources.iter().enumerate() {
         stop.check()?;
@@ -190,7 +191,7 @@ fn one_look(
             continue;
         }
         let mut reading = read_files(surveyor, source)?;
-        let sealed = set_aside(source, &mut reading, openers.remove(&index), (index, &mut vaults));
+        let sealed = set_aside(source, &mut reading, openers.get(&index), (index, &mut vaults));
         findings.extend(reading.findings);
         sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
         revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
@@ -224,7 +225,7 @@ fn one_look(
 }
 
 /// Who opens the encrypted files of each source that says so.
-fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeMap<usize, Opener>, Failure> {
+fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeMap<usize, Arc<Opener>>, Failure> {
     let Surveyor { fleet, base, ambient, ui, .. } = surveyor;
     let mut openers = BTreeMap::new();
     for (index, source) in fleet.sources.iter().enumerate() {
@@ -238,7 +239,7 @@ fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeMap<usize, O
                 Opener::Identities(identities)
             }
         };
-        openers.insert(index, opener);
+        openers.insert(index, Arc::new(opener));
     }
     Ok(openers)
 }
@@ -248,7 +249,7 @@ fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeMap<usize, O
 fn set_aside(
     source: &Source,
     reading: &mut source::Reading,
-    opener: Option<Opener>,
+    opener: Option<&Arc<Opener>>,
     (index, vaults): (usize, &mut BTreeMap<usize, Vault>),
 ) -> Vec<SealedDocument> {
     let files = std::mem::take(&mut reading.sealed);
@@ -264,7 +265,7 @@ fn set_aside(
         }
         return Vec::new();
     };
-    let (vault, seen) = Vault::new(&source.name, opener, files);
+    let (vault, seen) = Vault::new(&source.name, Arc::clone(opener), files);
     let mut sealed = Vec::new();
     for seen in seen {
         match seen {

@@ -19,7 +19,7 @@ use pouch_core::recipient::Recipient;
 use pouch_core::snapshot::{Answer, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::fingerprints;
-use pouch_core::sops::{OpenError, Sealed};
+use pouch_core::sops::{OpenError, Sealed, cipher};
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
@@ -100,7 +100,7 @@ pub enum Opener {
 /// The sealed files of one source, and who opens them.
 pub struct Vault {
     source: SourceName,
-    opener: Opener,
+    opener: Arc<Opener>,
     files: Vec<SealedFile>,
     /// The file, document and object of each object, in the order in which the snapshot was given them.
     places: Vec<(usize, usize, usize)>,
@@ -121,7 +121,7 @@ type Opened = Result<Vec<Vec<(Node, Origin)>>, Reason>;
 
 impl Vault {
     /// Takes the sealed files of a source, and gives what is known of the objects in them.
-    pub fn new(source: &SourceName, opener: Opener, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
+    pub fn new(source: &SourceName, opener: Arc<Opener>, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
         let mut vault = Self { source: source.clone(), opener, files, places: Vec::new() };
         let listed = |(node, _): &(Node, Origin)| inquiry::is_listed(&kind_of(node));
         let now: BTreeSet<usize> = (0..vault.files.len())
@@ -172,7 +172,7 @@ impl Vault {
     pub fn answer(&self, snapshot: &Snapshot, index: usize, keys: BTreeSet<ObjectKey>) -> Vec<(ObjectKey, Answer)> {
         let place = |key: &ObjectKey| self.places.get(snapshot.sealed_document(index, key)?).copied();
         let files = keys.iter().filter_map(place).map(|(file, _, _)| file).collect();
-        let opened = match &self.opener {
+        let opened = match &*self.opener {
             Opener::Identities(_) => self.open_all(&files),
             Opener::Nobody => BTreeMap::new(),
         };
@@ -186,7 +186,7 @@ impl Vault {
     fn of(&self, place: (usize, usize, usize), key: &ObjectKey, opened: &BTreeMap<usize, Opened>) -> Option<Answer> {
         let (file, at, index) = place;
         let (node, origin) = self.files.get(file)?.parts.get(at)?.documents.get(index)?;
-        Some(match (&self.opener, opened.get(&file)) {
+        Some(match (&*self.opener, opened.get(&file)) {
             (Opener::Nobody, _) if key.kind.is_secret() => {
                 let why = "it is encrypted, and values of Secrets were not asked for".to_owned();
                 Answer::Unread(Reason { why, help: "This run reads no Secrets.".to_owned() })
@@ -211,7 +211,7 @@ impl Vault {
     }
 
     fn open(&self, file: &SealedFile) -> Opened {
-        let Opener::Identities(identities) = &self.opener else {
+        let Opener::Identities(identities) = &*self.opener else {
             return file.parts.iter().map(|part| Ok(bare(&part.documents))).collect();
         };
         let mut interner = Interner::new();
@@ -327,10 +327,38 @@ fn bare(documents: &[(Node, Origin)]) -> Vec<(Node, Origin)> {
 }
 
 fn without_block(node: &Node) -> Node {
-    Node::Map(node.entries().iter().filter(|(key, _)| **key != *"sops").cloned().collect())
+    let kept = node.entries().iter().filter(|(key, _)| **key != *"sops");
+    Node::Map(kept.map(|(key, value)| (key.clone(), without_values(value))).collect())
+}
+
+/// A node with nothing where sealed values stand: else it would be a fault that nobody opens them.
+fn without_values(node: &Node) -> Node {
+    match node {
+        Node::Text(text) if text.starts_with(cipher::MARK) => Node::text(""),
+        Node::List(items) => Node::List(items.iter().map(without_values).collect()),
+        Node::Map(entries) => {
+            Node::Map(entries.iter().map(|(key, value)| (key.clone(), without_values(value))).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 fn kind_of(node: &Node) -> GroupKind {
     let (group, _) = split_api_version(node.str_at(&["apiVersion"]).unwrap_or_default());
     GroupKind::new(group, node.str_at(&["kind"]).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reads_no_values_sees_none_and_no_fault() {
+        let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {one: 'ENC[AES256_GCM,data:qq==]', \
+                    two: plain}\nsops: {mac: 'ENC[AES256_GCM,data:qq==]'}\n";
+        let typed: Node = yaml::read(&Document::whole(text), &mut Interner::new()).unwrap();
+        let bare = without_block(&typed);
+        assert_eq!((bare.str_at(&["data", "one"]), bare.str_at(&["data", "two"])), (Some(""), Some("plain")));
+        assert!(bare.get("sops").is_none() && bare.at(&["metadata", "name"]) == typed.at(&["metadata", "name"]));
+    }
 }

@@ -9,6 +9,7 @@
 //! - [`namespace`]: the Namespaces that pouch makes.
 //! - [`kustomization`]: the `kustomization.yaml` of every folder.
 //! - [`flux`], [`argocd`]: the objects that make a consumer apply the bundle.
+//! - [`attributes`]: the `.gitattributes` that keeps git from changing bytes.
 //! - [`manifest`]: `bundle.yaml`, which says what the bundle holds and why.
 //!
 //! None of the above seals, compares or reads a published tree, and none of it knows a Credential.
@@ -24,6 +25,7 @@
 //! `docs/bundle-format.md` describes the result for people who read or check bundles.
 
 pub mod argocd;
+pub mod attributes;
 pub mod carry;
 mod compare;
 pub mod draft;
@@ -117,7 +119,7 @@ pub fn fleet_files<'a>(
         _ => None,
     };
     let in_set: BTreeMap<&Directory, &ArgoCd> = regions.into_iter().filter_map(in_set).collect();
-    let mut files = Files::from([(path::gitattributes(), "* -text\n".to_string())]);
+    let mut files = Files::from([(path::gitattributes(), attributes::TEXT.to_string())]);
     files.extend(argocd::application_set(fleet, output, &in_set));
     files
 }

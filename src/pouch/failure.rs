@@ -95,7 +95,7 @@ impl From<ShelfError> for Failure {
             ShelfError::Unread { .. } => "Check permissions; nothing is published.",
             ShelfError::Partly { .. } => "Cure it and run pouch again; it goes on from there.",
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",
-            ShelfError::NotOurs(_) => "Add the line, or choose another output.path.",
+            ShelfError::NotOurs(_) => "Add the line after the others, or choose another output.path.",
             ShelfError::Busy(_) => "Wait for it to end.",
             ShelfError::Git(_) | ShelfError::Unreachable(_) => "",
         };

@@ -9,6 +9,7 @@ pub mod refs;
 
 use std::collections::BTreeMap;
 
+use pouch_core::bundle::attributes::Owner;
 use pouch_core::bundle::path::BundlePath;
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
@@ -47,11 +48,11 @@ pub trait Shelf: Look {
     /// Where they cannot be stored.
     fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError>;
 
-    /// Prepares a fleet-wide file.
+    /// Prepares a fleet-wide file. One that is the repository's stays as it is where that is good enough.
     ///
     /// # Errors
     /// Where it cannot be stored, or somebody else's file stands in its place.
-    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError>;
+    fn stage_shared(&self, path: &str, bytes: &[u8], owner: Owner) -> Result<(), ShelfError>;
 }
 
 /// Why a shelf cannot be read or written.
@@ -87,7 +88,7 @@ pub enum ShelfError {
     #[error("{0} is no plain file or folder; pouch follows no links")]
     NotPlain(String),
     /// A fleet-wide file is somebody else's.
-    #[error("{0} is not pouch's and lacks the line `* -text`")]
+    #[error("{0} is the repository's, and lacks the line `* -text` or has git change files that end in .yaml")]
     NotOurs(String),
     /// Another run holds the output.
     #[error("another pouch is writing to {0}")]

@@ -35,10 +35,10 @@ impl Evidence {
             let key = own_key(bytes).filter(|key| path::of_object(directory, key).as_str() == standing);
             let key = key.unwrap_or(told);
             let place = path::BundlePath::parse(standing).unwrap_or_else(|| path::of_object(directory, &key));
-            if !objects.contains_key(&place) {
+            objects.entry(place).or_insert_with(|| {
                 is_whole = false;
-                objects.insert(place, key);
-            }
+                key
+            });
         }
         Self { objects, is_whole }
     }

@@ -30,7 +30,9 @@ use crate::ui::Ui;
 ///
 /// Every Secret of a region gets a new data key, or the region stays as it is: all in one commit on the
 /// output branch, or, in a directory, region by region. Values come from the sources, and no private key
-/// is needed. With --identity they come from the published files themselves, and no source is read.
+/// is needed: so what the sources changed in these regions is published too, under the brake, as `pouch
+/// publish` would. With --identity values come from the published files themselves, no source is read, and
+/// nothing else changes.
 ///
 /// What was published before stays in git history, and whoever could read it still can: change what a
 /// removed recipient could read at the provider. `pouch exposure` lists it.

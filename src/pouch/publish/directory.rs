@@ -14,6 +14,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use pouch_core::bundle::attributes::{Owner, fits};
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with, syncfs};
@@ -183,13 +184,16 @@ impl Shelf for DirectoryShelf {
         Ok(())
     }
 
-    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
+    fn stage_shared(&self, path: &str, bytes: &[u8], owner: Owner) -> Result<(), ShelfError> {
         let standing = self.root.join(path);
+        // Whatever `output.path` says, a folder that git calls a repository is not pouch's alone.
+        let is_repository = path == ".gitattributes" && fs::symlink_metadata(self.root.join(".git")).is_ok();
+        let owner = if is_repository { Owner::Repository } else { owner };
         match read_plain(&standing) {
             Ok(found) if found == bytes => return Ok(()),
-            Ok(found) if path == ".gitattributes" => {
-                let keeps_bytes = found.split(|b| *b == b'\n').any(|line| line.trim_ascii() == b"* -text");
-                return if keeps_bytes { Ok(()) } else { Err(ShelfError::NotOurs(standing.display().to_string())) };
+            Ok(found) if owner == Owner::Repository => {
+                let good = fits(owner, &found);
+                return if good { Ok(()) } else { Err(ShelfError::NotOurs(standing.display().to_string())) };
             }
             Err(ShelfError::Unread { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 
+use pouch_core::bundle::attributes::{Owner, fits};
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use tempfile::TempDir;
@@ -252,7 +253,7 @@ impl Shelf for BranchShelf {
         })
     }
 
-    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
+    fn stage_shared(&self, path: &str, bytes: &[u8], owner: Owner) -> Result<(), ShelfError> {
         let path = self.below(path);
         self.with(|inner| {
             let standing = match inner.tip {
@@ -268,9 +269,8 @@ impl Shelf for BranchShelf {
             };
             match standing {
                 Some(found) if found == bytes => return Ok(()),
-                Some(found) if path.ends_with(".gitattributes") => {
-                    let keeps_bytes = found.split(|b| *b == b'\n').any(|line| line.trim_ascii() == b"* -text");
-                    return if keeps_bytes { Ok(()) } else { Err(ShelfError::NotOurs(path)) };
+                Some(found) if owner == Owner::Repository => {
+                    return if fits(owner, &found) { Ok(()) } else { Err(ShelfError::NotOurs(path)) };
                 }
                 _ => {}
             }

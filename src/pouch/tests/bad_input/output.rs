@@ -146,12 +146,21 @@ fn what_others_keep_beside_the_bundles_stays() {
 #[test]
 fn gitattributes_of_somebody_else() {
     let fleet = Fleet::new();
-    fleet.write("bundles/.gitattributes", "*.md text\n");
+    let standing = |fleet: &Fleet| fleet.published().get(".gitattributes").cloned().unwrap_or_default();
+    let converts = "* -text\n*.yaml text eol=crlf working-tree-encoding=UTF-16\n";
+    // In a folder of its own the file is pouch's, also where nothing else changes.
+    for text in ["*.md text\n", converts] {
+        fleet.write("bundles/.gitattributes", text);
+        fleet.render().ended(0);
+        assert_eq!(standing(&fleet), b"* -text\n");
+    }
+    // At a repository's root it is not.
+    std::fs::create_dir(fleet.path("bundles/.git")).unwrap();
+    fleet.write("bundles/.gitattributes", converts);
     fleet.render().ended(1).says(&[".gitattributes", "* -text"]).helps();
-    assert_eq!(fleet.published().len(), 1);
     fleet.write("bundles/.gitattributes", "*.md text\n* -text\n");
     fleet.render().ended(0);
-    assert_eq!(fleet.published().get(".gitattributes").map(Vec::as_slice), Some(&b"*.md text\n* -text\n"[..]));
+    assert_eq!(standing(&fleet), b"*.md text\n* -text\n");
 }
 
 #[test]
@@ -385,7 +394,6 @@ fn a_branch_that_holds_links_and_modules_is_not_followed() {
             ("regions/eu-west/vendored", 0o160_000, "", 5),
             ("regions/eu-west/foreign.yaml", 0o100_644, "x", 4),
             (".gitattributes", 0o120_000, "/etc/passwd", 5),
-            (".gitattributes", 0o100_644, "*.md text\n", 1),
             ("README.md", 0o100_644, "theirs", 0),
         ],
         |(path, mode, text, code)| {

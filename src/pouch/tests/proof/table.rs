@@ -416,6 +416,10 @@ fn files() -> Vec<Tamper> {
         row("line ends for git to change", &["unsafe-delivery"], |stage| {
             std::fs::remove_file(stage.path("bundles/.gitattributes")).unwrap();
         }),
+        row("another encoding for git to make", &["unsafe-delivery"], |stage| {
+            let text = "* -text\n*.yaml text eol=crlf working-tree-encoding=UTF-16\n";
+            stage.write("bundles/.gitattributes", text);
+        }),
     ]
 }
 

@@ -43,7 +43,8 @@ fn what_is_gone_and_in_use_stays() {
 /// The brake counts by files where the manifest was emptied, shortened, torn or removed.
 #[test]
 fn no_manifest_switches_the_brake_off() {
-    let ways: [(&str, fn(&Fleet)); 4] = [
+    type Way = fn(&Fleet);
+    let ways: [(&str, Way); 4] = [
         ("emptied", |fleet| {
             let text = fleet.read(MANIFEST);
             let (head, rest) = text.split_once("\nobjects:\n").unwrap();

@@ -8,7 +8,8 @@
 //! What can be known without opening anything, and no more, is said of a value:
 //!
 //! - A published file that is sealed to the recipient: it reads today's value.
-//! - Ciphertext of another length than in every file that the recipient could open: the value is another.
+//! - Ciphertext of another length than in every file that the recipient could open, all of them listed in manifests:
+//!   the value is another.
 //! - With today's values and the reuse key, which [`Values`] holds: tags say whether a value is one of then.
 //! - Otherwise nothing: files are sealed anew for many reasons, so other bytes prove no other value. The
 //!   reuse key alone does not help: a tag can only be compared with a value at hand.
@@ -280,10 +281,16 @@ impl<'f, 'a> Court<'f, 'a> {
         if published.is_empty() && today.and_then(|payload| payload.get(name)).is_none() {
             return Verdict::Gone;
         }
+        // What somebody else sealed may say one value in another length, whatever header it kept.
+        let length = |stood: &Stood| {
+            let fleet = place.fleet.as_ref()?;
+            let is_listed = self.facts.vouched.says(fleet, &place.directory, &stood.file.sha256);
+            stood.file.length(name).filter(|_| is_listed)
+        };
         // With several published files of one Secret, each is somebody's value of today.
         let other_length = |stood: &Stood| {
-            let then = stood.file.length(name);
-            let differs = |now: &&Stood| matches!((then, now.file.length(name)), (Some(a), Some(b)) if a != b);
+            let then = length(stood);
+            let differs = |now: &&Stood| matches!((then, length(now)), (Some(a), Some(b)) if a != b);
             !published.is_empty() && published.iter().all(differs)
         };
         let mut worst = Verdict::Changed;
@@ -318,7 +325,7 @@ impl<'f, 'a> Court<'f, 'a> {
         // the manifest vouches for the file.
         let proved = values.proved.says(fleet, &place.directory, &file.sha256);
         let mut verdict = match (file.length(name), today.get(name)) {
-            (Some(then), Some(now)) if then != now.len().div_ceil(3).saturating_mul(4) => Verdict::Changed,
+            (Some(then), Some(now)) if proved && then != now.len().div_ceil(3).saturating_mul(4) => Verdict::Changed,
             _ => Verdict::Unknown,
         };
         for (key, _) in values.keys.with_id(&tags.key_id) {

@@ -24,6 +24,7 @@ use pouch::settings::{self, Settings};
 use pouch::source::live::Values;
 use pouch::stop::Stop;
 use pouch::ui::{Colour, Level, LogFormat, Ui};
+use pouch_core::bundle::attributes::Owner;
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::bundle::published::Files;
 use pouch_core::config::{Accept, Acceptance};
@@ -73,7 +74,7 @@ impl Shelf for Memory {
         Ok(())
     }
 
-    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
+    fn stage_shared(&self, path: &str, bytes: &[u8], _: Owner) -> Result<(), ShelfError> {
         self.0.lock().unwrap().insert(path.to_owned(), bytes.to_vec());
         Ok(())
     }

@@ -63,6 +63,8 @@ struct Read {
     scope: Scope,
     /// The commit that was read, or that a work tree is held against.
     commit: Option<String>,
+    /// Whether it is a work tree that is held against the commit.
+    is_held: bool,
     /// What was found on the way.
     findings: Vec<Finding>,
 }
@@ -95,8 +97,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let output = fleet.map_or(OUTPUT, |fleet| fleet.output.path.as_str());
     let read = Asking { args, opened: opened.as_ref(), region, output, ambient, stop }.read()?;
     if let Some(commit) = &read.commit {
-        let of_commit = args.bundles.allowed_signers.is_none() || args.bundles.rev.is_some();
-        let words = if of_commit { "looking at" } else { "vouched for by" };
+        let words = if read.is_held { "holding the work tree against" } else { "looking at" };
         ui.note(&format!("{words} commit {commit}"));
     }
     let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown };
@@ -176,7 +177,7 @@ impl Asking<'_> {
             (None, Some(opened)) => (opened.settings.base.join(output), opened.typed.join(output)),
             (None, None) => (self.ambient.cwd().to_owned(), PathBuf::new()),
         };
-        if !start.exists() && is_remote(&typed) {
+        if args.path.as_deref().is_some_and(|path| !start.exists() && is_remote(path)) {
             return Err(Failure::usage(
                 "PATH is a URL, and what is proved lies on this machine",
                 "Clone the repository first, `git clone --bare URL` is enough, and name the clone.",
@@ -216,7 +217,8 @@ impl Asking<'_> {
             }
             None => (None, Vec::new()),
         };
-        Ok(Read { tree, shown, scope: self.scope(), commit, findings })
+        let is_held = commit.is_some();
+        Ok(Read { tree, shown, scope: self.scope(), commit, is_held, findings })
     }
 
     fn scope(&self) -> Scope {
@@ -295,7 +297,7 @@ impl Asking<'_> {
             None => Vec::new(),
         };
         let shown = format!("{called}:{root}{slash}");
-        Ok(Read { tree, shown, scope: self.scope(), commit: Some(commit.to_string()), findings })
+        Ok(Read { tree, shown, scope: self.scope(), commit: Some(commit.to_string()), is_held: false, findings })
     }
 
     /// Holds a work tree's bundles against the commit that they are checked out from, and has that looked at.
@@ -409,7 +411,7 @@ impl Asking<'_> {
         let scope = Scope::Changed(changed.collect());
         let within =
             found.into_iter().filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
-        Ok(Read { tree: tree(&store, within)?, shown: below, scope, commit: None, findings })
+        Ok(Read { tree: tree(&store, within)?, shown: below, scope, commit: None, is_held: false, findings })
     }
 }
 

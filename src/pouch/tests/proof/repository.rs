@@ -141,7 +141,7 @@ fn commits_are_signed_by_who_is_allowed() {
     good.finds("signed by an allowed one", &[]);
     let head = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
     assert_eq!(good.summary["commit"], head, "{}", good.stderr);
-    assert!(good.stderr.contains(&format!("vouched for by commit {head}")), "{}", good.stderr);
+    assert!(good.stderr.contains(&format!("holding the work tree against commit {head}")), "{}", good.stderr);
     // The work tree is what is proved, and the signature is not for what nobody committed.
     stage.write("bundles/flux/evil/core.yaml", "a: b\n");
     verify(&[]).finds("a file that was never added", &["unlisted-file", "untrusted-commit"]);

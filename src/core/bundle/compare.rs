@@ -54,7 +54,10 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             Packed::Fresh { text, .. } | Packed::Namespace { text } => text,
         };
         let action = match (input.published.object(lands), packed) {
-            (None, _) => Action::Added,
+            (None, _) => match unvouched(input, lands, text.as_bytes()) {
+                Some(action) => action,
+                None => continue,
+            },
             (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
             (Some(_), _) if input.published.bytes(lands) == Some(text.as_bytes()) => continue,
             (Some(_), _) => Action::Changed,
@@ -74,6 +77,19 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     }
     changes.sort();
     changes
+}
+
+/// What happens to an object that no reuse key vouches for, by what the bundle says of itself where that
+/// [counts](evidence); nothing where its very text stands there. It is told, and decides nothing.
+fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action> {
+    let told = evidence(input).into_iter().flat_map(|manifest| &*manifest.objects).find(|object| object.key == *lands);
+    let Some(object) = told else { return Some(Action::Added) };
+    let stands = input.published.files.get(object.path.as_str());
+    match stands {
+        None => Some(Action::Added),
+        Some(_) if lands.kind.is_secret() => Some(Action::Resealed),
+        Some(bytes) => (bytes.as_slice() != text).then_some(Action::Changed),
+    }
 }
 
 /// What is known of the published objects. Where the key that vouched for them is lost, `rekey` still

@@ -278,5 +278,5 @@ fn what_would_make_a_secret_is_named() {
     ] {
         assert!(ran.stderr.contains(maker), "no {maker} in:\n{}", ran.stderr);
     }
-    assert!(ran.stderr.contains("info[sealed-elsewhere]") && !ran.stderr.contains(CANARY));
+    assert!(ran.stderr.contains("warning[sealed-elsewhere]") && !ran.stderr.contains(CANARY));
 }

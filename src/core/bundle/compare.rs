@@ -54,7 +54,10 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             Packed::Fresh { text, .. } | Packed::Namespace { text } => text,
         };
         let action = match (input.published.object(lands), packed) {
-            (None, _) => Action::Added,
+            (None, _) => match unvouched(input, lands, text.as_bytes()) {
+                Some(action) => action,
+                None => continue,
+            },
             (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
             (Some(_), _) if input.published.bytes(lands) == Some(text.as_bytes()) => continue,
             (Some(_), _) => Action::Changed,
@@ -83,6 +86,19 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
 /// What seems to be published where nobody vouches for it.
 fn evidence(input: &Input<'_>) -> Option<Evidence> {
     matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, &input.region.directory))
+}
+
+/// What `rekey` makes of an object that no reuse key vouches for, by what the bundle says of itself; nothing where
+/// its very text stands there. It is told, and decides nothing.
+fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action> {
+    let claimed = input.published.claimed().filter(|_| input.wishes.rekeys(input.region));
+    let told = claimed.into_iter().flat_map(|manifest| &*manifest.objects).find(|object| object.key == *lands);
+    let stands = told.and_then(|object| input.published.files.get(object.path.as_str()));
+    match stands {
+        None => Some(Action::Added),
+        Some(_) if lands.kind.is_secret() => Some(Action::Resealed),
+        Some(bytes) => (bytes.as_slice() != text).then_some(Action::Changed),
+    }
 }
 
 /// Entries of a published Secret that the new one lacks or leaves empty.

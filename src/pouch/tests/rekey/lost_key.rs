@@ -14,7 +14,8 @@ fn regions_are_adopted_from_the_sources_when_somebody_says_so() {
     lose(&fleet);
     fleet.run(&["rekey"]).ends(4).says("unsigned-bundle").says("--new-reuse-key");
     assert_eq!(fleet.tree("bundles"), before);
-    fleet.run(&["rekey", "--new-reuse-key"]).ends(0).outcome("eu", "published").outcome("us", "published");
+    let ran = fleet.run(&["rekey", "--new-reuse-key"]).ends(0).outcome("eu", "published").outcome("us", "published");
+    assert!(ran.stdout.contains("resealed") && !ran.stdout.contains("added"), "{}", ran.stdout);
     let after = fleet.tree("bundles");
     for region in ["eu", "us"] {
         let file = identity_file(region);

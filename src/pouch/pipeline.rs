@@ -14,7 +14,6 @@ pub mod verify;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::bundle::argocd::shared_decryptors;
-use pouch_core::bundle::attributes::{self, Owner};
 use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_unchanged};
 use pouch_core::bundle::published::{Files, Published, fleet_of};
 use pouch_core::bundle::{fleet_files, path, sha256_hex};
@@ -195,12 +194,7 @@ fn stage(
     let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
     if !in_use.is_empty() {
         for (path, text) in fleet_files(&run.fleet.name, &run.fleet.output.path, in_use) {
-            // An ApplicationSet is pouch's wherever it stands.
-            let owner = match path == path::gitattributes() {
-                true => attributes::owner(&run.fleet.output.path),
-                false => Owner::Pouch,
-            };
-            shelf.stage_shared(path.as_str(), text.as_bytes(), owner)?;
+            shelf.stage_shared(path.as_str(), text.as_bytes())?;
         }
     }
     Ok(())

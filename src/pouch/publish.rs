@@ -9,7 +9,6 @@ pub mod refs;
 
 use std::collections::BTreeMap;
 
-use pouch_core::bundle::attributes::Owner;
 use pouch_core::bundle::path::BundlePath;
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
@@ -52,7 +51,7 @@ pub trait Shelf: Look {
     ///
     /// # Errors
     /// Where it cannot be stored, or somebody else's file stands in its place.
-    fn stage_shared(&self, path: &str, bytes: &[u8], owner: Owner) -> Result<(), ShelfError>;
+    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError>;
 }
 
 /// Why a shelf cannot be read or written.

@@ -1,8 +1,8 @@
 //! Attributes: whether git leaves the bytes below a `.gitattributes` alone.
 //!
-//! Hashes, tags and MACs hold for the very bytes. In a folder of its own the file is pouch's, to the byte.
-//! Where bundles stand at a repository's root it is the repository's too, and may say more, as long as that
-//! is no matter for a bundle's files, all of which end in `.yaml`.
+//! Hashes, tags and MACs hold for the very bytes. In a folder of its own the file is pouch's, which writes it
+//! to the byte. Where bundles are rendered into a repository's root it is the repository's too, and may say
+//! more, as long as that is no matter for a bundle's files, all of which end in `.yaml`.
 //!
 //! <https://git-scm.com/docs/gitattributes>: per attribute the last line that matches decides.
 
@@ -17,31 +17,9 @@ const BLANK: [char; 3] = [' ', '\t', '\r'];
 /// The longest line that git reads is a little longer, in bytes.
 const LONGEST: usize = 2000;
 
-/// Whose the file is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Owner {
-    /// Pouch's: it has exactly [`TEXT`].
-    Pouch,
-    /// The repository's: it must keep a bundle's bytes.
-    Repository,
-}
-
-/// Whose the file below `output.path` is: with no folder of its own, pouch stands at the root.
-pub fn owner(output: &str) -> Owner {
-    match output.split('/').all(|part| matches!(part, "" | ".")) {
-        true => Owner::Repository,
-        false => Owner::Pouch,
-    }
-}
-
-/// Whether a file with this content is as it should be.
-pub fn fits(owner: Owner, found: &[u8]) -> bool {
-    found == TEXT.as_bytes() || (owner == Owner::Repository && keeps_bytes(found))
-}
-
 /// Whether the line `* -text` stands there, and no other makes git convert a file that ends in `.yaml`.
 /// What is not understood counts as one that does.
-fn keeps_bytes(found: &[u8]) -> bool {
+pub fn keeps_bytes(found: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(found) else { return false };
     // Git overlooks longer lines, so ours must not be one, and of other lines nothing may hang on it.
     if text.lines().any(|line| line.len() > LONGEST) {
@@ -85,8 +63,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: bool) {
-        assert_eq!(fits(Owner::Repository, text.as_bytes()), expect, "{text:?}");
-        assert_eq!(fits(Owner::Pouch, text.as_bytes()), text == TEXT, "{text:?}");
+        assert_eq!(keeps_bytes(text.as_bytes()), expect, "{text:?}");
     }
 
     #[test]
@@ -119,16 +96,6 @@ mod tests {
         check("\u{a0}* -text\n", false);
         check("[attr]mine text eol=crlf\n* -text\n*.yaml mine\n", false);
         check(&alloc::format!("{}* -text\n", " ".repeat(4000)), false);
-        assert!(!fits(Owner::Repository, b"* -text\n\xff\n"));
-    }
-
-    #[test]
-    fn a_folder_of_its_own_has_a_file_of_its_own() {
-        for root in ["", ".", "./", "./."] {
-            assert_eq!(owner(root), Owner::Repository, "{root}");
-        }
-        for folder in ["bundles", "./bundles", "a/b", ".x"] {
-            assert_eq!(owner(folder), Owner::Pouch, "{folder}");
-        }
+        assert!(!keeps_bytes(b"* -text\n\xff\n"));
     }
 }

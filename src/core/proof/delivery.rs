@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::object::only_document;
 use super::sealed::first_difference;
 use super::{Form, Measure, Region, Tree};
-use crate::bundle::attributes::{self, Owner};
+use crate::bundle::attributes;
 use crate::bundle::kustomization::FILE;
 use crate::bundle::path::{self, BundlePath, Leaf};
 use crate::bundle::{Files, fleet_files, region_files};
@@ -188,18 +188,10 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     for (path, text) in &expected {
         if *path == path::gitattributes() {
             let standing = tree.get(path.as_str()).map(|standing| &*standing.bytes).unwrap_or_default();
-            let owner = attributes::owner(&fleet.output.path);
-            if !attributes::fits(owner, standing) {
-                let message = match owner {
-                    Owner::Pouch => {
-                        format!("{path} is missing or says something else than `* -text`, so git may change bytes")
-                    }
-                    Owner::Repository => {
-                        format!(
-                            "{path} lacks the line `* -text`, or another line has git change files that end in .yaml"
-                        )
-                    }
-                };
+            if !attributes::keeps_bytes(standing) {
+                let message = format!(
+                    "{path} is missing or lacks the line `* -text`, or another line has git change files that end in .yaml"
+                );
                 let finding = measure.find(Code::UnsafeDelivery, path.as_str(), 1, message);
                 findings
                     .push(finding.help("Render, or correct the lines: hashes, tags and MACs hold for the very bytes."));

@@ -14,7 +14,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use pouch_core::bundle::attributes::{Owner, fits};
+use pouch_core::bundle::attributes::keeps_bytes;
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with, syncfs};
@@ -184,15 +184,14 @@ impl Shelf for DirectoryShelf {
         Ok(())
     }
 
-    fn stage_shared(&self, path: &str, bytes: &[u8], owner: Owner) -> Result<(), ShelfError> {
+    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
         let standing = self.root.join(path);
-        // Whatever `output.path` says, a folder that git calls a repository is not pouch's alone.
+        // A folder that is a repository's root is not pouch's alone.
         let is_repository = path == ".gitattributes" && fs::symlink_metadata(self.root.join(".git")).is_ok();
-        let owner = if is_repository { Owner::Repository } else { owner };
         match read_plain(&standing) {
             Ok(found) if found == bytes => return Ok(()),
-            Ok(found) if owner == Owner::Repository => {
-                let good = fits(owner, &found);
+            Ok(found) if is_repository => {
+                let good = keeps_bytes(&found);
                 return if good { Ok(()) } else { Err(ShelfError::NotOurs(standing.display().to_string())) };
             }
             Err(ShelfError::Unread { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}

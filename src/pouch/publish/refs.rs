@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 
-use pouch_core::bundle::attributes::{Owner, fits};
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use tempfile::TempDir;
@@ -253,7 +252,7 @@ impl Shelf for BranchShelf {
         })
     }
 
-    fn stage_shared(&self, path: &str, bytes: &[u8], owner: Owner) -> Result<(), ShelfError> {
+    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
         let path = self.below(path);
         self.with(|inner| {
             let standing = match inner.tip {
@@ -269,9 +268,6 @@ impl Shelf for BranchShelf {
             };
             match standing {
                 Some(found) if found == bytes => return Ok(()),
-                Some(found) if owner == Owner::Repository => {
-                    return if fits(owner, &found) { Ok(()) } else { Err(ShelfError::NotOurs(path)) };
-                }
                 _ => {}
             }
             let id = inner.writer.file(bytes).map_err(unwritten)?;

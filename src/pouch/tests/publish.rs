@@ -163,12 +163,6 @@ fn what_stands_in_the_way_is_not_written_over() {
     origin.commit_beside("mkdir bundles; echo '*.yaml text' > bundles/.gitattributes");
     origin.publish(&[]).ends(0);
     assert!(origin.changed().contains(&"bundles/.gitattributes".to_owned()));
-    // At the root of the repository the file is not pouch's.
-    let fleet = Fleet::with_credentials(1);
-    let origin = Origin::new(&fleet, "");
-    fleet.configure("path: bundles, git", "path: ., git");
-    origin.commit_beside("printf '* -text\\n*.yaml text\\n' > .gitattributes");
-    origin.publish(&[]).ends(1).says("* -text");
 }
 
 #[test]

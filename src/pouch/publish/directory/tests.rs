@@ -147,19 +147,17 @@ fn a_run_that_ends_early_leaves_no_staging_folder() {
 fn shared_files_of_others_are_not_replaced() {
     let root = tempfile::tempdir().unwrap();
     let shelf = DirectoryShelf::open(root.path()).unwrap();
-    let stage = |owner| shelf.stage_shared(".gitattributes", b"* -text\n", owner);
+    let stage = || shelf.stage_shared(".gitattributes", b"* -text\n");
+    fs::create_dir(root.path().join(".git")).unwrap();
     let staged = || root.path().join(STAGING).exists();
     write(root.path(), ".gitattributes", "*.png binary\n* -text\n");
-    stage(Owner::Repository).unwrap();
+    stage().unwrap();
     assert!(!staged());
     write(root.path(), ".gitattributes", "* -text\n*.yaml text\n");
-    assert!(matches!(stage(Owner::Repository), Err(ShelfError::NotOurs(_))));
-    // Whatever the configuration says, a repository's root is not pouch's alone.
-    fs::create_dir(root.path().join(".git")).unwrap();
-    assert!(matches!(stage(Owner::Pouch), Err(ShelfError::NotOurs(_))));
+    assert!(matches!(stage(), Err(ShelfError::NotOurs(_))));
     fs::remove_dir(root.path().join(".git")).unwrap();
-    stage(Owner::Pouch).unwrap();
+    stage().unwrap();
     assert!(staged());
     std::os::unix::fs::symlink("/dev/zero", root.path().join("x")).unwrap();
-    assert!(matches!(shelf.stage_shared("x", b"", Owner::Pouch), Err(ShelfError::NotPlain(_))));
+    assert!(matches!(shelf.stage_shared("x", b""), Err(ShelfError::NotPlain(_))));
 }

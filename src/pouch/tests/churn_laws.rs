@@ -24,7 +24,6 @@ use pouch::settings::{self, Settings};
 use pouch::source::live::Values;
 use pouch::stop::Stop;
 use pouch::ui::{Colour, Level, LogFormat, Ui};
-use pouch_core::bundle::attributes::Owner;
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::bundle::published::Files;
 use pouch_core::config::{Accept, Acceptance};
@@ -74,7 +73,7 @@ impl Shelf for Memory {
         Ok(())
     }
 
-    fn stage_shared(&self, path: &str, bytes: &[u8], _: Owner) -> Result<(), ShelfError> {
+    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
         self.0.lock().unwrap().insert(path.to_owned(), bytes.to_vec());
         Ok(())
     }

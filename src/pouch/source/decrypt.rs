@@ -12,7 +12,7 @@ use pouch_core::finding::{Code, Finding, Origin};
 use pouch_core::inquiry;
 use pouch_core::json;
 use pouch_core::name::{GroupKind, SourceName, split_api_version};
-use pouch_core::node::{Interner, Node};
+use pouch_core::node::{Interner, Key, Node};
 use pouch_core::object::ObjectKey;
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
@@ -195,8 +195,8 @@ impl Vault {
             (_, Some(Ok(parts))) => match would_show(node) {
                 Some(reason) => Answer::Sealed(reason),
                 None => {
-                    let (node, origin) = found(parts, at, node)?;
-                    Answer::Found(node, origin)
+                    let (opened, origin) = found(parts, at, node)?;
+                    Answer::Found(without_sealed_notes(opened, node), origin)
                 }
             },
             (_, Some(Err(reason))) => Answer::Sealed(reason.clone()),
@@ -288,8 +288,12 @@ fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help }: Reason) -> Find
 fn would_show(sealed: &Node) -> Option<Reason> {
     let is_secret = kind_of(sealed).is_secret();
     let stays_sealed = |key: &str| key == "sops" || (is_secret && matches!(key, "data" | "stringData"));
-    let mut entries = sealed.entries().iter().filter(|(key, _)| !stays_sealed(key));
-    let path = entries.find_map(|(key, value)| sealed_below(key, value))?;
+    let notes = sealed.at(&["metadata"]).map(Node::entries).unwrap_or_default();
+    let notes = notes.iter().filter(|(key, _)| !(is_secret && NOTES.contains(&&**key)));
+    let mut fields = sealed.entries().iter().filter(|(key, _)| **key != *"metadata" && !stays_sealed(key));
+    let path = fields
+        .find_map(|(key, value)| sealed_below(key, value))
+        .or_else(|| notes.into_iter().find_map(|(key, value)| sealed_below(&format!("metadata.{key}"), value)))?;
     let path: String = path.chars().take(MOST_WORDS).collect();
     let why = format!("{path} is encrypted, and would be published or said in clear");
     let help = match is_secret {
@@ -297,6 +301,35 @@ fn would_show(sealed: &Node) -> Option<Reason> {
         false => "Keep the object in a file of its own that is not encrypted, or what is secret in a Secret.",
     };
     Some(Reason { why, help: help.to_owned() })
+}
+
+/// What is said of an object beside what it is: whoever seals it in a Secret does not want it seen, and no Secret
+/// needs it.
+const NOTES: [&str; 2] = ["annotations", "labels"];
+
+/// An opened object without the labels and annotations that stand sealed in `sealed`.
+fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
+    let is_open = |field: &str, key: &str| {
+        let text = sealed.at(&["metadata", field]).and_then(|notes| notes.get(key)).and_then(Node::as_str);
+        !text.is_some_and(|text| text.starts_with(MARK))
+    };
+    let rest = |(field, notes): &(Key, Node)| {
+        let kept = match notes {
+            Node::Map(notes) if NOTES.contains(&&**field) => {
+                Node::Map(notes.iter().filter(|(key, _)| is_open(field, key)).cloned().collect())
+            }
+            notes => notes.clone(),
+        };
+        (field.clone(), kept)
+    };
+    let field = |(key, value): &(Key, Node)| match value {
+        Node::Map(metadata) if **key == *"metadata" => (key.clone(), Node::Map(metadata.iter().map(rest).collect())),
+        value => (key.clone(), value.clone()),
+    };
+    match &opened {
+        Node::Map(entries) => Node::Map(entries.iter().map(field).collect()),
+        _ => opened,
+    }
 }
 
 /// The path of the first sealed value at or below a place.

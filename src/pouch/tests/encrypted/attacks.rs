@@ -65,8 +65,7 @@ fn what_was_sealed_elsewhere_in_an_object_is_not_published_in_clear() {
     let ran = fleet
         .render(&[])
         .ends(3)
-        .says("metadata.annotations.note is encrypted, and would be published or said in clear")
-        .says("data.template is encrypted")
+        .says("data.template is encrypted, and would be published or said in clear")
         .says("spec.identityRef.apiVersion is encrypted");
     assert!(!ran.stderr.contains(CANARY), "{}", ran.stderr);
     for (path, bytes) in fleet.tree("bundles") {

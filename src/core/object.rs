@@ -22,7 +22,6 @@ use crate::name::{GroupKind, Name, Namespace, Version, is_data_key, split_api_ve
 use crate::node::{Key, Node};
 use crate::scope::{Scope, Scopes};
 use crate::secret::{Payload, SecretBytes, holds_key};
-use crate::sops::cipher;
 
 /// What identifies an object: group, kind, namespace and name, whatever version it is written in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -281,6 +280,8 @@ fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl
     kept.into_boxed_slice()
 }
 
+/// What every value starts with that SOPS sealed.
+const MARK: &str = "ENC[AES256_GCM,";
 const TYPE_FIELD: &str = "type";
 
 fn admit_secret(doc: &Node, object: &mut Object) {
@@ -314,7 +315,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         };
         for (name, value) in node.entries() {
             match entry(field, encoded, name, value) {
-                Ok(bytes) if bytes.expose().starts_with(cipher::MARK.as_bytes()) => object.faults.push(sealed.clone()),
+                Ok(bytes) if bytes.expose().starts_with(MARK.as_bytes()) => object.faults.push(sealed.clone()),
                 Ok(bytes) => entries.push((name.clone(), bytes)),
                 Err(fault) => object.faults.push(fault),
             }
@@ -362,7 +363,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
             return Err(malformed(message, "Quote the value, so that YAML reads it as text."));
         }
     };
-    if !encoded || text.starts_with(cipher::MARK) {
+    if !encoded || text.starts_with(MARK) {
         return Ok(SecretBytes::new(text.as_bytes().to_vec()));
     }
     // As Go's decoder, which the API uses, line breaks count for nothing.
@@ -375,7 +376,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
 
 fn holds_ciphertext(node: &Node) -> bool {
     match node {
-        Node::Text(text) => text.starts_with(cipher::MARK),
+        Node::Text(text) => text.starts_with(MARK),
         Node::List(items) => items.iter().any(holds_ciphertext),
         Node::Map(entries) => entries.iter().any(|(_, node)| holds_ciphertext(node)),
         _ => false,

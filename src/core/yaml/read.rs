@@ -55,27 +55,17 @@ pub fn read(document: &Document<'_>, interner: &mut Interner) -> Result<Node, Fl
 }
 
 fn compose(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
-    if text.len() > MAX_DOCUMENT_BYTES {
-        return Err(Flaw::new(1, 1, "the document is larger than 64 MiB"));
-    }
-    refuse_unprintable(text)?;
-    let options = granit_parser::options! {
-        emit_comments: false,
-        flow_nesting_limit: MAX_DEPTH.saturating_add(1),
-        block_nesting_limit: MAX_DEPTH.saturating_add(1),
-    };
     let mut composer = Composer {
-        parser: Parser::new_from_str_with_options(text, options),
+        events: Events::of(text)?,
         interner,
         anchors: BTreeMap::new(),
         entries: Vec::new(),
         items: Vec::new(),
-        nodes_left: (text.len() / 4).saturating_add(1 << 16),
         copies_left: text.len().saturating_mul(4).saturating_add(1 << 20),
     };
     let mut root = None;
     loop {
-        match composer.next()? {
+        match composer.events.next()? {
             (Event::StreamEnd, _) => return Ok(root.unwrap_or(Node::Null)),
             (Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd, _) => {}
             (_, at) if root.is_some() => return Err(flaw(at, "a second document begins here")),
@@ -93,18 +83,27 @@ struct Anchored {
     height: usize,
 }
 
-struct Composer<'text, 'run> {
+/// What a document's text says, one event after the other, within the bounds of [`read`].
+struct Events<'text> {
     parser: Parser<'text, StrInput<'text>>,
-    interner: &'run mut Interner,
-    anchors: BTreeMap<usize, Anchored>,
-    /// Entries and items of the collections that are open, so that each is allocated once, at its size.
-    entries: Vec<(Key, Node)>,
-    items: Vec<Node>,
     nodes_left: usize,
-    copies_left: usize,
 }
 
-impl<'text> Composer<'text, '_> {
+impl<'text> Events<'text> {
+    fn of(text: &'text str) -> Result<Self, Flaw> {
+        if text.len() > MAX_DOCUMENT_BYTES {
+            return Err(Flaw::new(1, 1, "the document is larger than 64 MiB"));
+        }
+        refuse_unprintable(text)?;
+        let options = granit_parser::options! {
+            emit_comments: false,
+            flow_nesting_limit: MAX_DEPTH.saturating_add(1),
+            block_nesting_limit: MAX_DEPTH.saturating_add(1),
+        };
+        let parser = Parser::new_from_str_with_options(text, options);
+        Ok(Self { parser, nodes_left: (text.len() / 4).saturating_add(1 << 16) })
+    }
+
     fn next(&mut self) -> Result<(Event<'text>, Marker), Flaw> {
         match self.parser.next_event() {
             Some(Ok((event, span))) => Ok((event, span.start)),
@@ -113,8 +112,26 @@ impl<'text> Composer<'text, '_> {
         }
     }
 
-    fn node(&mut self, event: Event<'text>, at: Marker, depth: usize) -> Result<Node, Flaw> {
+    /// Counts a value, which begins at a place.
+    fn count(&mut self, at: Marker) -> Result<(), Flaw> {
         self.nodes_left = self.nodes_left.checked_sub(1).ok_or_else(|| flaw(at, "the document has too many values"))?;
+        Ok(())
+    }
+}
+
+struct Composer<'text, 'run> {
+    events: Events<'text>,
+    interner: &'run mut Interner,
+    anchors: BTreeMap<usize, Anchored>,
+    /// Entries and items of the collections that are open, so that each is allocated once, at its size.
+    entries: Vec<(Key, Node)>,
+    items: Vec<Node>,
+    copies_left: usize,
+}
+
+impl<'text> Composer<'text, '_> {
+    fn node(&mut self, event: Event<'text>, at: Marker, depth: usize) -> Result<Node, Flaw> {
+        self.events.count(at)?;
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 (scalar(&text, style, tag.as_deref()).map_err(|what| flaw(at, what))?, anchor)
@@ -139,7 +156,7 @@ impl<'text> Composer<'text, '_> {
     fn list(&mut self, depth: usize) -> Result<Node, Flaw> {
         let start = self.items.len();
         loop {
-            match self.next()? {
+            match self.events.next()? {
                 (Event::SequenceEnd, _) => break,
                 (event, at) => {
                     let item = self.node(event, at, depth)?;
@@ -155,11 +172,11 @@ impl<'text> Composer<'text, '_> {
         let mut seen = BTreeSet::new();
         let mut merged: Option<BTreeMap<Key, Node>> = None;
         loop {
-            let (event, at) = self.next()?;
+            let (event, at) = self.events.next()?;
             let key = match event {
                 Event::MappingEnd => break,
                 Event::Scalar(text, ScalarStyle::Plain, 0, None) if text == "<<" => {
-                    let (event, value_at) = self.next()?;
+                    let (event, value_at) = self.events.next()?;
                     let value = self.node(event, value_at, depth)?;
                     let sources = merge_sources(value).ok_or_else(|| flaw(value_at, "only maps can be merged"))?;
                     if merged.is_some() {
@@ -179,7 +196,7 @@ impl<'text> Composer<'text, '_> {
             if self.has_key(start, &seen, &key) {
                 return Err(flaw(at, "this key stands here for the second time"));
             }
-            let (event, value_at) = self.next()?;
+            let (event, value_at) = self.events.next()?;
             let value = self.node(event, value_at, depth)?;
             self.entries.push((key.clone(), value));
             let own = self.entries.get(start..).unwrap_or_default();
@@ -208,7 +225,7 @@ impl<'text> Composer<'text, '_> {
 
     fn key(&mut self, event: Event<'text>, at: Marker) -> Result<Key, Flaw> {
         let refusal = || flaw(at, "a key must be text; put it in quotes");
-        self.nodes_left = self.nodes_left.checked_sub(1).ok_or_else(|| flaw(at, "the document has too many values"))?;
+        self.events.count(at)?;
         match event {
             Event::Scalar(text, ScalarStyle::Plain, 0, None) => {
                 if scalar::resolve(&text) == Word::Text {

@@ -8,9 +8,9 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use serde_yaml::granit_parser::{self, Event, Marker, Parser, ScalarStyle, StrInput};
+use serde_yaml::granit_parser::{Event, Marker, ScalarStyle};
 
-use super::{Document, MAX_DEPTH, MAX_DOCUMENT_BYTES, deeper, flaw, is_bare, refuse_unprintable, scan_flaw};
+use super::{Document, Events, deeper, flaw, is_bare};
 use crate::moment::Moment;
 use crate::node::{Interner, Key};
 use crate::ordered::Ordered;
@@ -22,21 +22,10 @@ use crate::yaml::scalar::{self, Word};
 /// # Errors
 /// As [`read`](super::read), and where an alias, a merge key or a tag stands in the document.
 pub fn read_ordered(document: &Document<'_>, interner: &mut Interner) -> Result<Ordered, Flaw> {
-    let text = document.text;
-    if text.len() > MAX_DOCUMENT_BYTES {
-        return Err(Flaw::new(1, 1, "the document is larger than 64 MiB"));
-    }
-    refuse_unprintable(text)?;
-    let options = granit_parser::options! {
-        emit_comments: false,
-        flow_nesting_limit: MAX_DEPTH.saturating_add(1),
-        block_nesting_limit: MAX_DEPTH.saturating_add(1),
-    };
-    let parser = Parser::new_from_str_with_options(text, options);
-    let mut composer = Composer { parser, interner, nodes_left: (text.len() / 4).saturating_add(1 << 16) };
+    let mut composer = Composer { events: Events::of(document.text)?, interner };
     let mut root = None;
     loop {
-        match composer.next()? {
+        match composer.events.next()? {
             (Event::StreamEnd, _) => return Ok(root.unwrap_or(Ordered::Null)),
             (Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd, _) => {}
             (_, at) if root.is_some() => return Err(flaw(at, "a second document begins here")),
@@ -46,22 +35,13 @@ pub fn read_ordered(document: &Document<'_>, interner: &mut Interner) -> Result<
 }
 
 struct Composer<'text, 'run> {
-    parser: Parser<'text, StrInput<'text>>,
+    events: Events<'text>,
     interner: &'run mut Interner,
-    nodes_left: usize,
 }
 
 impl<'text> Composer<'text, '_> {
-    fn next(&mut self) -> Result<(Event<'text>, Marker), Flaw> {
-        match self.parser.next_event() {
-            Some(Ok((event, span))) => Ok((event, span.start)),
-            Some(Err(error)) => Err(scan_flaw(&error)),
-            None => Ok((Event::StreamEnd, Marker::default())),
-        }
-    }
-
     fn value(&mut self, event: Event<'text>, at: Marker, depth: usize) -> Result<Ordered, Flaw> {
-        self.nodes_left = self.nodes_left.checked_sub(1).ok_or_else(|| flaw(at, "the document has too many values"))?;
+        self.events.count(at)?;
         match event {
             Event::Scalar(text, ScalarStyle::Plain, 0, None) => word(&text).map_err(|what| flaw(at, what)),
             Event::Scalar(text, _, 0, tag) if tag.as_deref().is_none_or(is_bare) => Ok(Ordered::Text(text.into())),
@@ -74,7 +54,7 @@ impl<'text> Composer<'text, '_> {
     fn list(&mut self, depth: usize) -> Result<Ordered, Flaw> {
         let mut items = Vec::new();
         loop {
-            match self.next()? {
+            match self.events.next()? {
                 (Event::SequenceEnd, _) => return Ok(Ordered::List(items.into_boxed_slice())),
                 (event, at) => items.push(self.value(event, at, depth)?),
             }
@@ -85,7 +65,7 @@ impl<'text> Composer<'text, '_> {
         let mut entries: Vec<(Key, Ordered)> = Vec::new();
         let mut seen = BTreeSet::new();
         loop {
-            let (event, at) = self.next()?;
+            let (event, at) = self.events.next()?;
             let key = match event {
                 Event::MappingEnd => return Ok(Ordered::Map(Box::from(entries))),
                 Event::Scalar(text, style, 0, None) => self.key(&text, style, at)?,
@@ -94,7 +74,7 @@ impl<'text> Composer<'text, '_> {
             if !seen.insert(key.clone()) {
                 return Err(flaw(at, "this key stands here for the second time"));
             }
-            let (event, value_at) = self.next()?;
+            let (event, value_at) = self.events.next()?;
             let value = self.value(event, value_at, depth)?;
             entries.push((key, value));
         }

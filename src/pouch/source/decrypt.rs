@@ -192,13 +192,10 @@ impl Vault {
                 Answer::Unread(Reason { why, help: "This run reads no Secrets.".to_owned() })
             }
             (Opener::Nobody, _) => Answer::Found(without_block(node), origin.clone()),
-            (_, Some(Ok(parts))) => match would_show(node) {
-                Some(reason) => Answer::Sealed(reason),
-                None => {
-                    let (opened, origin) = found(parts, at, node)?;
-                    Answer::Found(without_sealed_notes(opened, node), origin)
-                }
-            },
+            (_, Some(Ok(parts))) => {
+                let (opened, origin) = found(parts, at, node)?;
+                Answer::Found(without_sealed_notes(opened, node), origin)
+            }
             (_, Some(Err(reason))) => Answer::Sealed(reason.clone()),
             (_, None) => return None,
         })

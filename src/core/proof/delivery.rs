@@ -17,12 +17,10 @@ use crate::bundle::attributes;
 use crate::bundle::kustomization::FILE;
 use crate::bundle::path::{self, BundlePath, Leaf};
 use crate::bundle::{Files, fleet_files, region_files};
+use crate::config::error::quoted;
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
 use crate::node::Node;
-
-/// The most characters of an entry that a message repeats.
-const MOST_QUOTED: usize = 100;
 
 const BUILD: &str = "Kustomize and the consumers would build something else than the bundle, or nothing. Find out who \
                      changed it, and render the bundle anew.";
@@ -90,7 +88,7 @@ fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -
     let wanted = only_document(expected.as_bytes()).unwrap_or(Node::Null);
     let strange = document.entries().iter().find(|(field, _)| wanted.get(field).is_none());
     if let Some((field, _)) = strange {
-        return find(line, format!("{path} has the field {field:?}, which pouch does not write there"));
+        return find(line, format!("{path} has the field {}, which pouch does not write there", quoted(field)));
     }
     for list in ["resources", "generators", "files"] {
         let of = |document: &'_ Node| -> BTreeSet<String> {
@@ -99,8 +97,8 @@ fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -
         };
         let (should, does) = (of(&wanted), of(&document));
         if let Some(strange) = does.difference(&should).next() {
-            let strange: String = strange.chars().take(MOST_QUOTED).collect();
-            return find(line, format!("{path} lists {strange:?}, which does not belong there"));
+            // A remote base may be a URL with a password.
+            return find(line, format!("{path} lists {}, which does not belong there", quoted(strange)));
         }
         if let Some(lacking) = should.difference(&does).next() {
             return find(line, format!("{path} does not list {lacking}"));

@@ -14,6 +14,7 @@ use crate::bundle::sanitise::{steering, steers};
 use crate::bundle::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::capi;
 use crate::config::RegionState;
+use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Name, Namespace, split_api_version};
@@ -81,6 +82,16 @@ pub(super) fn identity(
     if key_of(document).as_ref() != Some(key) {
         findings.push(find(Code::UntrustedBundle, format!("{path} does not hold {key}, as the manifest says")));
         return findings;
+    }
+    // What else Kubernetes keeps there would have the region collect the object, or block it.
+    let kept = ["annotations", "labels", "name", "namespace"];
+    let metadata = document.at(&["metadata"]).map(Node::entries).unwrap_or_default();
+    if let Some((field, _)) = metadata.iter().find(|(field, _)| !kept.contains(&&**field)) {
+        let message = format!("{path} has {} in its metadata, which pouch does not publish", quoted(field));
+        findings.push(find(Code::UntrustedBundle, message));
+    }
+    if key.kind.group.as_str().is_empty() && document.str_at(&["apiVersion"]) != Some("v1") {
+        findings.push(find(Code::UntrustedBundle, format!("{path} is not in version v1, the only one of its kind")));
     }
     if !is_published(measure, &key.kind) {
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");

@@ -158,6 +158,7 @@ pub fn tampers() -> Vec<Tamper> {
 
 fn sealed() -> Vec<Tamper> {
     const NOT: &[&str] = &["not-sealed"];
+    const ALIEN: &[&str] = &["untrusted-bundle"];
     let regex = "  encrypted_regex: \"^(data|stringData)$\"\n";
     vec![
         row("two Secrets swap their files", &["untrusted-bundle"], |stage| {
@@ -176,6 +177,24 @@ fn sealed() -> Vec<Tamper> {
             let text = stage.read(AWS);
             stage.write(AWS, &text.replacen(&part(&text, "ENC[", "\n"), &leaf, 1));
         }),
+        edit("a leaf of another type", NOT, AWS, ",type:str]", ",type:bool]"),
+        edit("a Secret with a finalizer", ALIEN, AWS, "metadata:\n", "metadata:\n  finalizers:\n  - x.example/y\n"),
+        edit(
+            "a Secret with an owner",
+            ALIEN,
+            AWS,
+            "  namespace: kcm-system\n",
+            "  namespace: kcm-system\n  ownerReferences: []\n",
+        ),
+        edit(
+            "an identity with a finalizer",
+            ALIEN,
+            IDENTITY,
+            "metadata:\n",
+            "metadata:\n  finalizers:\n  - x.example/y\n",
+        ),
+        edit("a Namespace that is deleted", ALIEN, TEAM, "  labels:\n", "  deletionTimestamp: x\n  labels:\n"),
+        edit("a Secret of another version", ALIEN, AWS, "apiVersion: v1\n", "apiVersion: v9\n"),
         edit("another rule", NOT, AWS, regex, "  encrypted_regex: \"^(data)$\"\n"),
         edit("no rule", NOT, AWS, regex, ""),
         edit("a second rule", NOT, AWS, "  version:", "  unencrypted_suffix: _x\n  version:"),
@@ -430,6 +449,13 @@ fn builds() -> Vec<Tamper> {
     vec![
         edit("a Secret not listed", NOT, LIST, "- team-a/store-17-kubeconf.sops.yaml\n", ""),
         edit("a remote base", NOT, LIST, "resources:\n", "resources:\n- https://git.example.com/evil\n"),
+        edit(
+            "a remote base with a password",
+            NOT,
+            LIST,
+            "resources:\n",
+            "resources:\n- https://u:hunter2@x.example/y\n",
+        ),
         edit("another region's folder", NOT, LIST, "resources:\n", "resources:\n- ../../../us-east/core\n"),
         edit("a patch", NOT, LIST, kind, "kind: Kustomization\npatches:\n- path: x.yaml\n"),
         edit("a generator", NOT, LIST, "kind:", "generators:\n- x.yaml\nkind:"),

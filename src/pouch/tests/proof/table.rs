@@ -178,7 +178,7 @@ fn sealed() -> Vec<Tamper> {
             stage.write(AWS, &text.replacen(&part(&text, "ENC[", "\n"), &leaf, 1));
         }),
         edit("a leaf of another type", NOT, AWS, ",type:str]", ",type:bool]"),
-        edit("a Secret with a finalizer", ALIEN, AWS, "metadata:\n", "metadata:\n  finalizers:\n  - x.example/y\n"),
+        edit("a Secret with a finalizer", ALIEN, AWS, "  labels:\n", "  finalizers:\n  - x.example/y\n  labels:\n"),
         edit(
             "a Secret with an owner",
             ALIEN,
@@ -190,8 +190,8 @@ fn sealed() -> Vec<Tamper> {
             "an identity with a finalizer",
             ALIEN,
             IDENTITY,
-            "metadata:\n",
-            "metadata:\n  finalizers:\n  - x.example/y\n",
+            "  labels:\n",
+            "  finalizers:\n  - x.example/y\n  labels:\n",
         ),
         edit("a Namespace that is deleted", ALIEN, TEAM, "  labels:\n", "  deletionTimestamp: x\n  labels:\n"),
         edit("a Secret of another version", ALIEN, AWS, "apiVersion: v1\n", "apiVersion: v9\n"),
@@ -220,7 +220,7 @@ fn sealed() -> Vec<Tamper> {
         edit("a list as an entry", NOT, AWS, "data:\n", "data:\n  A:\n  - hunter2\n"),
         edit("stringData beside", NOT, AWS, "type: Opaque\n", "stringData:\n  a: hunter2\ntype: Opaque\n"),
         edit("a field beside", NOT, AWS, "type: Opaque\n", "spec: hunter2\ntype: Opaque\n"),
-        edit("data below metadata", NOT, AWS, "  labels:\n", "  data: x\n  labels:\n"),
+        edit("data below metadata", &["not-sealed", "untrusted-bundle"], AWS, "  labels:\n", "  data: x\n  labels:\n"),
         edit("a comment", NOT, AWS, "kind: Secret\n", "# password: hunter2\nkind: Secret\n"),
         edit("a comment behind a value", NOT, AWS, "kind: Secret\n", "kind: Secret # hunter2\n"),
         edit("an anchor", NOT, AWS, "kind: Secret\n", "kind: &a Secret\n"),

@@ -74,12 +74,12 @@ impl RecipientError {
     /// What to do about it, in one sentence.
     pub fn help(self) -> &'static str {
         match self {
-            RecipientError::Empty => "Write the region's recipient, which age-keygen prints as the public key.",
+            RecipientError::Empty => "Write the region's recipient, which `pouch keygen` or age-keygen prints.",
             RecipientError::SecretKey => {
                 "Take it out, treat it as leaked, and write its public half, which `age-keygen -y` prints."
             }
             RecipientError::Ssh | RecipientError::Plugin | RecipientError::PostQuantum | RecipientError::Tagged => {
-                "Make an X25519 identity with age-keygen and write its public key, which starts with age1."
+                "Make a key pair with `pouch keygen` or age-keygen, and write its public key, which starts with age1."
             }
             RecipientError::ForeignCharacter => {
                 "Write it without quotes and blanks; in a file, one to a line, ended by a line feed alone."

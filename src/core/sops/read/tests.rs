@@ -239,7 +239,9 @@ fn a_mac_over_sealed_values_only_is_read_and_said() {
     let text = format!("k: {}\na_unencrypted: anything\n{block}", sealed("v", "str", "k:"));
     let file = read(&text).ok().unwrap();
     assert!(file.mac_only_encrypted() && file.open(&KEY_BYTES).is_ok());
-    check(&text.replace("mac_only_encrypted: true", "mac_only_encrypted: false"), OpenError::Mac);
+    let whole = text.replace("mac_only_encrypted: true", "mac_only_encrypted: false");
+    assert!(!read(&whole).ok().unwrap().mac_only_encrypted());
+    check(&whole, OpenError::Mac);
 }
 
 #[test]
@@ -258,4 +260,31 @@ fn json_is_read_in_its_order() {
     assert_eq!((opened[0].str_at(&["a"]), opened[0].str_at(&["b"])), (Some("two"), Some("one")));
     let swapped = text(&sealed("two", "str", "b:"), &sealed("one", "str", "a:"));
     assert_eq!(Sealed::new(vec![read(&swapped)]).and_then(|file| file.open(&KEY_BYTES)).err(), Some(OpenError::Mac));
+}
+
+#[test]
+fn stanzas_up_to_the_bounds_are_taken_in_their_order() {
+    let text = format!("k: {}\n{}", sealed("v", "str", "k:"), block("v", ""));
+    let with = |stanzas: &str| text.replace("[{recipient: age1x, enc: x}]", stanzas);
+    let file = read(&with("[{recipient: age1b, enc: y}, {recipient: age1a, enc: x}]")).ok().unwrap();
+    let own = |(recipient, enc): (&str, &str)| (recipient.to_owned(), enc.to_owned());
+    assert_eq!(file.stanzas(), [("age1b", "y"), ("age1a", "x")].map(own));
+    assert_eq!(read(&with(&format!("[{}]", "{recipient: a, enc: x},".repeat(MAX_STANZAS)))).map(|_| ()), Ok(()));
+    let long = format!("[{{recipient: a, enc: {}}}]", "x".repeat(MAX_STANZA_BYTES));
+    assert_eq!(read(&with(&long)).map(|_| ()), Ok(()));
+}
+
+#[test]
+fn sealed_values_are_known_wherever_they_stand_and_whatever_their_type() {
+    let print = |text: &str| {
+        let document = documents(text).next().unwrap();
+        fingerprints(&crate::yaml::read::read(&document, &mut Interner::new()).ok().unwrap())
+    };
+    let value = |name: &str, kind: &str| format!("ENC[AES256_GCM,data:{name},iv:i,tag:t,type:{kind}]");
+    let (one, two) = (value("a", "str"), value("b", "str"));
+    let known = print(&format!("k: {one}\nl: [{{m: \"{two}\"}}]\nplain: text\nnumber: 1\nsops: {{mac: \"{one}\"}}\n"));
+    assert_eq!(known.len(), 2);
+    assert_eq!(known, [print(&format!("x: {one}")), print(&format!("x: {two}"))].concat());
+    assert_ne!(known[0], known[1]);
+    assert_eq!(print(&format!("x: {}", value("a", "int"))), print(&format!("x: {one}")));
 }

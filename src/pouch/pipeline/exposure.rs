@@ -194,21 +194,18 @@ fn vouched(
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
         let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
-        let mut before: [Option<Vec<u8>>; 2] = [None, None];
+        let (mut before, mut before_proved) = (None, None);
         for span in spans {
-            let [last, last_proved] = &mut before;
             let outcome = bytes(&store, span.id)?.and_then(|bytes| {
-                said.read(&bytes, last.as_deref(), &mut interner)?;
+                said.read(&bytes, &mut before, &mut interner)?;
                 let verifies = |(fleet, keys): (&Fleet, &KeyRing)| {
                     let directory = directory_of(&span.path)?;
                     manifest_verifies(keys, &fleet.name, &directory, &bytes).map(|_| ())
                 };
-                if keys.and_then(verifies).is_some() {
-                    proved.read(&bytes, last_proved.as_deref(), &mut interner)?;
-                    *last_proved = Some(bytes.clone());
+                match keys.and_then(verifies) {
+                    Some(()) => proved.read(&bytes, &mut before_proved, &mut interner),
+                    None => Ok(()),
                 }
-                *last = Some(bytes);
-                Ok(())
             });
             if let Err(why) = outcome {
                 faults.push((span.path.clone(), why));

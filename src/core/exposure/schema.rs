@@ -61,9 +61,9 @@ pub struct Looked {
     pub current: String,
     /// Its commit.
     pub commit: Commit,
-    /// How many commits were looked at.
+    /// How many commits were looked at, and folders and files that a reference leads to without one.
     pub commits: usize,
-    /// How many branches, tags and other references led to them.
+    /// How many branches, tags, other references and detached heads led to them.
     pub references: usize,
     /// Where looking began, as it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,15 +93,15 @@ pub struct SkippedFile {
     pub why: String,
 }
 
-/// A commit.
+/// A commit; or a folder or file that a reference leads to without one.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Commit {
     /// Its id in hex.
     pub id: String,
-    /// When it was committed, in RFC 3339.
+    /// When it was committed, or what is no commit was first tagged, in RFC 3339; empty where nobody knows.
     pub time: String,
-    /// Whether looking began with this commit, so that something that it has may be older.
+    /// Whether something that it has may be older: looking began with this commit, or it is none.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub or_before: bool,
 }

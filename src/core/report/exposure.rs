@@ -185,7 +185,11 @@ fn day(commit: &Commit) -> &str {
 fn short(commit: &Commit, timed: bool) -> String {
     let id: String = commit.id.chars().take(SHORT).collect();
     let time = if timed { commit.time.as_str() } else { day(commit) };
-    if id.is_empty() { String::from("no commit") } else { format!("{id} ({time})") }
+    match (id.is_empty(), time.is_empty()) {
+        (true, _) => String::from("no commit"),
+        (false, true) => format!("{id} (no date)"),
+        (false, false) => format!("{id} ({time})"),
+    }
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {

@@ -165,6 +165,25 @@ pub struct EntryRecord {
     pub name: String,
     /// What that means for its value today.
     pub verdict: Verdict,
+    /// Where that value is today under another name or for another region; told only where values were
+    /// compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub now_at: Vec<NowAt>,
+}
+
+/// Where a value of then is today.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NowAt {
+    /// The region's folder.
+    pub directory: String,
+    /// The Secret's namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The Secret's name.
+    pub name: String,
+    /// The name of its entry.
+    pub entry: String,
 }
 
 /// What having been able to read an entry means for its value today, worst first.
@@ -173,13 +192,14 @@ pub struct EntryRecord {
 pub enum Verdict {
     /// Today's published file can be read.
     Readable,
-    /// Today's value stood in a file that could be read; told only where values were compared.
+    /// Today's value stood in a file that could be read, or what could be read is today's value of another
+    /// entry; told only where values were compared.
     Same,
     /// The entry is published, no longer readable, and nothing tells whether its value is another.
     Unknown,
     /// Today's value is in no file that could be read.
     Changed,
-    /// The entry is not published any more.
+    /// The entry is not published any more. Its value may still be, under another name or for another region.
     Gone,
 }
 

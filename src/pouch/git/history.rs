@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use git2::{Oid, Repository, RepositoryOpenFlags};
+use pouch_core::report::shell;
 
 use graph::{Commit, Graph};
 
@@ -131,16 +132,14 @@ impl HistoryError {
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            HistoryError::Shallow(path) => format!("Fetch the rest: git -C {path} fetch --unshallow"),
+            HistoryError::Shallow(path) => format!("Fetch the rest: git -C {} fetch --unshallow", shell::word(path)),
             HistoryError::Objects(ObjectsError::Partial(_) | ObjectsError::Missing) => {
                 "Clone the repository anew, without --filter and --depth; git fsck says what is missing.".to_owned()
             }
             HistoryError::Objects(ObjectsError::NoRepository(_)) => {
                 "Name a repository, bare or not: `pouch exposure PATH|URL`.".to_owned()
             }
-            HistoryError::Objects(ObjectsError::Owner(path)) => {
-                format!("Check that you trust its owner, then: git config --global --add safe.directory {path}")
-            }
+            HistoryError::Objects(ObjectsError::Owner(path)) => objects::trust(path),
             HistoryError::Objects(ObjectsError::NoReference { known, .. }) if !known.is_empty() => {
                 let most = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
                 format!("It has {most}.")

@@ -513,6 +513,8 @@ fn what_is_not_whole_or_not_there_is_refused() {
     let url = format!("file://{}", fleet.path("repo.git").display());
     git(&["clone", "--quiet", "--depth=1", &url, "shallow"]);
     fleet.run(&["exposure", "shallow"]).ends(5).says("--unshallow");
+    git(&["clone", "--quiet", "--depth=1", &url, "a shallow one"]);
+    fleet.run(&["exposure", "a shallow one"]).ends(5).says("git -C 'a shallow one' fetch --unshallow");
     git(&["-C", "repo.git", "config", "uploadpack.allowFilter", "true"]);
     git(&["clone", "--quiet", "--filter=blob:none", "--bare", &url, "partial"]);
     fleet.run(&["exposure", "partial"]).ends(5).says("without --filter");

@@ -23,7 +23,7 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("this command has nothing to write to the file of {flag}"),
-        "Only `render`, `publish`, `rekey` and `verify` write a summary and metrics. Leave the flag away.",
+        "Only `rekey`, `render`, `publish` and `verify` write a summary and metrics. Leave the flag away.",
     ))
 }
 

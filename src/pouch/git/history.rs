@@ -64,6 +64,8 @@ pub struct Moment {
     /// Whether what it holds may be older: its parents were not looked at, although it has some, or it is no
     /// commit.
     pub or_before: bool,
+    /// Whether it is a commit.
+    pub is_commit: bool,
 }
 
 /// A file in the commits that have it.
@@ -219,8 +221,12 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
         Span { path, kind, id: Id(id), first, last, now }
     };
     let files = std::mem::take(&mut walker.spans).into_iter().map(span).collect();
-    let moment =
-        |commit: &Commit| Moment { id: commit.id.to_string(), seconds: commit.seconds, or_before: commit.or_before };
+    let moment = |commit: &Commit| Moment {
+        id: commit.id.to_string(),
+        seconds: commit.seconds,
+        or_before: commit.or_before,
+        is_commit: commit.loose.is_none(),
+    };
     Ok(History {
         commits: graph.commits.iter().map(moment).collect(),
         references: graph.references,

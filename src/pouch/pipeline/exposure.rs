@@ -96,10 +96,16 @@ pub fn read(
     let ids: Vec<Id> = ids.into_iter().collect();
     let sealed = sealed(path, &ids, stop)?;
     let mut stood = Vec::new();
+    let is_commit = |number: usize| history.commits.get(number).is_some_and(|moment| moment.is_commit);
+    let of_commits = secrets.iter().filter(|span| is_commit(span.first));
+    let known: BTreeSet<(Option<Directory>, Id)> = of_commits.map(|span| (directory_of(&span.path), span.id)).collect();
     let placed: BTreeSet<Id> =
         secrets.iter().filter(|span| directory_of(&span.path).is_some()).map(|span| span.id).collect();
     for span in &secrets {
         match (sealed.get(&span.id), directory_of(&span.path)) {
+            // What leads to a part of a commit's folders says less of it than the commit does.
+            (Some(Ok(_)), Some(directory))
+                if !span.now && !is_commit(span.first) && known.contains(&(Some(directory.clone()), span.id)) => {}
             (Some(Ok(files)), Some(directory)) => stood.extend(files.iter().map(|file| Stood {
                 directory: directory.clone(),
                 file: file.clone(),

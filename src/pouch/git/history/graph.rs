@@ -239,7 +239,7 @@ impl Found<'_> {
     fn start(&mut self, object: Object<'_>) -> Result<Oid, HistoryError> {
         let (mut object, mut tagged) = (object, None);
         while let Some(tag) = object.as_tag() {
-            tagged = tag.tagger().map(|tagger| tagger.when().seconds());
+            tagged = tag.tagger().map(|tagger| tagger.when().seconds()).into_iter().chain(tagged).min();
             object = tag.target()?;
         }
         let id = object.id();

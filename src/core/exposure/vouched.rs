@@ -369,8 +369,7 @@ mod tests {
                 }).collect();
                 manifest(if other && at % 2 == 1 { "other" } else { "acme" }, &items)
             }).collect();
-            for pair in texts.windows(2) {
-                let [old, new] = pair else { unreachable!() };
+            for (old, new) in texts.iter().zip(texts.iter().skip(1)) {
                 let cut = Cut::of(old);
                 let both_have = [old, new].iter().all(|text| text.contains(OBJECTS));
                 let before = Before { text: old.clone(), cut };
@@ -394,7 +393,7 @@ mod tests {
             let old = manifest("acme", &items);
             let start = at.index(old.len());
             let end = start.saturating_add(gone).min(old.len());
-            let new = format!("{}{put}{}", &old[..start], &old[end..]);
+            let new = format!("{}{put}{}", old.get(..start).unwrap(), old.get(end..).unwrap());
             let before = Before { cut: Cut::of(&old), text: old };
             prop_assert!(before.cut.is_some());
             if let Some(cut) = before.alike(&new) {

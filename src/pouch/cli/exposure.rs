@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "REV|DATE")]
     since: Option<String>,
     /// Only the history of this branch, tag or commit, the first of which then counts as published now; may
-    /// be given several times [default: every reference]
+    /// be given several times [default: every reference and head]
     #[arg(long, value_name = "REV")]
     rev: Vec<String>,
     /// How the answer is written

@@ -10,12 +10,14 @@
 //! - A published file that is sealed to the recipient: it reads today's value.
 //! - Ciphertext of another length than in every file that the recipient could open, all of them listed in manifests:
 //!   the value is another.
-//! - With today's values and the reuse key, which [`Values`] holds: tags say whether a value is one of then.
+//! - With today's values and the reuse key, which [`Values`] holds: tags say whether a value is one of then, also
+//!   if it is by now the value of another entry, Secret or region.
 //! - Otherwise nothing: files are sealed anew for many reasons, so other bytes prove no other value. The
 //!   reuse key alone does not help: a tag can only be compared with a value at hand.
 //!
 //! Whether a provider still takes an old value, nobody can see from here.
 
+mod living;
 mod schema;
 pub mod sealed;
 pub mod vouched;
@@ -26,10 +28,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use schema::{
-    Commit, EntryRecord, Exposed, Exposure, Guess, GuessEntry, Guessable, LeakedKey, Looked, Reader, Skipped,
+    Commit, EntryRecord, Exposed, Exposure, Guess, GuessEntry, Guessable, LeakedKey, Looked, NowAt, Reader, Skipped,
     SkippedFile, Verdict, schema,
 };
 
+use self::living::{Tagged, Today, in_base64, today};
 use self::sealed::{Cover, Leaf, Sealed};
 use self::vouched::Vouched;
 use crate::config::{Fleet, RegionConfig, RegionState};
@@ -113,6 +116,9 @@ struct Version<'f> {
 
 type Places<'f> = BTreeMap<Place, Vec<Version<'f>>>;
 
+/// Where the values of files of one Secret are today, by the file's hash and the entry.
+type Living<'f> = BTreeMap<(&'f str, &'f str), BTreeSet<NowAt>>;
+
 fn places(facts: &Facts) -> Places<'_> {
     let mut places: Places<'_> = BTreeMap::new();
     for stood in &facts.stood {
@@ -131,6 +137,7 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
     let mut readers: BTreeMap<Option<&str>, Vec<Exposed>> = BTreeMap::new();
     let court = Court::open(facts, asked, &places);
     for (place, versions) in &places {
+        let mut living = Living::new();
         let recipients: BTreeSet<&str> =
             versions.iter().flat_map(|version| &version.stood.file.recipients).map(String::as_str).collect();
         for recipient in recipients {
@@ -138,7 +145,7 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
             let wanted = asked.recipients.is_empty() || asked.recipients.iter().any(|one| one.as_str() == recipient);
             if wanted && (removed || !asked.removed) {
                 let opens = |file: &Sealed| file.recipients.contains(recipient);
-                let exposed = court.exposed(place, versions, removed, opens, |_| true);
+                let exposed = court.exposed(place, versions, removed, opens, |_| true, &mut living);
                 readers.entry(Some(recipient)).or_default().push(exposed);
             }
         }
@@ -146,7 +153,8 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
         let is_clear = |leaf: &Leaf| *leaf == Leaf::Clear;
         let opens = |file: &Sealed| file.entries.values().any(is_clear);
         if asked.recipients.is_empty() && versions.iter().any(|version| opens(&version.stood.file)) {
-            readers.entry(None).or_default().push(court.exposed(place, versions, true, opens, is_clear));
+            let exposed = court.exposed(place, versions, true, opens, is_clear, &mut living);
+            readers.entry(None).or_default().push(exposed);
         }
     }
     let is_escrow =
@@ -182,11 +190,14 @@ struct Court<'f, 'a> {
     readers: BTreeMap<(&'a Option<FleetName>, &'a Directory), BTreeSet<&'f str>>,
     /// Where an object is published now.
     published: BTreeMap<(&'a Option<FleetName>, &'a ObjectKey), Vec<&'a Directory>>,
+    /// Today's values, by the length of their base64.
+    today: Today<'a>,
 }
 
 impl<'f, 'a> Court<'f, 'a> {
     fn open(facts: &'f Facts, asked: &'a Asked<'a>, places: &'a Places<'f>) -> Self {
-        let mut court = Self { facts, asked, readers: BTreeMap::new(), published: BTreeMap::new() };
+        let today = asked.values.as_ref().map(today).unwrap_or_default();
+        let mut court = Self { facts, asked, readers: BTreeMap::new(), published: BTreeMap::new(), today };
         for (Place { fleet, directory, key }, versions) in places {
             let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
             if !now.is_empty() {
@@ -223,6 +234,7 @@ impl<'f, 'a> Court<'f, 'a> {
         removed: bool,
         opens: impl Fn(&Sealed) -> bool,
         counts: impl Fn(&Leaf) -> bool,
+        living: &mut Living<'f>,
     ) -> Exposed {
         let read: Vec<&Version<'f>> = versions.iter().filter(|version| opens(&version.stood.file)).collect();
         let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
@@ -235,7 +247,12 @@ impl<'f, 'a> Court<'f, 'a> {
             .collect();
         let entries = names.into_iter().map(|name| {
             let verdict = self.verdict(place, &read, &now, name, &counts);
-            EntryRecord { name: String::from(name), verdict }
+            let now_at = match verdict {
+                Verdict::Readable | Verdict::Same => Vec::new(),
+                Verdict::Unknown | Verdict::Changed | Verdict::Gone => self.now_at(place, &read, name, living),
+            };
+            let verdict = if now_at.is_empty() { verdict } else { Verdict::Same };
+            EntryRecord { name: String::from(name), verdict, now_at }
         });
         let entries: Vec<EntryRecord> = entries.collect();
         let elsewhere = match now.is_empty() {
@@ -307,29 +324,20 @@ impl<'f, 'a> Court<'f, 'a> {
 
     /// Whether today's value is the one of a file, by the file's tags.
     fn by_tag(&self, place: &Place, file: &Sealed, today: &Payload, name: &str) -> Verdict {
-        let (Some(values), Some(tags), Some(fleet)) = (&self.asked.values, &file.tags, &place.fleet) else {
+        let (Some(values), Some(fleet), Some(tagged)) = (&self.asked.values, &place.fleet, Tagged::of(file)) else {
             return Verdict::Unknown;
         };
-        let recipients: Option<Vec<Recipient>> =
-            file.recipients.iter().map(|text| Recipient::parse(text).ok()).collect();
-        let leaves = file.entries.iter().map(|(name, leaf)| match leaf {
-            Leaf::Empty => Some((name.clone(), String::new())),
-            Leaf::Sealed(text) => Some((name.clone(), String::from(&**text))),
-            Leaf::Clear => None,
-        });
-        let (Some(recipients), Some(leaves)) = (recipients, leaves.collect::<Option<Vec<_>>>()) else {
-            return Verdict::Unknown;
-        };
-        let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients: &recipients };
+        let Tagged { tags, recipients, leaves } = &tagged;
+        let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients };
         // A tag that fits cannot be forged without the key. One that does not fit may have been spoilt, unless
         // the manifest vouches for the file.
         let proved = values.proved.says(fleet, &place.directory, &file.sha256);
         let mut verdict = match (file.length(name), today.get(name)) {
-            (Some(then), Some(now)) if proved && then != now.len().div_ceil(3).saturating_mul(4) => Verdict::Changed,
+            (Some(then), Some(now)) if proved && then != in_base64(now) => Verdict::Changed,
             _ => Verdict::Unknown,
         };
         for (key, _) in values.keys.with_id(&tags.key_id) {
-            let changes = reuse::compare_entries(key, &context, &tags.entry_lines, &leaves, today);
+            let changes = reuse::compare_entries(key, &context, &tags.entry_lines, leaves, today);
             match changes.into_iter().find(|(entry, _)| entry == name) {
                 Some((_, Change::Same)) => return Verdict::Same,
                 Some((_, Change::Changed | Change::Removed)) if proved => verdict = Verdict::Changed,
@@ -337,6 +345,26 @@ impl<'f, 'a> Court<'f, 'a> {
             }
         }
         verdict
+    }
+
+    /// Where the values that an entry had in files are today, by the files' tags: a Secret may have got another
+    /// name since, or a value another place, and who could read it then knows it still.
+    fn now_at(&self, place: &Place, read: &[&Version<'f>], name: &str, living: &mut Living<'f>) -> Vec<NowAt> {
+        let (Some(values), Some(fleet)) = (&self.asked.values, &place.fleet) else { return Vec::new() };
+        let mut found = BTreeSet::new();
+        for file in read.iter().map(|version| &version.stood.file) {
+            let Some((name, Leaf::Sealed(_))) = file.entries.get_key_value(name) else { continue };
+            let of_file = living.entry((&file.sha256, name)).or_insert_with(|| {
+                let Some(tagged) = Tagged::of(file).filter(|_| self.fleet(place).is_some()) else {
+                    return BTreeSet::new();
+                };
+                let recipients = &tagged.recipients;
+                let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients };
+                tagged.living(values, &self.today, &context, name)
+            });
+            found.extend(of_file.iter().cloned());
+        }
+        found.into_iter().collect()
     }
 
     /// The other folders of the fleet where the same object is published now.

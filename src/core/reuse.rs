@@ -29,7 +29,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac as _;
 use sha2::{Digest as _, Sha256};
 
-pub use entry::{Change, EntryLeaf, compare_entries, entry_tag, joint_tag, leaves, own_tags, pair};
+pub use entry::{Change, EntryLeaf, compare_entries, entry_tag, had, joint_tag, leaves, own_tags, pair};
 use key::Keyed;
 pub use key::{KeyRing, ReuseKey, ReuseKeyError, Under};
 pub use manifest::{manifest_line, manifest_verifies};

@@ -3,6 +3,7 @@
 //! Here stands what commands share: global flags, opening the configuration, what a user lets through,
 //! and how a run ends. Exit codes are known here and in [`failure`](crate::failure) only.
 
+mod accepted;
 pub mod completions;
 pub mod config;
 pub mod exposure;
@@ -175,29 +176,51 @@ impl Wanted {
     }
 }
 
+/// The region that a flag's value is for, and the value.
+fn pair(flag: &str, value: &str, fleet: &Fleet) -> Result<(String, String), Failure> {
+    match value.split_once('=') {
+        Some((region, rest)) if !rest.is_empty() => {
+            Ok((region_called(fleet, region)?.name.to_string(), rest.to_owned()))
+        }
+        _ => Err(Failure::usage(
+            format!("{flag} takes REGION=VALUE, as the finding printed it"),
+            "Copy the flag from the finding's help line.",
+        )),
+    }
+}
+
 impl Accepted {
     /// Joins flags and `limits.accept`.
     ///
     /// # Errors
     /// As [`Wanted::wishes`].
     pub fn wishes(&self, fleet: &Fleet) -> Result<Wishes, Failure> {
-        let pair = |flag: &str, value: &String| match value.split_once('=') {
-            Some((region, rest)) if !rest.is_empty() => {
-                Ok((region_called(fleet, region)?.name.to_string(), rest.to_owned()))
-            }
-            _ => Err(Failure::usage(
-                format!("{flag} takes REGION=VALUE, as the finding printed it"),
-                "Copy the flag from the finding's help line.",
-            )),
-        };
         let mut accepted = fleet.limits.accept.clone();
+        accepted.extend(self.of_flags(fleet)?);
+        let mut accept_source = BTreeSet::new();
+        for value in &self.accept_source {
+            accept_source.insert(pair("--accept-source", value, fleet)?);
+        }
+        for region in &self.remove_foreign {
+            region_called(fleet, region)?;
+        }
+        let remove_foreign = self.remove_foreign.iter().cloned().collect();
+        Ok(Wishes { accepted, remove_foreign, accept_source, ..Wishes::default() })
+    }
+
+    /// What flags let through of the brake.
+    ///
+    /// # Errors
+    /// As [`Wanted::wishes`].
+    fn of_flags(&self, fleet: &Fleet) -> Result<Vec<Acceptance>, Failure> {
+        let mut accepted = Vec::new();
         for (flag, what, values) in [
             ("--accept-deletions", Accept::Deletions, &self.accept_deletions),
             ("--accept-recipients", Accept::Recipients, &self.accept_recipients),
             ("--accept-reseal", Accept::Reseal, &self.accept_reseal),
         ] {
             for value in values {
-                let (region, digest) = pair(flag, value)?;
+                let (region, digest) = pair(flag, value, fleet)?;
                 if !is_digest(&digest) {
                     return Err(Failure::usage(
                         format!("{flag} takes the 16 hex digits that the finding printed"),
@@ -207,15 +230,7 @@ impl Accepted {
                 accepted.push(Acceptance { region: Region::from(region.as_str()), what, digest });
             }
         }
-        let mut accept_source = BTreeSet::new();
-        for value in &self.accept_source {
-            accept_source.insert(pair("--accept-source", value)?);
-        }
-        for region in &self.remove_foreign {
-            region_called(fleet, region)?;
-        }
-        let remove_foreign = self.remove_foreign.iter().cloned().collect();
-        Ok(Wishes { accepted, remove_foreign, accept_source, ..Wishes::default() })
+        Ok(accepted)
     }
 }
 
@@ -276,7 +291,21 @@ pub fn finish(
     ui: &Ui,
 ) -> Result<u8, Failure> {
     let code = code_of(report, &global.tolerate);
-    let summary = Summary {
+    let summary = summary_of(report, command, commit, fleet, code);
+    record(&summary, global, ambient, "The bundles are written")?;
+    let Some(c) = &report.credentials else { return Ok(code) };
+    let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
+    let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
+    ui.note(&format!(
+        "{} {credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
+        c.admitted, c.refused, c.broken, c.unpublished
+    ));
+    Ok(code)
+}
+
+/// What is told of a run.
+fn summary_of(report: &Report, command: &'static str, commit: Option<String>, fleet: &Fleet, code: u8) -> Summary {
+    Summary {
         api_version: "pouch/v1alpha1",
         kind: "Summary",
         fleet: fleet.name.to_string(),
@@ -288,16 +317,7 @@ pub fn finish(
         verified: None,
         proved: None,
         findings: report.findings.iter().map(FindingRecord::from).collect(),
-    };
-    record(&summary, global, ambient, "The bundles are written")?;
-    let Some(c) = &report.credentials else { return Ok(code) };
-    let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
-    let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
-    ui.note(&format!(
-        "{} {credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
-        c.admitted, c.refused, c.broken, c.unpublished
-    ));
-    Ok(code)
+    }
 }
 
 /// Writes the summary and the metrics, as far as they are wanted.
@@ -338,17 +358,30 @@ pub fn main() -> u8 {
     }
 }
 
+/// Commands that people know of and that this release does not have. clap would offer what is spelled alike.
+const LATER: [&str; 4] = ["plan", "check", "explain", "unpack"];
+
 /// Says what is wrong with the command line. Returns the exit code.
 ///
 /// clap repeats arguments as they are, and a line feed in one could begin a line that a CI system obeys:
 /// so what it says is what it says of the escaped ones.
 fn refuse(arguments: &[OsString]) -> u8 {
     use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+    use clap::error::{ContextKind, ContextValue};
     let escaped = arguments.iter().map(|argument| escape(&argument.to_string_lossy()));
     let Err(error) = Cli::try_parse_from(escaped) else {
         crate::ui::last_words("error: the command line holds an argument that is no text\n");
         return exit::USAGE;
     };
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
+        && LATER.contains(&typed.as_str())
+    {
+        crate::ui::last_words(&format!(
+            "error: `pouch {typed}` is not in this release\n  = help: To see what a run would change, `pouch render` into \
+             a clone of the output repository and look at `git diff`. `pouch --help` lists the commands there are.\n"
+        ));
+        return exit::USAGE;
+    }
     let fine = matches!(error.kind(), DisplayHelp | DisplayVersion);
     if error.print().is_ok() && fine { exit::OK } else { exit::USAGE }
 }
@@ -380,13 +413,15 @@ pub fn run(ambient: &Ambient) -> u8 {
         Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Exposure(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
-    let records = match &cli.command {
-        Command::Render(_) | Command::Publish(_) | Command::Verify(_) => true,
-        Command::Rekey(args) => args.writes(),
-        _ => false,
-    };
     // Before anything is read: what cannot be told afterwards should not be done.
-    if let Err(failure) = if records { records::prepare(global) } else { records::refuse(global) } {
+    let recorded = match &cli.command {
+        Command::Rekey(args) if !args.writes() => {
+            records::refuse_metrics(global).and_then(|()| records::prepare(global))
+        }
+        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Verify(_) => records::prepare(global),
+        _ => records::refuse(global),
+    };
+    if let Err(failure) = recorded {
         ui.error(&failure.message, &failure.help);
         return failure.code;
     }

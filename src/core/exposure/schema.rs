@@ -61,9 +61,9 @@ pub struct Looked {
     pub current: String,
     /// Its commit.
     pub commit: Commit,
-    /// How many commits were looked at.
+    /// How many commits were looked at, and folders and files that a reference leads to without one.
     pub commits: usize,
-    /// How many branches, tags and other references led to them.
+    /// How many branches, tags, other references and detached heads led to them.
     pub references: usize,
     /// Where looking began, as it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,15 +93,15 @@ pub struct SkippedFile {
     pub why: String,
 }
 
-/// A commit.
+/// A commit; or a folder or file that a reference leads to without one.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Commit {
     /// Its id in hex.
     pub id: String,
-    /// When it was committed, in RFC 3339.
+    /// When it was committed, or what is no commit was first tagged, in RFC 3339; empty where nobody knows.
     pub time: String,
-    /// Whether looking began with this commit, so that something that it has may be older.
+    /// Whether something that it has may be older: looking began with this commit, or it is none.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub or_before: bool,
 }
@@ -165,6 +165,25 @@ pub struct EntryRecord {
     pub name: String,
     /// What that means for its value today.
     pub verdict: Verdict,
+    /// Where that value is today under another name or for another region; told only where values were
+    /// compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub now_at: Vec<NowAt>,
+}
+
+/// Where a value of then is today.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NowAt {
+    /// The region's folder.
+    pub directory: String,
+    /// The Secret's namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// The Secret's name.
+    pub name: String,
+    /// The name of its entry.
+    pub entry: String,
 }
 
 /// What having been able to read an entry means for its value today, worst first.
@@ -173,13 +192,14 @@ pub struct EntryRecord {
 pub enum Verdict {
     /// Today's published file can be read.
     Readable,
-    /// Today's value stood in a file that could be read; told only where values were compared.
+    /// Today's value stood in a file that could be read, or what could be read is today's value of another
+    /// entry; told only where values were compared.
     Same,
     /// The entry is published, no longer readable, and nothing tells whether its value is another.
     Unknown,
     /// Today's value is in no file that could be read.
     Changed,
-    /// The entry is not published any more.
+    /// The entry is not published any more. Its value may still be, under another name or for another region.
     Gone,
 }
 

@@ -67,9 +67,11 @@ pub enum Cover {
     Own,
 }
 
-/// Whether bytes can hold a Secret at all, before anything is parsed.
+/// Whether bytes can hold a Secret at all, before anything is parsed. A quoted text may spell the word with
+/// escapes, and text in UTF-16 spells it in other bytes.
 pub fn may_be_secret(bytes: &[u8]) -> bool {
-    bytes.windows(6).any(|window| window == b"Secret")
+    let is_wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    is_wide || bytes.contains(&b'\\') || bytes.windows(6).any(|window| window == b"Secret")
 }
 
 impl Sealed {
@@ -85,23 +87,7 @@ impl Sealed {
         let mut found = Vec::new();
         for document in documents(text) {
             let node = read(&document, interner).map_err(|_| "it is no YAML that pouch reads")?;
-            let (api_version, kind) = (node.str_at(&["apiVersion"]), node.str_at(&["kind"]));
-            if (api_version, kind) != (Some("v1"), Some("Secret")) {
-                continue;
-            }
-            let name = node.str_at(&["metadata", "name"]).filter(|name| !name.is_empty());
-            let namespace = node.str_at(&["metadata", "namespace"]).unwrap_or_default();
-            found.push(Self {
-                key: ObjectKey::new(
-                    GroupKind::new("", "Secret"),
-                    (!namespace.is_empty()).then(|| namespace.into()),
-                    name.ok_or("it is a Secret without a name")?.into(),
-                ),
-                recipients: recipients(&node),
-                entries: entries(&node),
-                tags: tags(bytes),
-                sha256: sha256_hex(bytes),
-            });
+            add(&mut found, bytes, &node, Head::of(&node), &BTreeSet::new())?;
         }
         Ok(found)
     }
@@ -129,13 +115,75 @@ impl Sealed {
     }
 }
 
+/// What a node says to be.
+#[derive(Clone, Copy)]
+struct Head<'n> {
+    api_version: Option<&'n str>,
+    kind: Option<&'n str>,
+}
+
+impl<'n> Head<'n> {
+    fn of(node: &'n Node) -> Self {
+        Self { api_version: node.str_at(&["apiVersion"]), kind: node.str_at(&["kind"]) }
+    }
+
+    /// What an item of this list is that does not say so itself, as in a `SecretList`.
+    fn of_item(self, item: &'n Node) -> Self {
+        let own = Self::of(item);
+        let kind = self.kind.and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
+        Self { api_version: own.api_version.or(self.api_version), kind: own.kind.or(kind) }
+    }
+}
+
+/// Adds the Secrets of a document of the file `bytes`. Who opens a list opens its items: sops seals a document
+/// as a whole.
+fn add(
+    found: &mut Vec<Sealed>,
+    bytes: &[u8],
+    node: &Node,
+    head: Head<'_>,
+    above: &BTreeSet<String>,
+) -> Result<(), &'static str> {
+    let readers = || recipients(node).into_iter().chain(above.iter().cloned()).collect::<BTreeSet<String>>();
+    if head.kind.is_some_and(|kind| kind.ends_with("List")) {
+        let readers = readers();
+        let items = node.at(&["items"]).map(Node::items).unwrap_or_default();
+        return items.iter().try_for_each(|item| add(found, bytes, item, head.of_item(item), &readers));
+    }
+    if (head.api_version, head.kind) != (Some("v1"), Some("Secret")) {
+        return Ok(());
+    }
+    let name = node.str_at(&["metadata", "name"]).filter(|name| !name.is_empty());
+    let namespace = node.str_at(&["metadata", "namespace"]).unwrap_or_default();
+    found.push(Sealed {
+        key: ObjectKey::new(
+            GroupKind::new("", "Secret"),
+            (!namespace.is_empty()).then(|| namespace.into()),
+            name.ok_or("it is a Secret without a name")?.into(),
+        ),
+        recipients: readers(),
+        entries: entries(node),
+        tags: tags(bytes),
+        sha256: sha256_hex(bytes),
+    });
+    Ok(())
+}
+
 fn recipients(node: &Node) -> BTreeSet<String> {
     let alone = metadata::stanzas(node).into_iter().map(|(recipient, _)| recipient);
     // Pouch writes no groups. Who stands in one may hold a part or the whole, so it counts.
     let groups = node.at(&[metadata::KEY, "key_groups"]).map(Node::items).unwrap_or_default();
     let grouped = groups.iter().flat_map(|group| group.at(&["age"]).map(Node::items).unwrap_or_default());
     let grouped = grouped.filter_map(|entry| entry.str_at(&["recipient"]).map(str::to_owned));
-    alone.chain(grouped).map(|recipient| recipient.chars().take(LONGEST_RECIPIENT).collect()).collect()
+    alone.chain(grouped).map(|recipient| label(&recipient)).collect()
+}
+
+/// A stanza's label as it is compared. No program needs the label to open the file, so in capitals or between
+/// blanks it names the same recipient.
+fn label(text: &str) -> String {
+    let text: String = text.trim().chars().take(LONGEST_RECIPIENT).collect();
+    let is_age = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("age1"));
+    if is_age { text.to_ascii_lowercase() } else { text }
 }
 
 fn entries(node: &Node) -> BTreeMap<String, Leaf> {
@@ -208,13 +256,44 @@ mod tests {
     }
 
     #[test]
+    fn a_label_in_capitals_or_between_blanks_names_the_same_recipient() {
+        let sealed = one(&file("", &format!(" {{a: \"{LEAF}\"}}"), " {age: [{recipient: ' AGE1xQ ', enc: z}]}"));
+        assert_eq!(sealed.recipients.iter().collect::<Vec<_>>(), ["age1xq"]);
+        let sealed = one(&file("", &format!(" {{a: \"{LEAF}\"}}"), " {age: [{recipient: Somebody, enc: z}]}"));
+        assert_eq!(sealed.recipients.iter().collect::<Vec<_>>(), ["Somebody"], "what this is, nobody knows");
+    }
+
+    #[test]
+    fn lists_show_their_items() {
+        let item = |name: &str, sops: &str| {
+            format!("{{apiVersion: v1, kind: Secret, metadata: {{name: {name}}}, data: {{x: \"{LEAF}\"}}{sops}}}")
+        };
+        let check = |text: &str, expect: &[&str]| {
+            let found = Sealed::read(text.as_bytes(), &mut Interner::new()).unwrap();
+            let line = |one: &Sealed| format!("{} {:?}", one.key.name, one.recipients.iter().collect::<Vec<_>>());
+            assert_eq!(found.iter().map(line).collect::<Vec<_>>(), expect, "{text}");
+        };
+        let own = ", sops: {age: [{recipient: age1x, enc: z}]}";
+        let whole = "sops: {age: [{recipient: age1w, enc: z}]}";
+        let inner = format!("{{apiVersion: v1, kind: List, items: [{}]}}", item("c", ""));
+        let list = format!("apiVersion: v1\nkind: List\nitems: [{}, {}, {inner}]\n", item("a", own), item("b", ""));
+        check(&list, &["a [\"age1x\"]", "b []", "c []"]);
+        check(&format!("{list}{whole}\n"), &["a [\"age1w\", \"age1x\"]", "b [\"age1w\"]", "c [\"age1w\"]"]);
+        check("{apiVersion: v1, kind: SecretList, items: [{metadata: {name: d}, data: {x: eA==}}]}", &["d []"]);
+        check("{apiVersion: v1, kind: List, items: null, note: Secret}", &[]);
+    }
+
+    #[test]
     fn what_is_no_secret_is_passed_over_and_what_may_be_one_is_not() {
         let read = |text: &[u8]| Sealed::read(text, &mut Interner::new()).map(|found| found.len());
         assert_eq!(read(b"kind: [ConfigMap"), Ok(0));
         assert_eq!(read(b"{apiVersion: v1, kind: ConfigMap, metadata: {name: Secret}}"), Ok(0));
         assert_eq!(read(b"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\n"), Ok(2));
         assert!(read(b"kind: Secret\nkind: Secret\n").is_err());
+        assert_eq!(read(b"{apiVersion: v1, kind: \"Sec\\x72et\", metadata: {name: a}}"), Ok(1));
+        assert!(read(b"\xff\xfek\0").is_err(), "it may say anything");
         assert!(read(b"Secret \xff").is_err());
+        assert!(read(b"{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}]}").is_err());
         assert!(read(b"{apiVersion: v1, kind: Secret}").is_err());
     }
 }

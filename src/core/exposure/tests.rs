@@ -46,7 +46,7 @@ fn facts(stood: Vec<Stood>) -> Facts {
              Secret}}, sha256: '{}', neededBy: [{{namespace: t, name: c}}]}}]}}",
             stood.directory, stood.file.sha256
         );
-        vouched.read(text.as_bytes(), None, &mut Interner::new()).unwrap();
+        vouched.read(text.as_bytes(), &mut None, &mut Interner::new()).unwrap();
     }
     Facts { commits, stood, vouched }
 }
@@ -121,7 +121,7 @@ fn other_fleets_stay_apart() {
         "{{apiVersion: pouch/v1alpha1, kind: Bundle, fleet: other, metadata: {{name: eu}}, objects: [{{key: {{kind: Secret}}, \
          sha256: '{hash}'}}]}}"
     );
-    facts.vouched.read(other.as_bytes(), None, &mut Interner::new()).unwrap();
+    facts.vouched.read(other.as_bytes(), &mut None, &mut Interner::new()).unwrap();
     let fleet = fleet("");
     let answer = expose(&facts, &Asked { fleet: Some(&fleet), ..Asked::default() }, Looked::default());
     let reader = &answer.readers.unwrap()[0];

@@ -12,6 +12,7 @@ use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::bundle::manifest::{API_VERSION, KIND};
 use crate::finding::CredentialName;
@@ -37,25 +38,42 @@ pub struct Vouched {
     fleets: BTreeMap<Directory, BTreeSet<FleetName>>,
 }
 
+/// A version of a manifest that was read, for the one that comes after it.
+#[derive(Debug)]
+pub struct Before {
+    text: String,
+    cut: Option<Cut>,
+}
+
 impl Vouched {
     /// Reads one version of a manifest. `before` is the version that was read before it, if there was one:
-    /// what both have is known already.
+    /// what both have is known already. This one stands there afterwards, unless it cannot be read.
     ///
     /// # Errors
     /// Why it cannot be read.
-    pub fn read(&mut self, bytes: &[u8], before: Option<&[u8]>, interner: &mut Interner) -> Result<(), &'static str> {
+    pub fn read(
+        &mut self,
+        bytes: &[u8],
+        before: &mut Option<Before>,
+        interner: &mut Interner,
+    ) -> Result<(), &'static str> {
         let text = text_of(bytes).map_err(|_| "it is not UTF-8")?;
-        let Some(layout) = Layout::of(text) else { return self.read_whole(text, interner) };
-        let head = home(&parsed(&layout.head, interner)?)?;
-        let before = before.and_then(|bytes| text_of(bytes).ok()).and_then(Layout::of);
-        // What another fleet's manifest said is nothing that this one has said.
-        let before = before.filter(|before| before.head == layout.head);
+        let alike = before.as_ref().and_then(|before| before.alike(text));
+        let Some(cut) = alike.or_else(|| Cut::of(text)) else {
+            self.read_whole(text, interner)?;
+            *before = Some(Before { text: text.to_owned(), cut: None });
+            return Ok(());
+        };
+        let head = home(&parsed(&cut.head, interner)?)?;
         self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
-        for item in layout.new_items(before.as_ref()) {
+        // What another fleet's manifest said is nothing that this one has said.
+        let old = before.as_ref().filter(|before| before.cut.as_ref().is_some_and(|old| old.head == cut.head));
+        for item in new_items(cut.objects_of(text), old.map(Before::objects)) {
             // A list of one.
             let item = parsed(item, interner)?;
             self.add(&head, item.items().first().ok_or(MISSHAPEN)?)?;
         }
+        *before = Some(Before { text: text.to_owned(), cut: Some(cut) });
         Ok(())
     }
 
@@ -132,25 +150,31 @@ fn home(node: &Node) -> Result<Home, &'static str> {
     Ok(Home { fleet: text(&["fleet"])?.into(), directory: directory.into() })
 }
 
-/// A manifest as pouch lays it out.
-struct Layout<'t> {
+/// What the section of objects begins with, if there are some.
+const OBJECTS: &str = "objects:\n";
+
+/// Where a manifest as pouch lays it out is cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Cut {
     /// The sections that say whose it is.
     head: String,
-    /// The section of objects, without its first line.
-    objects: &'t str,
+    /// Where the section of objects is, without its first line.
+    objects: Range<usize>,
 }
 
-impl<'t> Layout<'t> {
+impl Cut {
     /// Cuts a text into sections, which begin in the first column; none where it is not laid out so.
-    fn of(text: &'t str) -> Option<Self> {
+    fn of(text: &str) -> Option<Self> {
         let mut head = String::new();
         let mut objects = None;
-        let mut rest = text;
-        while !rest.is_empty() {
-            let (section, after) = rest.split_at_checked(end_of_section(rest))?;
-            rest = after;
-            if let Some(items) = section.strip_prefix("objects:\n") {
-                if objects.replace(items).is_some() || !items.starts_with("- ") {
+        let mut at = 0_usize;
+        while at < text.len() {
+            let rest = text.get(at..)?;
+            let (section, _) = rest.split_at_checked(end_of_section(rest))?;
+            let end = at.checked_add(section.len())?;
+            if let Some(items) = section.strip_prefix(OBJECTS) {
+                let start = at.checked_add(OBJECTS.len())?;
+                if objects.replace(start..end).is_some() || !items.starts_with("- ") {
                     return None;
                 }
             } else if ["apiVersion: ", "fleet: ", "kind: ", "metadata:\n"].iter().any(|key| section.starts_with(key)) {
@@ -161,24 +185,61 @@ impl<'t> Layout<'t> {
             {
                 return None;
             }
+            at = end;
         }
         Some(Self { head, objects: objects.unwrap_or_default() })
     }
 
-    /// The objects that `before` does not have at the same place from its start or from its end.
-    fn new_items(&self, before: Option<&Self>) -> impl Iterator<Item = &'t str> + use<'t> {
-        let mut middle = self.objects;
-        if let Some(before) = before {
-            let old = before.objects;
-            let head = item_start(middle, common(middle.as_bytes().chunks(CHUNK), old.as_bytes().chunks(CHUNK)));
-            let (kept, new) = middle.split_at_checked(head).unwrap_or(("", middle));
-            let old = old.get(kept.len()..).unwrap_or_default();
-            let tail = common(new.as_bytes().rchunks(CHUNK), old.as_bytes().rchunks(CHUNK));
-            let end = item_end(new, new.len().saturating_sub(tail));
-            middle = new.get(..end).unwrap_or(new);
-        }
-        Items(middle)
+    fn objects_of<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.objects.clone()).unwrap_or_default()
     }
+}
+
+impl Before {
+    fn objects(&self) -> &str {
+        self.cut.as_ref().map(|cut| cut.objects_of(&self.text)).unwrap_or_default()
+    }
+
+    /// Where a text is cut that differs from this one within the section of objects alone; none where it does
+    /// not. Nearly all that is read in a long history is such a text, and cutting it anew would take longer
+    /// than all else that is done with it here.
+    fn alike(&self, text: &str) -> Option<Cut> {
+        let cut = self.cut.as_ref()?;
+        let (old, new) = (self.text.as_bytes(), text.as_bytes());
+        let after = old.len().checked_sub(cut.objects.end)?;
+        let end = new.len().checked_sub(after)?;
+        // What a first item begins with, and the line feed that the last one ends with, are to be the same too.
+        let (start, last) = (cut.objects.start.checked_add(2)?, end.checked_sub(1)?);
+        let is_same = start <= last && new.get(..start) == old.get(..start);
+        if !is_same || new.get(last..) != old.get(cut.objects.end.checked_sub(1)?..) {
+            return None;
+        }
+        let (old, new) = (old.get(cut.objects.clone())?, new.get(cut.objects.start..end)?);
+        let head = common(new.chunks(CHUNK), old.chunks(CHUNK));
+        let tail = common(new.get(head..)?.rchunks(CHUNK), old.get(head..)?.rchunks(CHUNK));
+        // The lines of the old text begin as they should. Left are those that begin in between, and the line feed
+        // before and the byte behind say which these are.
+        let between = new.get(head.saturating_sub(1)..new.len().checked_sub(tail)?.saturating_add(1).min(new.len()))?;
+        let between = between.strip_suffix(b"\n").unwrap_or(between);
+        let holds =
+            between.split(|byte| *byte == b'\n').skip(1).all(|line| line.starts_with(b" ") || line.starts_with(b"-"));
+        holds.then(|| Cut { head: cut.head.clone(), objects: cut.objects.start..end })
+    }
+}
+
+/// The items of a section of objects that `before` does not have at the same place from its start or from its
+/// end.
+fn new_items<'t>(objects: &'t str, before: Option<&str>) -> impl Iterator<Item = &'t str> + use<'t> {
+    let mut middle = objects;
+    if let Some(old) = before {
+        let head = item_start(middle, common(middle.as_bytes().chunks(CHUNK), old.as_bytes().chunks(CHUNK)));
+        let (kept, new) = middle.split_at_checked(head).unwrap_or(("", middle));
+        let old = old.get(kept.len()..).unwrap_or_default();
+        let tail = common(new.as_bytes().rchunks(CHUNK), old.as_bytes().rchunks(CHUNK));
+        let end = item_end(new, new.len().saturating_sub(tail));
+        middle = new.get(..end).unwrap_or(new);
+    }
+    Items(middle)
 }
 
 /// How much is compared at once: enough to be quick, little enough to cut off nearly all.
@@ -256,8 +317,8 @@ mod tests {
     fn read_all<'t>(texts: impl IntoIterator<Item = &'t String>, together: bool) -> Vouched {
         let (mut said, mut before) = (Vouched::default(), None);
         for text in texts {
-            said.read(text.as_bytes(), before, &mut Interner::new()).unwrap();
-            before = together.then_some(text.as_bytes());
+            said.read(text.as_bytes(), &mut before, &mut Interner::new()).unwrap();
+            before = before.filter(|_| together);
         }
         said
     }
@@ -282,17 +343,17 @@ mod tests {
     fn other_layouts_are_read_as_a_whole() {
         let flow = "{apiVersion: pouch/v1alpha1, kind: Bundle, fleet: acme, metadata: {name: eu}, objects: \
                     [{key: {kind: Secret}, sha256: '1', neededBy: [{namespace: t, name: x}]}]}";
-        assert!(Layout::of(flow).is_none());
+        assert!(Cut::of(flow).is_none());
         let mut said = Vouched::default();
-        said.read(flow.as_bytes(), None, &mut Interner::new()).unwrap();
+        said.read(flow.as_bytes(), &mut None, &mut Interner::new()).unwrap();
         assert!(said.says(&"acme".into(), &"eu".into(), "1"));
         for bad in
             ["", "kind: [", "kind: Bundle\n", "a: 1\n---\nb: 2\n", "Secret \u{0}", "objects:\n- x\nobjects:\n- y\n"]
         {
-            assert!(Vouched::default().read(bad.as_bytes(), None, &mut Interner::new()).is_err(), "{bad:?}");
+            assert!(Vouched::default().read(bad.as_bytes(), &mut None, &mut Interner::new()).is_err(), "{bad:?}");
         }
         let odd = manifest("acme", "- 1\n- key: {kind: Secret}\n");
-        assert!(Vouched::default().read(odd.as_bytes(), None, &mut Interner::new()).is_err());
+        assert!(Vouched::default().read(odd.as_bytes(), &mut None, &mut Interner::new()).is_err());
     }
 
     proptest! {
@@ -308,9 +369,36 @@ mod tests {
                 }).collect();
                 manifest(if other && at % 2 == 1 { "other" } else { "acme" }, &items)
             }).collect();
+            for (old, new) in texts.iter().zip(texts.iter().skip(1)) {
+                let cut = Cut::of(old);
+                let both_have = [old, new].iter().all(|text| text.contains(OBJECTS));
+                let before = Before { text: old.clone(), cut };
+                let is_alike = before.alike(new).is_some();
+                prop_assert_eq!(is_alike, both_have && !(other && versions.len() > 1));
+            }
             let (quick, slow) = (read_all(&texts, true), read_all(&texts, false));
             prop_assert_eq!(quick.files, slow.files);
             prop_assert_eq!(quick.fleets, slow.fleets);
+        }
+
+        /// A text that is like the one before is cut where it would be cut by itself, whatever was done to it.
+        #[test]
+        fn what_is_alike_is_cut_as_by_itself(
+            names in prop::collection::vec(0..6_u8, 1..60),
+            at in any::<prop::sample::Index>(),
+            gone in 0..40_usize,
+            put in prop::sample::select(Vec::from(["", "\n", "x", "\nx", "\n\n", "\n- x", " ", "-", "\nobjects:\n- a: 1\n", "\r\n"])),
+        ) {
+            let items: String = names.iter().map(|name| item(&format!("s{name}"), "1", &["x"])).collect();
+            let old = manifest("acme", &items);
+            let start = at.index(old.len());
+            let end = start.saturating_add(gone).min(old.len());
+            let new = format!("{}{put}{}", old.get(..start).unwrap(), old.get(end..).unwrap());
+            let before = Before { cut: Cut::of(&old), text: old };
+            prop_assert!(before.cut.is_some());
+            if let Some(cut) = before.alike(&new) {
+                prop_assert_eq!(Some(cut), Cut::of(&new));
+            }
         }
     }
 }

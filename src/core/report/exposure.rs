@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use crate::exposure::{Commit, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, Reader, Verdict};
+use crate::exposure::{Commit, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, NowAt, Reader, Verdict};
 
 /// How many characters of a commit's id are shown.
 const SHORT: usize = 10;
@@ -108,6 +108,12 @@ impl Lines {
             others => format!("; still published for {}", others.join(", ")),
         };
         self.line(6, &format!("{}{elsewhere}", when(credentials, first, last, *still, *versions)));
+        for entry in secret.entries.iter().filter(|entry| entries.contains(&entry.name.as_str())) {
+            for NowAt { directory, namespace, name, entry: now } in &entry.now_at {
+                let what = what(fleet, directory, &None, namespace, name);
+                self.line(6, &format!("the value of {} is today that of {what}: {now}", entry.name));
+            }
+        }
     }
 
     fn key(&mut self, key: &LeakedKey) {
@@ -140,7 +146,9 @@ fn heading(verdict: Verdict) -> &'static str {
         Verdict::Same => "Rotate, today's value could be read:",
         Verdict::Unknown => "Rotate, unless you know that the value was changed since:",
         Verdict::Changed => "Changed since; see that the provider takes the old value no more:",
-        Verdict::Gone => "Published no more; see that the provider takes the value no more:",
+        Verdict::Gone => {
+            "Published there no more, perhaps elsewhere or under another name; see that the provider takes the value no more:"
+        }
     }
 }
 
@@ -185,7 +193,11 @@ fn day(commit: &Commit) -> &str {
 fn short(commit: &Commit, timed: bool) -> String {
     let id: String = commit.id.chars().take(SHORT).collect();
     let time = if timed { commit.time.as_str() } else { day(commit) };
-    if id.is_empty() { String::from("no commit") } else { format!("{id} ({time})") }
+    match (id.is_empty(), time.is_empty()) {
+        (true, _) => String::from("no commit"),
+        (false, true) => format!("{id} (no date)"),
+        (false, false) => format!("{id} ({time})"),
+    }
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {

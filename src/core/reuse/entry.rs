@@ -179,3 +179,43 @@ pub fn compare_entries(
         published.keys().copied().chain(payload.entries().iter().map(|(name, _)| &**name)).collect();
     names.into_iter().map(|name| (name.to_owned(), weigh(name))).collect()
 }
+
+/// Those of many values that a published entry had, as far as its tags tell: its own, or the joint tag where it
+/// is the only short value. `key`, `context`, `entry_lines` and `published` are as for [`compare_entries`].
+pub fn had<'v, T>(
+    key: &ReuseKey,
+    context: &Context<'_>,
+    entry_lines: &str,
+    published: &[(String, String)],
+    name: &str,
+    values: impl Iterator<Item = (T, &'v SecretBytes)>,
+) -> Vec<T> {
+    let tags = own_tags(entry_lines);
+    let mut tag = key.entry();
+    add_context(&mut tag, context);
+    let (written, is_long) = match tags.get(name) {
+        Some(written) => (*written, true),
+        None => {
+            let is_short = |(name, leaf): &&(String, String)| !leaf.is_empty() && !tags.contains_key(name.as_str());
+            let joint = entry_lines.lines().find_map(|line| line.strip_prefix(ENTRIES));
+            let Some(joint) = joint.filter(|_| published.iter().filter(is_short).count() == 1) else {
+                return Vec::new();
+            };
+            add_count(&mut tag, 1);
+            (joint, false)
+        }
+    };
+    let Some((_, leaf)) = published.iter().find(|(published, leaf)| published == name && !leaf.is_empty()) else {
+        return Vec::new();
+    };
+    add(&mut tag, name.as_bytes());
+    add(&mut tag, leaf.as_bytes());
+    let fits = |value: &SecretBytes| {
+        let mut tag = tag.clone();
+        add(&mut tag, value.expose());
+        !value.is_empty()
+            && (value.len() >= LONG) == is_long
+            && same_bytes(shortened(tag).as_bytes(), written.as_bytes())
+    };
+    values.filter(|(_, value)| fits(value)).map(|(of, _)| of).collect()
+}

@@ -285,6 +285,30 @@ fn plans_say_which_entry_changes() {
 }
 
 #[test]
+fn a_value_of_then_is_found_among_others() {
+    #[track_caller]
+    fn check(old: &[(&str, &str)], name: &str, values: &[&str], expect: &[usize]) {
+        let (owned, key, old) = (owned(), key(7), payload(old));
+        let context = owned.context();
+        let leaves = sealed_leaves(&old, 1);
+        let lines = entry::lines(&key, &context, &pair(&leaves, &old).unwrap());
+        let values: Vec<SecretBytes> = values.iter().map(|value| SecretBytes::new(value.as_bytes().to_vec())).collect();
+        let found = |context: &Context<'_>| had(&key, context, &lines, &leaves, name, values.iter().enumerate());
+        assert_eq!(found(&context), expect);
+        let other = ObjectKey::secret("kcm-system".into(), "other".into());
+        assert!(found(&Context { landing: &other, ..context }).is_empty(), "it was another Secret's");
+    }
+    const A: &str = "aaaaaaaaaaaaaaaaaaaa";
+    const B: &str = "bbbbbbbbbbbbbbbbbbbb";
+    check(&[("k", A), ("l", B)], "k", &[B, A, "", A], &[1, 3]);
+    check(&[("k", A), ("s", "x"), ("e", "")], "s", &[A, "x", "y"], &[1]);
+    // Short values that share a tag are none's own, and an empty one is everybody's.
+    check(&[("s", "x"), ("t", "y")], "s", &["x", "y", "xy"], &[]);
+    check(&[("k", A), ("e", "")], "e", &["", A], &[]);
+    check(&[("k", A)], "none", &[A], &[]);
+}
+
+#[test]
 fn a_manifest_verifies_for_its_own_fleet_and_folder() {
     let (fleet, directory) = (FleetName::from("acme"), Directory::from("eu-west"));
     let rest = b"apiVersion: pouch/v1alpha1\n";

@@ -61,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "REV|DATE")]
     since: Option<String>,
     /// Only the history of this branch, tag or commit, the first of which then counts as published now; may
-    /// be given several times [default: every reference]
+    /// be given several times [default: every reference and head]
     #[arg(long, value_name = "REV")]
     rev: Vec<String>,
     /// How the answer is written
@@ -109,6 +109,9 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
     looked.since = args.since.clone();
     warn(&looked, ui);
+    if let Some(id) = key_id.filter(|id| !id.is_empty()) {
+        has_key(id, &facts)?;
+    }
 
     let answer = match (key_id, opened.as_ref().zip(keys.as_ref())) {
         (Some(id), _) => guessable(&facts, Some(id).filter(|id| !id.is_empty()), fleet, looked),
@@ -127,9 +130,6 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             wiped(|| expose(&facts, &asked, looked))
         }
     };
-    if let Some(id) = key_id.filter(|id| !id.is_empty() && answer.reuse_keys.as_ref().is_some_and(Vec::is_empty)) {
-        ui.warn(&unknown_key(id, &facts));
-    }
     ui.result(&args.shown(&answer)?);
     Ok(exit::OK)
 }
@@ -216,15 +216,23 @@ fn is_key_id(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Says that no file has tags of a key, and which keys there are.
-fn unknown_key(id: &str, facts: &Facts) -> String {
+/// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be
+/// guessed.
+fn has_key(id: &str, facts: &Facts) -> Result<(), Failure> {
     let tags = facts.stood.iter().filter_map(|stood| stood.file.tags.as_ref());
-    let known: BTreeSet<&str> = tags.map(|tags| tags.key_id.as_str()).collect();
-    let known: Vec<&str> = known.into_iter().filter(|known| is_key_id(known)).take(20).collect();
-    match known.as_slice() {
-        [] => format!("no sealed file has tags of the reuse key {id}, nor of any other"),
-        known => format!("no sealed file has tags of the reuse key {id}; there are those of {}", known.join(", ")),
+    let known: BTreeSet<&str> = tags.map(|tags| tags.key_id.as_str()).filter(|known| is_key_id(known)).collect();
+    if known.contains(id) {
+        return Ok(());
     }
+    let message = format!("no sealed file of these commits has tags of the reuse key {id}");
+    let known: Vec<&str> = known.into_iter().take(20).collect();
+    Err(Failure::usage(
+        message,
+        match known.as_slice() {
+            [] => "They have none of any other key either; see which repository and commits are looked at.".to_owned(),
+            known => format!("They have those of {}.", known.join(", ")),
+        },
+    ))
 }
 
 /// A whole copy of a remote repository, which only its owner can read.

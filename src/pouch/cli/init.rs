@@ -15,6 +15,7 @@ use clap::Args;
 use pouch_core::draft_fleet::{Blocks, SYSTEM_NAMESPACE};
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
+use pouch_core::report::shell;
 use pouch_core::reuse::ReuseKey;
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -307,7 +308,7 @@ pub(super) fn write_new(path: &Path, shown: &str, bytes: &[u8], mode: u32) -> Re
 }
 
 fn next_steps(out: &mut String, args: &InitArgs, place: &Place) {
-    let (flag, sources) = (file_flag(&place.shown), place.shown("manifests"));
+    let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown("manifests")));
     let _ = write!(
         out,
         "\nNext:\n  mkdir -p {sources}    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
@@ -317,21 +318,27 @@ fn next_steps(out: &mut String, args: &InitArgs, place: &Place) {
 }
 
 fn file_flag(config: &str) -> String {
-    if config == "pouch.yaml" { String::new() } else { format!(" -f {config}") }
+    if config == "pouch.yaml" { String::new() } else { format!(" -f {}", shell::word(config)) }
 }
 
-/// How each region gets its key: in the Secret that `pouch keygen` would make for it.
+/// How each region gets its key: in the Secret that `pouch keygen` would make for it. Who delivers there is
+/// not decided yet, so it is said for both.
 fn hand_over<'a>(out: &mut String, place: &Place, regions: impl Iterator<Item = (&'a str, String)>) {
-    out.push_str("Give each region its key, once:\n");
+    let (mut flux, mut argocd) = (String::new(), String::new());
     for (region, file) in regions {
-        let (namespace, name) = keygen::FLUX_SECRET;
         let entry = keygen::entry(Path::new(&file), region);
-        let file = place.shown(&file);
-        let _ = writeln!(
-            out,
-            "  kubectl --context {region} -n {namespace} create secret generic {name} --from-file={entry}={file}"
-        );
+        let from = shell::word(&format!("{entry}={}", place.shown(&file)));
+        let (namespace, name) = keygen::FLUX_SECRET;
+        let create = "create secret generic";
+        let _ = writeln!(flux, "  kubectl --context {region} -n {namespace} {create} {name} --from-file={from}");
+        let (namespace, name) = (keygen::ARGOCD_NAMESPACE, keygen::argocd_secret(region));
+        let _ = writeln!(argocd, "  kubectl -n {namespace} {create} {name} --from-file={from}");
     }
+    let _ = write!(
+        out,
+        "Give each region its key, once. Where Flux applies its bundle (`delivery: flux`):\n{flux}Where Argo CD does \
+         (`delivery: argocd`), on the cluster that Argo CD runs on:\n{argocd}"
+    );
 }
 
 /// What stands in the template's blanks where no cluster says anything.

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use pouch_core::config::{Delivery, Fleet, RegionConfig};
 use pouch_core::name::{Name, is_data_key, is_directory};
 use pouch_core::object::ObjectKey;
+use pouch_core::report::shell;
 use pouch_core::scope::Scope;
 use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
@@ -226,6 +227,15 @@ fn refuse_tracked(path: &Path) -> Result<(), Failure> {
 /// The namespace and name of the Secret that Flux reads where nothing else is said.
 pub(super) const FLUX_SECRET: (&str, &str) = ("flux-system", "sops-age");
 
+/// The namespace of Argo CD where nothing else is said.
+pub(super) const ARGOCD_NAMESPACE: &str = "argocd";
+
+/// The name of a region's Secret for Argo CD, of which one may decrypt for several regions: each has a Secret
+/// of its own.
+pub(super) fn argocd_secret(directory: &str) -> String {
+    format!("sops-age-{directory}")
+}
+
 /// The Secret's entry: called as the identity's file, so that an old and a new one have place in it. Flux
 /// takes each whose name ends so.
 pub(super) fn entry(file: &Path, otherwise: &str) -> String {
@@ -290,13 +300,12 @@ impl<'f> Subject<'f> {
                 let (namespace, name) = FLUX_SECRET;
                 flux.unwrap_or_else(|| (namespace.into(), name.into()))
             }
-            // One Argo CD may decrypt for several regions, each with a Secret of its own.
             Consumer::Argocd => {
                 let namespace = own.into_iter().chain(others()).find_map(|delivery| match delivery {
                     Delivery::ArgoCd(argo) => Some(argo.namespace.clone()),
                     _ => None,
                 });
-                (namespace.unwrap_or_else(|| "argocd".into()), Name::from(format!("sops-age-{}", self.file).as_str()))
+                (namespace.unwrap_or_else(|| ARGOCD_NAMESPACE.into()), Name::from(argocd_secret(&self.file).as_str()))
             }
         };
         ObjectKey::secret(namespace, name)
@@ -375,7 +384,7 @@ impl Region {
                 wanted.key.namespace_text(),
                 wanted.key.name,
                 wanted.entry,
-                file.display()
+                shell::word(&file.display().to_string())
             ),
             ..failure
         })?;

@@ -6,6 +6,7 @@ use pouch_core::config::{Fleet, OutputGit, SourcePlace};
 use pouch_core::report::summary::Region;
 use tempfile::TempDir;
 
+use super::accepted::warn_unneeded;
 use super::reach::ReachArgs;
 use super::render::outcomes;
 use super::{Global, Opened, Wanted, finish};
@@ -54,6 +55,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     })?;
     ui.findings(&report.findings);
     ui.result(&outcomes(&report));
+    warn_unneeded(&args.wanted.accepted.of_flags(fleet)?, &report, ui);
     match &commit {
         Some(commit) => ui.note(&format!("{} is at {commit}", branch.name())),
         None => ui.note(&format!("nothing changed; {} stays as it is", branch.name())),

@@ -23,9 +23,22 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("this command has nothing to write to the file of {flag}"),
-        "Only `rekey` (not with --dry-run), `render`, `publish` and `verify` write a summary and metrics. Leave the \
-         flag away.",
+        "Only `rekey`, `render`, `publish` and `verify` write a summary and metrics. Leave the flag away.",
     ))
+}
+
+/// Refuses metrics of a run that only looks: who watches them would take it for one that published.
+///
+/// # Errors
+/// Where they are wanted.
+pub fn refuse_metrics(global: &Global) -> Result<(), Failure> {
+    match &global.metrics {
+        None => Ok(()),
+        Some(_) => Err(Failure::usage(
+            "with --dry-run there is nothing to write to the file of --metrics",
+            "Leave the flag away; --summary says what would happen.",
+        )),
+    }
 }
 
 /// Looks whether both files can be written, and removes the summary of an earlier run.

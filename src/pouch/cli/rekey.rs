@@ -9,10 +9,11 @@ use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::name::Region;
 use pouch_core::report::summary::{self, Outcome};
 
+use super::accepted::warn_unneeded;
 use super::publish::{self, Branch, Made};
 use super::reach::ReachArgs;
 use super::render::{self, outcome_line};
-use super::{Accepted, Global, Opened, finish, region_called};
+use super::{Accepted, Global, Opened, finish, record, region_called, summary_of};
 use crate::age::Identities;
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
@@ -119,7 +120,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     };
     ui.findings(&report.findings);
     ui.result(&lines(&report, args));
+    warn_unneeded(&args.accepted.of_flags(fleet)?, &report, ui);
     if args.dry_run {
+        // What it would have published is no failure of this run.
+        let summary = summary_of(&report, "rekey --dry-run", None, fleet, exit::OK);
+        record(&summary, global, ambient, "Nothing was published")?;
         return Ok(exit::OK);
     }
     let loses = |region: &summary::Region| region.sealed > 0 && !region.recipients_removed.is_empty();

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use pouch_core::report::escape;
-use pouch_core::report::summary::{self, Outcome};
+use pouch_core::report::summary::{self, ChangeRecord, Outcome};
 
+use super::accepted::warn_unneeded;
 use super::reach::ReachArgs;
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -55,6 +56,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     commit(shelf, &target, ui, stop)?;
     ui.findings(&report.findings);
     ui.result(&outcomes(&report));
+    warn_unneeded(&args.wanted.accepted.of_flags(fleet)?, &report, ui);
     finish(&report, "render", None, fleet, global, ambient, ui)
 }
 
@@ -79,14 +81,27 @@ pub fn outcomes(report: &Report) -> String {
     report.regions.iter().map(|region| outcome_line(region, width, region.outcome.word())).collect()
 }
 
+fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
 /// What became of a region: its name, a word for that, and counts.
 pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
-    let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
+    if region.outcome == Outcome::Paused {
+        return format!("{:width$}  {word:9}  what is published stays\n", region.name);
+    }
+    let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group.is_empty();
+    let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
     let held = region.outcome == Outcome::Held;
-    let mut parts = if held { Vec::new() } else { vec![format!("{} objects", region.objects)] };
+    let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object")] };
     for action in ["added", "changed", "resealed", "removed"] {
-        if count(action) > 0 {
-            parts.push(format!("{} {action}", count(action)));
+        let count = |changes: &[&ChangeRecord]| changes.iter().filter(|change| change.action == action).count();
+        // What a bundle has is counted without its Namespaces, so these are counted apart.
+        if count(&objects) > 0 {
+            parts.push(format!("{} {action}", count(&objects)));
+        }
+        if count(&namespaces) > 0 {
+            parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace")));
         }
     }
     if region.carried > 0 {

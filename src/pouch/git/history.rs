@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use git2::{Oid, Repository, RepositoryOpenFlags};
+use pouch_core::report::shell;
 
 use graph::{Commit, Graph};
 
@@ -53,23 +54,27 @@ pub struct Wanted<'a> {
     pub current: &'a [String],
 }
 
-/// A commit.
+/// A commit; or a folder or file that a reference leads to without one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moment {
     /// Its id.
     pub id: String,
-    /// When it was committed, in seconds since 1970-01-01 UTC.
-    pub seconds: i64,
-    /// Whether its parents were not looked at, although it has some.
+    /// When it was committed, or else first tagged, in seconds since 1970-01-01 UTC; none where nobody knows.
+    pub seconds: Option<i64>,
+    /// Whether what it holds may be older: its parents were not looked at, although it has some, or it is no
+    /// commit.
     pub or_before: bool,
+    /// Whether it is a commit.
+    pub is_commit: bool,
 }
 
 /// A file in the commits that have it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Its path in the repository. A byte that is no UTF-8 is replaced.
+    /// Its path in the repository. A byte that is no UTF-8 is replaced. A file that a reference leads to by
+    /// itself has none but its id.
     pub path: Arc<str>,
-    /// Whether it is a file or a link.
+    /// What it is: no folder.
     pub kind: Kind,
     /// Its content.
     pub id: Id,
@@ -91,7 +96,7 @@ pub struct History {
     pub current: String,
     /// The number of its commit; none where the repository has no commit.
     pub current_commit: Option<usize>,
-    /// The files below a folder of a folder called `regions`, sorted by path and content.
+    /// The files that count, sorted by path and content.
     pub files: Vec<Span>,
     /// Folders that were too deep to look into.
     pub too_deep: usize,
@@ -129,16 +134,14 @@ impl HistoryError {
     /// What to do about it.
     pub fn help(&self) -> String {
         match self {
-            HistoryError::Shallow(path) => format!("Fetch the rest: git -C {path} fetch --unshallow"),
+            HistoryError::Shallow(path) => format!("Fetch the rest: git -C {} fetch --unshallow", shell::word(path)),
             HistoryError::Objects(ObjectsError::Partial(_) | ObjectsError::Missing) => {
                 "Clone the repository anew, without --filter and --depth; git fsck says what is missing.".to_owned()
             }
             HistoryError::Objects(ObjectsError::NoRepository(_)) => {
                 "Name a repository, bare or not: `pouch exposure PATH|URL`.".to_owned()
             }
-            HistoryError::Objects(ObjectsError::Owner(path)) => {
-                format!("Check that you trust its owner, then: git config --global --add safe.directory {path}")
-            }
+            HistoryError::Objects(ObjectsError::Owner(path)) => objects::trust(path),
             HistoryError::Objects(ObjectsError::NoReference { known, .. }) if !known.is_empty() => {
                 let most = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
                 format!("It has {most}.")
@@ -162,16 +165,25 @@ pub fn find(path: &Path) -> Result<std::path::PathBuf, HistoryError> {
     repository.map(|found| found.path().to_owned()).map_err(|error| objects::refused(path, error).into())
 }
 
-/// Looks at the history of the repository at `path`. Of its files those count whose path `counts` lets.
+/// What of a repository may count: files, links and submodules at their paths. Of commits only what lies below
+/// or in place of a folder called `regions` is asked for; of folders and files that a reference leads to
+/// without a commit, all: they may be parts of what a commit has.
+pub type Counts<'a> = &'a dyn Fn(&str, Kind, Below) -> bool;
+
+/// Where something lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Below {
+    /// In a commit.
+    Commit,
+    /// In a folder that a reference leads to; or it is what a reference leads to.
+    Reference,
+}
+
+/// Looks at the history of the repository at `path`. Of what it has that counts which `counts` lets.
 ///
 /// # Errors
 /// Where it is not there, not whole or too large, or has no reference that is asked for, or the run should end.
-pub fn read(
-    path: &Path,
-    wanted: &Wanted<'_>,
-    counts: &dyn Fn(&str) -> bool,
-    stop: &Stop,
-) -> Result<History, HistoryError> {
+pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -> Result<History, HistoryError> {
     let none: [&Path; 0] = [];
     let opened = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none);
     let repository = opened.map_err(|error| objects::refused(path, error))?;
@@ -190,13 +202,18 @@ pub fn read(
         too_deep: BTreeSet::new(),
         left: 0,
     };
-    for (number, commit) in graph.commits.iter().enumerate() {
+    for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_none()) {
         stop.check()?;
         walker.commit(&graph, number, commit).map_err(|fault| fault.of(commit))?;
     }
+    for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_some()) {
+        stop.check()?;
+        let files = walker.all(commit).and_then(|files| walker.touch_new(number, files));
+        files.map_err(|fault| fault.of(commit))?;
+    }
     let mut now = BTreeSet::new();
     if let Some(commit) = graph.current.and_then(|number| graph.commits.get(number)) {
-        now.extend(walker.between(None, commit.tree).map_err(|fault| fault.of(commit))?.added);
+        now.extend(walker.all(commit).map_err(|fault| fault.of(commit))?);
     }
     let span = |(file, (first, last)): (File, (usize, usize))| {
         let now = now.contains(&file);
@@ -204,8 +221,12 @@ pub fn read(
         Span { path, kind, id: Id(id), first, last, now }
     };
     let files = std::mem::take(&mut walker.spans).into_iter().map(span).collect();
-    let moment =
-        |commit: &Commit| Moment { id: commit.id.to_string(), seconds: commit.seconds, or_before: commit.or_before };
+    let moment = |commit: &Commit| Moment {
+        id: commit.id.to_string(),
+        seconds: commit.seconds,
+        or_before: commit.or_before,
+        is_commit: commit.loose.is_none(),
+    };
     Ok(History {
         commits: graph.commits.iter().map(moment).collect(),
         references: graph.references,
@@ -260,14 +281,15 @@ impl From<git2::Error> for Fault {
 struct Place<'p> {
     path: &'p str,
     depth: usize,
-    /// Whether a folder on the way is called `regions`.
+    /// Whether a folder on the way is called `regions`, or all counts.
     inside: bool,
+    below: Below,
 }
 
 struct Walker<'r> {
     repository: &'r Repository,
-    counts: &'r dyn Fn(&str) -> bool,
-    /// Whether a folder has one called `regions` somewhere below.
+    counts: Counts<'r>,
+    /// Whether a folder has one called `regions` somewhere below, or something in the place of one.
     holds: BTreeMap<Oid, bool>,
     trees: BTreeMap<Oid, Tree>,
     /// How many entries `trees` has.
@@ -285,20 +307,20 @@ impl Walker<'_> {
     /// The first commit that has a file has no earlier parent with it, so it is added there; of the last
     /// one no child has it, so it is removed there, unless there are no children.
     fn commit(&mut self, graph: &Graph, number: usize, commit: &Commit) -> Result<(), Fault> {
-        let tree_of = |parent: usize| graph.commits.get(parent).map(|parent| parent.tree);
+        let tree_of = |parent: usize| graph.commits.get(parent).map(|parent| parent.holds);
         let mut parents = commit.parents.iter().copied();
         let first = parents.next();
-        let Difference { removed, added } = self.between(first.and_then(tree_of), commit.tree)?;
+        let Difference { removed, added } = self.between(first.and_then(tree_of), commit.holds)?;
         self.touch(number, added)?;
         if let Some(first) = first {
             self.touch(first, removed)?;
         }
         for parent in parents {
-            let Difference { removed, .. } = self.between(tree_of(parent), commit.tree)?;
+            let Difference { removed, .. } = self.between(tree_of(parent), commit.holds)?;
             self.touch(parent, removed)?;
         }
         if !commit.has_children && first.is_some() {
-            let all = self.between(None, commit.tree)?.added;
+            let all = self.all(commit)?;
             self.touch(number, all)?;
         }
         Ok(())
@@ -313,12 +335,39 @@ impl Walker<'_> {
         if self.spans.len() > MOST_FILES { Err(Fault::TooMuch(MOST_FILES)) } else { Ok(()) }
     }
 
+    /// Notes that something else than a commit has files. When it got them nobody knows, so that it counts only
+    /// for what no commit has.
+    fn touch_new(&mut self, number: usize, files: Vec<File>) -> Result<(), Fault> {
+        let files = files.into_iter().filter(|file| !self.spans.contains_key(file)).collect();
+        self.touch(number, files)
+    }
+
+    /// All that a commit has, or what is looked at without one.
+    fn all(&mut self, commit: &Commit) -> Result<Vec<File>, Fault> {
+        match commit.loose {
+            None => Ok(self.between(None, commit.holds)?.added),
+            Some(Kind::Folder) => {
+                let mut found = Difference::default();
+                self.left = MOST_ENTRIES;
+                let place = Place { path: "", depth: 0, inside: true, below: Below::Reference };
+                self.folders(place, None, Some(commit.holds), &mut found)?;
+                Ok(found.added)
+            }
+            Some(kind) => {
+                let path = commit.id.to_string();
+                let counts = (self.counts)(&path, kind, Below::Reference);
+                Ok(counts.then(|| (self.path(path), kind, commit.holds)).into_iter().collect())
+            }
+        }
+    }
+
     /// What differs between two whole trees.
     fn between(&mut self, old: Option<Oid>, new: Oid) -> Result<Difference, Fault> {
         let mut found = Difference::default();
         self.left = MOST_ENTRIES;
         if old != Some(new) {
-            self.folders(Place { path: "", depth: 0, inside: false }, old, Some(new), &mut found)?;
+            let place = Place { path: "", depth: 0, inside: false, below: Below::Commit };
+            self.folders(place, old, Some(new), &mut found)?;
         }
         Ok(found)
     }
@@ -344,9 +393,9 @@ impl Walker<'_> {
                     let ids = if side == Side::Old { of_old } else { of_new };
                     ids.push(entry.id);
                 }
-                Kind::File | Kind::Link if place.inside => {
+                kind if place.inside || (kind != Kind::File && *entry.name == *FOLDER.as_bytes()) => {
                     let path = joined(place.path, &entry.name);
-                    if (self.counts)(&path) {
+                    if (self.counts)(&path, kind, place.below) {
                         let file = (self.path(path), entry.kind, entry.id);
                         let files = if side == Side::Old { &mut found.removed } else { &mut found.added };
                         files.push(file);
@@ -358,7 +407,7 @@ impl Walker<'_> {
         for (name, [of_old, of_new]) in folders {
             let path = joined(place.path, name);
             let inside = place.inside || name == FOLDER.as_bytes();
-            let below = Place { path: &path, depth: place.depth.saturating_add(1), inside };
+            let below = Place { path: &path, depth: place.depth.saturating_add(1), inside, ..place };
             // A sound folder has a name once. Where one has it more often, each counts.
             for at in 0..of_old.len().max(of_new.len()) {
                 let mut sides = [of_old.get(at).copied(), of_new.get(at).copied()];
@@ -379,7 +428,7 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Whether a folder has one called `regions` somewhere below.
+    /// Whether a folder has one called `regions` somewhere below, or something in the place of one.
     fn holds(&mut self, id: Oid, depth: usize) -> Result<bool, Fault> {
         if let Some(known) = self.holds.get(&id) {
             return Ok(*known);
@@ -390,8 +439,9 @@ impl Walker<'_> {
             self.too_deep.insert(id);
             return Ok(false);
         }
-        for entry in self.tree(Some(id))?.iter().filter(|entry| entry.kind == Kind::Folder) {
-            if *entry.name == *FOLDER.as_bytes() || self.holds(entry.id, depth.saturating_add(1))? {
+        for entry in self.tree(Some(id))?.iter().filter(|entry| entry.kind != Kind::File) {
+            let is_folder = entry.kind == Kind::Folder;
+            if *entry.name == *FOLDER.as_bytes() || (is_folder && self.holds(entry.id, depth.saturating_add(1))?) {
                 holds = true;
                 break;
             }

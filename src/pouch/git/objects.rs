@@ -8,6 +8,7 @@ pub mod standing;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
+use pouch_core::report::shell;
 
 /// Modes of tree entries; libgit2 gives no other ones.
 const MODE_TREE: i32 = 0o040_000;
@@ -126,6 +127,11 @@ pub(super) fn refused(path: &Path, error: git2::Error) -> ObjectsError {
         _ if error.message().to_ascii_lowercase().contains("partialclone") => ObjectsError::Partial(shown),
         _ => ObjectsError::Other(error.message().chars().filter(|c| !c.is_control()).collect()),
     }
+}
+
+/// What to do about a repository that belongs to another user.
+pub fn trust(path: &str) -> String {
+    format!("Check that you trust its owner, then: git config --global --add safe.directory {}", shell::word(path))
 }
 
 impl Store {

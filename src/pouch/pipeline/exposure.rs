@@ -24,8 +24,8 @@ use rayon::prelude::*;
 
 use super::survey::Survey;
 use super::{Failure, Run, Shared, by_region};
-use crate::git::history::{self, HistoryError, Moment, Span, Wanted};
-use crate::git::objects::{self, Id, ObjectsError, Store};
+use crate::git::history::{self, Below, HistoryError, Moment, Span, Wanted};
+use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::harden::wiped;
 use crate::stop::Stop;
 use crate::ui::Ui;
@@ -81,29 +81,45 @@ pub fn read(
     let mut skipped: BTreeSet<SkippedFile> = BTreeSet::new();
     let mut skip =
         |path: &str, why: &str| _ = skipped.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
-    for span in history.files.iter().filter(|span| span.kind.is_link()) {
-        skip(&span.path, "it is a symlink, and none is followed");
+    for span in &history.files {
+        match span.kind {
+            Kind::Link => skip(&span.path, "it is a symlink, and none is followed"),
+            Kind::Submodule => skip(&span.path, "it is a submodule, which is a repository of its own"),
+            Kind::File | Kind::Folder => {}
+        }
     }
-    let files: Vec<&Span> = history.files.iter().filter(|span| !span.kind.is_link()).collect();
+    let files: Vec<&Span> = history.files.iter().filter(|span| span.kind == Kind::File).collect();
     let (mut manifests, secrets): (Vec<&Span>, Vec<&Span>) =
-        files.into_iter().partition(|span| is_manifest(&span.path));
+        files.into_iter().partition(|span| is_manifest(&span.path) && is_of_region(&span.path));
 
     let ids: BTreeSet<Id> = secrets.iter().map(|span| span.id).collect();
     let ids: Vec<Id> = ids.into_iter().collect();
     let sealed = sealed(path, &ids, stop)?;
     let mut stood = Vec::new();
+    let is_commit = |number: usize| history.commits.get(number).is_some_and(|moment| moment.is_commit);
+    let of_commits = secrets.iter().filter(|span| is_commit(span.first));
+    let known: BTreeSet<(Option<Directory>, Id)> = of_commits.map(|span| (directory_of(&span.path), span.id)).collect();
+    let placed: BTreeSet<Id> =
+        secrets.iter().filter(|span| directory_of(&span.path).is_some()).map(|span| span.id).collect();
     for span in &secrets {
-        let Some(directory) = directory_of(&span.path) else { continue };
-        match sealed.get(&span.id) {
-            Some(Ok(files)) => stood.extend(files.iter().map(|file| Stood {
+        match (sealed.get(&span.id), directory_of(&span.path)) {
+            // What leads to a part of a commit's folders says less of it than the commit does.
+            (Some(Ok(_)), Some(directory))
+                if !span.now && !is_commit(span.first) && known.contains(&(Some(directory.clone()), span.id)) => {}
+            (Some(Ok(files)), Some(directory)) => stood.extend(files.iter().map(|file| Stood {
                 directory: directory.clone(),
                 file: file.clone(),
                 first: span.first,
                 last: span.last,
                 now: span.now,
             })),
+            // A part of what a commit has, as nearly always.
+            (_, None) if placed.contains(&span.id) => {}
+            (Some(Ok(files)), None) if !files.is_empty() => {
+                skip(&span.path, "it holds a Secret, and a reference leads to it without a folder of a region");
+            }
             // A page of words that speaks of Secrets is none.
-            Some(Err(why)) if is_document(&span.path) => skip(&span.path, why),
+            (Some(Err(why)), _) if is_document(&span.path) || is_lone(&span.path) => skip(&span.path, why),
             _ => {}
         }
     }
@@ -130,9 +146,26 @@ pub fn read(
     Ok(Read { facts, looked, proved })
 }
 
-/// Whether a file of a repository can have to do with bundles.
-fn counts(path: &str) -> bool {
+/// Whether something in a repository can have to do with bundles.
+fn counts(path: &str, kind: Kind, below: Below) -> bool {
+    match (kind, below) {
+        // Nobody knows what is behind a link or a submodule, which may stand for the folder of one region or of
+        // all.
+        (Kind::Link | Kind::Submodule, _) => {
+            path == "regions" || path.ends_with("/regions") || directory_of(&format!("{path}/x")).is_some()
+        }
+        (_, Below::Commit) => is_of_region(path),
+        (_, Below::Reference) => is_of_region(path) || is_document(path) || is_lone(path),
+    }
+}
+
+fn is_of_region(path: &str) -> bool {
     !path.ends_with("/kustomization.yaml") && directory_of(path).is_some()
+}
+
+/// Whether a path is the id that stands for one.
+fn is_lone(path: &str) -> bool {
+    path.len() >= 40 && path.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn is_manifest(path: &str) -> bool {
@@ -145,8 +178,8 @@ fn is_document(path: &str) -> bool {
 }
 
 fn commit(moment: &Moment) -> Commit {
-    let time = Timestamp::from_second(moment.seconds).unwrap_or(Timestamp::MAX);
-    Commit { id: moment.id.clone(), time: time.to_string(), or_before: moment.or_before }
+    let time = moment.seconds.map(|seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).to_string());
+    Commit { id: moment.id.clone(), time: time.unwrap_or_default(), or_before: moment.or_before }
 }
 
 type Files = Vec<Arc<Sealed>>;
@@ -194,21 +227,18 @@ fn vouched(
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
         let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
-        let mut before: [Option<Vec<u8>>; 2] = [None, None];
+        let (mut before, mut before_proved) = (None, None);
         for span in spans {
-            let [last, last_proved] = &mut before;
             let outcome = bytes(&store, span.id)?.and_then(|bytes| {
-                said.read(&bytes, last.as_deref(), &mut interner)?;
+                said.read(&bytes, &mut before, &mut interner)?;
                 let verifies = |(fleet, keys): (&Fleet, &KeyRing)| {
                     let directory = directory_of(&span.path)?;
                     manifest_verifies(keys, &fleet.name, &directory, &bytes).map(|_| ())
                 };
-                if keys.and_then(verifies).is_some() {
-                    proved.read(&bytes, last_proved.as_deref(), &mut interner)?;
-                    *last_proved = Some(bytes.clone());
+                match keys.and_then(verifies) {
+                    Some(()) => proved.read(&bytes, &mut before_proved, &mut interner),
+                    None => Ok(()),
                 }
-                *last = Some(bytes);
-                Ok(())
             });
             if let Err(why) = outcome {
                 faults.push((span.path.clone(), why));

@@ -95,9 +95,7 @@ fn unreachable(source: &SourceName, identity: &str, trouble: &ObjectsError) -> S
         ObjectsError::NoRepository(_) => "Give the root of a repository, bare or not; it is relative to the \
                                           configuration."
             .to_owned(),
-        ObjectsError::Owner(path) => {
-            format!("Check that you trust its owner, then: git config --global --add safe.directory {path}")
-        }
+        ObjectsError::Owner(path) => objects::trust(path),
         ObjectsError::NoReference { known, .. } => name_some(known),
         _ => "Check the repository with git fsck.".to_owned(),
     };

@@ -376,6 +376,18 @@ fn words_go_to_stderr_in_the_form_that_was_asked_for() {
     let quiet = fleet.render(&["-q"]).ends(3);
     assert!(!quiet.stderr.contains("Credentials published"), "{}", quiet.stderr);
     fleet.run(&["render", "--no-such-flag"]).ends(64);
+    let plan = fleet.run(&["plan", "x"]).ends(64).says("`pouch plan` is not in this release").says("git diff");
+    assert!(!plan.stderr.contains("'man'"), "{}", plan.stderr);
+    fleet.run(&["pubish"]).ends(64).says("'publish'");
+    let init = fleet.run(&["init", "-f", "a fleet/pouch.yaml", "--region", "ap"]).ends(0);
+    for says in [
+        "mkdir -p 'a fleet/manifests'",
+        "pouch render -f 'a fleet/pouch.yaml'",
+        "-n flux-system create secret generic sops-age --from-file='ap.agekey=a fleet/keys/ap.txt'",
+        "-n argocd create secret generic sops-age-ap --from-file='ap.agekey=a fleet/keys/ap.txt'",
+    ] {
+        assert!(init.stdout.contains(says), "{}", init.stdout);
+    }
 }
 
 #[test]

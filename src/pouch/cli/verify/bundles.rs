@@ -439,9 +439,7 @@ fn unreadable(error: &ObjectsError) -> Failure {
         ObjectsError::NoRepository(_) => {
             "Name a repository on this machine, bare or with a work tree; clone it first if it is elsewhere.".to_owned()
         }
-        ObjectsError::Owner(path) => {
-            format!("Check that you trust its owner, then: git config --global --add safe.directory {path}")
-        }
+        ObjectsError::Owner(path) => objects::trust(path),
         ObjectsError::NoReference { known, .. } if !known.is_empty() => {
             format!("Correct --rev; there are {}.", known.iter().take(8).cloned().collect::<Vec<_>>().join(", "))
         }

@@ -3,18 +3,23 @@
 //! Which commits count, and which of them show what stood before looking began. Folders are not known here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::rc::Rc;
 
-use git2::{ErrorCode, Oid, Reference, Repository};
+use git2::{ErrorCode, Object, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::{HistoryError, Since, Wanted};
-use crate::git::objects::ObjectsError;
+use crate::git::objects::{Kind, ObjectsError};
 
-/// A commit as the walk needs it.
+/// A commit as the walk needs it; or a folder or file that a reference leads to without one.
 pub(super) struct Commit {
     pub(super) id: Oid,
-    pub(super) tree: Oid,
-    pub(super) seconds: i64,
+    /// What it holds: a folder or a file.
+    pub(super) holds: Oid,
+    /// As what a reference leads to it without a commit.
+    pub(super) loose: Option<Kind>,
+    /// None where nobody knows.
+    pub(super) seconds: Option<i64>,
     pub(super) parents: Vec<usize>,
     pub(super) has_children: bool,
     pub(super) or_before: bool,
@@ -30,36 +35,37 @@ pub(super) struct Graph {
 
 impl Graph {
     pub(super) fn of(repository: &Repository, wanted: &Wanted<'_>) -> Result<Self, HistoryError> {
+        let mut found = Found { repository, infos: BTreeMap::new() };
         let mut starts = BTreeSet::new();
         let mut references = 0_usize;
         for revision in wanted.revisions {
             references = references.saturating_add(1);
-            starts.insert(commit_of(repository, revision)?);
+            starts.insert(found.named(revision)?);
         }
         if wanted.revisions.is_empty() {
-            for reference in repository.references()? {
-                let commit = led_to(&reference?)?;
-                references = references.saturating_add(usize::from(commit.is_some()));
-                starts.extend(commit);
+            for target in targets(repository)? {
+                starts.insert(found.start(repository.find_object(target, None)?)?);
+                references = references.saturating_add(1);
             }
         }
         let existing = |name: &&String| repository.revparse_single(name).is_ok();
         let (called, current) = match wanted.current.iter().find(existing).or_else(|| wanted.revisions.first()) {
-            Some(name) => (name.clone(), Some(commit_of(repository, name)?)),
+            Some(name) => (name.clone(), Some(found.named(name)?)),
             None => {
                 let head = repository.head().ok();
                 let name = head.as_ref().and_then(|head| head.shorthand().ok().map(str::to_owned));
-                let commit = head.as_ref().map(led_to).transpose()?.flatten();
+                let target = head.as_ref().and_then(target);
+                let object = target.map(|target| repository.find_object(target, None)).transpose()?;
+                let commit = object.map(|object| found.start(object)).transpose()?;
                 (name.unwrap_or_else(|| "HEAD".to_owned()), commit)
             }
         };
         starts.extend(current);
-        let mut found = Found { repository, infos: BTreeMap::new() };
         let mut members: BTreeSet<Oid> = BTreeSet::new();
         let mut stack: Vec<Oid> = starts.into_iter().collect();
         let mut hidden = BTreeSet::new();
         if let Some(Since::Revision(revision)) = &wanted.since {
-            let from = commit_of(repository, revision)?;
+            let from = found.named(revision)?;
             let mut above = vec![from];
             while let Some(id) = above.pop() {
                 if hidden.insert(id) {
@@ -77,7 +83,7 @@ impl Graph {
                 continue;
             }
             let info = found.info(id)?;
-            let counts = !hidden.contains(&id) && info.seconds >= earliest;
+            let counts = !hidden.contains(&id) && info.seconds.is_none_or(|seconds| seconds >= earliest);
             if counts {
                 members.insert(id);
                 members.extend(info.parents.iter().copied());
@@ -118,7 +124,7 @@ impl Graph {
             }
         }
         let mut numbers: BTreeMap<Oid, usize> = BTreeMap::new();
-        while let Some((seconds, id)) = ready.pop_first() {
+        while let Some((_, id)) = ready.pop_first() {
             let info = found.info(id)?;
             let is_inner = inner.contains(&id);
             let parents = info.parents.iter().filter(|_| is_inner).filter_map(|parent| numbers.get(parent).copied());
@@ -126,11 +132,12 @@ impl Graph {
             numbers.insert(id, self.commits.len());
             self.commits.push(Commit {
                 id,
-                tree: info.tree,
-                seconds,
+                holds: info.holds,
+                loose: info.loose,
+                seconds: info.seconds,
                 parents,
                 has_children: children.contains_key(&id),
-                or_before: !is_inner && !info.parents.is_empty(),
+                or_before: info.loose.is_some() || (!is_inner && !info.parents.is_empty()),
             });
             for child in children.get(&id).into_iter().flatten() {
                 let left = waiting.entry(*child).or_default();
@@ -145,31 +152,45 @@ impl Graph {
     }
 }
 
-/// The commit that a reference leads to. One that leads nowhere yet, or to something else, holds no bundle; one
-/// whose object is gone held something that nobody can tell.
-fn led_to(reference: &Reference<'_>) -> Result<Option<Oid>, HistoryError> {
-    let Ok(resolved) = reference.resolve() else { return Ok(None) };
-    match resolved.peel_to_commit() {
-        Ok(commit) => Ok(Some(commit.id())),
-        Err(error) if error.code() == ErrorCode::NotFound => Err(ObjectsError::Missing.into()),
-        Err(_) => Ok(None),
+/// Where every reference leads, of whatever kind, and every detached head. Work trees that are linked to a
+/// repository have a head each, and references of their own; what they lead to is kept as long.
+fn targets(repository: &Repository) -> Result<Vec<Oid>, HistoryError> {
+    let none: [&Path; 0] = [];
+    let open = |path: &Path| Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none);
+    let common = open(repository.commondir())?;
+    let mut found = Vec::new();
+    for reference in common.references()? {
+        found.extend(target(&reference?));
+    }
+    found.extend(detached(&common, "HEAD")?);
+    for name in &common.worktrees()? {
+        let Some(name) = name? else { continue };
+        found.extend(detached(&common, &format!("worktrees/{name}/HEAD"))?);
+        let linked = open(&common.path().join("worktrees").join(name))?;
+        for own in ["refs/bisect/*", "refs/rewritten/*", "refs/worktree/*"] {
+            for reference in linked.references_glob(own)? {
+                found.extend(target(&reference?));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// What a reference leads to; nothing where it leads nowhere yet.
+fn target(reference: &Reference<'_>) -> Option<Oid> {
+    reference.resolve().ok()?.target()
+}
+
+/// What a head leads to by itself, and not by a branch.
+fn detached(repository: &Repository, name: &str) -> Result<Option<Oid>, HistoryError> {
+    match repository.find_reference(name) {
+        Ok(head) => Ok(head.target()),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
-fn commit_of(repository: &Repository, revision: &str) -> Result<Oid, HistoryError> {
-    let found = repository.revparse_single(revision).and_then(|object| object.peel_to_commit());
-    found.map(|commit| commit.id()).map_err(|error| match error.code() {
-        ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => {
-            let names = repository.references().into_iter().flatten().flatten();
-            let short = |reference: git2::Reference<'_>| reference.shorthand().ok().map(str::to_owned);
-            let known = names.filter_map(short).collect();
-            ObjectsError::NoReference { reference: revision.to_owned(), known }.into()
-        }
-        _ => error.into(),
-    })
-}
-
-/// Commits, each read once.
+/// What references lead to, each object read once.
 struct Found<'r> {
     repository: &'r Repository,
     infos: BTreeMap<Oid, Info>,
@@ -177,8 +198,9 @@ struct Found<'r> {
 
 #[derive(Clone)]
 struct Info {
-    tree: Oid,
-    seconds: i64,
+    holds: Oid,
+    loose: Option<Kind>,
+    seconds: Option<i64>,
     parents: Rc<[Oid]>,
 }
 
@@ -188,9 +210,47 @@ impl Found<'_> {
             return Ok(info.clone());
         }
         let commit = self.repository.find_commit(id)?;
-        let info =
-            Info { tree: commit.tree_id(), seconds: commit.time().seconds(), parents: commit.parent_ids().collect() };
+        let info = Info {
+            holds: commit.tree_id(),
+            loose: None,
+            seconds: Some(commit.time().seconds()),
+            parents: commit.parent_ids().collect(),
+        };
         self.infos.insert(id, info.clone());
         Ok(info)
+    }
+
+    /// What the name of a branch, tag or commit leads to.
+    fn named(&mut self, revision: &str) -> Result<Oid, HistoryError> {
+        match self.repository.revparse_single(revision) {
+            Ok(object) => self.start(object),
+            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel) => {
+                let names = self.repository.references().into_iter().flatten().flatten();
+                let short = |reference: Reference<'_>| reference.shorthand().ok().map(str::to_owned);
+                let known = names.filter_map(short).collect();
+                Err(ObjectsError::NoReference { reference: revision.to_owned(), known }.into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The commit that tags lead to, or the folder or file where they lead to no commit: whoever has cloned
+    /// the repository has that too. It is as old as its oldest tag, or older.
+    fn start(&mut self, object: Object<'_>) -> Result<Oid, HistoryError> {
+        let (mut object, mut tagged) = (object, None);
+        while let Some(tag) = object.as_tag() {
+            tagged = tag.tagger().map(|tagger| tagger.when().seconds()).into_iter().chain(tagged).min();
+            object = tag.target()?;
+        }
+        let id = object.id();
+        let loose = match object.kind() {
+            Some(ObjectType::Tree) => Kind::Folder,
+            Some(ObjectType::Blob) => Kind::File,
+            _ => return Ok(id),
+        };
+        let new = Info { holds: id, loose: Some(loose), seconds: tagged, parents: Rc::new([]) };
+        let info = self.infos.entry(id).or_insert(new);
+        info.seconds = info.seconds.into_iter().chain(tagged).min();
+        Ok(id)
     }
 }

@@ -167,7 +167,13 @@ fn the_summary_names_what_was_done() {
     assert_eq!((&summary["command"], &summary["exitCode"]), (&"rekey".into(), &0.into()));
     assert_eq!((&summary["regions"][0]["sealed"], &summary["regions"][0]["outcome"]), (&2.into(), &"published".into()));
     assert!(summary["credentials"].is_null());
-    fleet.run(&["rekey", "--dry-run", "--summary", "summary.json"]).ends(64);
+    // Who looks only is told too, and nobody takes it for a run that published.
+    let before = fleet.tree("bundles");
+    fleet.run(&["rekey", "--dry-run", "--summary", "summary.json"]).ends(0);
+    let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();
+    assert_eq!((&summary["command"], &summary["exitCode"]), (&"rekey --dry-run".into(), &0.into()));
+    assert_eq!((&summary["regions"][0]["name"], &fleet.tree("bundles")), (&"eu".into(), &before));
+    fleet.run(&["rekey", "--dry-run", "--metrics", "metrics.txt"]).ends(64).says("--dry-run");
 }
 
 /// Killed at any moment, each region is sealed for the old or the new recipients as a whole, and the same

@@ -78,6 +78,7 @@ fn no_manifest_switches_the_brake_off() {
         }
         let accepting = |digest: &str| fleet.run(&[&command[..], &["--accept-deletions", digest]].concat());
         let many = accepting(&stale).ends(4).says("7 of its 8 objects").says("Secret eu-team/c1");
+        let many = many.says("let nothing through: it is spent or mistyped");
         assert_eq!(fleet.tree("bundles"), before, "{name}");
         accepting(&many.acceptance("--accept-deletions", "eu")).ends(0);
         assert_eq!(opened(&fleet, &fleet.tree("bundles"), "eu", "keys/eu.txt").len(), 1, "{name}");

@@ -25,6 +25,7 @@ use crate::bundle::manifest::{self, Manifest, ManifestObject, Unusable};
 use crate::bundle::path::{self, BundlePath};
 use crate::bundle::published::fleet_of;
 use crate::bundle::sha256_hex;
+use crate::config::error::quoted;
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::name::{Directory, FleetName, Region as RegionName, SourceName, is_directory};
@@ -50,13 +51,60 @@ pub enum Form {
     Submodule,
     /// A device, a pipe or the like, or a name that is no text.
     Special,
+    /// A file of more than [`MOST_BYTES`].
+    Large,
 }
+
+/// The largest file that is read, in bytes.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// The largest file outside of the regions' folders that is kept, in bytes.
+const MOST_KEPT: usize = 1 << 20;
 
 /// Something that stands at a path.
 pub struct Standing {
     /// What it is.
     pub form: Form,
-    /// The bytes of a file; empty for what is none.
+    /// The bytes of a file; empty for what is none, and for a large file that is no bundle's.
+    pub bytes: Vec<u8>,
+    /// What was found in bytes that are not kept.
+    found: Option<plain::Found>,
+}
+
+impl Standing {
+    /// A file with its bytes. What is large and lies in no region's folders is looked at here and now, so that
+    /// memory holds one such file at a time.
+    pub fn file(path: &str, form: Form, bytes: Vec<u8>) -> Self {
+        match bytes.len() > MOST_KEPT && !is_regions(path) {
+            true => Self { form, found: plain::look(path, &bytes), bytes: Vec::new() },
+            false => Self { form, bytes, found: None },
+        }
+    }
+
+    /// What has no bytes to look at.
+    pub fn odd(form: Form) -> Self {
+        Self { form, bytes: Vec::new(), found: None }
+    }
+}
+
+/// Whether a path lies where regions' files lie.
+pub fn is_regions(path: &str) -> bool {
+    path.split_once('/').is_some_and(|(top, _)| TOPS.contains(&top))
+}
+
+/// The region's folder that a path of the tree lies in.
+pub fn directory_of(path: &str) -> Option<&str> {
+    let (_, rest) = path.split_once('/').filter(|_| is_regions(path))?;
+    rest.split_once('/').map(|(directory, _)| directory)
+}
+
+/// What stands in a `.gitattributes` further up in the repository than the bundles.
+pub struct Above {
+    /// Where it is shown to be.
+    pub shown: String,
+    /// The way from its folder to the bundles, without a slash at either end.
+    pub way: String,
+    /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
@@ -69,8 +117,23 @@ pub enum Scope {
     Whole,
     /// One region, by its folder.
     Region(String),
-    /// These regions' folders, which somebody is about to change or to remove.
-    Changed(BTreeSet<String>),
+    /// What somebody is about to change or to remove, and the regions that it belongs to.
+    Changed(Changes),
+}
+
+/// Paths of a tree that somebody is about to change or to remove.
+#[derive(Default)]
+pub struct Changes {
+    paths: BTreeSet<String>,
+    directories: BTreeSet<String>,
+}
+
+impl FromIterator<String> for Changes {
+    fn from_iter<T: IntoIterator<Item = String>>(paths: T) -> Self {
+        let paths: BTreeSet<String> = paths.into_iter().collect();
+        let directories = paths.iter().filter_map(|path| directory_of(path)).map(String::from).collect();
+        Self { paths, directories }
+    }
 }
 
 impl Scope {
@@ -78,7 +141,16 @@ impl Scope {
         match self {
             Scope::Whole => true,
             Scope::Region(wanted) => directory == wanted,
-            Scope::Changed(directories) => directories.contains(directory),
+            Scope::Changed(changes) => changes.directories.contains(directory),
+        }
+    }
+
+    /// Whether a path that belongs to no region is asked about.
+    fn has_shared(&self, path: &str) -> bool {
+        match self {
+            Scope::Whole => true,
+            Scope::Region(_) => false,
+            Scope::Changed(changes) => changes.paths.contains(path),
         }
     }
 }
@@ -93,16 +165,22 @@ pub struct Measure<'a> {
     pub scope: Scope,
     /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
     pub shown: String,
+    /// The attributes that git knows for the tree's folder from further up.
+    pub above: Vec<Above>,
 }
 
 impl Measure<'_> {
     /// A finding with its place in the tree.
     fn find(&self, code: Code, path: &str, line: usize, message: impl Into<String>) -> Finding {
-        let path: Arc<str> = Arc::from(format!("{}{path}", self.shown));
-        let line = u32::try_from(line).unwrap_or(u32::MAX).max(1);
-        let place = Place::File { path, line, column: 1 };
-        Finding::new(code, message).at(&Origin { source: SourceName::from("bundles"), place })
+        at(Finding::new(code, message), format!("{}{path}", self.shown), line)
     }
+}
+
+/// Gives a finding its place.
+fn at(finding: Finding, path: String, line: usize) -> Finding {
+    let line = u32::try_from(line).unwrap_or(u32::MAX).max(1);
+    let place = Place::File { path: Arc::from(path), line, column: 1 };
+    finding.at(&Origin { source: SourceName::from("bundles"), place })
 }
 
 /// A region that is proved.
@@ -132,6 +210,30 @@ impl Region<'_> {
     pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
         self.recipients.iter()
     }
+
+    /// Whether what the configuration says of the region is what should stand there: unless it is paused, and
+    /// its manifest is believed.
+    fn follows(&self) -> bool {
+        self.config.is_some_and(|config| config.state != RegionState::Paused || !self.authentic)
+    }
+
+    /// A finding about what follows from the configuration, which may have moved on while the region is paused.
+    fn or_paused(&self, finding: Finding) -> Finding {
+        match self.config {
+            Some(config) if config.state == RegionState::Paused => finding.help(
+                "No reuse key says that pouch wrote this. If the configuration changed while the region was paused, \
+                 activate it and render; if not, find out who changed the file.",
+            ),
+            _ => finding,
+        }
+    }
+}
+
+/// What another fleet has in a folder of `regions/`, by its own word.
+struct Other {
+    fleet: FleetName,
+    /// Its manifest, and what that lists.
+    paths: BTreeSet<String>,
 }
 
 /// A tree's regions, and what they hold where.
@@ -143,6 +245,8 @@ pub struct Book<'a> {
     owners: BTreeMap<Recipient, BTreeSet<String>>,
     /// The folders that hold files of a region, proved or not: what is wrong with one as a whole is said once.
     taken: BTreeSet<String>,
+    /// Other fleets' folders.
+    others: BTreeMap<String, Other>,
     /// The ApplicationSets of the fleets that have bundles here.
     sets: BTreeSet<BundlePath>,
 }
@@ -171,32 +275,46 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         .flat_map(|fleet| fleet.regions.values())
         .map(|config| (config.directory.as_str(), config))
         .collect();
+    let mut others: BTreeMap<String, Other> = BTreeMap::new();
     for folder in folders(tree) {
         let config = known.get(folder).copied();
-        if measure.scope.has(folder) {
+        if let (Some(fleet), None) = (measure.fleet, config)
+            && let Some(other) = other(fleet, tree, folder)
+        {
+            others.insert(String::from(folder), other);
+        } else if measure.scope.has(folder) {
             let (region, found) = region(measure, tree, folder, config);
             regions.extend(region.map(|region| (String::from(folder), region)));
             findings.extend(found);
         }
     }
-    let expected = |config: &&&RegionConfig| config.state == RegionState::Active;
+    let expected = |config: &&&RegionConfig| config.state != RegionState::Retired;
     for config in known.values().filter(expected) {
         let directory = config.directory.as_str();
         let missing = folders(tree).all(|folder| folder != directory);
         if missing && measure.scope.has(directory) {
             let message = format!("nothing is published in regions/{directory}");
-            let finding = measure.find(Code::UntrustedBundle, &format!("regions/{directory}"), 1, message);
-            findings.push(finding.in_region(&config.name).help(match measure.scope {
-                Scope::Changed(_) => {
-                    "Take the removal back; `state: retired` and a render withdraw a region that is to go."
-                }
-                _ => {
+            let (code, help) = match (&measure.scope, config.state) {
+                (Scope::Changed(_), _) => (
+                    Code::UntrustedBundle,
+                    "Take the removal back; `state: retired` and a render withdraw a region that is to go.",
+                ),
+                (_, RegionState::Paused) => (
+                    Code::RegionNotPublished,
+                    "A region that was paused before its first render has nothing. If it had a bundle, find out who \
+                     removed it, and restore it from an older revision.",
+                ),
+                _ => (
+                    Code::UntrustedBundle,
                     "Name the folder that holds the bundles, or a revision that has them; render the region if it is \
-                     new."
-                }
-            }));
+                     new.",
+                ),
+            };
+            let finding = measure.find(code, &format!("regions/{directory}"), 1, message);
+            findings.push(finding.in_region(&config.name).help(help));
         }
     }
+    findings.extend(unproved(measure, &others));
     if measure.fleet.is_none() && !regions.is_empty() {
         let message = "there is no configuration, so each file's recipients were compared with its own manifest's only";
         let help = "Name the configuration with -f where there is one. Without it, who put a recipient there, and \
@@ -210,12 +328,47 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         findings.push(Finding::new(Code::TagsNotVerified, message).help(help));
     }
     let owners = owners(measure, tree, &regions);
-    let taken = folders(tree).map(String::from).collect();
-    let own = measure.fleet.map(|fleet| fleet.name.clone());
+    let taken = folders(tree).filter(|folder| !others.contains_key(*folder)).map(String::from).collect();
     let manifests = folders(tree).filter_map(|folder| tree.get(&format!("regions/{folder}/bundle.yaml")));
-    let fleets = manifests.filter_map(|standing| Some(FleetName::from(&*fleet_of(&standing.bytes)?)));
-    let sets = own.into_iter().chain(fleets).map(|fleet| path::application_set(&fleet)).collect();
-    (Book { measure, regions, owners, taken, sets }, findings)
+    let named = |standing: &Standing| Some(FleetName::from(&*fleet_of(&standing.bytes)?));
+    let fleets: BTreeSet<FleetName> = match measure.fleet {
+        Some(fleet) => others.values().map(|other| other.fleet.clone()).chain([fleet.name.clone()]).collect(),
+        None => manifests.filter_map(named).collect(),
+    };
+    let sets = fleets.iter().map(path::application_set).collect();
+    (Book { measure, regions, owners, taken, others, sets }, findings)
+}
+
+/// What another fleet has in a folder that no region of this one has. Its manifest is believed only as far as to
+/// leave alone what it lists, and must be one for that: anybody may name a fleet.
+fn other(fleet: &Fleet, tree: &Tree, folder: &str) -> Option<Other> {
+    let own = format!("regions/{folder}/bundle.yaml");
+    let standing = tree.get(&own).filter(|standing| standing.form == Form::Plain)?;
+    let (_, manifest) = listed_by(folder, &standing.bytes).ok()?;
+    if manifest.fleet == fleet.name {
+        return None;
+    }
+    let objects = manifest.objects.iter().map(|object| &object.path);
+    let listed = objects.chain(manifest.files.iter().map(|file| &file.path)).map(|path| String::from(path.as_str()));
+    Some(Other { fleet: manifest.fleet.clone(), paths: listed.chain([own]).collect() })
+}
+
+/// Says which other fleets' bundles stand there unproved.
+fn unproved(measure: &Measure<'_>, others: &BTreeMap<String, Other>) -> Vec<Finding> {
+    let mut folders: BTreeMap<&FleetName, Vec<String>> = BTreeMap::new();
+    for (folder, other) in others.iter().filter(|(folder, _)| measure.scope.has(folder)) {
+        folders.entry(&other.fleet).or_default().push(format!("regions/{folder}"));
+    }
+    let say = |(fleet, folders): (&FleetName, Vec<String>)| {
+        let path = folders.first().map(|first| format!("{first}/bundle.yaml")).unwrap_or_default();
+        let folders = folders.join(", ");
+        let message = format!("{folders}: by its manifest this is of fleet {fleet}, so nothing of it was proved");
+        measure.find(Code::OtherFleet, &path, 1, message).help(
+            "Have that fleet's bundles proved by its own configuration. If you know of no such fleet, find out who put \
+             them there.",
+        )
+    };
+    folders.into_iter().map(say).collect()
 }
 
 /// The folders below `regions/` that hold a file, sorted.
@@ -242,9 +395,12 @@ fn region<'a>(
     let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
     let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
     if let (Some(configured), None) = (measure.fleet, config) {
-        if fleet.is_some_and(|fleet| configured.name != *fleet) {
-            // Another fleet's bundles may stand beside ours; its own configuration proves them.
-            return (None, Vec::new());
+        let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
+        // Another fleet's bundles may stand beside ours, and only they.
+        if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
+            let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
+            let help = "Find out who put it there. If it is that fleet's, have it rendered anew, or upgrade pouch.";
+            return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
         }
         let message = format!("regions/{folder} holds files, and no region of the configuration has that folder");
         let help =
@@ -284,6 +440,24 @@ fn region<'a>(
 /// Reads a manifest; what is said of it where it cannot be believed.
 fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Result<(Manifest, bool), String> {
     let Some(bytes) = bytes else { return Err("has files and no bundle.yaml".into()) };
+    let (tagged, manifest) = listed_by(folder, bytes)?;
+    if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
+        return Err(format!(
+            "has a bundle of fleet {}, and the configuration is that of {}",
+            manifest.fleet, fleet.name
+        ));
+    }
+    if manifest::emit(&manifest).as_bytes() != tagged.body {
+        return Err("has a bundle.yaml that says the same as pouch's and more, such as comments".into());
+    }
+    let Some(keys) = measure.keys else { return Ok((manifest, false)) };
+    let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
+    let verifies = reuse::manifest_verifies(keys, fleet, &manifest.directory, bytes).is_some();
+    if verifies { Ok((manifest, true)) } else { Err("has a bundle.yaml that no reuse key authenticates".into()) }
+}
+
+/// Reads a manifest of a folder, whosever; what is said of it where it is none.
+fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Manifest), String> {
     if !is_directory(folder) {
         return Err("is no folder of a region".into());
     }
@@ -300,19 +474,7 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
     if manifest.directory != *folder {
         return Err(format!("has the bundle.yaml of {}", manifest.directory));
     }
-    if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
-        return Err(format!(
-            "has a bundle of fleet {}, and the configuration is that of {}",
-            manifest.fleet, fleet.name
-        ));
-    }
-    if manifest::emit(&manifest).as_bytes() != tagged.body {
-        return Err("has a bundle.yaml that says the same as pouch's and more, such as comments".into());
-    }
-    let Some(keys) = measure.keys else { return Ok((manifest, false)) };
-    let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
-    let verifies = reuse::manifest_verifies(keys, fleet, &manifest.directory, bytes).is_some();
-    if verifies { Ok((manifest, true)) } else { Err("has a bundle.yaml that no reuse key authenticates".into()) }
+    Ok((tagged, manifest))
 }
 
 /// Which regions each recipient should be able to open.
@@ -363,8 +525,11 @@ impl<'a> Book<'a> {
             return false;
         }
         match rest.split_once('/') {
-            Some((folder, _)) => self.measure.scope.has(folder) && !self.taken.contains(folder),
-            None => matches!(self.measure.scope, Scope::Whole) && self.sets.iter().all(|set| set.as_str() != path),
+            Some((folder, _)) => {
+                let listed = self.others.get(folder).is_some_and(|other| other.paths.contains(path));
+                self.measure.scope.has(folder) && !self.taken.contains(folder) && !listed
+            }
+            None => self.measure.scope.has_shared(path) && self.sets.iter().all(|set| set.as_str() != path),
         }
     }
 
@@ -383,8 +548,12 @@ impl<'a> Book<'a> {
             }
         };
         let Some(region) = region else {
-            looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
-                self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}")).help(plain::HELP)
+            let found = match standing.form {
+                Form::Large => Some(plain::Found::large(path)),
+                _ => standing.found.or_else(|| plain::look(path, &standing.bytes)),
+            };
+            looked.findings.extend(found.map(|found| {
+                self.measure.find(found.code, path, found.line, format!("{path} {}", found.what)).help(found.help())
             }));
             let is_stray = self.is_stray(path);
             let ours = is_stray
@@ -428,9 +597,11 @@ impl<'a> Book<'a> {
         match object {
             Some(object) if object.key.kind.is_secret() => sealed::look(self, region, object, standing, &mut looked),
             _ => {
-                looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
-                    let finding = self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}"));
-                    finding.in_region(&region.name).help(plain::HELP)
+                // What is listed is held against what it should be, and what is not is a fault as such.
+                let clear = plain::look(path, &standing.bytes).filter(plain::Found::is_clear);
+                looked.findings.extend(clear.map(|found| {
+                    let finding = self.measure.find(found.code, path, found.line, format!("{path} {}", found.what));
+                    finding.in_region(&region.name).help(found.help())
                 }));
                 if let Some(object) = object {
                     looked.findings.extend(object::look(self.measure, region, object, &standing.bytes));
@@ -517,9 +688,7 @@ impl<'a> Book<'a> {
                  the bundle anew.",
             ));
         }
-        if matches!(self.measure.scope, Scope::Whole) {
-            findings.extend(delivery::fleet(self.measure, tree));
-        }
+        findings.extend(delivery::fleet(self.measure, tree));
         findings
     }
 }
@@ -545,6 +714,7 @@ fn form(form: Form) -> &'static str {
         Form::Link => "is a symlink",
         Form::Submodule => "is a submodule",
         Form::Special => "is no plain file",
+        Form::Large => "is larger than 64 MiB",
     }
 }
 
@@ -553,12 +723,12 @@ mod tests {
     use super::*;
 
     fn tree(paths: &[&str]) -> Tree {
-        let plain = |path: &&str| (String::from(*path), Standing { form: Form::Plain, bytes: Vec::new() });
+        let plain = |path: &&str| (String::from(*path), Standing::odd(Form::Plain));
         paths.iter().map(plain).collect()
     }
 
     fn measure(scope: Scope) -> Measure<'static> {
-        Measure { fleet: None, keys: None, scope, shown: String::from("b/") }
+        Measure { fleet: None, keys: None, scope, shown: String::from("b/"), above: Vec::new() }
     }
 
     #[test]
@@ -568,7 +738,7 @@ mod tests {
         let findings = |scope| open(&measure(scope), &tree).1.len();
         assert_eq!(findings(Scope::Whole), 2);
         assert_eq!(findings(Scope::Region("b".into())), 1);
-        assert_eq!(findings(Scope::Changed(BTreeSet::new())), 0);
+        assert_eq!(findings(Scope::Changed(Changes::default())), 0);
     }
 
     #[test]

@@ -31,21 +31,6 @@ pub fn read(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
     read_to(text, interner, usize::MAX, &Shape::All)
 }
 
-/// Reads values of JSON one after the other, as some readers take a file that begins with a bracket.
-///
-/// # Errors
-/// As [`read`], for any of them.
-pub fn read_stream(text: &str, interner: &mut Interner) -> Result<Vec<Node>, Flaw> {
-    let twice = Cell::new(false);
-    let mut json = serde_json::Deserializer::from_str(text);
-    let mut nodes = Vec::new();
-    while json.end().is_err() {
-        let seed = Seed { interner, twice: &twice, levels: usize::MAX, shape: &Shape::All };
-        nodes.push(seed.deserialize(&mut json).map_err(|error| flaw(&error, twice.get()))?);
-    }
-    Ok(nodes)
-}
-
 fn read_to(text: &str, interner: &mut Interner, levels: usize, shape: &'static Shape) -> Result<Node, Flaw> {
     let twice = Cell::new(false);
     let mut json = serde_json::Deserializer::from_str(text);

@@ -11,9 +11,11 @@
 mod delivery;
 mod object;
 pub mod opened;
+mod other;
 mod plain;
 mod sealed;
 mod stanza;
+mod tree;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -32,128 +34,11 @@ use crate::name::{Directory, FleetName, Region as RegionName, SourceName, is_dir
 use crate::recipient::Recipient;
 use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
+use other::{Other, other, unproved};
 pub use plain::holds_key;
 pub use sealed::Sealed;
-
-/// The folders that hold regions.
-const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
-
-/// What a path of the tree is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// A plain file.
-    Plain,
-    /// A file that git marks as executable.
-    Executable,
-    /// A symlink.
-    Link,
-    /// A submodule: another repository.
-    Submodule,
-    /// A device, a pipe or the like, or a name that is no text.
-    Special,
-    /// A file of more than [`MOST_BYTES`].
-    Large,
-}
-
-/// The largest file that is read, in bytes.
-pub const MOST_BYTES: u64 = 64 << 20;
-
-/// The largest file outside of the regions' folders that is kept, in bytes.
-const MOST_KEPT: usize = 1 << 20;
-
-/// Something that stands at a path.
-pub struct Standing {
-    /// What it is.
-    pub form: Form,
-    /// The bytes of a file; empty for what is none, and for a large file that is no bundle's.
-    pub bytes: Vec<u8>,
-    /// What was found in bytes that are not kept.
-    found: Option<plain::Found>,
-}
-
-impl Standing {
-    /// A file with its bytes. What is large and lies in no region's folders is looked at here and now, so that
-    /// memory holds one such file at a time.
-    pub fn file(path: &str, form: Form, bytes: Vec<u8>) -> Self {
-        match bytes.len() > MOST_KEPT && !is_regions(path) {
-            true => Self { form, found: plain::look(path, &bytes), bytes: Vec::new() },
-            false => Self { form, bytes, found: None },
-        }
-    }
-
-    /// What has no bytes to look at.
-    pub fn odd(form: Form) -> Self {
-        Self { form, bytes: Vec::new(), found: None }
-    }
-}
-
-/// Whether a path lies where regions' files lie.
-pub fn is_regions(path: &str) -> bool {
-    path.split_once('/').is_some_and(|(top, _)| TOPS.contains(&top))
-}
-
-/// The region's folder that a path of the tree lies in.
-pub fn directory_of(path: &str) -> Option<&str> {
-    let (_, rest) = path.split_once('/').filter(|_| is_regions(path))?;
-    rest.split_once('/').map(|(directory, _)| directory)
-}
-
-/// What stands in a `.gitattributes` further up in the repository than the bundles.
-pub struct Above {
-    /// Where it is shown to be.
-    pub shown: String,
-    /// The way from its folder to the bundles, without a slash at either end.
-    pub way: String,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-}
-
-/// A tree of bundles: everything below `output.path`, by path.
-pub type Tree = BTreeMap<String, Standing>;
-
-/// How much of a tree is asked about.
-pub enum Scope {
-    /// All of it.
-    Whole,
-    /// One region, by its folder.
-    Region(String),
-    /// What somebody is about to change or to remove, and the regions that it belongs to.
-    Changed(Changes),
-}
-
-/// Paths of a tree that somebody is about to change or to remove.
-#[derive(Default)]
-pub struct Changes {
-    paths: BTreeSet<String>,
-    directories: BTreeSet<String>,
-}
-
-impl FromIterator<String> for Changes {
-    fn from_iter<T: IntoIterator<Item = String>>(paths: T) -> Self {
-        let paths: BTreeSet<String> = paths.into_iter().collect();
-        let directories = paths.iter().filter_map(|path| directory_of(path)).map(String::from).collect();
-        Self { paths, directories }
-    }
-}
-
-impl Scope {
-    fn has(&self, directory: &str) -> bool {
-        match self {
-            Scope::Whole => true,
-            Scope::Region(wanted) => directory == wanted,
-            Scope::Changed(changes) => changes.directories.contains(directory),
-        }
-    }
-
-    /// Whether a path that belongs to no region is asked about.
-    fn has_shared(&self, path: &str) -> bool {
-        match self {
-            Scope::Whole => true,
-            Scope::Region(_) => false,
-            Scope::Changed(changes) => changes.paths.contains(path),
-        }
-    }
-}
+pub use tree::{Above, Changes, Form, MOST_BYTES, Scope, Standing, Tree, directory_of, is_regions};
+use tree::{TOPS, folders, form};
 
 /// What a tree is judged by.
 pub struct Measure<'a> {
@@ -227,13 +112,6 @@ impl Region<'_> {
             _ => finding,
         }
     }
-}
-
-/// What another fleet has in a folder of `regions/`, by its own word.
-struct Other {
-    fleet: FleetName,
-    /// Its manifest, and what that lists.
-    paths: BTreeSet<String>,
 }
 
 /// A tree's regions, and what they hold where.
@@ -337,47 +215,6 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
     };
     let sets = fleets.iter().map(path::application_set).collect();
     (Book { measure, regions, owners, taken, others, sets }, findings)
-}
-
-/// What another fleet has in a folder that no region of this one has. Its manifest is believed only as far as to
-/// leave alone what it lists, and must be one for that: anybody may name a fleet.
-fn other(fleet: &Fleet, tree: &Tree, folder: &str) -> Option<Other> {
-    let own = format!("regions/{folder}/bundle.yaml");
-    let standing = tree.get(&own).filter(|standing| standing.form == Form::Plain)?;
-    let (_, manifest) = listed_by(folder, &standing.bytes).ok()?;
-    if manifest.fleet == fleet.name {
-        return None;
-    }
-    let objects = manifest.objects.iter().map(|object| &object.path);
-    let listed = objects.chain(manifest.files.iter().map(|file| &file.path)).map(|path| String::from(path.as_str()));
-    Some(Other { fleet: manifest.fleet.clone(), paths: listed.chain([own]).collect() })
-}
-
-/// Says which other fleets' bundles stand there unproved.
-fn unproved(measure: &Measure<'_>, others: &BTreeMap<String, Other>) -> Vec<Finding> {
-    let mut folders: BTreeMap<&FleetName, Vec<String>> = BTreeMap::new();
-    for (folder, other) in others.iter().filter(|(folder, _)| measure.scope.has(folder)) {
-        folders.entry(&other.fleet).or_default().push(format!("regions/{folder}"));
-    }
-    let say = |(fleet, folders): (&FleetName, Vec<String>)| {
-        let path = folders.first().map(|first| format!("{first}/bundle.yaml")).unwrap_or_default();
-        let folders = folders.join(", ");
-        let message = format!("{folders}: by its manifest this is of fleet {fleet}, so nothing of it was proved");
-        measure.find(Code::OtherFleet, &path, 1, message).help(
-            "Have that fleet's bundles proved by its own configuration. If you know of no such fleet, find out who put \
-             them there.",
-        )
-    };
-    folders.into_iter().map(say).collect()
-}
-
-/// The folders below `regions/` that hold a file, sorted.
-fn folders(tree: &Tree) -> impl Iterator<Item = &str> {
-    let mut last = "";
-    tree.range(String::from("regions/")..)
-        .map_while(|(path, _)| path.strip_prefix("regions/"))
-        .filter_map(|rest| Some(rest.split_once('/')?.0))
-        .filter(move |folder| core::mem::replace(&mut last, folder) != *folder)
 }
 
 /// Judges one folder of `regions/`, and reads its manifest.
@@ -706,17 +543,6 @@ impl Region<'_> {
 }
 
 const FORM_HELP: &str = "Pouch writes plain files alone. Find out who put it there, and remove it.";
-
-fn form(form: Form) -> &'static str {
-    match form {
-        Form::Plain => "is a plain file",
-        Form::Executable => "is marked as executable",
-        Form::Link => "is a symlink",
-        Form::Submodule => "is a submodule",
-        Form::Special => "is no plain file",
-        Form::Large => "is larger than 64 MiB",
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -13,9 +13,8 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::sealed::is_readable;
 use crate::finding::Code;
-use crate::json;
 use crate::node::{Interner, Node};
-use crate::yaml::read;
+use crate::yaml::{Flaw, read};
 
 const TAKE_OUT: &str = "Take it out. If it was ever committed or pushed, treat what it holds as leaked, and \
                         rotate it at its provider.";
@@ -219,17 +218,45 @@ fn lossy(bytes: &[u8]) -> Cow<'static, str> {
 /// Whether a document holds a Secret in clear; else the line from which on it cannot be read. What a consumer
 /// takes for a stream of JSON values is read as that.
 fn holds_secrets(document: &read::Document<'_>, interner: &mut Interner) -> Result<bool, usize> {
+    let line_of = |flaw: Flaw| usize::try_from(flaw.line).unwrap_or(usize::MAX);
     let flaw = match read::read(document, interner) {
         Ok(node) => return Ok(holds_secret(&node)),
         Err(flaw) => flaw,
     };
     let text = document.text.strip_prefix("---").unwrap_or(document.text);
-    if text.trim_start().starts_with(['{', '['])
-        && let Ok(nodes) = json::read_stream(text, interner)
-    {
-        return Ok(nodes.iter().any(holds_secret));
+    let Some(values) = json_values(text).filter(|values| values.len() > 1) else { return Err(line_of(flaw)) };
+    let mut found = false;
+    for value in values {
+        found |= holds_secret(&read::read(&read::Document::whole(value), interner).map_err(|_| line_of(flaw.clone()))?);
     }
-    Err(usize::try_from(flaw.line).unwrap_or(usize::MAX))
+    Ok(found)
+}
+
+/// The maps and lists of JSON that stand one after the other, and nothing else between.
+fn json_values(text: &str) -> Option<Vec<&str>> {
+    let (mut values, mut depth, mut start) = (Vec::new(), 0_usize, None);
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' if depth > 0 => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            b'{' | b'[' => {
+                start = start.or(Some(at));
+                depth = depth.saturating_add(1);
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    values.push(text.get(start.take()?..=at)?);
+                }
+            }
+            _ if depth == 0 && !byte.is_ascii_whitespace() => return None,
+            _ => {}
+        }
+    }
+    (depth == 0).then_some(values)
 }
 
 /// Whether a text is one from which a program such as Helm makes manifests.
@@ -318,7 +345,7 @@ mod tests {
         check("x.yaml", "spec: {secretRef: {kind: Secret, name: x}}\n", None);
         check("x.yaml", "kind: ConfigMap\ndata: {a: b}\n", None);
         check("x.md", "A Secret has the field `data:`.\n", None);
-        check("x.json", "{\"a\": 1}\n{\"kind\": \"Secret\"}\n", None);
+        check("x.json", "{\"a\": 1}\n{\"kind\": \"Secret\", \"a\": \"}\\\"{\"}[]\n", None);
         check("yaml", "x: [\n", None);
         check("x.png", b"\x89PNG\0\xff", None);
     }
@@ -326,6 +353,9 @@ mod tests {
     #[test]
     fn a_manifest_that_cannot_be_read_is_no_harmless_one() {
         unread("x.yaml", "a: b\nx: [\n", 2);
+        for text in ["{\"a\": 1} x {}", "{} {", "{} }", "{} {\"a\": 1, \"a\": 2}", "{} {\"a\": tru]"] {
+            unread("x.json", text, 1);
+        }
         unread("x.yaml", "kind: !!binary U2VjcmV0\ndata: {a: Yg==}\n", 1);
         unread("x.Json", "{\"kind\": \"x\", \"kind\": \"Sec\\u0072et\", \"data\": {\"a\": \"Yg==\"}}", 1);
         let deep = format!("a: {}{}\n---\nb: c\n", "[".repeat(300), "]".repeat(300));
@@ -402,7 +432,8 @@ mod tests {
                     );
                     let url = URL_SAFE.encode(format!("{before}{key}\u{7f}\u{7ff}"));
                     assert!(holds_key(url.as_bytes()).is_some(), "{url}");
-                    let short = STANDARD.encode(format!("{before}{}", &key[..key.len() - 20]));
+                    let short: String = key.chars().take(key.len() - 20).collect();
+                    let short = STANDARD.encode(format!("{before}{short}"));
                     assert_eq!(holds_key(short.as_bytes()), None, "{short}");
                 }
             }
@@ -417,7 +448,7 @@ mod tests {
             for before in 0..3_usize {
                 let text = STANDARD.encode(format!("{}{prefix}\0\0\0", "\0".repeat(before)));
                 let (skip, start) = ENCODED[at * 3 + before];
-                assert_eq!(&text[skip..skip + start.len()], start);
+                assert_eq!(text.get(skip..skip + start.len()), Some(start));
                 assert_eq!(skip + start.len(), (before + prefix.len()) * 8 / 6);
                 assert!(may_begin(start.as_bytes()[0]));
             }

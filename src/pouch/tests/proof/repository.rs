@@ -328,7 +328,7 @@ fn what_is_staged_beside_the_regions_is_looked_at() {
     repository.git(&["checkout", "--quiet", "HEAD", "--", "bundles"]);
     // Outside of the output keys are found in any size and spelling.
     let key = stage.read("quickstart/keys/eu-west.txt");
-    stage.write("large.txt", &format!("{}\n{key}", "x".repeat(2 << 20)));
+    stage.write("large.txt", &format!("{}\n{key}", "x".repeat((1 << 20) + 1)));
     let spaced: String = key.chars().flat_map(|c| [c, '\0']).collect();
     stage.write("windows.txt", &spaced);
     repository.git(&["add", "large.txt", "windows.txt"]);

@@ -513,10 +513,10 @@ fn hidden() -> Vec<Tamper> {
             stage.write("bundles/x.yaml", &format!("{text}b: {{kind: \"Sec\\x72et\", data: {{a: b}}}}\n"));
         }),
         stays("a Secret in a large file", SECRET, |stage| {
-            stage.write("bundles/x.yaml", &format!("a: {}\n---\n{PLAIN}", "x".repeat(2 << 20)));
+            stage.write("bundles/x.yaml", &format!("a: {}\n---\n{PLAIN}", "x".repeat((1 << 20) + 1)));
         }),
         stays("an identity in a large file", SECRET, |stage| {
-            put(stage, "bundles/x.bin", [vec![7; 3 << 20], key(stage).into_bytes()].concat());
+            put(stage, "bundles/x.bin", [vec![7; (1 << 20) + 1], key(stage).into_bytes()].concat());
         }),
         stays("an identity in UTF-16", SECRET, |stage| put(stage, "bundles/x.txt", utf16(&key(stage)))),
         stays("an identity in base64", SECRET, |stage| {

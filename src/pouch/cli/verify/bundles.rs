@@ -549,10 +549,7 @@ fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
             Some(Err(ObjectsError::TooLarge(_))) => Standing::odd(Form::Large),
             Some(Err(error)) => return Err(unreadable(&error)),
         };
-        match mode {
-            Mode::Nameless => whole::insert_nameless(&mut tree, path, standing),
-            _ => _ = tree.insert(path, standing),
-        }
+        whole::insert(&mut tree, path, standing);
     }
     Ok(tree)
 }

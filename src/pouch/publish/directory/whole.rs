@@ -13,9 +13,9 @@ use super::{STAGING, read_plain};
 /// The most folders that lie in each other.
 const MOST_DEPTH: usize = 64;
 
-/// Adds what has a name that is no text, under one that no other path has.
-pub fn insert_nameless(tree: &mut Tree, mut path: String, standing: Standing) {
-    while tree.contains_key(&path) {
+/// Adds a path. One that is no text, as a whole or in a part, never takes another's place.
+pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
+    while path.contains('\u{fffd}') && tree.contains_key(&path) {
         path.push('\u{fffd}');
     }
     tree.insert(path, standing);
@@ -48,28 +48,26 @@ fn walk(folder: &Path, before: &str, depth: usize, tree: &mut Tree) -> Result<()
         let kind = entry.file_type().map_err(unread)?;
         let is_named = std::str::from_utf8(name.as_bytes()).is_ok();
         // Modes are no part of this: some file systems mark every file as executable.
-        let form = match () {
-            () if kind.is_symlink() => Form::Link,
-            () if kind.is_dir() => {
-                // Its files are looked at, whatever it is called.
-                if name != ".git" && !(before.is_empty() && name == STAGING) {
-                    walk(&path, &format!("{relative}/"), depth.saturating_add(1), tree)?;
-                }
-                continue;
+        let form = if kind.is_symlink() {
+            Form::Link
+        } else if kind.is_dir() {
+            // Its files are looked at, whatever it is called.
+            if name != ".git" && !(before.is_empty() && name == STAGING) {
+                walk(&path, &format!("{relative}/"), depth.saturating_add(1), tree)?;
             }
-            () if !kind.is_file() => Form::Special,
-            () if entry.metadata().map_err(unread)?.len() > MOST_BYTES => Form::Large,
-            () if is_named => Form::Plain,
-            () => Form::Special,
+            continue;
+        } else if !kind.is_file() {
+            Form::Special
+        } else if entry.metadata().map_err(unread)?.len() > MOST_BYTES {
+            Form::Large
+        } else {
+            if is_named { Form::Plain } else { Form::Special }
         };
         let standing = match kind.is_file() && form != Form::Large {
             true => Standing::file(&relative, form, read_plain(&path)?),
             false => Standing::odd(form),
         };
-        match is_named {
-            true => _ = tree.insert(relative, standing),
-            false => insert_nameless(tree, relative, standing),
-        }
+        insert(tree, relative, standing);
     }
     Ok(())
 }

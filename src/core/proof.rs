@@ -105,7 +105,7 @@ impl Region<'_> {
     /// A finding about what follows from the configuration, which may have moved on while the region is paused.
     fn or_paused(&self, finding: Finding) -> Finding {
         match self.config {
-            Some(config) if config.state == RegionState::Paused => finding.help(
+            Some(config) if config.state == RegionState::Paused && !self.authentic => finding.help(
                 "No reuse key says that pouch wrote this. If the configuration changed while the region was paused, \
                  activate it and render; if not, find out who changed the file.",
             ),

@@ -426,6 +426,8 @@ fn the_live_comparison_finds_its_bundle_where_the_proof_does() {
     with_git("elsewhere");
     let nothing = stage.verify(&["--live", "nowhere", "--region", "west"]);
     assert!(nothing.stderr.contains("nothing is published in regions/eu-west"), "{}", nothing.stderr);
+    fs::rename(stage.path("home/fleet.git"), stage.path("home/gone.git")).unwrap();
+    assert_eq!(stage.verify(&["--live", "nowhere", "--region", "west"]).code, 5);
 }
 
 /// A region that is called otherwise than its folder is the same region under both names.

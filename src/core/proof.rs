@@ -395,6 +395,7 @@ impl<'a> Book<'a> {
             let is_stray = self.is_stray(path);
             let ours = is_stray
                 || path == path::gitattributes().as_str()
+                || TOPS.contains(&path)
                 || path.split_once('/').is_some_and(|(top, _)| top == "regions");
             if ours && standing.form != Form::Plain {
                 looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));

@@ -66,6 +66,7 @@ pub const PLACES: &[(&str, &str, &str)] = &[
     ("attributes among the regions", "bundles/regions/.gitattributes", ""),
     ("a file too many of another fleet", "bundles/flux/evil/x.yaml", ""),
     ("a paused region from another repository", APPLICATION, "repoURL:"),
+    ("a link in the place of all Applications", "bundles/argocd", ""),
     ("a remote base", LIST, "- https:"),
     ("another region's folder", LIST, "- ../../../us-east"),
     ("a patch", LIST, "patches:"),
@@ -417,6 +418,14 @@ fn files() -> Vec<Tamper> {
         stays("a link to delivery objects", &["not-plain-file"], |stage| {
             std::os::unix::fs::symlink("eu-west", stage.path("bundles/flux/evil")).unwrap();
         }),
+        stays(
+            "a link in the place of all Applications",
+            &["not-plain-file", "untrusted-bundle", "unsafe-delivery"],
+            |stage| {
+                std::fs::rename(stage.path("bundles/argocd"), stage.path("elsewhere")).unwrap();
+                std::os::unix::fs::symlink(stage.path("elsewhere"), stage.path("bundles/argocd")).unwrap();
+            },
+        ),
         row("a Secret in clear beside", &["unlisted-file", "plaintext-secret"], |stage| {
             stage.write(&format!("{WEST}/core/secrets/team-a/x.yaml"), PLAIN);
         }),

@@ -11,9 +11,11 @@
 mod delivery;
 mod object;
 pub mod opened;
+mod other;
 mod plain;
 mod sealed;
 mod stanza;
+mod tree;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -25,63 +27,18 @@ use crate::bundle::manifest::{self, Manifest, ManifestObject, Unusable};
 use crate::bundle::path::{self, BundlePath};
 use crate::bundle::published::fleet_of;
 use crate::bundle::sha256_hex;
+use crate::config::error::quoted;
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::name::{Directory, FleetName, Region as RegionName, SourceName, is_directory};
 use crate::recipient::Recipient;
 use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
+use other::{Other, other, unproved};
 pub use plain::holds_key;
 pub use sealed::Sealed;
-
-/// The folders that hold regions.
-const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
-
-/// What a path of the tree is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// A plain file.
-    Plain,
-    /// A file that git marks as executable.
-    Executable,
-    /// A symlink.
-    Link,
-    /// A submodule: another repository.
-    Submodule,
-    /// A device, a pipe or the like, or a name that is no text.
-    Special,
-}
-
-/// Something that stands at a path.
-pub struct Standing {
-    /// What it is.
-    pub form: Form,
-    /// The bytes of a file; empty for what is none.
-    pub bytes: Vec<u8>,
-}
-
-/// A tree of bundles: everything below `output.path`, by path.
-pub type Tree = BTreeMap<String, Standing>;
-
-/// How much of a tree is asked about.
-pub enum Scope {
-    /// All of it.
-    Whole,
-    /// One region, by its folder.
-    Region(String),
-    /// These regions' folders, which somebody is about to change or to remove.
-    Changed(BTreeSet<String>),
-}
-
-impl Scope {
-    fn has(&self, directory: &str) -> bool {
-        match self {
-            Scope::Whole => true,
-            Scope::Region(wanted) => directory == wanted,
-            Scope::Changed(directories) => directories.contains(directory),
-        }
-    }
-}
+pub use tree::{Above, Changes, Form, MOST_BYTES, Scope, Standing, Tree, directory_of, is_regions};
+use tree::{TOPS, folders, form};
 
 /// What a tree is judged by.
 pub struct Measure<'a> {
@@ -93,16 +50,22 @@ pub struct Measure<'a> {
     pub scope: Scope,
     /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
     pub shown: String,
+    /// The attributes that git knows for the tree's folder from further up.
+    pub above: Vec<Above>,
 }
 
 impl Measure<'_> {
     /// A finding with its place in the tree.
     fn find(&self, code: Code, path: &str, line: usize, message: impl Into<String>) -> Finding {
-        let path: Arc<str> = Arc::from(format!("{}{path}", self.shown));
-        let line = u32::try_from(line).unwrap_or(u32::MAX).max(1);
-        let place = Place::File { path, line, column: 1 };
-        Finding::new(code, message).at(&Origin { source: SourceName::from("bundles"), place })
+        at(Finding::new(code, message), format!("{}{path}", self.shown), line)
     }
+}
+
+/// Gives a finding its place.
+fn at(finding: Finding, path: String, line: usize) -> Finding {
+    let line = u32::try_from(line).unwrap_or(u32::MAX).max(1);
+    let place = Place::File { path: Arc::from(path), line, column: 1 };
+    finding.at(&Origin { source: SourceName::from("bundles"), place })
 }
 
 /// A region that is proved.
@@ -132,6 +95,23 @@ impl Region<'_> {
     pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
         self.recipients.iter()
     }
+
+    /// Whether what the configuration says of the region is what should stand there: unless it is paused, and
+    /// its manifest is believed.
+    fn follows(&self) -> bool {
+        self.config.is_some_and(|config| config.state != RegionState::Paused || !self.authentic)
+    }
+
+    /// A finding about what follows from the configuration, which may have moved on while the region is paused.
+    fn or_paused(&self, finding: Finding) -> Finding {
+        match self.config {
+            Some(config) if config.state == RegionState::Paused && !self.authentic => finding.help(
+                "No reuse key says that pouch wrote this. If the configuration changed while the region was paused, \
+                 activate it and render; if not, find out who changed the file.",
+            ),
+            _ => finding,
+        }
+    }
 }
 
 /// A tree's regions, and what they hold where.
@@ -143,6 +123,8 @@ pub struct Book<'a> {
     owners: BTreeMap<Recipient, BTreeSet<String>>,
     /// The folders that hold files of a region, proved or not: what is wrong with one as a whole is said once.
     taken: BTreeSet<String>,
+    /// Other fleets' folders.
+    others: BTreeMap<String, Other>,
     /// The ApplicationSets of the fleets that have bundles here.
     sets: BTreeSet<BundlePath>,
 }
@@ -171,32 +153,46 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         .flat_map(|fleet| fleet.regions.values())
         .map(|config| (config.directory.as_str(), config))
         .collect();
+    let mut others: BTreeMap<String, Other> = BTreeMap::new();
     for folder in folders(tree) {
         let config = known.get(folder).copied();
-        if measure.scope.has(folder) {
+        if let (Some(fleet), None) = (measure.fleet, config)
+            && let Some(other) = other(fleet, tree, folder)
+        {
+            others.insert(String::from(folder), other);
+        } else if measure.scope.has(folder) {
             let (region, found) = region(measure, tree, folder, config);
             regions.extend(region.map(|region| (String::from(folder), region)));
             findings.extend(found);
         }
     }
-    let expected = |config: &&&RegionConfig| config.state == RegionState::Active;
+    let expected = |config: &&&RegionConfig| config.state != RegionState::Retired;
     for config in known.values().filter(expected) {
         let directory = config.directory.as_str();
         let missing = folders(tree).all(|folder| folder != directory);
         if missing && measure.scope.has(directory) {
             let message = format!("nothing is published in regions/{directory}");
-            let finding = measure.find(Code::UntrustedBundle, &format!("regions/{directory}"), 1, message);
-            findings.push(finding.in_region(&config.name).help(match measure.scope {
-                Scope::Changed(_) => {
-                    "Take the removal back; `state: retired` and a render withdraw a region that is to go."
-                }
-                _ => {
+            let (code, help) = match (&measure.scope, config.state) {
+                (Scope::Changed(_), _) => (
+                    Code::UntrustedBundle,
+                    "Take the removal back; `state: retired` and a render withdraw a region that is to go.",
+                ),
+                (_, RegionState::Paused) => (
+                    Code::RegionNotPublished,
+                    "A region that was paused before its first render has nothing. If it had a bundle, find out who \
+                     removed it, and restore it from an older revision.",
+                ),
+                _ => (
+                    Code::UntrustedBundle,
                     "Name the folder that holds the bundles, or a revision that has them; render the region if it is \
-                     new."
-                }
-            }));
+                     new.",
+                ),
+            };
+            let finding = measure.find(code, &format!("regions/{directory}"), 1, message);
+            findings.push(finding.in_region(&config.name).help(help));
         }
     }
+    findings.extend(unproved(measure, &others));
     if measure.fleet.is_none() && !regions.is_empty() {
         let message = "there is no configuration, so each file's recipients were compared with its own manifest's only";
         let help = "Name the configuration with -f where there is one. Without it, who put a recipient there, and \
@@ -210,21 +206,15 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         findings.push(Finding::new(Code::TagsNotVerified, message).help(help));
     }
     let owners = owners(measure, tree, &regions);
-    let taken = folders(tree).map(String::from).collect();
-    let own = measure.fleet.map(|fleet| fleet.name.clone());
+    let taken = folders(tree).filter(|folder| !others.contains_key(*folder)).map(String::from).collect();
     let manifests = folders(tree).filter_map(|folder| tree.get(&format!("regions/{folder}/bundle.yaml")));
-    let fleets = manifests.filter_map(|standing| Some(FleetName::from(&*fleet_of(&standing.bytes)?)));
-    let sets = own.into_iter().chain(fleets).map(|fleet| path::application_set(&fleet)).collect();
-    (Book { measure, regions, owners, taken, sets }, findings)
-}
-
-/// The folders below `regions/` that hold a file, sorted.
-fn folders(tree: &Tree) -> impl Iterator<Item = &str> {
-    let mut last = "";
-    tree.range(String::from("regions/")..)
-        .map_while(|(path, _)| path.strip_prefix("regions/"))
-        .filter_map(|rest| Some(rest.split_once('/')?.0))
-        .filter(move |folder| core::mem::replace(&mut last, folder) != *folder)
+    let named = |standing: &Standing| Some(FleetName::from(&*fleet_of(&standing.bytes)?));
+    let fleets: BTreeSet<FleetName> = match measure.fleet {
+        Some(fleet) => others.values().map(|other| other.fleet.clone()).chain([fleet.name.clone()]).collect(),
+        None => manifests.filter_map(named).collect(),
+    };
+    let sets = fleets.iter().map(path::application_set).collect();
+    (Book { measure, regions, owners, taken, others, sets }, findings)
 }
 
 /// Judges one folder of `regions/`, and reads its manifest.
@@ -242,9 +232,12 @@ fn region<'a>(
     let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
     let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
     if let (Some(configured), None) = (measure.fleet, config) {
-        if fleet.is_some_and(|fleet| configured.name != *fleet) {
-            // Another fleet's bundles may stand beside ours; its own configuration proves them.
-            return (None, Vec::new());
+        let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
+        // Another fleet's bundles may stand beside ours, and only they.
+        if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
+            let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
+            let help = "Find out who put it there. If it is that fleet's, have it rendered anew, or upgrade pouch.";
+            return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
         }
         let message = format!("regions/{folder} holds files, and no region of the configuration has that folder");
         let help =
@@ -284,6 +277,24 @@ fn region<'a>(
 /// Reads a manifest; what is said of it where it cannot be believed.
 fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Result<(Manifest, bool), String> {
     let Some(bytes) = bytes else { return Err("has files and no bundle.yaml".into()) };
+    let (tagged, manifest) = listed_by(folder, bytes)?;
+    if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
+        return Err(format!(
+            "has a bundle of fleet {}, and the configuration is that of {}",
+            manifest.fleet, fleet.name
+        ));
+    }
+    if manifest::emit(&manifest).as_bytes() != tagged.body {
+        return Err("has a bundle.yaml that says the same as pouch's and more, such as comments".into());
+    }
+    let Some(keys) = measure.keys else { return Ok((manifest, false)) };
+    let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
+    let verifies = reuse::manifest_verifies(keys, fleet, &manifest.directory, bytes).is_some();
+    if verifies { Ok((manifest, true)) } else { Err("has a bundle.yaml that no reuse key authenticates".into()) }
+}
+
+/// Reads a manifest of a folder, whosever; what is said of it where it is none.
+fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Manifest), String> {
     if !is_directory(folder) {
         return Err("is no folder of a region".into());
     }
@@ -300,19 +311,7 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
     if manifest.directory != *folder {
         return Err(format!("has the bundle.yaml of {}", manifest.directory));
     }
-    if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
-        return Err(format!(
-            "has a bundle of fleet {}, and the configuration is that of {}",
-            manifest.fleet, fleet.name
-        ));
-    }
-    if manifest::emit(&manifest).as_bytes() != tagged.body {
-        return Err("has a bundle.yaml that says the same as pouch's and more, such as comments".into());
-    }
-    let Some(keys) = measure.keys else { return Ok((manifest, false)) };
-    let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
-    let verifies = reuse::manifest_verifies(keys, fleet, &manifest.directory, bytes).is_some();
-    if verifies { Ok((manifest, true)) } else { Err("has a bundle.yaml that no reuse key authenticates".into()) }
+    Ok((tagged, manifest))
 }
 
 /// Which regions each recipient should be able to open.
@@ -363,8 +362,11 @@ impl<'a> Book<'a> {
             return false;
         }
         match rest.split_once('/') {
-            Some((folder, _)) => self.measure.scope.has(folder) && !self.taken.contains(folder),
-            None => matches!(self.measure.scope, Scope::Whole) && self.sets.iter().all(|set| set.as_str() != path),
+            Some((folder, _)) => {
+                let listed = self.others.get(folder).is_some_and(|other| other.paths.contains(path));
+                self.measure.scope.has(folder) && !self.taken.contains(folder) && !listed
+            }
+            None => self.measure.scope.has_shared(path) && self.sets.iter().all(|set| set.as_str() != path),
         }
     }
 
@@ -383,12 +385,17 @@ impl<'a> Book<'a> {
             }
         };
         let Some(region) = region else {
-            looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
-                self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}")).help(plain::HELP)
+            let found = match standing.form {
+                Form::Large => Some(plain::Found::large(path)),
+                _ => standing.found.or_else(|| plain::look(path, &standing.bytes)),
+            };
+            looked.findings.extend(found.map(|found| {
+                self.measure.find(found.code, path, found.line, format!("{path} {}", found.what)).help(found.help())
             }));
             let is_stray = self.is_stray(path);
             let ours = is_stray
                 || path == path::gitattributes().as_str()
+                || TOPS.contains(&path)
                 || path.split_once('/').is_some_and(|(top, _)| top == "regions");
             if ours && standing.form != Form::Plain {
                 looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
@@ -428,9 +435,11 @@ impl<'a> Book<'a> {
         match object {
             Some(object) if object.key.kind.is_secret() => sealed::look(self, region, object, standing, &mut looked),
             _ => {
-                looked.findings.extend(plain::look(path, &standing.bytes).map(|(line, what)| {
-                    let finding = self.measure.find(Code::PlaintextSecret, path, line, format!("{path} {what}"));
-                    finding.in_region(&region.name).help(plain::HELP)
+                // What is listed is held against what it should be, and what is not is a fault as such.
+                let clear = plain::look(path, &standing.bytes).filter(plain::Found::is_clear);
+                looked.findings.extend(clear.map(|found| {
+                    let finding = self.measure.find(found.code, path, found.line, format!("{path} {}", found.what));
+                    finding.in_region(&region.name).help(found.help())
                 }));
                 if let Some(object) = object {
                     looked.findings.extend(object::look(self.measure, region, object, &standing.bytes));
@@ -517,9 +526,7 @@ impl<'a> Book<'a> {
                  the bundle anew.",
             ));
         }
-        if matches!(self.measure.scope, Scope::Whole) {
-            findings.extend(delivery::fleet(self.measure, tree));
-        }
+        findings.extend(delivery::fleet(self.measure, tree));
         findings
     }
 }
@@ -538,27 +545,17 @@ impl Region<'_> {
 
 const FORM_HELP: &str = "Pouch writes plain files alone. Find out who put it there, and remove it.";
 
-fn form(form: Form) -> &'static str {
-    match form {
-        Form::Plain => "is a plain file",
-        Form::Executable => "is marked as executable",
-        Form::Link => "is a symlink",
-        Form::Submodule => "is a submodule",
-        Form::Special => "is no plain file",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn tree(paths: &[&str]) -> Tree {
-        let plain = |path: &&str| (String::from(*path), Standing { form: Form::Plain, bytes: Vec::new() });
+        let plain = |path: &&str| (String::from(*path), Standing::odd(Form::Plain));
         paths.iter().map(plain).collect()
     }
 
     fn measure(scope: Scope) -> Measure<'static> {
-        Measure { fleet: None, keys: None, scope, shown: String::from("b/") }
+        Measure { fleet: None, keys: None, scope, shown: String::from("b/"), above: Vec::new() }
     }
 
     #[test]
@@ -568,7 +565,7 @@ mod tests {
         let findings = |scope| open(&measure(scope), &tree).1.len();
         assert_eq!(findings(Scope::Whole), 2);
         assert_eq!(findings(Scope::Region("b".into())), 1);
-        assert_eq!(findings(Scope::Changed(BTreeSet::new())), 0);
+        assert_eq!(findings(Scope::Changed(Changes::default())), 0);
     }
 
     #[test]

@@ -17,44 +17,107 @@ const BLANK: [char; 3] = [' ', '\t', '\r'];
 /// The longest line that git reads is a little longer, in bytes.
 const LONGEST: usize = 2000;
 
-/// Whether the line `* -text` stands there, and no other makes git convert a file that ends in `.yaml`.
-/// What is not understood counts as one that does.
-pub fn keeps_bytes(found: &[u8]) -> bool {
+/// Whether the line `* -text` stands there, and no other makes git convert a bundle's file. What is not
+/// understood counts as one that does. `above` are the files further up in the repository, whose macros count
+/// here too.
+pub fn keeps_bytes(found: &[u8], above: &[&[u8]]) -> bool {
     let Ok(text) = core::str::from_utf8(found) else { return false };
     // Git overlooks longer lines, so ours must not be one, and of other lines nothing may hang on it.
     if text.lines().any(|line| line.len() > LONGEST) {
         return false;
     }
-    let lines: Vec<&str> =
-        text.lines().map(|line| line.trim_matches(BLANK)).filter(|line| !line.starts_with('#')).collect();
+    let lines = lines(text);
     let Some(ours) = lines.iter().rposition(|line| *line == TEXT.trim()) else { return false };
-    let macros: Vec<&str> = lines
-        .iter()
-        .filter_map(|line| line.strip_prefix("[attr]")?.split(BLANK).find(|word| !word.is_empty()))
-        .collect();
+    let further: Vec<&str> = above.iter().flat_map(|found| macros(found)).collect();
+    let macros = macros(found);
     lines.iter().enumerate().all(|(at, line)| {
-        let mut words = line.split(BLANK).filter(|word| !word.is_empty());
-        let Some(pattern) = words.next() else { return true };
-        if pattern.starts_with("[attr]") || !may_match(pattern) {
-            return true;
-        }
-        words.all(|word| {
-            let name = word.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default();
-            match name {
-                // These hold whatever `text` says.
-                "filter" | "ident" | "working-tree-encoding" => word.starts_with(['-', '!']),
-                "text" | "crlf" | "eol" => at <= ours || matches!(word, "-text" | "-crlf"),
-                name => !macros.contains(&name),
-            }
+        let Some(words) = words(line, "") else { return true };
+        words.into_iter().all(|word| match name(word) {
+            "text" | "crlf" | "eol" => at <= ours || matches!(word, "-text" | "-crlf"),
+            name => spares_bytes(word) && !macros.contains(&name) && !further.contains(&name),
         })
     })
 }
 
-/// Whether a pattern may match a file that ends in `.yaml`: unless it ends in other letters.
-fn may_match(pattern: &str) -> bool {
+/// The line, from one, by which a file further up makes git convert a bundle's file although the one beside the
+/// bundles says `* -text`. `way` leads from its folder to theirs, without a slash at either end.
+pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
+    let Ok(text) = core::str::from_utf8(found) else { return Some(1) };
+    // Macros may stand on each other.
+    let defined = macros(found);
+    let is_strange = |line: &&str| {
+        let Some(rest) = line.strip_prefix(MACRO) else { return false };
+        let words = rest.split(BLANK).filter(|word| !word.is_empty()).skip(1);
+        words.into_iter().any(|word| !spares_bytes(word) || defined.contains(&name(word)))
+    };
+    let strange: Vec<&str> = lines(text).into_iter().filter(is_strange).filter_map(|line| macro_name(line)).collect();
+    let at = lines(text).into_iter().position(|line| {
+        let words = words(line, way).unwrap_or_default();
+        words.into_iter().any(|word| !spares_bytes(word) || strange.contains(&name(word)))
+    })?;
+    Some(at.saturating_add(1))
+}
+
+/// How the definition of a macro begins.
+const MACRO: &str = "[attr]";
+
+/// Lines without what git takes for blanks; a comment is an empty one.
+fn lines(text: &str) -> Vec<&str> {
+    let lines = text.lines().map(|line| line.trim_matches(BLANK));
+    lines.map(|line| if line.starts_with('#') { "" } else { line }).collect()
+}
+
+fn macro_name(line: &str) -> Option<&str> {
+    line.strip_prefix(MACRO)?.split(BLANK).find(|word| !word.is_empty())
+}
+
+/// The macros that a file defines.
+fn macros(found: &[u8]) -> Vec<&str> {
+    lines(core::str::from_utf8(found).unwrap_or_default()).into_iter().filter_map(macro_name).collect()
+}
+
+/// The attributes of a line whose pattern may match a bundle's file.
+fn words<'a>(line: &'a str, way: &str) -> Option<Vec<&'a str>> {
+    let mut words = line.split(BLANK).filter(|word| !word.is_empty());
+    let pattern = words.next()?;
+    (!pattern.starts_with(MACRO) && may_match(pattern, way)).then(|| words.collect())
+}
+
+/// The attribute that a word sets.
+fn name(word: &str) -> &str {
+    word.trim_start_matches(['-', '!']).split('=').next().unwrap_or_default()
+}
+
+/// Whether a word leaves bytes alone whatever `text` says.
+fn spares_bytes(word: &str) -> bool {
+    !matches!(name(word), "filter" | "ident" | "working-tree-encoding") || word.starts_with(['-', '!'])
+}
+
+/// Whether a pattern may match a bundle's file: unless it ends in other letters than `.yaml`, or begins with
+/// other folders.
+fn may_match(pattern: &str, way: &str) -> bool {
     const ENDING: &str = ".yaml";
+    const WILD: [char; 4] = ['*', '?', '[', '\\'];
     let tail = pattern.rsplit(['*', '?', '[', ']', '\\', '/', '"']).next().unwrap_or_default().to_ascii_lowercase();
-    pattern.starts_with('"') || tail.is_empty() || tail.ends_with(ENDING) || ENDING.ends_with(&tail)
+    if pattern.starts_with('"') {
+        return true;
+    }
+    if !(tail.is_empty() || tail.ends_with(ENDING) || ENDING.ends_with(&tail)) {
+        return false;
+    }
+    // Without a slash a pattern is for names, wherever they are.
+    let Some((folders, _)) = pattern.rsplit_once('/') else { return true };
+    let mut way = way.split('/').filter(|part| !part.is_empty());
+    for folder in folders.split('/').filter(|part| !part.is_empty()) {
+        let same = |known: &&str| known.eq_ignore_ascii_case(folder);
+        match way.next() {
+            _ if folder.contains(WILD) => return true,
+            Some(part) if !same(&part) => return false,
+            Some(_) => {}
+            None => return ["regions", "flux", "argocd"].iter().any(same),
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -63,7 +126,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: bool) {
-        assert_eq!(keeps_bytes(text.as_bytes()), expect, "{text:?}");
+        assert_eq!(keeps_bytes(text.as_bytes(), &[]), expect, "{text:?}");
     }
 
     #[test]
@@ -96,6 +159,38 @@ mod tests {
         check("\u{a0}* -text\n", false);
         check("[attr]mine text eol=crlf\n* -text\n*.yaml mine\n", false);
         check(&alloc::format!("{}* -text\n", " ".repeat(4000)), false);
-        assert!(!keeps_bytes(b"* -text\n\xff\n"));
+        assert!(!keeps_bytes(b"* -text\n\xff\n", &[]));
+        assert!(keeps_bytes(b"* -text\n* mine\n", &[b"[attr]yours text\n"]));
+        assert!(!keeps_bytes(b"* -text\n* mine\n", &[b"[attr] mine text eol=crlf\n"]));
+    }
+
+    #[test]
+    fn folders_that_hold_no_bundles_are_no_matter() {
+        check("* -text\ndocs/** text\n/docs/*.yaml text\n", true);
+        check("* -text\n/regions/** text\n", false);
+        check("* -text\n**/docs/* text\n", false);
+        check("* -text\nFlux/x.yaml text\n", false);
+    }
+
+    #[test]
+    fn what_a_file_further_up_changes() {
+        let check = |text: &str, expect: Option<usize>| {
+            assert_eq!(converts_below(text.as_bytes(), "fleet/bundles"), expect, "{text:?}");
+        };
+        check("", None);
+        // The nearer file decides on line ends.
+        check("* text=auto eol=crlf\n*.yaml text\n", None);
+        check("[attr]rust text eol=lf\n*.rs rust\n* rust\n", None);
+        check("*.png filter=lfs\nassets/** filter=lfs\nfleet/charts/* ident\n/fleet/bundles/docs/* ident\n", None);
+        check("# notes\n\n* filter=lfs\n", Some(3));
+        check("*.yaml working-tree-encoding=UTF-16\n", Some(1));
+        check("* -filter -ident\n*.y?ml ident\n", Some(2));
+        check("fleet/** ident\n", Some(1));
+        check("/Fleet/bundles/flux/** ident\n", Some(1));
+        check("f*/x/* ident\n", Some(1));
+        check("[attr]mine filter=x\n* mine\n", Some(2));
+        check("[attr]inner ident\n[attr]outer inner\n*.yaml outer\n", Some(3));
+        check(&alloc::format!("*{} filter=x\n", " ".repeat(4000)), Some(1));
+        assert_eq!(converts_below(b"\xff", ""), Some(1));
     }
 }

@@ -131,6 +131,7 @@ codes! {
     UnlistedFile "unlisted-file" Fault Error "A file stands among the bundles, and no manifest lists it or the layout has no such file.";
     NotPlainFile "not-plain-file" Fault Error "A symlink, a submodule, an executable or a special file stands where bundles have plain files only.";
     PlaintextSecret "plaintext-secret" Fault Error "A file holds a Secret, or a key that opens bundles, in clear.";
+    NotReadable "not-readable" Fault Error "A file of YAML or JSON beside the bundles cannot be read whole, so that a Secret in it could go unseen.";
     NotSealed "not-sealed" Fault Error "A sealed file is not sealed as pouch seals, so that something in it is readable or may become so.";
     WrongRecipients "wrong-recipients" Fault Error "A bundle or a file is not sealed to exactly the recipients that it should be.";
     ForeignRecipient "foreign-recipient" Fault Error "A recipient of one region can open a file of another.";
@@ -171,6 +172,9 @@ codes! {
     LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether k0rdent left copies on the region was not checked.";
     TagsNotVerified "tags-not-verified" Notice Warning "Whether pouch wrote the bundles was not proved, because the reuse key is not at hand.";
     RecipientsNotCompared "recipients-not-compared" Notice Warning "Who should be able to read the bundles is not known, because there is no configuration.";
+    RegionNotPublished "region-not-published" Notice Warning "A paused region has no bundle, and whether it ever had one is unknown.";
+    OtherFleet "other-fleet" Notice Warning "Bundles of another fleet stand beside, and were not proved.";
+    NotSearched "not-searched" Notice Warning "A file was not searched for Secrets or keys, or not whole.";
     ValuesNotCompared "values-not-compared" Notice Warning "Values of Secrets on the region were not compared with the bundle.";
 }
 

@@ -1,9 +1,9 @@
 //! What consumers build and are told: kustomizations, KSOPS lists, Flux and Argo CD objects.
 //!
 //! All of them follow from the region's objects and its delivery, so they are made once more and held
-//! against what stands there. Where there is no configuration, and for paused regions, what the delivery
-//! objects are free to say (names, a repository, an interval) is taken from themselves; their shape is
-//! not theirs to choose.
+//! against what stands there. Where there is no configuration, and for paused regions whose manifest a reuse
+//! key authenticates, what the delivery objects are free to say (names, a repository, an interval) is taken
+//! from themselves; their shape is not theirs to choose.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use super::object::only_document;
 use super::sealed::first_difference;
-use super::{Form, Measure, Region, Tree};
+use super::{Above, Form, Measure, Region, Tree, at, folders};
 use crate::bundle::attributes;
 use crate::bundle::kustomization::FILE;
 use crate::bundle::path::{self, BundlePath, Leaf};
@@ -30,9 +30,8 @@ const DELIVERY: &str = "A consumer would apply something else than the bundle, o
 /// Looks at a region's open files.
 pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let paused = region.config.is_some_and(|config| config.state == RegionState::Paused);
     let (delivery, output) = match (region.config, measure.fleet) {
-        (Some(config), Some(fleet)) if !paused => (config.delivery.clone(), fleet.output.path.clone()),
+        (Some(config), Some(fleet)) if region.follows() => (config.delivery.clone(), fleet.output.path.clone()),
         _ => match inferred(region, tree) {
             Ok(inferred) => inferred,
             Err(path) => {
@@ -53,7 +52,8 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> V
              configuration, rendering is all.",
         ));
     }
-    findings
+    let free = |finding: &Finding| finding.code != Code::NotBuildable;
+    findings.into_iter().map(|found| if free(&found) { region.or_paused(found) } else { found }).collect()
 }
 
 /// The open files that a region should have.
@@ -173,37 +173,59 @@ fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
     Some((Delivery::ArgoCd(argo), String::from(output)))
 }
 
-/// Looks at the files of the whole fleet, which follow from the configuration alone.
+/// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are asked about.
 pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
-    let Some(fleet) = measure.fleet else { return Vec::new() };
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
+    findings.extend(measure.above.iter().filter_map(converted_above));
+    let Some(fleet) = measure.fleet else { return findings };
     let in_use = fleet.regions.values().filter(|region| region.state != RegionState::Retired);
     let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
     let expected = match in_use.is_empty() {
         true => Files::new(),
         false => fleet_files(&fleet.name, &fleet.output.path, in_use),
     };
-    for (path, text) in &expected {
-        if *path == path::gitattributes() {
-            let standing = tree.get(path.as_str()).map(|standing| &*standing.bytes).unwrap_or_default();
-            if !attributes::keeps_bytes(standing) {
-                let message = format!(
-                    "{path} is missing or lacks the line `* -text`, or another line has git change files that end in .yaml"
-                );
-                let finding = measure.find(Code::UnsafeDelivery, path.as_str(), 1, message);
-                findings
-                    .push(finding.help("Render, or correct the lines: hashes, tags and MACs hold for the very bytes."));
-            }
-            continue;
-        }
+    let sets = expected.iter().filter(|(path, _)| **path != path::gitattributes());
+    for (path, text) in sets.filter(|(path, _)| measure.scope.has_shared(path.as_str())) {
         findings.extend(hold_stream(measure, path, text, tree));
     }
     let set = path::application_set(&fleet.name);
-    if tree.contains_key(set.as_str()) && !expected.contains_key(&set) {
+    let stands = tree.contains_key(set.as_str()) && measure.scope.has_shared(set.as_str());
+    if stands && !expected.contains_key(&set) {
         let message = format!("{set} stands there, and no region of the configuration is delivered by it");
         findings.push(measure.find(Code::UnlistedFile, set.as_str(), 1, message).help("Remove it."));
     }
     findings
+}
+
+/// Whether git would change bytes below the output. Without a configuration, what stands there may be a part of
+/// it, without the file.
+fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
+    let path = path::gitattributes();
+    let standing = tree.get(path.as_str()).filter(|standing| standing.form != Form::Link);
+    let wanted = match measure.fleet {
+        Some(fleet) => fleet.regions.values().any(|region| region.state != RegionState::Retired),
+        None => standing.is_some() && folders(tree).next().is_some(),
+    };
+    let above: Vec<&[u8]> = measure.above.iter().map(|above| &*above.bytes).collect();
+    let bytes = standing.map(|standing| &*standing.bytes).unwrap_or_default();
+    if !wanted || !measure.scope.has_shared(path.as_str()) || attributes::keeps_bytes(bytes, &above) {
+        return None;
+    }
+    let message = format!(
+        "{path} is missing or lacks the line `* -text`, or another line has git change files that end in .yaml"
+    );
+    let finding = measure.find(Code::UnsafeDelivery, path.as_str(), 1, message);
+    Some(finding.help("Render, or correct the lines: hashes, tags and MACs hold for the very bytes."))
+}
+
+/// Whether git would change them because of a file further up.
+fn converted_above(above: &Above) -> Option<Finding> {
+    let line = attributes::converts_below(&above.bytes, &above.way)?;
+    let message = format!("{} has git change the bundles' bytes in who checks them out", above.shown);
+    Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(
+        "Keep filter, ident and working-tree-encoding off the output's folder: `-filter`, or a pattern that leaves it \
+         out. Hashes, tags and MACs hold for the very bytes.",
+    ))
 }
 
 /// As [`hold`], for a file that may hold several documents.

@@ -13,7 +13,6 @@ use crate::bundle::manifest::{ManifestObject, State};
 use crate::bundle::sanitise::{steering, steers};
 use crate::bundle::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::capi;
-use crate::config::RegionState;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
@@ -101,8 +100,8 @@ pub(super) fn identity(
     let system = measure.fleet.map(|fleet| &fleet.system_namespace);
     let places = forbidden(delivery, system, key);
     findings.extend(places.into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))));
-    if let Some(what) = steered(measure, region, entry, document) {
-        findings.push(find(Code::UnsafeDelivery, format!("{key} {what}")));
+    if let Some(what) = steered(region, entry, document) {
+        findings.push(region.or_paused(find(Code::UnsafeDelivery, format!("{key} {what}"))));
     }
     findings
 }
@@ -131,7 +130,7 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
 }
 
 /// What is wrong with the labels and annotations that tell a consumer what to do with an object.
-fn steered(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
+fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
     let kind = &entry.key.kind;
     let configured = region.config.and_then(|config| config.labels.get(&Namespace::new(entry.key.name.shared())));
     let labels = document.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
@@ -153,19 +152,29 @@ fn steered(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, d
     if let Some((key, _)) = expected.iter().find(|pair| !has(*pair)) {
         return Some(format!("lacks the label {key:?}"));
     }
-    annotated(measure, region, entry, document)
+    // Who may use an identity there can hang on any label of a Namespace.
+    if kind.is_namespace() && region.follows() {
+        let configured = configured.into_iter().flatten().filter(|(key, _)| *key != MANAGED_BY_LABEL);
+        expected.extend(configured.map(|(key, value)| (&**key, &**value)));
+        let found: BTreeMap<&str, Option<&str>> = labels.iter().map(|(key, value)| (&**key, value.as_str())).collect();
+        let wanted: BTreeMap<&str, Option<&str>> =
+            expected.into_iter().map(|(key, value)| (key, Some(value))).collect();
+        let mut keys = wanted.keys().chain(found.keys());
+        if let Some(key) = keys.find(|key| wanted.get(*key) != found.get(*key)) {
+            return Some(format!("has not the labels that the configuration gives it, by {}", quoted(key)));
+        }
+    }
+    annotated(region, entry, document)
 }
 
-fn annotated(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
+fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
     let kind = &entry.key.kind;
     let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
     let is_own = |key: &str| steers(key) && !(kind.is_config_map() && key == TEMPLATE_ANNOTATION);
     let found: BTreeMap<&str, Option<&str>> =
         annotations.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (&**key, value.as_str())).collect();
     // What is carried over, or stands in a paused region, may have been written for another delivery.
-    let kept = entry.state != State::Current
-        || region.config.is_some_and(|config| config.state == RegionState::Paused)
-        || measure.fleet.is_none();
+    let kept = entry.state != State::Current || !region.follows();
     let styles = match region.config {
         Some(config) if !kept => Vec::from([Style::of(&config.delivery)]),
         _ => Vec::from([Style::Plain, Style::Flux, Style::ArgoCd]),
@@ -174,7 +183,9 @@ fn annotated(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject,
         if kind.is_namespace() {
             let of = Namespace::new(entry.key.name.shared());
             let some = BTreeMap::from([(String::from("x"), String::new())]);
-            return [None, Some(&some)].into_iter().any(|labels| {
+            let configured = region.config.and_then(|config| config.labels.get(&of));
+            let labels = if region.follows() { Vec::from([configured]) } else { Vec::from([None, Some(&some)]) };
+            return labels.into_iter().any(|labels| {
                 let tree = namespace::tree(&of, labels, *style);
                 let Tree::Map(fields) = tree else { return false };
                 let Some(Tree::Map(metadata)) = fields.get("metadata") else { return false };

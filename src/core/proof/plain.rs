@@ -1,16 +1,23 @@
 //! Secrets in clear: in any file that holds bundles, and keys in any file at all.
 //!
 //! What it finds it says by line and kind. A file that is no YAML is judged by its lines, because
-//! whoever commits a Secret by accident need not have finished typing it.
+//! whoever commits a Secret by accident need not have finished typing it. A manifest that cannot be read
+//! is never taken for a harmless one: another reader may be more forgiving.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
+use alloc::vec::Vec;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::sealed::is_readable;
+use crate::finding::Code;
 use crate::node::{Interner, Node};
-use crate::yaml::read;
+use crate::yaml::{Flaw, read};
 
-pub(super) const HELP: &str = "Take it out. If it was ever committed or pushed, treat what it holds as leaked, and \
-                               rotate it at its provider.";
+const TAKE_OUT: &str = "Take it out. If it was ever committed or pushed, treat what it holds as leaked, and \
+                        rotate it at its provider.";
 
 /// What identities and reuse keys start with.
 const KEYS: [&str; 3] = ["AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1", "POUCH-REUSE-KEY-1"];
@@ -18,8 +25,69 @@ const KEYS: [&str; 3] = ["AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1", "POUCH-REUSE
 /// How many bech32 characters follow at least: 32 bytes make 52. A page that only names the prefix is no key.
 const KEY_LENGTH: usize = 52;
 
-/// The line on which a whole age identity or reuse key stands, in either case that bech32 allows.
+/// How the starts of keys look in base64, in either case, behind no byte, one or two of a group of three: how
+/// many of the group's characters stand before, and those that depend on nothing else.
+const ENCODED: [(usize, &str); 12] = [
+    (0, "QUdFLVNFQ1JFVC1LRVkt"),
+    (2, "FHRS1TRUNSRVQtS0VZL"),
+    (3, "BR0UtU0VDUkVULUtFWS"),
+    (0, "YWdlLXNlY3JldC1rZXkt"),
+    (2, "FnZS1zZWNyZXQta2V5L"),
+    (3, "hZ2Utc2VjcmV0LWtleS"),
+    (0, "UE9VQ0gtUkVVU0UtS0VZL"),
+    (2, "BPVUNILVJFVVNFLUtFWS"),
+    (3, "QT1VDSC1SRVVTRS1LRVkt"),
+    (0, "cG91Y2gtcmV1c2Uta2V5L"),
+    (2, "BvdWNoLXJldXNlLWtleS"),
+    (3, "wb3VjaC1yZXVzZS1rZXkt"),
+];
+
+/// What is readable in a file, or keeps it from being looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found {
+    pub(super) code: Code,
+    /// The line, from one.
+    pub(super) line: usize,
+    /// Words that follow the path.
+    pub(super) what: &'static str,
+}
+
+impl Found {
+    fn clear(line: usize, what: &'static str) -> Self {
+        Self { code: Code::PlaintextSecret, line, what }
+    }
+
+    /// What is said of a file that is larger than anybody reads.
+    pub(super) fn large(path: &str) -> Self {
+        let code = if is_manifest(path) { Code::NotReadable } else { Code::NotSearched };
+        Self { code, line: 1, what: "is larger than 64 MiB, so nobody looked whether it holds a Secret or a key" }
+    }
+
+    pub(super) fn is_clear(&self) -> bool {
+        self.code == Code::PlaintextSecret
+    }
+
+    pub(super) fn help(&self) -> &'static str {
+        match self.code {
+            Code::NotReadable => {
+                "Write it as YAML or JSON in UTF-8, without tags of its own, or keep it outside of the output."
+            }
+            Code::NotSearched => "See for yourself that it holds neither, or keep it outside of the output.",
+            _ => TAKE_OUT,
+        }
+    }
+}
+
+/// Whether consumers take a file of this name for manifests.
+pub(super) fn is_manifest(path: &str) -> bool {
+    let end = path.rsplit('.').next().unwrap_or_default();
+    path.contains('.') && ["yaml", "yml", "json"].iter().any(|known| known.eq_ignore_ascii_case(end))
+}
+
+/// The line on which a whole age identity or reuse key stands, in either case that bech32 allows, in UTF-8, UTF-16,
+/// UTF-32 or base64. Where base64 is wrapped, the line on which the key begins.
 pub fn holds_key(bytes: &[u8]) -> Option<usize> {
+    let bytes = without_zeros(bytes);
     let mut line = 1_usize;
     for row in bytes.split(|b| *b == b'\n') {
         if KEYS.iter().any(|key| has_key(row, key.as_bytes())) {
@@ -27,7 +95,15 @@ pub fn holds_key(bytes: &[u8]) -> Option<usize> {
         }
         line = line.saturating_add(1);
     }
-    None
+    encoded_key(&bytes)
+}
+
+/// Bytes without those of zero, between which the letters of ASCII stand in UTF-16 and UTF-32.
+fn without_zeros(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match bytes.contains(&0) {
+        true => Cow::Owned(bytes.iter().copied().filter(|b| *b != 0).collect()),
+        false => Cow::Borrowed(bytes),
+    }
 }
 
 fn has_key(row: &[u8], prefix: &[u8]) -> bool {
@@ -41,32 +117,151 @@ fn has_key(row: &[u8], prefix: &[u8]) -> bool {
     tails.any(|tail| tail.iter().take_while(|b| b.is_ascii_alphanumeric()).count() >= KEY_LENGTH)
 }
 
-/// What of a file is secret and readable: the line, and words that follow the path.
-pub(super) fn look(path: &str, bytes: &[u8]) -> Option<(usize, &'static str)> {
-    if let Some(line) = holds_key(bytes) {
-        return Some((line, "holds an age identity or a reuse key"));
+/// The line on which a key in base64 begins.
+fn encoded_key(bytes: &[u8]) -> Option<usize> {
+    // Base64 is wrapped at any column.
+    let letters: Vec<u8> = bytes.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
+    let holds = |at: usize| {
+        let rest = letters.get(at..).unwrap_or_default();
+        ENCODED.iter().any(|(before, start)| {
+            let whole = at.checked_sub(*before).filter(|_| rest.starts_with(start.as_bytes()));
+            whole.is_some_and(|at| decodes_to_key(letters.get(at..).unwrap_or_default()))
+        })
+    };
+    let starts = letters.iter().enumerate().filter(|(_, letter)| may_begin(**letter)).map(|(at, _)| at);
+    let at = starts.into_iter().find(|at| holds(*at))?;
+    let mut left = at;
+    let mut line = 1_usize;
+    for byte in bytes {
+        if !byte.is_ascii_whitespace() {
+            left = match left.checked_sub(1) {
+                Some(left) => left,
+                None => break,
+            };
+        }
+        line = line.saturating_add(usize::from(*byte == b'\n'));
     }
-    let is_manifest = [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
-    let named = || bytes.windows(6).any(|window| window == b"Secret");
-    if !is_manifest && !named() {
+    Some(line)
+}
+
+/// Whether one of [`ENCODED`] begins with a letter.
+fn may_begin(letter: u8) -> bool {
+    matches!(letter, b'Q' | b'F' | b'B' | b'Y' | b'h' | b'U' | b'c' | b'w')
+}
+
+/// Whether base64, from the start of a group, soon comes to a key.
+fn decodes_to_key(letters: &[u8]) -> bool {
+    let plain = |b: &u8| match b {
+        b'-' => Some(b'+'),
+        b'_' => Some(b'/'),
+        b'+' | b'/' => Some(*b),
+        b => b.is_ascii_alphanumeric().then_some(*b),
+    };
+    // As many groups as the longest start and a key take.
+    let group: Vec<u8> = letters.iter().take(108).map_while(plain).collect();
+    let whole = group.len().saturating_sub(group.len() % 4);
+    let decode = |length| STANDARD_NO_PAD.decode(group.get(..length).unwrap_or_default()).ok();
+    // Other letters may follow without a sign between.
+    let decoded = decode(group.len()).or_else(|| decode(whole)).unwrap_or_default();
+    KEYS.iter().any(|key| has_key(&decoded, key.as_bytes()))
+}
+
+/// What of a file is secret and readable, or keeps it from being looked at.
+pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
+    if let Some(line) = holds_key(bytes) {
+        return Some(Found::clear(line, "holds an age identity or a reuse key"));
+    }
+    let is_manifest = is_manifest(path);
+    let (text, unread) = match read::text_of(bytes) {
+        Ok(text) => (Cow::Borrowed(text), None),
+        Err(flaw) => (lossy(bytes), Some(usize::try_from(flaw.line).unwrap_or(usize::MAX))),
+    };
+    if !is_manifest && !text.contains("Secret") {
         return None;
     }
-    let text = match read::text_of(bytes) {
-        Ok(text) => text,
-        Err(_) if !named() => return None,
-        Err(_) => return by_lines(&String::from_utf8_lossy(bytes)),
+    let unreadable = |line| Found {
+        code: Code::NotReadable,
+        line,
+        what: "cannot be read whole from here on, and another reader may find a Secret in it",
     };
+    let template = |line| Found {
+        code: Code::NotSearched,
+        line,
+        what: "is a template and no YAML, so it was searched for Secrets by its lines only",
+    };
+    let mut flawed: Option<Found> = unread.map(unreadable);
     let mut interner = Interner::new();
-    for document in read::documents(text) {
-        let found = match read::read(&document, &mut interner) {
-            Ok(node) => holds_secret(&node).then_some(usize::try_from(document.line).unwrap_or(1)),
-            Err(_) => by_lines(document.text).map(|(line, _)| line.saturating_add(document.lines_before())),
-        };
-        if let Some(line) = found {
-            return Some((line, "holds a Secret in clear"));
+    for document in read::documents(&text) {
+        let line = usize::try_from(document.line).unwrap_or(usize::MAX);
+        match holds_secrets(&document, &mut interner) {
+            Ok(true) => return Some(Found::clear(line, "holds a Secret in clear")),
+            Ok(false) => {}
+            Err(at) => {
+                if let Some(line) = by_lines(document.text) {
+                    let line = line.saturating_add(document.lines_before());
+                    return Some(Found::clear(line, "looks like a Secret in clear, and is no YAML that pouch reads"));
+                }
+                flawed = flawed.or(Some(if is_template(document.text) { template(at) } else { unreadable(at) }));
+            }
         }
     }
-    None
+    flawed.filter(|_| is_manifest)
+}
+
+/// What can be read of bytes that are no text in UTF-8.
+fn lossy(bytes: &[u8]) -> Cow<'static, str> {
+    let bytes = bytes.strip_prefix(b"\xff\xfe").or(bytes.strip_prefix(b"\xfe\xff")).unwrap_or(bytes);
+    let plain = without_zeros(bytes);
+    Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
+}
+
+/// Whether a document holds a Secret in clear; else the line from which on it cannot be read. What a consumer
+/// takes for a stream of JSON values is read as that.
+fn holds_secrets(document: &read::Document<'_>, interner: &mut Interner) -> Result<bool, usize> {
+    let line_of = |flaw: Flaw| usize::try_from(flaw.line).unwrap_or(usize::MAX);
+    let flaw = match read::read(document, interner) {
+        Ok(node) => return Ok(holds_secret(&node)),
+        Err(flaw) => flaw,
+    };
+    let text = document.text.strip_prefix("---").unwrap_or(document.text);
+    let Some(values) = json_values(text).filter(|values| values.len() > 1) else { return Err(line_of(flaw)) };
+    let mut found = false;
+    for value in values {
+        found |= holds_secret(&read::read(&read::Document::whole(value), interner).map_err(|_| line_of(flaw.clone()))?);
+    }
+    Ok(found)
+}
+
+/// The maps and lists of JSON that stand one after the other, and nothing else between.
+fn json_values(text: &str) -> Option<Vec<&str>> {
+    let (mut values, mut depth, mut start) = (Vec::new(), 0_usize, None);
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' if depth > 0 => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            b'{' | b'[' => {
+                start = start.or(Some(at));
+                depth = depth.saturating_add(1);
+            }
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    values.push(text.get(start.take()?..=at)?);
+                }
+            }
+            _ if depth == 0 && !byte.is_ascii_whitespace() => return None,
+            _ => {}
+        }
+    }
+    (depth == 0).then_some(values)
+}
+
+/// Whether a text is one from which a program such as Helm makes manifests.
+fn is_template(text: &str) -> bool {
+    text.lines().any(|line| line.split('#').next().unwrap_or_default().contains("{{"))
 }
 
 /// Whether a Secret with a readable value stands anywhere in a document.
@@ -87,8 +282,8 @@ fn is_clear(secret: &Node) -> bool {
     values.into_iter().any(is_readable) || copy.is_some()
 }
 
-/// As far as lines tell: a kind, and a block of values.
-fn by_lines(text: &str) -> Option<(usize, &'static str)> {
+/// The line of a Secret in clear, as far as lines tell: a kind, and a block of values.
+fn by_lines(text: &str) -> Option<usize> {
     let word = |line: &str| {
         let line: String =
             line.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'' | '-' | ',')).collect();
@@ -96,39 +291,114 @@ fn by_lines(text: &str) -> Option<(usize, &'static str)> {
     };
     let kind = text.lines().position(|line| word(line) == "kind:Secret")?;
     let values = text.lines().any(|line| matches!(&*word(line), "data:" | "stringData:" | "data:{" | "stringData:{"));
-    values.then_some((kind.saturating_add(1), "looks like a Secret in clear, and is no YAML that pouch reads"))
+    values.then_some(kind.saturating_add(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use alloc::format;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
     #[track_caller]
-    fn check(path: &str, text: &str, expect: Option<usize>) {
-        assert_eq!(look(path, text.as_bytes()).map(|(line, _)| line), expect, "{path}: {text}");
+    fn check(path: &str, bytes: impl AsRef<[u8]>, expect: Option<(Code, usize)>) {
+        let text = String::from_utf8_lossy(bytes.as_ref()).into_owned();
+        assert_eq!(look(path, bytes.as_ref()).map(|found| (found.code, found.line)), expect, "{path}: {text}");
+    }
+
+    #[track_caller]
+    fn clear(path: &str, bytes: impl AsRef<[u8]>, line: usize) {
+        check(path, bytes, Some((Code::PlaintextSecret, line)));
+    }
+
+    #[track_caller]
+    fn unread(path: &str, bytes: impl AsRef<[u8]>, line: usize) {
+        check(path, bytes, Some((Code::NotReadable, line)));
     }
 
     #[test]
     fn secrets_in_clear_are_found_wherever_they_stand() {
-        check("x.yaml", "kind: Secret\ndata: {a: Yg==}\n", Some(1));
-        check("x.yaml", "a: b\n---\n# a note\nkind: Secret\nstringData: {a: b}\n", Some(4));
-        check("x.json", r#"{"items": [{"kind": "Secret", "data": {"a": "Yg=="}}]}"#, Some(1));
-        check("x.yaml", "kind: SecretList\nitems: [{stringData: {a: 1}}]\n", Some(1));
-        check("x.yaml", "kind: ConfigMap\ndata: {x: y}\nextra: {kind: Secret, data: {a: [b]}}\n", Some(1));
-        check("x.txt", "kind: Secret\ndata:\n  a: Yg==\n", Some(1));
-        check("x.yaml", "x: [\n---\nkind: Secret\ndata:\n  a: [\n", Some(3));
+        clear("x.yaml", "kind: Secret\ndata: {a: Yg==}\n", 1);
+        clear("x.yaml", "a: b\n---\n# a note\nkind: Secret\nstringData: {a: b}\n", 4);
+        clear("x.json", r#"{"items": [{"kind": "Secret", "data": {"a": "Yg=="}}]}"#, 1);
+        clear("x.yaml", "kind: SecretList\nitems: [{stringData: {a: 1}}]\n", 1);
+        clear(
+            "x.yaml",
+            "kind: List\nitems:\n- kind: List\n  items: [{kind: SecretList, items: [{data: {a: b}}]}]\n",
+            1,
+        );
+        clear("x.yaml", "kind: ConfigMap\ndata: {x: y}\nextra: {kind: Secret, data: {a: [b]}}\n", 1);
+        clear("x.txt", "kind: Secret\ndata:\n  a: Yg==\n", 1);
+        clear("x.yaml", "x: [\n---\nkind: Secret\ndata:\n  a: [\n", 3);
+        for path in ["x.YAML", "a/b.Yml", "x.jSON"] {
+            clear(path, "{kind: \"Sec\\x72et\", data: {a: Yg==}}\n", 1);
+        }
+        clear("x.json", "{\"a\": 1}\n{\"kind\": \"Secret\", \"data\": {\"a\": \"Yg==\"}}\n", 1);
+        clear("x.json", "---\n{\"a\": 1} {\"kind\": \"\\u0053ecret\", \"data\": {\"a\": \"Yg==\"}}\n", 2);
     }
 
     #[test]
     fn what_holds_no_value_is_no_secret() {
         const SEALED: &str = "ENC[AES256_GCM,data:oYyi,iv:MyIDYbT718JRr11QtBkcj3Dwm4k1aCGZBVeZf0EyV8o=,tag:t5z2Z023Up0kxwCgw1gNxg==,type:str]";
-        check("x.yaml", &format!("kind: Secret\ndata: {{a: '{SEALED}', b: '', c: null}}\n"), None);
+        check("x.yaml", format!("kind: Secret\ndata: {{a: '{SEALED}', b: '', c: null}}\n"), None);
         check("x.yaml", "kind: Secret\nmetadata: {name: x}\ndata: {}\n", None);
         check("x.yaml", "spec: {secretRef: {kind: Secret, name: x}}\n", None);
         check("x.yaml", "kind: ConfigMap\ndata: {a: b}\n", None);
         check("x.md", "A Secret has the field `data:`.\n", None);
-        check("x.yaml", "x: [\n", None);
+        check("x.json", "{\"a\": 1}\n{\"kind\": \"Secret\", \"a\": \"}\\\"{\"}[]\n", None);
+        check("yaml", "x: [\n", None);
+        check("x.png", b"\x89PNG\0\xff", None);
+    }
+
+    #[test]
+    fn a_manifest_that_cannot_be_read_is_no_harmless_one() {
+        unread("x.yaml", "a: b\nx: [\n", 2);
+        for text in ["{\"a\": 1} x {}", "{} {", "{} }", "{} {\"a\": 1, \"a\": 2}", "{} {\"a\": tru]"] {
+            unread("x.json", text, 1);
+        }
+        unread("x.yaml", "kind: !!binary U2VjcmV0\ndata: {a: Yg==}\n", 1);
+        unread("x.Json", "{\"kind\": \"x\", \"kind\": \"Sec\\u0072et\", \"data\": {\"a\": \"Yg==\"}}", 1);
+        let deep = format!("a: {}{}\n---\nb: c\n", "[".repeat(300), "]".repeat(300));
+        unread("x.yaml", &deep, 1);
+        let bomb: String = (1..40).map(|n| format!("a{n}: &a{n} [{}]\n", format!("*a{},", n - 1).repeat(20))).collect();
+        let bomb = format!("a0: &a0 [{}]\n{bomb}", "x,".repeat(40));
+        assert!(look("x.yaml", bomb.as_bytes()).is_some_and(|found| found.code == Code::NotReadable));
+        // A Secret beside what cannot be read is found all the same.
+        clear("x.yaml", format!("{deep}---\nkind: Secret\ndata: {{a: Yg==}}\n"), 5);
+        unread("x.yaml", b"a: \xff\n", 1);
+        check("x.txt", b"Secret: \xff\n", None);
+        check("chart.yaml", "a: {{ .Values.x }}\nb: [\n", Some((Code::NotSearched, 1)));
+        unread("chart.yaml", "a: b # {{ x }}\nb: [\n", 2);
+        assert_eq!(Found::large("a/x.YML").code, Code::NotReadable);
+        assert_eq!(Found::large("a/x.png").code, Code::NotSearched);
+    }
+
+    /// A text in UTF-16 and UTF-32, either way round, with a byte order mark or without.
+    fn encodings(text: &str) -> Vec<Vec<u8>> {
+        let wide = |of: fn(char) -> Vec<u8>, mark: &str| mark.chars().chain(text.chars()).flat_map(of).collect();
+        let ways: [fn(char) -> Vec<u8>; 4] = [
+            |c| u16::try_from(u32::from(c)).unwrap().to_le_bytes().to_vec(),
+            |c| u16::try_from(u32::from(c)).unwrap().to_be_bytes().to_vec(),
+            |c| u32::from(c).to_le_bytes().to_vec(),
+            |c| u32::from(c).to_be_bytes().to_vec(),
+        ];
+        ways.into_iter().flat_map(|of| [wide(of, ""), wide(of, "\u{feff}")]).collect()
+    }
+
+    #[test]
+    fn other_encodings_are_seen_through() {
+        let key = format!("a\n{}{}\n", "AGE-SECRET-KEY-1", "Q".repeat(58));
+        for bytes in encodings("a: b\n---\nkind: Secret\ndata: {a: Yg==}\n") {
+            clear("x.yaml", &bytes, 3);
+            clear("x.txt", &bytes, 3);
+        }
+        for bytes in encodings("a: b\n") {
+            unread("x.yaml", &bytes, 1);
+            check("x.txt", &bytes, None);
+        }
+        for bytes in encodings(&key) {
+            assert_eq!(holds_key(&bytes), Some(2));
+        }
     }
 
     #[test]
@@ -140,5 +410,48 @@ mod tests {
             assert_eq!(holds_key(format!("write {prefix}… here, or {prefix}QQQ\n").as_bytes()), None, "{prefix}");
         }
         assert_eq!(holds_key(&[b'-'; 4096]), None);
+    }
+
+    #[test]
+    fn keys_in_base64_are_keys() {
+        for prefix in KEYS {
+            for before in ["", "a", "ab", "abc", "# created: 2026\n# public key: age1x\n"] {
+                for key in [format!("{prefix}{}", "Q".repeat(58)), format!("{prefix}{}", "Z".repeat(52)).to_lowercase()]
+                {
+                    let encoded = STANDARD.encode(format!("{before}{key}\n"));
+                    assert_eq!(holds_key(format!("a:\n  b: {encoded}\n").as_bytes()), Some(2), "{before}{key}");
+                    let wrapped: String = encoded
+                        .as_bytes()
+                        .chunks(20)
+                        .map(|row| format!("    {}\r\n", String::from_utf8_lossy(row)))
+                        .collect();
+                    let line = if before.len() > 15 { 4 } else { 2 };
+                    assert!(
+                        holds_key(format!("a: |\n{wrapped}").as_bytes()).is_some_and(|found| found >= line),
+                        "{wrapped}"
+                    );
+                    let url = URL_SAFE.encode(format!("{before}{key}\u{7f}\u{7ff}"));
+                    assert!(holds_key(url.as_bytes()).is_some(), "{url}");
+                    let short: String = key.chars().take(key.len() - 20).collect();
+                    let short = STANDARD.encode(format!("{before}{short}"));
+                    assert_eq!(holds_key(short.as_bytes()), None, "{short}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_starts_in_base64_are_those_of_the_keys() {
+        for (at, prefix) in
+            ["AGE-SECRET-KEY-", "age-secret-key-", "POUCH-REUSE-KEY-", "pouch-reuse-key-"].iter().enumerate()
+        {
+            for before in 0..3_usize {
+                let text = STANDARD.encode(format!("{}{prefix}\0\0\0", "\0".repeat(before)));
+                let (skip, start) = ENCODED[at * 3 + before];
+                assert_eq!(text.get(skip..skip + start.len()), Some(start));
+                assert_eq!(skip + start.len(), (before + prefix.len()) * 8 / 6);
+                assert!(may_begin(start.as_bytes()[0]));
+            }
+        }
     }
 }

@@ -65,10 +65,8 @@ pub(super) fn look(
     let document = match object::only_document(body) {
         Ok(document) => document,
         Err(line) => {
-            match plain::look(path, &standing.bytes) {
-                Some((line, what)) => {
-                    looked.findings.push(find(Code::PlaintextSecret, line, format!("{path} {what}")));
-                }
+            match plain::look(path, &standing.bytes).filter(plain::Found::is_clear) {
+                Some(found) => looked.findings.push(find(found.code, found.line, format!("{path} {}", found.what))),
                 None => {
                     let message = format!("{path} is not one document of YAML");
                     looked.findings.push(find(Code::NotSealed, line, message));

@@ -4,16 +4,19 @@ mod bundles;
 
 use std::path::PathBuf;
 
+use pouch_core::bundle::published::Files;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::finding::{Finding, Severity};
 use pouch_core::report::summary::{FindingRecord, Summary, Verified};
 
+use super::publish::Branch;
 use super::reach::RegionReach;
-use super::{Global, Opened, record};
+use super::{Global, Opened, record, region_called};
 use crate::ambient::Ambient;
 use crate::cluster::Cluster;
 use crate::failure::{Failure, exit};
 use crate::pipeline::verify::{Subject, Verdict, verify};
+use crate::publish::Look as _;
 use crate::publish::directory::look;
 use crate::stop::Stop;
 use crate::ui::Ui;
@@ -35,10 +38,11 @@ pub struct Args {
     /// Compare with the cluster that this context of the kubeconfig leads to
     #[arg(long, value_name = "CONTEXT")]
     live: Option<String>,
-    /// The region; by default all, and with --live needed where several are not retired
+    /// The region, by name or folder; by default all, and with --live needed where several are not retired
     #[arg(long, value_name = "NAME")]
     region: Option<String>,
-    /// The folder that holds the bundles, or their repository; by default `output.path` of the configuration
+    /// The folder that holds the bundles, or their repository; by default the branch of `output.git`, or else
+    /// `output.path`
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
     /// With --live, compare names and types only, believing the bundle's manifest; no reuse key is read
@@ -69,25 +73,13 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let opened = Opened::open(global, ambient)?;
     let fleet = &opened.settings.fleet;
     let region = region(fleet, args.region.as_deref())?;
-    let root = match &args.path {
-        Some(directory) => ambient.cwd().join(directory),
-        None => opened.settings.base.join(&fleet.output.path),
-    };
     // A check that is weaker than the one wanted must be wanted by name: a key that is missing by
     // accident is an error as everywhere.
     let keys = match args.no_values {
         true => None,
         false => Some(opened.keys(ambient, ui)?),
     };
-    if !root.is_dir() {
-        return Err(Failure::unavailable(
-            format!("there is no folder {}", root.display()),
-            "Name the folder that holds the bundles, in a checkout of the branch that they are published to.",
-        ));
-    }
-    // All that can go wrong here is that the published state cannot be read.
-    let files =
-        look(&root, &region.directory).map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
+    let files = files(args, &opened, region, ambient, stop)?;
     let reach = args.reach.reach(context, ambient);
     let connect = || {
         let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
@@ -124,6 +116,35 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     Ok(code)
 }
 
+/// What is published for the region: in the folder that is named, on the branch of `output.git`, or in the
+/// output's folder.
+fn files(
+    args: &Args,
+    opened: &Opened,
+    region: &RegionConfig,
+    ambient: &Ambient,
+    stop: &Stop,
+) -> Result<Files, Failure> {
+    // All that can go wrong here is that the published state cannot be read.
+    let unread = |error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) };
+    let fleet = &opened.settings.fleet;
+    let root = match &args.path {
+        Some(directory) => ambient.cwd().join(directory),
+        None if fleet.output.git.is_some() => {
+            let branch = Branch::of(opened)?;
+            return branch.open(ambient, stop)?.read(&region.directory).map_err(unread);
+        }
+        None => opened.settings.base.join(&fleet.output.path),
+    };
+    if !root.is_dir() {
+        return Err(Failure::unavailable(
+            format!("there is no folder {}", root.display()),
+            "Name the folder that holds the bundles, in a checkout of the branch that they are published to.",
+        ));
+    }
+    look(&root, &region.directory).map_err(unread)
+}
+
 /// The region that is meant.
 fn region<'a>(fleet: &'a Fleet, wanted: Option<&str>) -> Result<&'a RegionConfig, Failure> {
     let in_use: Vec<&RegionConfig> =
@@ -137,12 +158,12 @@ fn region<'a>(fleet: &'a Fleet, wanted: Option<&str>) -> Result<&'a RegionConfig
             _ => Err(Failure::usage("the configuration has several regions; --region says which", its_regions)),
         };
     };
-    match fleet.regions.values().find(|region| region.name == *wanted) {
-        Some(region) if region.state == RegionState::Retired => {
-            Err(Failure::usage(format!("region {wanted} is retired, and has no bundle"), its_regions))
+    let region = region_called(fleet, wanted)?;
+    match region.state {
+        RegionState::Retired => {
+            Err(Failure::usage(format!("region {} is retired, and has no bundle", region.name), its_regions))
         }
-        Some(region) => Ok(region),
-        None => Err(Failure::usage(format!("the configuration has no region {wanted}"), its_regions)),
+        RegionState::Active | RegionState::Paused => Ok(region),
     }
 }
 

@@ -82,6 +82,14 @@ pub enum ObjectsError {
     /// An object is not there: a partial clone, or damage.
     #[error("an object is missing, as in a partial or damaged clone")]
     Missing,
+    /// A folder holds what git never writes.
+    #[error("a folder of the commit or the index has an entry {name:?} {what}")]
+    Strange {
+        /// The entry's name.
+        name: String,
+        /// What is the matter with it.
+        what: &'static str,
+    },
     /// It is larger than the bound.
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),

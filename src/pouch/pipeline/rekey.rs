@@ -243,13 +243,16 @@ impl Work<'_> {
             NewFile::Bytes(bytes) => bytes.clone(),
             NewFile::Kept(from) => published.files.get(from.as_str()).cloned().unwrap_or_default(),
         };
-        let standing = |file| Standing { form: Form::Plain, bytes: bytes(file) };
-        let tree: Tree = new.iter().map(|(path, file)| (path.as_str().to_owned(), standing(file))).collect();
+        let standing = |(path, file): (&BundlePath, &NewFile)| {
+            (path.as_str().to_owned(), Standing::file(path.as_str(), Form::Plain, bytes(file)))
+        };
+        let tree: Tree = new.iter().map(standing).collect();
         let measure = Measure {
             fleet: Some(self.run.fleet),
             keys: Some(self.run.keys),
             scope: Scope::Region(region.directory.to_string()),
             shown: String::new(),
+            above: Vec::new(),
         };
         let verdict = proof::prove(&measure, &tree, self.identities, Vec::new());
         let faults: Vec<&Finding> = verdict.findings.iter().filter(|finding| proof::is_fault(finding)).collect();

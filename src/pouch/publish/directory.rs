@@ -191,7 +191,7 @@ impl Shelf for DirectoryShelf {
         match read_plain(&standing) {
             Ok(found) if found == bytes => return Ok(()),
             Ok(found) if is_repository => {
-                let good = keeps_bytes(&found);
+                let good = keeps_bytes(&found, &[]);
                 return if good { Ok(()) } else { Err(ShelfError::NotOurs(standing.display().to_string())) };
             }
             Err(ShelfError::Unread { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}

@@ -8,7 +8,7 @@ use pouch_core::bundle::path::gitattributes;
 use pouch_core::config::Fleet;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{Form, Measure, Scope, Standing, Tree, holds_key};
+use pouch_core::proof::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, holds_key, is_regions};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::reuse::KeyRing;
 
@@ -39,8 +39,8 @@ pub struct BundleArgs {
     /// Prove what a branch, tag or commit holds, also REV~3, read from git's objects and not from the work tree
     #[arg(long, value_name = "REV", conflicts_with = "live")]
     rev: Option<String>,
-    /// Prove what is staged for the next commit, and refuse Secrets in clear where bundles are, and age
-    /// identities and reuse keys in any staged file; for hooks
+    /// Prove what is staged for the next commit, and refuse Secrets in clear and attributes that change bytes where
+    /// bundles are, and age identities and reuse keys in any staged file; for hooks
     #[arg(long, conflicts_with_all = ["live", "rev", "allowed_signers"])]
     staged: bool,
     /// Open with the age identities in FILE what is for them, and nothing else; may be given several times
@@ -65,6 +65,8 @@ struct Read {
     commit: Option<String>,
     /// Whether it is a work tree that is held against the commit.
     is_held: bool,
+    /// The attributes that git knows for the output from further up.
+    above: Vec<Above>,
     /// What was found on the way.
     findings: Vec<Finding>,
 }
@@ -100,7 +102,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         let words = if read.is_held { "holding the work tree against" } else { "looking at" };
         ui.note(&format!("{words} commit {commit}"));
     }
-    let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown };
+    let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown, above: read.above };
     let verdict = prove(&measure, &read.tree, &identities, read.findings);
     ui.findings(&verdict.findings);
     for (recipient, regions) in &verdict.belongs {
@@ -218,7 +220,23 @@ impl Asking<'_> {
             None => (None, Vec::new()),
         };
         let is_held = commit.is_some();
-        Ok(Read { tree, shown, scope: self.scope(), commit, is_held, findings })
+        let above = self.above(&folder);
+        Ok(Read { tree, shown, scope: self.scope(), commit, is_held, above, findings })
+    }
+
+    /// What stands in the attributes of a work tree further up than a folder.
+    fn above(&self, folder: &Path) -> Vec<Above> {
+        let Ok((store, way)) = discover(folder) else { return Vec::new() };
+        let Some(top) = store.root() else { return Vec::new() };
+        let read = |(path, way): (String, String)| {
+            let path = top.join(path);
+            // Git follows no link there.
+            let is_file = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_BYTES);
+            let bytes = is_file.then(|| std::fs::read(&path).ok()).flatten()?;
+            let shown = path.strip_prefix(self.ambient.cwd()).unwrap_or(&path).display().to_string();
+            Some(Above { shown, way, bytes })
+        };
+        further_up(&way).into_iter().filter_map(read).collect()
     }
 
     fn scope(&self) -> Scope {
@@ -278,6 +296,7 @@ impl Asking<'_> {
         let commit = store.commit(reference).map_err(|error| unreadable(&error))?;
         let mut folder = None;
         for root in roots {
+            store.check_way(commit, root).map_err(|error| unreadable(&error))?;
             match store.at(commit, root) {
                 Ok(entry) if entry.kind == Kind::Folder && has_regions(store, entry.id) => {
                     folder = Some((root, entry.id));
@@ -297,7 +316,18 @@ impl Asking<'_> {
             None => Vec::new(),
         };
         let shown = format!("{called}:{root}{slash}");
-        Ok(Read { tree, shown, scope: self.scope(), commit: Some(commit.to_string()), is_held: false, findings })
+        let mut above = Vec::new();
+        for (path, way) in further_up(root) {
+            let entry = match store.at(commit, &path) {
+                Ok(entry) if entry.kind == Kind::File => entry,
+                Ok(_) | Err(ObjectsError::NoPath(_)) => continue,
+                Err(error) => return Err(unreadable(&error)),
+            };
+            let bytes = store.blob(entry.id, MOST_BYTES).map_err(|error| unreadable(&error))?;
+            above.push(Above { shown: format!("{called}:{path}"), way, bytes });
+        }
+        let commit = Some(commit.to_string());
+        Ok(Read { tree, shown, scope: self.scope(), commit, is_held: false, above, findings })
     }
 
     /// Holds a work tree's bundles against the commit that they are checked out from, and has that looked at.
@@ -305,6 +335,7 @@ impl Asking<'_> {
         let (store, way) = discover(folder).map_err(|error| unreadable(&error))?;
         let commit = store.commit(&self.reference(&store)?).map_err(|error| unreadable(&error))?;
         let mut findings: Vec<Finding> = self.signed(&store, commit, allowed, "HEAD")?.into_iter().collect();
+        store.check_way(commit, &way).map_err(|error| unreadable(&error))?;
         let committed = match store.at(commit, &way) {
             Ok(entry) if entry.kind == Kind::Folder => {
                 let found = store.everything(entry.id).map_err(|error| unreadable(&error))?;
@@ -314,8 +345,8 @@ impl Asking<'_> {
             Err(error) => return Err(unreadable(&error)),
         };
         let asked = |path: &&String| match &self.region {
-            Some(region) => directory(path).is_some_and(|directory| directory == *region),
-            None => whole::is_regions(path) || **path == *gitattributes().as_str(),
+            Some(region) => directory_of(path).is_some_and(|directory| directory == region),
+            None => is_regions(path) || **path == *gitattributes().as_str(),
         };
         // Modes are no part of this: a work tree's are not always told.
         let form = |standing: &Standing| if standing.form == Form::Executable { Form::Plain } else { standing.form };
@@ -391,27 +422,46 @@ impl Asking<'_> {
         // Below the output every file is looked at, so there a key is found with all else.
         let outside = |found: &&Found| staged.contains(&found.path) && inside(&found.path).is_none();
         for Found { path, mode, id } in found.iter().filter(outside) {
-            let is_file = matches!(mode, Mode::File | Mode::Executable);
-            let bytes = match is_file.then(|| store.blob(*id, whole::MOST_ELSEWHERE)) {
+            let is_file = matches!(mode, Mode::File | Mode::Executable | Mode::Nameless);
+            let find = |code, line: usize, message: String, help: &str| {
+                let line = u32::try_from(line).unwrap_or(u32::MAX);
+                let place = Place::File { path: path.as_str().into(), line, column: 1 };
+                let origin = Origin { source: SourceName::from("staged"), place };
+                Finding::new(code, message).at(&origin).help(help.to_owned())
+            };
+            let bytes = match is_file.then(|| store.blob(*id, MOST_BYTES)) {
                 Some(Ok(bytes)) => bytes,
-                Some(Err(ObjectsError::TooLarge(_))) | None => continue,
+                None => continue,
+                Some(Err(ObjectsError::TooLarge(_))) => {
+                    let message = format!("{path} is larger than 64 MiB, so nobody looked whether it holds a key");
+                    findings.push(find(Code::NotSearched, 1, message, "See for yourself that it holds none."));
+                    continue;
+                }
                 Some(Err(error)) => return Err(unreadable(&error)),
             };
             if let Some(line) = holds_key(&bytes) {
-                let line = u32::try_from(line).unwrap_or(u32::MAX);
-                let place = Place::File { path: path.as_str().into(), line, column: 1 };
-                let finding =
-                    Finding::new(Code::PlaintextSecret, format!("{path} holds an age identity or a reuse key"));
-                let finding = finding.at(&Origin { source: SourceName::from("staged"), place });
-                findings.push(finding.help("Take it out of the commit, and keep it where git ignores it."));
+                let message = format!("{path} holds an age identity or a reuse key");
+                let help = "Take it out of the commit, and keep it where git ignores it.";
+                findings.push(find(Code::PlaintextSecret, line, message, help));
             }
         }
-        let asked = |directory: &String| self.region.as_ref().is_none_or(|region| region == directory);
-        let changed = staged.iter().filter_map(|path| directory(&inside(path)?)).filter(asked);
-        let scope = Scope::Changed(changed.collect());
+        let asked = |path: &String| match &self.region {
+            Some(region) => directory_of(path).is_some_and(|directory| directory == region),
+            None => true,
+        };
+        let scope = Scope::Changed(staged.iter().filter_map(|path| inside(path)).filter(asked).collect());
+        let mut above = Vec::new();
+        for (path, way) in further_up(&root) {
+            let is_file = |found: &&Found| found.path == path && matches!(found.mode, Mode::File | Mode::Executable);
+            if let Some(found) = found.iter().find(is_file).filter(|found| staged.contains(&found.path)) {
+                let bytes = store.blob(found.id, MOST_BYTES).map_err(|error| unreadable(&error))?;
+                above.push(Above { shown: path, way, bytes });
+            }
+        }
         let within =
             found.into_iter().filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
-        Ok(Read { tree: tree(&store, within)?, shown: below, scope, commit: None, is_held: false, findings })
+        let tree = tree(&store, within)?;
+        Ok(Read { tree, shown: below, scope, commit: None, is_held: false, above, findings })
     }
 }
 
@@ -447,6 +497,9 @@ fn unreadable(error: &ObjectsError) -> Failure {
         ObjectsError::Partial(_) | ObjectsError::Missing => {
             "Clone the repository anew, without --filter; git fsck says what is missing.".to_owned()
         }
+        ObjectsError::Strange { .. } => {
+            "Nothing was proved. Find out who made it: git writes no such thing, and git fsck names it.".to_owned()
+        }
         _ => "Check the repository with git fsck.".to_owned(),
     };
     match error {
@@ -465,6 +518,17 @@ fn roots(way: &str, output: &str) -> [String; 2] {
     [way.to_owned(), parts.collect::<Vec<_>>().join("/")]
 }
 
+/// Where attributes for the files at `way` stand further up in their repository, and the way on from there.
+fn further_up(way: &str) -> Vec<(String, String)> {
+    let parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
+    let split = |at: usize| {
+        let (before, after) = parts.split_at_checked(at)?;
+        let path = before.iter().chain(&[".gitattributes"]).copied().collect::<Vec<_>>().join("/");
+        Some((path, after.join("/")))
+    };
+    (0..parts.len()).filter_map(split).collect()
+}
+
 /// The bytes of what was found.
 fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
     let mut tree = Tree::new();
@@ -476,29 +540,16 @@ fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
             Mode::Submodule => Form::Submodule,
             Mode::Nameless => Form::Special,
         };
-        let is_file = matches!(form, Form::Plain | Form::Executable);
-        let most = if whole::is_regions(&path) { whole::MOST_BYTES } else { whole::MOST_ELSEWHERE };
-        let bytes = match is_file.then(|| store.blob(id, most)) {
-            None => Vec::new(),
-            Some(Ok(bytes)) => bytes,
-            Some(Err(ObjectsError::TooLarge(_))) => {
-                // As in a folder: where bundles are, no file is that large.
-                if whole::is_regions(&path) {
-                    tree.insert(path, Standing { form: Form::Special, bytes: Vec::new() });
-                }
-                continue;
-            }
+        let is_file = matches!(mode, Mode::File | Mode::Executable | Mode::Nameless);
+        let standing = match is_file.then(|| store.blob(id, MOST_BYTES)) {
+            None => Standing::odd(form),
+            Some(Ok(bytes)) => Standing::file(&path, form, bytes),
+            Some(Err(ObjectsError::TooLarge(_))) => Standing::odd(Form::Large),
             Some(Err(error)) => return Err(unreadable(&error)),
         };
-        tree.insert(path, Standing { form, bytes });
+        whole::insert(&mut tree, path, standing);
     }
     Ok(tree)
-}
-
-/// The region's folder that a path of the tree lies in.
-fn directory(path: &str) -> Option<String> {
-    let (_, rest) = path.split_once('/').filter(|_| whole::is_regions(path))?;
-    rest.split_once('/').map(|(directory, _)| directory.to_owned())
 }
 
 /// One line for each region, and one for what is outside of them.

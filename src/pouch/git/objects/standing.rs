@@ -1,5 +1,6 @@
 //! What stands in a commit or in the index as a whole: every path with its mode, nothing followed.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use git2::{Index, IndexEntryExtendedFlag, Repository, RepositoryOpenFlags};
@@ -35,6 +36,38 @@ pub struct Found {
     pub mode: Mode,
     /// The object.
     pub id: Id,
+}
+
+/// The modes that entries have, also in old repositories.
+const MODES: [i32; 6] = [MODE_TREE, 0o100_644, 0o100_664, MODE_EXECUTABLE, MODE_LINK, MODE_SUBMODULE];
+
+/// Refuses a name that leads elsewhere, and a mode that nobody knows: such a tree is one thing to this reader
+/// and another to the next.
+fn check(name: &[u8], mode: i32) -> Result<(), ObjectsError> {
+    let strange = |what| Err(ObjectsError::Strange { name: String::from_utf8_lossy(name).into_owned(), what });
+    match name {
+        _ if !MODES.contains(&mode) => strange("of a mode that git does not write"),
+        b"" | b"." | b".." => strange("whose name is none"),
+        _ if name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1") => {
+            strange("whose name is that of a repository's own folder")
+        }
+        _ if name.contains(&b'/') => strange("whose name holds a slash"),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a tree that holds such an entry, or two of one name.
+fn check_tree(tree: &git2::Tree<'_>) -> Result<(), ObjectsError> {
+    let mut names = BTreeSet::new();
+    for entry in tree.iter() {
+        let name = entry.name_bytes();
+        check(name, entry.filemode_raw())?;
+        if !names.insert(name.to_vec()) {
+            let name = String::from_utf8_lossy(name).into_owned();
+            return Err(ObjectsError::Strange { name, what: "that stands there twice" });
+        }
+    }
+    Ok(())
 }
 
 fn mode_of(mode: i32, name: &[u8]) -> Mode {
@@ -85,10 +118,28 @@ impl Store {
         self.repository.is_bare()
     }
 
+    /// Whether every folder on the way to a path of a commit is one that git writes.
+    ///
+    /// # Errors
+    /// Where one is not, or an object is missing.
+    pub fn check_way(&self, commit: Id, way: &str) -> Result<(), ObjectsError> {
+        let mut tree = self.repository.find_commit(commit.0)?.tree()?;
+        check_tree(&tree)?;
+        for part in way.split('/').filter(|part| !part.is_empty()) {
+            let Some(id) = tree.get_name(part).filter(|entry| entry.filemode() == MODE_TREE).map(|entry| entry.id())
+            else {
+                break;
+            };
+            tree = self.repository.find_tree(id)?;
+            check_tree(&tree)?;
+        }
+        Ok(())
+    }
+
     /// Every path below a folder, links and submodules as such.
     ///
     /// # Errors
-    /// Where an object is missing, or folders lie too deep.
+    /// Where an object is missing, a folder is none that git writes, or folders lie too deep.
     pub fn everything(&self, folder: Id) -> Result<Vec<Found>, ObjectsError> {
         let mut found = Vec::new();
         let mut folders = vec![(String::new(), folder.0, 0_usize)];
@@ -96,7 +147,9 @@ impl Store {
             if depth > MOST_DEPTH {
                 return Err(ObjectsError::Other(format!("{before} lies more than {MOST_DEPTH} folders deep")));
             }
-            for entry in self.repository.find_tree(id)?.iter() {
+            let tree = self.repository.find_tree(id)?;
+            check_tree(&tree)?;
+            for entry in tree.iter() {
                 let path = format!("{before}{}", String::from_utf8_lossy(entry.name_bytes()));
                 match entry.filemode() {
                     MODE_TREE => folders.push((format!("{path}/"), entry.id(), depth.saturating_add(1))),
@@ -117,12 +170,13 @@ impl Store {
         // What is only intended to be added holds nothing yet.
         let intended = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
         let entries = index.iter().filter(|entry| entry.flags_extended & intended == 0);
-        let found = entries.map(|entry| Found {
-            path: String::from_utf8_lossy(&entry.path).into_owned(),
-            mode: mode_of(i32::try_from(entry.mode).unwrap_or_default(), &entry.path),
-            id: Id(entry.id),
+        let found = entries.map(|entry| {
+            let mode = i32::try_from(entry.mode).unwrap_or_default();
+            entry.path.split(|b| *b == b'/').try_for_each(|name| check(name, mode))?;
+            let path = String::from_utf8_lossy(&entry.path).into_owned();
+            Ok(Found { path, mode: mode_of(mode, &entry.path), id: Id(entry.id) })
         });
-        Ok(found.collect())
+        found.collect()
     }
 
     /// What of the index differs from the last commit: every path that is staged, also those that go.

@@ -4,24 +4,21 @@ use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use pouch_core::proof::{Form, Standing, Tree};
+use pouch_core::proof::{Form, MOST_BYTES, Standing, Tree};
 use rustix::fs::{FlockOperation, flock};
 
 use super::super::ShelfError;
 use super::{STAGING, read_plain};
 
-/// The largest file outside of the regions' folders that is read, in bytes.
-pub const MOST_ELSEWHERE: u64 = 1 << 20;
-
-/// The largest file in a region's folder that is read, in bytes.
-pub const MOST_BYTES: u64 = 64 << 20;
-
 /// The most folders that lie in each other.
 const MOST_DEPTH: usize = 64;
 
-/// Whether a path lies where regions' files lie.
-pub fn is_regions(path: &str) -> bool {
-    ["regions/", "flux/", "argocd/"].iter().any(|top| path.starts_with(top))
+/// Adds a path. One that is no text, as a whole or in a part, never takes another's place.
+pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
+    while path.contains('\u{fffd}') && tree.contains_key(&path) {
+        path.push('\u{fffd}');
+    }
+    tree.insert(path, standing);
 }
 
 /// Reads everything below `root` that can hold bundles or Secrets; no run exchanges folders meanwhile.
@@ -49,28 +46,28 @@ fn walk(folder: &Path, before: &str, depth: usize, tree: &mut Tree) -> Result<()
         let (name, path) = (entry.file_name(), entry.path());
         let relative = format!("{before}{}", name.to_string_lossy());
         let kind = entry.file_type().map_err(unread)?;
-        let odd = |form| Standing { form, bytes: Vec::new() };
-        if std::str::from_utf8(name.as_bytes()).is_err() {
-            tree.insert(relative, odd(Form::Special));
-        } else if kind.is_symlink() {
-            tree.insert(relative, odd(Form::Link));
+        let is_named = std::str::from_utf8(name.as_bytes()).is_ok();
+        // Modes are no part of this: some file systems mark every file as executable.
+        let form = if kind.is_symlink() {
+            Form::Link
         } else if kind.is_dir() {
+            // Its files are looked at, whatever it is called.
             if name != ".git" && !(before.is_empty() && name == STAGING) {
                 walk(&path, &format!("{relative}/"), depth.saturating_add(1), tree)?;
             }
-        } else if kind.is_file() {
-            let length = entry.metadata().map_err(unread)?.len();
-            let most = if is_regions(&relative) { MOST_BYTES } else { MOST_ELSEWHERE };
-            let standing = match length > most {
-                true if is_regions(&relative) => odd(Form::Special),
-                true => continue,
-                // Modes are no part of this: some file systems mark every file as executable.
-                false => Standing { form: Form::Plain, bytes: read_plain(&path)? },
-            };
-            tree.insert(relative, standing);
+            continue;
+        } else if !kind.is_file() {
+            Form::Special
+        } else if entry.metadata().map_err(unread)?.len() > MOST_BYTES {
+            Form::Large
         } else {
-            tree.insert(relative, odd(Form::Special));
-        }
+            if is_named { Form::Plain } else { Form::Special }
+        };
+        let standing = match kind.is_file() && form != Form::Large {
+            true => Standing::file(&relative, form, read_plain(&path)?),
+            false => Standing::odd(form),
+        };
+        insert(tree, relative, standing);
     }
     Ok(())
 }

@@ -11,6 +11,7 @@
 
 #[path = "../support/fleet.rs"]
 mod fleet;
+mod hidden;
 mod repository;
 mod stage;
 #[path = "../support/mod.rs"]
@@ -284,6 +285,110 @@ fn regions_that_are_not_rendered_are_proved_as_they_stand() {
     fleet.write("manifests/eu-c0-secret.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: c0\n");
     fleet.render(&[]).ends(3);
     fleet.run(&["verify"]).ends(0).outcome("eu", "proved");
+}
+
+/// A paused region may be older than the configuration: its manifest says what stands there, if somebody
+/// vouches for it; else the configuration does, and nothing at all is said too.
+#[test]
+fn a_paused_region_is_held_against_what_can_be_believed() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.render(&[]).ends(0);
+    fleet.configure("delivery: flux}", "delivery: argocd, state: paused}");
+    fleet.run(&["verify"]).ends(0).outcome("eu", "proved");
+    fleet.configure("{file: reuse.key}", "{env: NOT_THERE}");
+    let moved = fleet.run(&["verify"]);
+    moved.ends(8).says("error[unsafe-delivery]: argocd/eu/application.yaml is missing").says("activate it and render");
+    fleet.configure("delivery: argocd, state: paused}", "delivery: flux, state: paused}");
+    fleet.run(&["verify"]).ends(0).outcome("eu", "proved");
+    // Files that fit their manifest, which does not fit the configuration.
+    fleet.configure(fleet::EU, "age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4");
+    fleet.run(&["verify"]).ends(8).says("error[wrong-recipients]");
+    fleet.configure("age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4", fleet::EU);
+    for top in ["regions", "flux"] {
+        fs::remove_dir_all(fleet.path(&format!("bundles/{top}/eu"))).unwrap();
+    }
+    fleet.run(&["verify"]).ends(0).says("warning[region-not-published]: nothing is published in regions/eu");
+    fleet.run(&["verify", "--region", "eu"]).ends(5).says("there is no bundle of region eu");
+}
+
+/// Labels of Namespaces follow the configuration, also where that has moved on.
+#[test]
+fn labels_of_namespaces_are_those_of_the_configuration() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.render(&[]).ends(0);
+    fleet.configure("namespaces: {allowed: ['*']}", "namespaces: {allowed: ['*'], labels: {eu-team: {env: prod}}}");
+    fleet.run(&["verify"]).ends(8).says("Namespace eu-team has not the labels that the configuration gives it");
+    fleet.render(&[]).ends(0);
+    fleet.run(&["verify"]).ends(0);
+}
+
+/// Another fleet's bundles stay unproved, and that is said.
+#[test]
+fn bundles_of_another_fleet_are_named() {
+    let stage = Stage::new();
+    let config = stage.read("quickstart/keyless.yaml");
+    let other = config.replace("name: quickstart", "name: slowstart").replace("  eu-west:\n", "  west:\n");
+    stage.write("other.yaml", &other.replace("  us-east:\n", "  us-east:\n    directory: east\n"));
+    for top in ["regions", "argocd"] {
+        fs::rename(stage.path(&format!("bundles/{top}/us-east")), stage.path(&format!("bundles/{top}/east"))).unwrap();
+    }
+    let manifest = stage.read("bundles/regions/east/bundle.yaml");
+    let own = manifest.replace("us-east", "east").replace("fleet: quickstart", "fleet: slowstart");
+    stage.write("bundles/regions/east/bundle.yaml", &own);
+    let answer = stage.verify(&["-f", "other.yaml", "bundles"]);
+    let said = "regions/eu-west: by its manifest this is of fleet quickstart, so nothing of it was proved";
+    assert!(answer.stderr.contains(&format!("warning[other-fleet]: {said}")), "{}", answer.stderr);
+    assert!(!answer.stderr.contains("flux/eu-west"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("nothing is published in regions/west"), "{}", answer.stderr);
+    // A folder of ours is ours, whatever its manifest says.
+    stage.edit("bundles/regions/east/bundle.yaml", "fleet: slowstart", "fleet: quickstart");
+    let answer = stage.verify(&["-f", "other.yaml", "bundles"]);
+    assert!(answer.stderr.contains("regions/east has a bundle of fleet quickstart"), "{}", answer.stderr);
+}
+
+/// What is too large to be looked at is a fault where it may be applied, and said elsewhere.
+#[test]
+fn a_file_that_nobody_reads_is_said() {
+    let stage = Stage::new();
+    let large = |path: &str| {
+        let path = stage.path(path);
+        fs::File::create(path).unwrap().set_len((64 << 20) + 1).unwrap();
+    };
+    large("bundles/x.bin");
+    let answer = stage.consumer();
+    answer.finds("no manifest", &[]);
+    assert!(answer.stderr.contains("warning[not-searched]: x.bin is larger than 64 MiB"), "{}", answer.stderr);
+    large("bundles/x.yml");
+    stage.consumer().finds("a manifest", &["not-readable"]);
+    fs::remove_file(stage.path("bundles/x.yml")).unwrap();
+    large("bundles/flux/eu-west/x.bin");
+    let answer = stage.consumer();
+    answer.finds("among a region's files", &["not-plain-file"]);
+    fs::remove_file(stage.path("bundles/flux/eu-west/x.bin")).unwrap();
+    // Charts are no YAML, and may stand in a repository whose root is the output.
+    stage.write("bundles/chart/x.yaml", "a: {{ .Values.a }}\n{{- end }}\n");
+    let answer = stage.consumer();
+    answer.finds("a template", &[]);
+    assert!(answer.stderr.contains("warning[not-searched]: chart/x.yaml is a template"), "{}", answer.stderr);
+    // Whose name is no text may hold a key all the same, and another of that look.
+    use std::os::unix::ffi::OsStrExt as _;
+    for folder in [false, true] {
+        let key = stage.read("quickstart/keys/eu-west.txt");
+        for (name, text) in [(&b"x\xfd"[..], ""), (b"x\xfe", &*key), (b"x\xff", "")] {
+            let mut path = stage.path("bundles").join(std::ffi::OsStr::from_bytes(name));
+            if folder {
+                fs::remove_file(&path).unwrap();
+                fs::create_dir(&path).unwrap();
+                path.push("x.txt");
+            }
+            if fs::write(path, text).is_err() {
+                // Some file systems have no such names.
+                assert!(!folder);
+                return;
+            }
+        }
+        stage.consumer().finds("a name that is no text", &["plaintext-secret"]);
+    }
 }
 
 /// What a broken Credential has published stays, with the tag of a key that is gone by now.

@@ -273,6 +273,163 @@ fn a_hook_refuses_what_is_staged() {
     refused("without a configuration", "plaintext-secret", &[]);
 }
 
+/// What is staged beside the regions' folders: what a consumer may apply, and what changes bundles' bytes.
+#[test]
+fn what_is_staged_beside_the_regions_is_looked_at() {
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    stage.write("pouch.yaml", &stage.read("quickstart/keyless.yaml"));
+    repository.commit("configuration");
+    let rows = [
+        ("bundles/.gitattributes", "* text eol=crlf\n", "unsafe-delivery"),
+        ("bundles/.gitattributes", "* -text\n*.yaml filter=x\n", "unsafe-delivery"),
+        ("bundles/regions/.gitattributes", "* text\n", "unlisted-file"),
+        ("bundles/regions/eu-west/core/.gitattributes", "* text\n", "unlisted-file"),
+        ("bundles/flux/zz/x.yaml", "a: b\n", "unlisted-file"),
+        ("bundles/argocd/zz/x.yaml", "a: b\n", "unlisted-file"),
+        ("bundles/flux/x.yaml", "a: b\n", "unlisted-file"),
+        ("bundles/argocd/quickstart-applicationset.yaml", "a: b\n", "unlisted-file"),
+        (".gitattributes", "* text=auto\n*.yaml ident\n", "unsafe-delivery"),
+        (".gitattributes", "[attr]mine filter=x\n/bundles/** mine\n", "unsafe-delivery"),
+    ];
+    for (path, text, code) in rows {
+        let before = stage.path(path).exists().then(|| stage.read(path));
+        stage.write(path, text);
+        repository.git(&["add", path]);
+        let staged = stage.verify(&["--staged"]);
+        staged.finds(path, &[code]);
+        assert!(staged.places().iter().any(|(place, _)| *place == path), "{path}: {:?}", staged.places());
+        repository.git(&["commit", "--quiet", "-m", "x"]);
+        stage.verify(&[".", "--rev", "HEAD"]).finds(path, &[code]);
+        stage.verify(&["."]).finds(path, &[code]);
+        // Committed, it is no matter of the next commit.
+        stage.write("notes.txt", path);
+        repository.git(&["add", "notes.txt"]);
+        stage.verify(&["--staged"]).finds(path, &[]);
+        match before {
+            Some(text) => stage.write(path, &text),
+            None => fs::remove_file(stage.path(path)).unwrap(),
+        }
+        repository.commit("as before");
+    }
+    stage.verify(&["."]).finds("nothing is left", &[]);
+    // What a repository may say of its own files.
+    stage.write(".gitattributes", "* text=auto eol=lf\n*.png filter=lfs -text\nassets/** filter=lfs\n");
+    repository.git(&["add", ".gitattributes"]);
+    stage.verify(&["--staged"]).finds("line ends and assets", &[]);
+    repository.commit("attributes");
+    stage.verify(&[".", "--rev", "HEAD"]).finds("committed", &[]);
+    // Without a configuration it is the layout's own.
+    fs::rename(stage.path("pouch.yaml"), stage.path("home-pouch.yaml")).unwrap();
+    stage.write("bundles/.gitattributes", "* text\n");
+    stage.verify(&["."]).finds("no configuration", &["unsafe-delivery"]);
+    fs::remove_file(stage.path("bundles/.gitattributes")).unwrap();
+    stage.verify(&["."]).finds("bundles out of their repository", &[]);
+    repository.git(&["checkout", "--quiet", "HEAD", "--", "bundles"]);
+    // Outside of the output keys are found in any size and spelling.
+    let key = stage.read("quickstart/keys/eu-west.txt");
+    stage.write("large.txt", &format!("{}\n{key}", "x".repeat((1 << 20) + 1)));
+    let spaced: String = key.chars().flat_map(|c| [c, '\0']).collect();
+    stage.write("windows.txt", &spaced);
+    repository.git(&["add", "large.txt", "windows.txt"]);
+    let staged = stage.verify(&["--staged"]);
+    assert_eq!(staged.stderr.matches("error[plaintext-secret]").count(), 2, "{}", staged.stderr);
+}
+
+/// Trees that git would not write: nothing of them is proved, and nothing panics.
+#[test]
+fn hostile_trees_are_refused() {
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    let id = |revision: &str| repository.git(&["rev-parse", revision]).trim().to_owned();
+    let raw = |hex: &str| -> Vec<u8> {
+        let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+        (0..hex.len()).step_by(2).map(byte).collect()
+    };
+    let bytes = |tree: &str| {
+        let answer = repository.command(&["cat-file", "tree", tree]);
+        assert!(answer.status.success());
+        answer.stdout
+    };
+    let write = |bytes: &[u8]| {
+        fs::write(stage.path("home-tree"), bytes).unwrap();
+        repository.git(&["hash-object", "-t", "tree", "--literally", "-w", "home-tree"]).trim().to_owned()
+    };
+    let entry = |mode: &str, name: &[u8], hex: &str| [mode.as_bytes(), b" ", name, b"\0", &raw(hex)].concat();
+    let root = bytes("HEAD^{tree}");
+    // A commit whose output is this tree, and which has more beside the output.
+    let commit = |bundles: &[u8], more: &[u8]| {
+        let (old, new) = (raw(&id("HEAD:bundles")), raw(&write(bundles)));
+        let at = root.windows(20).position(|window| window == old).unwrap();
+        let tree = write(&[&root[..at], &new, &root[at + 20..], more].concat());
+        repository.git(&["commit-tree", &tree, "-m", "x"]).trim().to_owned()
+    };
+    let verify = |commit: &str| stage.verify(&["-f", "quickstart/keyless.yaml", ".", "--rev", commit]);
+    let (bundles, blob) = (bytes("HEAD:bundles"), id("HEAD:quickstart/pouch.yaml"));
+    let regions = id("HEAD:bundles/regions");
+    verify(&commit(&bundles, b"")).finds("the tree as it was", &[]);
+    let rows: [(&str, Vec<u8>); 12] = [
+        ("a mode of nothing", entry("0", b"x.yaml", &blob)),
+        ("an unknown mode", entry("100777", b"x.yaml", &blob)),
+        ("another unknown mode", entry("60644", b"x.yaml", &blob)),
+        ("a folder of an unknown mode", entry("40755", b"x", &regions)),
+        ("the folder above", entry("40000", b"..", &regions)),
+        ("the folder itself", entry("40000", b".", &regions)),
+        ("git's folder", entry("40000", b".GIT", &regions)),
+        ("git's folder on Windows", entry("40000", b"git~1", &regions)),
+        ("a path as a name", entry("100644", b"flux/x.yaml", &blob)),
+        ("a folder twice", entry("40000", b"regions", &regions)),
+        ("a folder that is a file too", entry("100644", b"regions", &blob)),
+        ("no name", entry("100644", b"", &blob)),
+    ];
+    for (what, more) in rows {
+        let answer = verify(&commit(&[&bundles[..], &more].concat(), b""));
+        assert_eq!((answer.code, &*answer.stdout), (5, ""), "{what}: {}", answer.stderr);
+    }
+    // Which of two folders is the output, every reader decides for itself.
+    let twice = verify(&commit(&bundles, &entry("40000", b"bundles", &regions)));
+    assert_eq!((twice.code, &*twice.stdout), (5, ""), "{}", twice.stderr);
+    assert!(twice.stderr.contains("\"bundles\" that stands there twice"), "{}", twice.stderr);
+    // A name that a terminal obeys is one that no manifest lists.
+    let flux = [&bytes("HEAD:bundles/flux")[..], &entry("100644", b"\x1b[31m\n.yaml", &blob)].concat();
+    let (old, new) = (raw(&id("HEAD:bundles/flux")), raw(&write(&flux)));
+    let at = bundles.windows(20).position(|window| window == old).unwrap();
+    let named = verify(&commit(&[&bundles[..at], &new, &bundles[at + 20..]].concat(), b""));
+    named.finds("a name that a terminal obeys", &["unlisted-file"]);
+    assert!(!named.stderr.contains('\x1b'), "{}", named.stderr);
+}
+
+/// The live comparison takes a region by either name too, and what is published from where it is published.
+#[test]
+fn the_live_comparison_finds_its_bundle_where_the_proof_does() {
+    let Some(repository) = Repository::new() else { return };
+    let stage = &repository.stage;
+    repository.git(&["clone", "--quiet", "--bare", ".", "home/fleet.git"]);
+    let config = stage.read("quickstart/pouch.yaml");
+    let config = config.replace("{file: reuse.key}", "{file: quickstart/reuse.key}");
+    let renamed = config.replace("  eu-west:\n", "  west:\n    directory: eu-west\n");
+    let with_git = |path: &str| {
+        let git = format!("output: {{path: {path}, git: {{repository: home/fleet.git, branch: main}}}}");
+        stage.write("pouch.yaml", &renamed.replace("output: {path: bundles}", &git));
+    };
+    fs::remove_dir_all(stage.path("bundles")).unwrap();
+    with_git("bundles");
+    for region in ["west", "eu-west"] {
+        let answer = stage.verify(&["--live", "nowhere", "--region", region]);
+        assert!(answer.stderr.contains("nowhere"), "{}", answer.stderr);
+        assert!(!answer.stderr.contains("there is no folder"), "{}", answer.stderr);
+    }
+    assert_eq!(stage.verify(&["--live", "nowhere", "--region", "west", "bundles"]).code, 5);
+    let unknown = stage.verify(&["--live", "nowhere", "--region", "x"]);
+    assert_eq!(unknown.code, 64);
+    assert!(unknown.stderr.contains("Its regions are us-east, west."), "{}", unknown.stderr);
+    with_git("elsewhere");
+    let nothing = stage.verify(&["--live", "nowhere", "--region", "west"]);
+    assert!(nothing.stderr.contains("nothing is published in regions/eu-west"), "{}", nothing.stderr);
+    fs::rename(stage.path("home/fleet.git"), stage.path("home/gone.git")).unwrap();
+    assert_eq!(stage.verify(&["--live", "nowhere", "--region", "west"]).code, 5);
+}
+
 /// A region that is called otherwise than its folder is the same region under both names.
 #[test]
 fn one_region_of_what_is_staged() {

@@ -6,6 +6,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::hidden;
 use super::stage::Stage;
 
 pub const WEST: &str = "bundles/regions/eu-west";
@@ -13,19 +14,20 @@ pub const EAST: &str = "bundles/regions/us-east";
 const AWS: &str = "bundles/regions/eu-west/core/secrets/kcm-system/aws-main-secret.sops.yaml";
 const CLOUDS: &str = "bundles/regions/eu-west/core/secrets/kcm-system/openstack-main-clouds.sops.yaml";
 const KUBECONF: &str = "bundles/regions/eu-west/core/secrets/team-a/store-17-kubeconf.sops.yaml";
-const EAST_AWS: &str = "bundles/regions/us-east/core/secrets/kcm-system/aws-main-secret.sops.yaml";
+pub const EAST_AWS: &str = "bundles/regions/us-east/core/secrets/kcm-system/aws-main-secret.sops.yaml";
 const IDENTITY: &str =
     "bundles/regions/eu-west/identities/azureclusteridentity.infrastructure.cluster.x-k8s.io/team-a/azure-main.yaml";
 const TEMPLATE: &str = "bundles/regions/eu-west/core/configmaps/kcm-system/aws-main-resource-template.yaml";
 const TEAM: &str = "bundles/regions/eu-west/core/namespaces/team-a.yaml";
-const MANIFEST: &str = "bundles/regions/eu-west/bundle.yaml";
+const EAST_TEAM: &str = "bundles/regions/us-east/core/namespaces/team-a.yaml";
+pub const MANIFEST: &str = "bundles/regions/eu-west/bundle.yaml";
 const LIST: &str = "bundles/regions/eu-west/core/secrets/kustomization.yaml";
-const CORE: &str = "bundles/flux/eu-west/core.yaml";
-const APPLICATION: &str = "bundles/argocd/us-east/application.yaml";
+pub const CORE: &str = "bundles/flux/eu-west/core.yaml";
+pub const APPLICATION: &str = "bundles/argocd/us-east/application.yaml";
 const WEST_KEY: &str = "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q";
 const EAST_KEY: &str = "age1xtgp6s7dvnkl6j78c5qhjpas67680rrfpads7wfqay29thqs7scsfjs9hg";
 const STRANGER: &str = "age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4";
-const PLAIN: &str = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\n  namespace: y\nstringData:\n  a: b\n";
+pub const PLAIN: &str = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: x\n  namespace: y\nstringData:\n  a: b\n";
 
 /// Where rows of the table must be found too: the file, and how the line there begins; the first line
 /// where there is none to tell.
@@ -59,6 +61,13 @@ pub const PLACES: &[(&str, &str, &str)] = &[
     ("a Secret as JSON in a list", "bundles/x.json", ""),
     ("a Secret behind another document", "bundles/x.yaml", "apiVersion:"),
     ("an identity", "bundles/README.md", "AGE-SECRET-KEY-1"),
+    ("a Secret with tags", "bundles/x.yaml", ""),
+    ("an identity in a large file", "bundles/x.bin", ""),
+    ("a reuse key in wrapped base64", "bundles/x.txt", "IyBtaW5lC"),
+    ("attributes among the regions", "bundles/regions/.gitattributes", ""),
+    ("a file too many of another fleet", "bundles/flux/evil/x.yaml", ""),
+    ("a paused region from another repository", APPLICATION, "repoURL:"),
+    ("a link in the place of all Applications", "bundles/argocd", ""),
     ("a remote base", LIST, "- https:"),
     ("another region's folder", LIST, "- ../../../us-east"),
     ("a patch", LIST, "patches:"),
@@ -90,12 +99,12 @@ pub struct Tamper {
     pub repaired: bool,
 }
 
-fn row(what: &'static str, codes: &'static [&'static str], spoil: impl Fn(&Stage) + 'static) -> Tamper {
+pub fn row(what: &'static str, codes: &'static [&'static str], spoil: impl Fn(&Stage) + 'static) -> Tamper {
     Tamper { what, codes, spoil: Box::new(spoil), repaired: true }
 }
 
 /// A row that a render cannot repair, because it touches nothing that is not pouch's.
-fn stays(what: &'static str, codes: &'static [&'static str], spoil: impl Fn(&Stage) + 'static) -> Tamper {
+pub fn stays(what: &'static str, codes: &'static [&'static str], spoil: impl Fn(&Stage) + 'static) -> Tamper {
     Tamper { repaired: false, ..row(what, codes, spoil) }
 }
 
@@ -111,7 +120,7 @@ fn edit(
 }
 
 /// The part of a file from one line to before another.
-fn part(text: &str, from: &str, to: &str) -> String {
+pub fn part(text: &str, from: &str, to: &str) -> String {
     let start = text.find(from).unwrap_or_else(|| panic!("no {from:?}"));
     let end = text[start..].find(to).unwrap_or_else(|| panic!("no {to:?}"));
     text[start..start + end].to_owned()
@@ -148,6 +157,8 @@ fn age_file(stanzas: &str) -> Vec<u8> {
 
 pub fn tampers() -> Vec<Tamper> {
     let mut rows = sealed();
+    rows.extend(hidden::hidden());
+    rows.extend(hidden::paused());
     rows.extend(recipients());
     rows.extend(manifests());
     rows.extend(files());
@@ -391,6 +402,14 @@ fn files() -> Vec<Tamper> {
         stays("a link to delivery objects", &["not-plain-file"], |stage| {
             std::os::unix::fs::symlink("eu-west", stage.path("bundles/flux/evil")).unwrap();
         }),
+        stays(
+            "a link in the place of all Applications",
+            &["not-plain-file", "untrusted-bundle", "unsafe-delivery"],
+            |stage| {
+                std::fs::rename(stage.path("bundles/argocd"), stage.path("elsewhere")).unwrap();
+                std::os::unix::fs::symlink(stage.path("elsewhere"), stage.path("bundles/argocd")).unwrap();
+            },
+        ),
         row("a Secret in clear beside", &["unlisted-file", "plaintext-secret"], |stage| {
             stage.write(&format!("{WEST}/core/secrets/team-a/x.yaml"), PLAIN);
         }),
@@ -553,6 +572,10 @@ fn objects() -> Vec<Tamper> {
         ),
         edit("an object handed back to k0rdent", UNSAFE, AWS, "managed: \"false\"", "managed: \"true\""),
         edit("an object of nobody's", UNSAFE, AWS, "    app.kubernetes.io/managed-by: pouch\n", ""),
+        edit("a Namespace with a label of somebody's", UNSAFE, TEAM, "  labels:\n", "  labels:\n    a: b\n"),
+        edit("a Namespace with another label", UNSAFE, EAST_TEAM, "environment: production", "environment: test"),
+        edit("a Namespace without its label", UNSAFE, EAST_TEAM, "    environment: production\n", ""),
+        edit("a Namespace that is left alone", UNSAFE, EAST_TEAM, "ssa: Merge", "ssa: IfNotPresent"),
         edit("a Namespace that is pruned", UNSAFE, TEAM, "    kustomize.toolkit.fluxcd.io/prune: disabled\n", ""),
     ]
 }

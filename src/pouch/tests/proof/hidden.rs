@@ -1,0 +1,132 @@
+//! Rows of the tamper table for what somebody hides: in spellings, in sizes, in paused regions, behind another
+//! fleet's name.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::stage::Stage;
+use super::table::{APPLICATION, CORE, EAST, EAST_AWS, MANIFEST, PLAIN, Tamper, WEST, part, row, stays};
+
+/// A file whose bytes are no text.
+fn put(stage: &Stage, path: &str, bytes: impl AsRef<[u8]>) {
+    std::fs::create_dir_all(stage.path(path).parent().unwrap()).unwrap();
+    std::fs::write(stage.path(path), bytes).unwrap();
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+/// Pauses the region that Argo CD delivers.
+fn pause(stage: &Stage) {
+    for config in ["quickstart/pouch.yaml", "quickstart/keyless.yaml"] {
+        stage.edit(config, "  us-east:\n", "  us-east:\n    state: paused\n");
+    }
+}
+
+/// Secrets and keys in spellings that a reader may miss.
+pub fn hidden() -> Vec<Tamper> {
+    const SECRET: &[&str] = &["plaintext-secret"];
+    const NOT: &[&str] = &["not-readable"];
+    fn key(stage: &Stage) -> String {
+        let key = stage.read("quickstart/keys/eu-west.txt");
+        key.lines().find(|line| line.starts_with("AGE-")).unwrap().to_owned()
+    }
+    vec![
+        stays("a Secret in UTF-16", SECRET, |stage| put(stage, "bundles/x.yaml", utf16(&format!("\u{feff}{PLAIN}")))),
+        stays("a Secret in UTF-16 without a mark", SECRET, |stage| put(stage, "bundles/x", utf16(PLAIN))),
+        stays("another manifest in UTF-16", NOT, |stage| put(stage, "bundles/x.yaml", utf16("a: b\n"))),
+        stays("a manifest that is no text", NOT, |stage| put(stage, "bundles/x.yml", b"a: \xff\n")),
+        stays("a Secret with tags", NOT, |stage| {
+            stage.write("bundles/x.yaml", "{kind: !!binary U2VjcmV0, data: {a: aHVudGVyMg==}}\n");
+        }),
+        stays("a Secret in capitals' file", SECRET, |stage| {
+            stage.write("bundles/x.YAML", &PLAIN.replace("kind: Secret", "kind: \"Sec\\x72et\""));
+        }),
+        stays("a Secret with a key twice", NOT, |stage| {
+            stage.write("bundles/x.Json", r#"{"kind": "Sec\u0072et", "data": {"a": "b"}, "data": {"a": "b"}}"#);
+        }),
+        stays("a Secret in a stream of JSON", SECRET, |stage| {
+            stage.write("bundles/x.json", r#"{"a": 1} {"kind": "\u0053ecret", "data": {"a": "aHVudGVyMg=="}}"#);
+        }),
+        stays("a Secret in lists of lists", SECRET, |stage| {
+            let inner = "{kind: SecretList, items: [{data: {a: aHVudGVyMg==}}]}";
+            stage.write("bundles/x.yaml", &format!("kind: List\nitems: [{{kind: List, items: [{inner}]}}]\n"));
+        }),
+        stays("a Secret beside deep nesting", SECRET, |stage| {
+            let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+            stage.write("bundles/x.yaml", &format!("a: {deep}\n---\n{PLAIN}"));
+        }),
+        stays("a Secret under deep nesting", NOT, |stage| {
+            let deep = format!("{}{{kind: \"Sec\\x72et\", data: {{a: b}}}}{}", "[".repeat(500), "]".repeat(500));
+            stage.write("bundles/x.yaml", &format!("a: {deep}\n"));
+        }),
+        stays("a Secret beside a bomb of aliases", NOT, |stage| {
+            let mut text = format!("a0: &a0 [{}]\n", "x,".repeat(40));
+            for n in 1..40 {
+                text.push_str(&format!("a{n}: &a{n} [{}]\n", format!("*a{},", n - 1).repeat(20)));
+            }
+            stage.write("bundles/x.yaml", &format!("{text}b: {{kind: \"Sec\\x72et\", data: {{a: b}}}}\n"));
+        }),
+        stays("a Secret in a large file", SECRET, |stage| {
+            stage.write("bundles/x.yaml", &format!("a: {}\n---\n{PLAIN}", "x".repeat((1 << 20) + 1)));
+        }),
+        stays("an identity in a large file", SECRET, |stage| {
+            put(stage, "bundles/x.bin", [vec![7; (1 << 20) + 1], key(stage).into_bytes()].concat());
+        }),
+        stays("an identity in UTF-16", SECRET, |stage| put(stage, "bundles/x.txt", utf16(&key(stage)))),
+        stays("an identity in base64", SECRET, |stage| {
+            stage.write("bundles/x.txt", &format!("key={}\n", STANDARD.encode(key(stage))));
+        }),
+        stays("a reuse key in wrapped base64", SECRET, |stage| {
+            let key = STANDARD.encode(format!("# mine\n{}", stage.read("quickstart/reuse.key").trim()));
+            let lines: Vec<&str> = key.as_bytes().chunks(17).map(|row| std::str::from_utf8(row).unwrap()).collect();
+            stage.write("bundles/x.txt", &format!("key: |\n  {}\n", lines.join("\n  ")));
+        }),
+        stays("attributes among the regions", &["unlisted-file"], |stage| {
+            stage.write("bundles/regions/.gitattributes", "* text eol=crlf\n");
+        }),
+        row("attributes in a region", &["unlisted-file"], |stage| {
+            stage.write(&format!("{WEST}/.gitattributes"), "* text eol=crlf\n");
+        }),
+        stays("Flux objects of what calls itself another fleet's", &["region-not-configured"], |stage| {
+            let manifest = stage.read(MANIFEST).replace("fleet: quickstart", "fleet: slowstart");
+            stage.write("bundles/regions/evil/bundle.yaml", &manifest);
+            stage.write("bundles/flux/evil/core.yaml", &stage.read(CORE));
+        }),
+        stays("a file too many of another fleet", &["unlisted-file"], |stage| {
+            let manifest = stage.read(MANIFEST).replace("fleet: quickstart", "fleet: slowstart");
+            stage.write("bundles/regions/evil/bundle.yaml", &manifest.replace("eu-west", "evil"));
+            stage.write("bundles/flux/evil/x.yaml", "a: b\n");
+        }),
+        stays("an ApplicationSet of a fleet that has nothing", &["region-not-configured", "unlisted-file"], |stage| {
+            stage.write("bundles/regions/evil/bundle.yaml", "fleet: x\n");
+            stage.write("bundles/argocd/x-applicationset.yaml", &stage.read(APPLICATION));
+        }),
+    ]
+}
+
+/// What a region keeps while it is paused.
+pub fn paused() -> Vec<Tamper> {
+    vec![
+        stays("a paused region from another repository", &["unsafe-delivery"], |stage| {
+            pause(stage);
+            stage.edit(APPLICATION, "git.example.com/acme", "git.example.com/evil");
+        }),
+        stays("a paused region without its delivery", &["untrusted-bundle", "unsafe-delivery"], |stage| {
+            pause(stage);
+            std::fs::remove_file(stage.path(APPLICATION)).unwrap();
+        }),
+        stays("a paused region's Secret for another consumer", &["unsafe-delivery"], |stage| {
+            pause(stage);
+            let text = stage.read(EAST_AWS);
+            let annotations = part(&text, "  annotations:\n", "  labels:\n");
+            let flux = "  annotations:\n    kustomize.toolkit.fluxcd.io/force: enabled\n";
+            stage.write(EAST_AWS, &text.replace(&annotations, flux));
+        }),
+        stays("a paused region gone, and what delivers it not", &["unlisted-file"], |stage| {
+            pause(stage);
+            std::fs::remove_dir_all(stage.path(EAST)).unwrap();
+        }),
+    ]
+}

@@ -63,6 +63,12 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         reading.refuse(text.source, text.path, "is a git-lfs pointer, not the file itself", help);
         return reading;
     }
+    if text.bytes.iter().all(|byte| *byte == 0) && text.form != Form::Stream {
+        let finding = text.finding(1, 1, "the file is empty, which proves nothing of what it held");
+        let help = "See whether what wrote it failed; remove the file, or exclude it, if it is meant to hold nothing.";
+        reading.lacks(finding.help(help));
+        return reading;
+    }
     match yaml::text_of(text.bytes) {
         Err(flaw) => reading.lacks(text.unparsable(flaw)),
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
@@ -201,6 +207,9 @@ impl Text<'_> {
                 }
                 Ok(inner) if inner.is_list(&item) => {
                     reading.lacks(wrong(format!("more than {MOST_LISTS} Lists lie in each other")));
+                }
+                Ok(_) if decrypt::mac(&item).is_some() => {
+                    reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));
                 }
                 Ok(_) => reading.documents.push((item, self.at(line, 1))),
                 Err(Headless::Broken(what)) => reading.lacks(wrong(format!("item {at} of the List: {what}"))),

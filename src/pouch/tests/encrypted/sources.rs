@@ -11,7 +11,7 @@ pub struct Sealed {
     pub fleet: Fleet,
     sops: Sops,
     pub own: String,
-    stranger: String,
+    pub stranger: String,
 }
 
 const RULE: &str = "encrypted_regex: '^(data|stringData)$'";

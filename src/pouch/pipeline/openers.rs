@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pouch_core::config::{Decryption, Fleet, Source};
+use pouch_core::config::{Fleet, Source};
 use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::recipient::Recipient;
 
 use super::Failure;
 use super::survey::Surveyor;
@@ -35,16 +36,13 @@ pub(super) fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeM
 }
 
 /// Sources that share an identity and may provide different objects: who writes one of them can put into it what
-/// was sealed for the other, and have it opened. A run that reads no identity knows only where they are.
+/// was sealed for the other, and have it opened.
 pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> Vec<Finding> {
-    let mut opened: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    let mut opened: BTreeMap<&Recipient, BTreeSet<usize>> = BTreeMap::new();
     for (index, opener) in openers {
-        let words: Vec<String> = match &**opener {
-            Opener::Identities(identities) => identities.recipients().map(ToString::to_string).collect(),
-            Opener::Nobody => fleet.sources.get(*index).and_then(place).into_iter().collect(),
-        };
-        for word in words {
-            opened.entry(word).or_default().insert(*index);
+        let Opener::Identities(identities) = &**opener else { continue };
+        for recipient in identities.recipients() {
+            opened.entry(recipient).or_default().insert(*index);
         }
     }
     let mut told = BTreeSet::new();
@@ -66,13 +64,6 @@ pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> V
         findings.push(Finding::new(Code::SharedSourceIdentity, message).at(&origin).help(help));
     }
     findings
-}
-
-fn place(source: &Source) -> Option<String> {
-    source.decryption.as_ref().map(|decryption| match decryption {
-        Decryption::AgeIdentityFile(path) => format!("that of {path}"),
-        Decryption::Environment => "that of the environment".to_owned(),
-    })
 }
 
 fn same_bounds(one: &Source, other: &Source) -> bool {

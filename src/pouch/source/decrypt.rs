@@ -21,6 +21,7 @@ use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
 use pouch_core::sops::{OpenError, Sealed, cipher};
 use pouch_core::yaml::Flaw;
+use pouch_core::yaml::lines::line_of;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
@@ -57,6 +58,8 @@ pub(super) struct SealedPart {
     /// Its text, with keys in their order.
     pub(super) text: Box<str>,
     pub(super) line: u32,
+    /// The line on which its text begins, comments and all.
+    pub(super) first_line: u32,
     /// The objects in it, as they stand.
     pub(super) documents: Vec<(Node, Origin)>,
 }
@@ -64,8 +67,35 @@ pub(super) struct SealedPart {
 impl SealedFile {
     /// An item of a `List` that has a block of its own.
     pub(super) fn item(path: &Arc<str>, line: u32, item: (Node, Origin)) -> Self {
-        let part = SealedPart { text: Box::default(), line, documents: vec![item] };
+        let part = SealedPart { text: Box::default(), line, first_line: line, documents: vec![item] };
         Self { path: path.clone(), written: Written::Item, mac: Box::default(), parts: vec![part] }
+    }
+
+    /// The line of what does not open; none where the file has several documents, because nobody says in which
+    /// of them it is, or is no YAML in block style.
+    fn line_of(&self, error: &OpenError) -> Option<u32> {
+        let (Written::Yaml, [part]) = (self.written, &*self.parts) else { return None };
+        let path: Vec<&str> = match error {
+            OpenError::NotSealed(path)
+            | OpenError::SealedInClear(path)
+            | OpenError::Value(path, _)
+            | OpenError::Type(path) => path.trim_end_matches(':').split(':').collect(),
+            OpenError::Field(field) => vec!["sops", field],
+            OpenError::MacOnlyEncrypted => vec!["sops", "mac_only_encrypted"],
+            OpenError::KeyGroups => vec!["sops", "key_groups"],
+            OpenError::Time => vec!["sops", "lastmodified"],
+            OpenError::Mac | OpenError::SealedMac(_) => vec!["sops", "mac"],
+            _ => vec!["sops"],
+        };
+        let line = line_of(&part.text, &path).or_else(|| line_of(&part.text, path.get(..1)?))?;
+        Some(part.line_of_file(line))
+    }
+}
+
+impl SealedPart {
+    /// A line of its text as one of the file.
+    fn line_of_file(&self, line: u32) -> u32 {
+        self.first_line.saturating_sub(1).saturating_add(line)
     }
 }
 
@@ -225,19 +255,25 @@ impl Vault {
         let documents: Result<Vec<Ordered>, Flaw> = file
             .parts
             .iter()
-            .map(|part| match file.written {
-                Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
-                Written::Json => json::read_ordered(&part.text, &mut interner),
+            .map(|part| {
+                let read = match file.written {
+                    Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
+                    Written::Json => json::read_ordered(&part.text, &mut interner),
+                };
+                read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })
             })
             .collect();
-        let documents =
-            documents.map_err(|flaw| Reason { why: flaw.what.into_owned(), help: SEAL_AGAIN.to_owned() })?;
-        let sealed = Sealed::new(documents).map_err(|error| not_opened(&error))?;
+        let documents = documents.map_err(|flaw| Reason {
+            why: format!("{} (line {})", flaw.what, flaw.line),
+            help: SEAL_AGAIN.to_owned(),
+        })?;
+        let not_opened = |error: OpenError| not_opened(&error, file.line_of(&error));
+        let sealed = Sealed::new(documents).map_err(not_opened)?;
         if sealed.mac_only_encrypted() {
-            return Err(not_opened(&OpenError::MacOnlyEncrypted));
+            return Err(not_opened(OpenError::MacOnlyEncrypted));
         }
         let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, sealed.stanzas()))?;
-        let nodes = sealed.open(&data_key).map_err(|error| not_opened(&error))?;
+        let nodes = sealed.open(&data_key).map_err(not_opened)?;
         let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml };
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
             let mut reading = Reading::nothing();
@@ -250,7 +286,7 @@ impl Vault {
 
 const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
 
-fn not_opened(error: &OpenError) -> Reason {
+fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
     let help = match error {
         OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
         OpenError::MacOnlyEncrypted => {
@@ -259,7 +295,9 @@ fn not_opened(error: &OpenError) -> Reason {
         OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
         _ => SEAL_AGAIN,
     };
-    Reason { why: error.to_string().chars().take(MOST_WORDS).collect(), help: help.to_owned() }
+    let why: String = error.to_string().chars().take(MOST_WORDS).collect();
+    let why = line.map(|line| format!("{why} (line {line})")).unwrap_or(why);
+    Reason { why, help: help.to_owned() }
 }
 
 /// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.

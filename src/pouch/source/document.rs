@@ -74,7 +74,7 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             for value in values(words) {
                 match json::read(value.text, interner) {
-                    Ok(node) => text.add(node, value.line, (value.text, Written::Json), &mut reading),
+                    Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
                     // Brackets alone part the values, and JSON that is cut short lacks what followed: so
                     // its text says nothing about what it might hold.
                     Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
@@ -142,20 +142,25 @@ impl Text<'_> {
     fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
         for document in documents {
             match yaml::read(document, interner) {
-                Ok(node) => self.add(node, document.line, (document.text, Written::Yaml), reading),
+                Ok(node) => {
+                    let lines = (document.line, document.first_line);
+                    self.add(node, lines, (document.text, Written::Yaml), reading);
+                }
                 Err(flaw) => self.lacks(document, flaw, reading),
             }
         }
     }
 
     /// Adds a document; one that SOPS sealed keeps its text, which alone has the order of its keys.
-    fn add(&self, node: Node, line: u32, (text, written): (&str, Written), reading: &mut Reading) {
+    /// `lines` are where it starts and where its text does.
+    fn add(&self, node: Node, lines: (u32, u32), (text, written): (&str, Written), reading: &mut Reading) {
+        let (line, first_line) = lines;
         let Some(mac) = decrypt::mac(&node) else { return self.take(node, line, reading) };
         let mut part = Reading::nothing();
         self.take(node, line, &mut part);
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
-        let part = SealedPart { text: text.into(), line, documents };
+        let part = SealedPart { text: text.into(), line, first_line, documents };
         let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
         decrypt::append(&mut reading.sealed, file);
     }

@@ -11,6 +11,7 @@
 
 #[path = "../support/fleet.rs"]
 mod fleet;
+mod kustomize;
 mod repository;
 mod stage;
 #[path = "../support/mod.rs"]

@@ -95,13 +95,22 @@ impl Copies {
                 continue;
             }
             let proof = |file: &File| proofs.get(file).copied().flatten();
+            let mut proved: BTreeMap<KeyFingerprint, Vec<&(ObjectKey, File)>> = BTreeMap::new();
+            for member in group {
+                if let Some(data_key) = proof(&member.1) {
+                    proved.entry(data_key).or_default().push(member);
+                }
+            }
+            let all: Vec<&(ObjectKey, File)> = group.iter().collect();
+            let all = witnesses(&all);
+            let proved: BTreeMap<_, _> = proved.into_iter().map(|(key, members)| (key, witnesses(&members))).collect();
             for (key, file) in group {
-                let mut others = group.iter().filter(|(other, theirs)| other != key && theirs != file);
                 let mine = proof(file);
-                let other = match mine {
-                    None => others.next(),
-                    mine => others.find(|(_, theirs)| proof(theirs) == mine),
+                let others = match mine {
+                    None => Some(&all),
+                    Some(data_key) => proved.get(&data_key),
                 };
+                let other = others.into_iter().flatten().find(|(other, theirs)| other != key && theirs != file);
                 let Some((other, _)) = other else { continue };
                 if self.told.insert((key.clone(), file.0)) {
                     let (key, other) = (key.clone(), other.clone());
@@ -111,6 +120,23 @@ impl Copies {
         }
         found
     }
+}
+
+/// A few members of which one has another key and another file than any member for which there is such a one at
+/// all: so that ten thousand copies do not cost a hundred million looks.
+fn witnesses<'a>(members: &[&'a (ObjectKey, File)]) -> Vec<&'a (ObjectKey, File)> {
+    let find = |wanted: &dyn Fn(&(ObjectKey, File)) -> bool| members.iter().copied().find(|member| wanted(member));
+    let Some((key, file)) = members.first() else { return Vec::new() };
+    let other_key = find(&|member| member.0 != *key);
+    let other_keys = other_key.and_then(|(_, known)| find(&|member| member.0 != *key && member.1 != *known));
+    let other_file = find(&|member| member.1 != *file);
+    let other_files = other_file.and_then(|(known, _)| find(&|member| member.1 != *file && member.0 != *known));
+    members
+        .first()
+        .copied()
+        .into_iter()
+        .chain([other_key, other_keys, other_file, other_files].into_iter().flatten())
+        .collect()
 }
 
 #[cfg(test)]
@@ -165,6 +191,22 @@ mod tests {
         // The second object of a file is in doubt as well as the first.
         let beside = [("a", 0, &[1][..]), ("b", 0, &[1]), ("c", 1, &[1])];
         check(&beside, &[(0, Some(7)), (1, Some(7))], &["a c true", "b c true", "c a true"]);
+    }
+
+    /// Whatever keys and files the members have, the few find the same as all would.
+    #[test]
+    fn a_few_members_speak_for_all() {
+        let places: Vec<(ObjectKey, File)> =
+            (0..9_usize).map(|n| (secret(["a", "b", "c"][n % 3]), (0, n / 3))).collect();
+        for chosen in 1..1_usize << places.len() {
+            let members: Vec<_> =
+                places.iter().enumerate().filter(|(n, _)| chosen >> n & 1 == 1).map(|(_, m)| m).collect();
+            let few = witnesses(&members);
+            for member in &members {
+                let is_other = |other: &&&(ObjectKey, File)| other.0 != member.0 && other.1 != member.1;
+                assert_eq!(few.iter().any(|m| is_other(&m)), members.iter().any(|m| is_other(&m)), "{chosen:b}");
+            }
+        }
     }
 
     #[test]

@@ -96,7 +96,9 @@ impl Snapshot {
             let message = format!("a sealed value of {key} stands in {other} too, at {at}");
             let help = match either {
                 true => "Remove the copy, and seal the document anew; if nobody of you made it, find out who did.",
-                false => "The MAC does not verify here: seal the document from its plain manifest, or remove it.",
+                false => {
+                    "Its MAC does not verify, so it counts as the copy: seal it from its plain manifest, or remove it."
+                }
             };
             if let Some(object) = held.copy_of(source) {
                 object.faults.push(Fault { code: Code::CopiedCiphertext, message, help: help.to_owned() });

@@ -161,7 +161,7 @@ fn a_copy_stops_nobody_but_itself() {
         .render(&[])
         .ends(3)
         .says("error[copied-ciphertext]: a sealed value of Secret eu-team/c1 stands in Secret eu-team/c0 too")
-        .says("The MAC does not verify here")
+        .says("Its MAC does not verify, so it counts as the copy")
         .says("error[undecryptable-source]");
     assert!(!ran.stderr.contains("a sealed value of Secret eu-team/c0"), "{}", ran.stderr);
     // The one who was copied from goes on changing what he has.

@@ -418,7 +418,9 @@ mod tests {
 
     #[test]
     fn objects_are_taken_and_the_rest_is_passed_over_or_refused() {
-        check("", "");
+        for empty in ["", "\0", "\0\0\0"] {
+            check(empty, "unparsable-document f:1:1\nincomplete\n");
+        }
         check("# nothing\n---\n", "");
         check("replicas: 1\n---\nkind: DaemonSet\n---\n- a\n", "skipped 3\n");
         check("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n", "skipped 1\n");
@@ -501,7 +503,7 @@ mod tests {
     #[test]
     fn json_values_stand_one_after_the_other() {
         let table = [
-            ("", ""),
+            ("", "unparsable-document f:1:1\nincomplete\n"),
             ("{\"a\":1}", "skipped 1\n"),
             ("\u{feff}{\"apiVersion\":\"v1\",\"kind\":\"A\"}", "A - f:1:2\n"),
             ("{} {\"apiVersion\":\"v1\",\"kind\":\"A\"}\n{\"x\":\"}\\\"{\"}", "A - f:1:1\nskipped 2\n"),

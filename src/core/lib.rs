@@ -84,6 +84,7 @@ pub mod closure;
 pub mod config;
 pub mod draft_fleet;
 pub mod exposure;
+pub mod few;
 pub mod finding;
 pub mod fragment;
 pub mod inquiry;

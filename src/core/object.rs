@@ -5,6 +5,8 @@
 //! annotations that are not allowed (`last-applied-configuration` is a cleartext copy of the Secret),
 //! `status` except where it is read. It knows nothing of sources beyond the [`Origin`] it is told.
 
+mod ciphertext;
+
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::format;
@@ -22,6 +24,8 @@ use crate::name::{GroupKind, Name, Namespace, Version, is_data_key, split_api_ve
 use crate::node::{Key, Node};
 use crate::scope::{Scope, Scopes};
 use crate::secret::{Payload, SecretBytes, holds_key};
+
+pub use ciphertext::{ciphertext_below, is_ciphertext};
 
 /// What identifies an object: group, kind, namespace and name, whatever version it is written in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -240,8 +244,16 @@ pub fn admit(
         admit_secret(doc, &mut object);
     } else {
         object.body = kept_fields(doc, &object.key.kind);
-        if doc.get("sops").is_some() || holds_ciphertext(&object.body) {
-            object.faults.push(sealed_fault(doc, &object.key.kind));
+        if let Some(fault) = sealed_fault(doc, &object.key.kind, || ciphertext_below("", &object.body)) {
+            object.faults.push(fault);
+        }
+    }
+    for (field, pairs) in [("labels", &object.labels), ("annotations", &object.annotations)] {
+        let sealed = pairs.iter().find(|(_, value)| is_ciphertext(value.as_bytes()));
+        let place = || sealed.map(|(key, _)| format!("key {key:?} of metadata.{field}"));
+        // A document with a block has its fault already.
+        if doc.get("sops").is_none() {
+            object.faults.extend(sealed_fault(doc, &object.key.kind, place));
         }
     }
     Ok(object)
@@ -280,15 +292,12 @@ fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl
     kept.into_boxed_slice()
 }
 
-/// What every value starts with that SOPS sealed.
-const MARK: &str = "ENC[AES256_GCM,";
 const TYPE_FIELD: &str = "type";
 
 fn admit_secret(doc: &Node, object: &mut Object) {
-    let sealed = sealed_fault(doc, &object.key.kind);
-    if doc.get("sops").is_some() {
-        object.faults.push(sealed.clone());
-    }
+    let key = object.key.kind.clone();
+    let type_place = || doc.get(TYPE_FIELD).and_then(|kind| ciphertext_below(TYPE_FIELD, kind));
+    object.faults.extend(sealed_fault(doc, &key, type_place));
     let kind = match doc.get(TYPE_FIELD) {
         None | Some(Node::Null) => "Opaque",
         Some(Node::Text(text)) if text.is_empty() => "Opaque",
@@ -315,7 +324,10 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         };
         for (name, value) in node.entries() {
             match entry(field, encoded, name, value) {
-                Ok(bytes) if bytes.expose().starts_with(MARK.as_bytes()) => object.faults.push(sealed.clone()),
+                Ok(bytes) if is_ciphertext(bytes.expose()) => {
+                    let place = || Some(format!("entry {name:?} of {field}"));
+                    object.faults.extend(sealed_fault(doc, &key, place));
+                }
                 Ok(bytes) => entries.push((name.clone(), bytes)),
                 Err(fault) => object.faults.push(fault),
             }
@@ -363,7 +375,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
             return Err(malformed(message, "Quote the value, so that YAML reads it as text."));
         }
     };
-    if !encoded || text.starts_with(MARK) {
+    if !encoded || is_ciphertext(text.as_bytes()) {
         return Ok(SecretBytes::new(text.as_bytes().to_vec()));
     }
     // As Go's decoder, which the API uses, line breaks count for nothing.
@@ -374,30 +386,23 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
     })
 }
 
-fn holds_ciphertext(node: &Node) -> bool {
-    match node {
-        Node::Text(text) => text.starts_with(MARK),
-        Node::List(items) => items.iter().any(holds_ciphertext),
-        Node::Map(entries) => entries.iter().any(|(_, node)| holds_ciphertext(node)),
-        _ => false,
-    }
-}
-
-fn sealed_fault(doc: &Node, kind: &GroupKind) -> Fault {
+/// What is wrong with a document that SOPS sealed as a whole, or with one where `place` names ciphertext.
+fn sealed_fault(doc: &Node, kind: &GroupKind, place: impl FnOnce() -> Option<String>) -> Option<Fault> {
     let kind = &kind.kind;
-    if doc.get("sops").is_none() {
-        return Fault::new(
+    if doc.get("sops").is_some() {
+        return Some(Fault::new(
             Code::UndecryptableSource,
-            format!("the {kind} has values that SOPS sealed, and no sops block to open them by"),
-            "Take the whole document as SOPS wrote it. Ciphertext is never published as a credential.",
-        );
+            format!("the {kind} is encrypted where it stands, and no key is configured to read it"),
+            "Name an age identity that opens it under the source's `decryption`, or give pouch the decrypted \
+             manifest, for example on stdin. Ciphertext is never published as a credential.",
+        ));
     }
-    Fault::new(
+    let place = place()?;
+    Some(Fault::new(
         Code::UndecryptableSource,
-        format!("the {kind} is encrypted where it stands, and no key is configured to read it"),
-        "Name an age identity that opens it under the source's `decryption`, or give pouch the decrypted manifest, for \
-         example on stdin. Ciphertext is never published as a credential.",
-    )
+        format!("{place} of the {kind} is a value that SOPS sealed, and no sops block is there to open it by"),
+        "Take the whole document as SOPS wrote it. Ciphertext is never published as a credential.",
+    ))
 }
 
 fn stays_by_type(kind: &str) -> Option<&'static str> {

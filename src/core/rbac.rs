@@ -19,6 +19,7 @@ use core::mem;
 pub use self::owners::owners;
 use crate::capi;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
+use crate::few::few;
 use crate::finding::CredentialName;
 use crate::inquiry::{self, Listed};
 use crate::k0rdent;
@@ -352,14 +353,10 @@ fn can_exist(key: &ObjectKey) -> bool {
 }
 
 /// `Credential a/b`, or several of them, and how many more.
-fn credentials<'a>(mut by: impl ExactSizeIterator<Item = &'a CredentialName>) -> String {
+fn credentials<'a>(by: impl ExactSizeIterator<Item = &'a CredentialName>) -> String {
     let all = by.len();
-    let told: Vec<String> = by.by_ref().take(MOST_TOLD).map(ToString::to_string).collect();
     let noun = if all == 1 { "Credential" } else { "Credentials" };
-    match all.saturating_sub(told.len()) {
-        0 => format!("{noun} {}", told.join(", ")),
-        more => format!("{noun} {} and {more} more", told.join(", ")),
-    }
+    format!("{noun} {}", few(by, all, MOST_TOLD))
 }
 
 /// Divides rules among as many roles as their names need.

@@ -5,6 +5,7 @@
 //! have held. A source that is asked piece by piece starts with an [`Inquiry`], and what it answers is
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
+mod copies;
 mod elsewhere;
 mod sealed;
 
@@ -17,12 +18,14 @@ use alloc::vec::Vec;
 use crate::config::{Fleet, Provides, Source};
 use crate::finding::{Code, Finding, Origin};
 use crate::fragment::Fragment;
+use crate::inquiry;
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, Namespace, SourceName, Version, split_api_version};
 use crate::node::Node;
 use crate::object::{Fault, Object, ObjectKey, Refusal, admit};
 use crate::scope::{Scope, Scopes};
 
+pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
 pub use sealed::SealedDocument;
 
@@ -127,6 +130,8 @@ pub struct Snapshot {
     pub definitions: BTreeMap<GroupKind, Definition>,
     /// What would make Secrets that are in no source, by the Secret.
     elsewhere: BTreeMap<ObjectKey, Elsewhere>,
+    /// The sealed values that stand in several files.
+    copies: copies::Copies,
 }
 
 /// The copy of an object that counts, and those of other sources.
@@ -345,7 +350,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
     let mut objects = BTreeMap::new();
     let mut states = Vec::new();
     let mut elsewhere = BTreeMap::new();
-    let mut leaves = sealed::Leaves::default();
+    let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let mut complete = reading.complete;
         for (document, origin) in reading.documents {
@@ -375,6 +380,23 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
         let mut sealed = sealed::Unopened::default();
         for (number, document) in reading.sealed.into_iter().enumerate() {
             let kind = kind_of(&document.document);
+            // What such an object says is not believed, so nothing proves that the source holds no other one;
+            // what lies out of the source's bounds could be none that counts.
+            if let Some(reason) = document.trouble.as_ref().filter(|_| inquiry::is_listed(&kind)) {
+                let (node, origin) = (&document.document, &document.origin);
+                match admit(node, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
+                    Ok(object) if !may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
+                        if !kind.is_namespace() {
+                            findings.push(not_provided(source, &object.key, origin));
+                        }
+                    }
+                    _ => {
+                        complete = false;
+                        findings.push(sealed::shut(&kind, origin, reason));
+                    }
+                }
+                continue;
+            }
             if !is_read(&kind, fleet) {
                 elsewhere::note(&mut elsewhere, fleet, source, &kind, &document.document, &document.origin);
                 continue;
@@ -382,7 +404,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             let origin = document.origin.clone();
             match admit(&document.document, document.origin, &scopes, source.default_namespace.as_ref(), fleet) {
                 Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
-                    leaves.add(&object.key, (index, document.file), document.leaves);
+                    values.push((object.key.clone(), (index, document.file), document.leaves));
                     match document.trouble {
                         Some(reason) => sealed::close(&mut object, reason),
                         None => sealed.add(&mut object, number),
@@ -405,9 +427,9 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
         let (name, provides) = (source.name.clone(), source.provides.clone());
         states.push(State { name, provides, overrides: source.overrides, lacks, sealed });
     }
-    leaves.settle(&mut objects);
+    let copies = copies::Copies::among(values);
     let system_namespace = fleet.system_namespace.clone();
-    (Snapshot { objects, sources: states, system_namespace, scopes, definitions, elsewhere }, findings)
+    (Snapshot { objects, sources: states, system_namespace, scopes, definitions, elsewhere, copies }, findings)
 }
 
 fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -> BTreeMap<GroupKind, Definition> {

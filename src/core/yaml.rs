@@ -6,6 +6,7 @@
 
 pub mod emit;
 mod expected;
+pub mod lines;
 pub(crate) mod order;
 pub mod read;
 pub mod scalar;

@@ -5,6 +5,7 @@
 //! regions are in memory at a time, and seals.
 
 pub mod exposure;
+mod openers;
 pub mod proof;
 pub mod rekey;
 pub mod seal;

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use super::{Action, Change};
 use crate::bundle::sha256_hex;
 use crate::config::{Accept, Acceptance, Limits};
+use crate::few::few;
 use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Region};
 use crate::object::ObjectKey;
@@ -161,14 +162,9 @@ fn deletions(load: &Load<'_>, lost: usize, digest: &str) -> Finding {
         let entries = change.lost_entries.iter().map(|entry| format!("entry {entry} of {}", change.key));
         whole.into_iter().chain(entries)
     });
-    let shown: Vec<String> = named.take(SHOWN).collect();
-    let tail = match lost.saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     let empties = if load.left == 0 { ", which empties it" } else { "" };
     let message =
-        format!("region {} would lose {}{empties}: {}{tail}", load.region, count_losses(load), shown.join(", "));
+        format!("region {} would lose {}{empties}: {}", load.region, count_losses(load), few(named, lost, SHOWN));
     Finding::new(Code::DeletionsHeld, message)
         .in_region(load.region)
         .help(format!("If all of them should go, pass --accept-deletions {}={digest}.", load.region))

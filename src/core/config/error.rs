@@ -154,7 +154,8 @@ pub fn leaks(text: &str) -> bool {
     const LEAST: usize = 16;
     let word = |c: char| !(c.is_ascii_alphanumeric() || c == '-');
     let is_key = |word: &str| {
-        let symbols = word.rsplit_once('1').map_or("", |(_, symbols)| symbols);
+        // The first 1 and not the last: who mistypes a key does not make it harmless.
+        let symbols = word.split_once('1').map_or("", |(_, symbols)| symbols);
         holds_key(word.as_bytes()) && symbols.len() >= LEAST
     };
     let is_pem = || holds_private_key(text.as_bytes()) && !holds_key(text.as_bytes());
@@ -241,6 +242,7 @@ mod tests {
             format!("--identity=age-secret-key-1{}", key.to_lowercase()),
             format!("{{env: POUCH-REUSE-KEY-1{key}}}"),
             format!("AGE-SECRET-KEY-PQ-1{key}"),
+            format!("AGE-SECRET-KEY-1{key}1QQQQ"),
             "repository: https://me:hunter2@example.com/x.git".into(),
             "(https://me:hunter2@example.com/x.git)".into(),
             "https://example.com/x?access_token=abc".into(),

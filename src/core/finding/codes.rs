@@ -168,6 +168,7 @@ codes! {
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
     SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";
+    SharedSourceIdentity "shared-source-identity" Notice Warning "Two sources that may provide different objects open files with one identity.";
     K0rdentLeftover "k0rdent-leftover" Notice Warning "The region has a copy that k0rdent made and that no bundle takes over.";
     LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether k0rdent left copies on the region was not checked.";
     TagsNotVerified "tags-not-verified" Notice Warning "Whether pouch wrote the bundles was not proved, because the reuse key is not at hand.";

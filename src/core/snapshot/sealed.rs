@@ -5,14 +5,15 @@
 //! knows nothing of how a document is opened.
 
 use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::copies::{Copy, File, Proof};
 use super::{Answer, Held, Reason, Snapshot, State, Word, place};
 use crate::config::Fleet;
-use crate::finding::{Code, Origin};
+use crate::finding::{Code, Finding, Origin};
+use crate::name::GroupKind;
 use crate::node::Node;
 use crate::object::{Fault, Object, ObjectKey, admit};
 use crate::sops::read::Fingerprint;
@@ -27,8 +28,15 @@ pub struct SealedDocument {
     pub file: usize,
     /// What its sealed values are known by.
     pub leaves: Vec<Fingerprint>,
-    /// Why it cannot be opened, where that was tried already.
+    /// Why it cannot be opened, where that was tried already. One of a kind of which all objects are looked at
+    /// was.
     pub trouble: Option<Reason>,
+}
+
+/// What is the matter with an object of a kind of which all are looked at, and that does not open.
+pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help }: &Reason) -> Finding {
+    let message = format!("a {kind} is encrypted where it stands and cannot be opened: {why}");
+    Finding::new(Code::UnparsableDocument, message).at(origin).help(help)
 }
 
 /// The encrypted objects of a source that were not opened.
@@ -72,6 +80,31 @@ impl Snapshot {
     /// The number, among the encrypted documents of a source, of the one that holds an object.
     pub fn sealed_document(&self, index: usize, key: &ObjectKey) -> Option<usize> {
         self.sources.get(index).and_then(|state| state.sealed.number(key))
+    }
+
+    /// The sealed files to look at before objects of a source are opened: those with a value that stands in
+    /// another file too.
+    pub fn in_doubt(&self, index: usize, keys: &BTreeSet<ObjectKey>) -> BTreeSet<File> {
+        self.copies.in_doubt(index, keys.iter())
+    }
+
+    /// Notes on objects what was copied, as far as all files that hold it were looked at.
+    pub fn settle_copies(&mut self, fleet: &Fleet, proofs: &BTreeMap<File, Proof>) {
+        for Copy { key, source, other, either } in self.copies.judge(proofs) {
+            let Some(at) = self.objects.get(&other).map(|held| held.object.origin.clone()) else { continue };
+            let Some(held) = self.objects.get_mut(&key) else { continue };
+            let message = format!("a sealed value of {key} stands in {other} too, at {at}");
+            let help = match either {
+                true => "Remove the copy, and seal the document anew; if nobody of you made it, find out who did.",
+                false => {
+                    "Its MAC does not verify, so it counts as the copy: seal it from its plain manifest, or remove it."
+                }
+            };
+            if let Some(object) = held.copy_of(source) {
+                object.faults.push(Fault { code: Code::CopiedCiphertext, message, help: help.to_owned() });
+            }
+            held.settle(fleet);
+        }
     }
 
     /// Adds what a source answered that was asked to open an object.
@@ -140,43 +173,5 @@ impl Held {
             return Some(&mut self.object);
         }
         self.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object)
-    }
-}
-
-/// Where each sealed value stands.
-///
-/// Each is sealed with randomness of its own, so the same text in two files was copied: with its data key it
-/// opens there as well, and SOPS binds it neither to a name nor to a namespace. Within one file it may be
-/// honest, as `sops edit` keeps the randomness of equal values, and the file's MAC covers all of them.
-#[derive(Default)]
-pub(super) struct Leaves {
-    first: BTreeMap<Fingerprint, (ObjectKey, (usize, usize))>,
-    copied: BTreeMap<ObjectKey, ObjectKey>,
-}
-
-impl Leaves {
-    /// Adds the values of an object in a file of a source.
-    pub(super) fn add(&mut self, key: &ObjectKey, file: (usize, usize), leaves: Vec<Fingerprint>) {
-        for leaf in leaves {
-            let (first, theirs) = self.first.entry(leaf).or_insert_with(|| (key.clone(), file));
-            if first != key && *theirs != file {
-                self.copied.entry(first.clone()).or_insert_with(|| key.clone());
-                self.copied.entry(key.clone()).or_insert_with(|| first.clone());
-            }
-        }
-    }
-
-    /// Notes on the objects what was copied: which of two is the copy, nobody can tell.
-    pub(super) fn settle(self, objects: &mut BTreeMap<ObjectKey, Held>) {
-        for (key, other) in self.copied {
-            let Some(at) = objects.get(&other).map(|held| held.object.origin.clone()) else { continue };
-            let Some(held) = objects.get_mut(&key) else { continue };
-            let message = format!("a sealed value of {key} stands in {other} too, at {at}");
-            let help = "Remove the copy, and seal the document anew; if nobody of you made it, find out who did.";
-            for object in core::iter::once(&mut held.object).chain(held.others.iter_mut().map(|(_, object)| object)) {
-                let (message, help): (String, String) = (message.clone(), help.to_owned());
-                object.faults.push(Fault { code: Code::CopiedCiphertext, message, help });
-            }
-        }
     }
 }

@@ -53,6 +53,14 @@ pub fn fingerprints(document: &Node) -> Vec<Fingerprint> {
     found
 }
 
+/// What a data key is known by: tells whether two files have the same one, and opens nothing.
+pub type KeyFingerprint = [u8; 32];
+
+/// What a data key is known by.
+pub fn key_fingerprint(data_key: &[u8; 32]) -> KeyFingerprint {
+    Sha256::new_with_prefix("pouch/v1 data-key").chain_update(data_key).finalize().into()
+}
+
 /// The documents of one sealed file.
 pub struct Sealed {
     documents: Vec<Ordered>,

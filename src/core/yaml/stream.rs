@@ -39,7 +39,8 @@ pub struct Document<'a> {
     pub text: &'a str,
     /// The line in the file, from one, of the first content that is neither blank nor comment.
     pub line: u32,
-    first_line: u32,
+    /// The line in the file, from one, on which the text begins.
+    pub first_line: u32,
 }
 
 impl<'a> Document<'a> {

@@ -23,12 +23,12 @@ use pouch_core::object::ObjectKey;
 use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble};
 
 use super::Failure;
+use super::openers::{openers, shared};
 use crate::ambient::{Ambient, Timer};
 use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Manner, Wanted};
 use crate::git::program::TIMEOUT;
-use crate::settings;
-use crate::source::decrypt::{Opener, SealedFile, Seen, Vault, unopened};
+use crate::source::decrypt::{Opener, Seen, Vault, unopened};
 use crate::source::live::{Changed, Live, Values};
 use crate::source::{self, Given, SourceError};
 use crate::stop::Stop;
@@ -171,7 +171,7 @@ fn one_look(
     let Surveyor { fleet, stop, .. } = surveyor;
     let mut times = Times::new();
     let mut readings = Vec::new();
-    let mut findings = Vec::new();
+    let mut findings = shared(fleet, openers);
     let mut sources = Vec::new();
     let mut revisions = Vec::new();
     let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
@@ -224,26 +224,6 @@ fn one_look(
     Ok(Ok(Survey { snapshot, findings, sources, revisions, asked: asked.collect() }))
 }
 
-/// Who opens the encrypted files of each source that says so.
-fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeMap<usize, Arc<Opener>>, Failure> {
-    let Surveyor { fleet, base, ambient, ui, .. } = surveyor;
-    let mut openers = BTreeMap::new();
-    for (index, source) in fleet.sources.iter().enumerate() {
-        let opener = match &source.decryption {
-            None => continue,
-            Some(_) if *values != Values::Read => Opener::Nobody,
-            Some(decryption) => {
-                let base = ambient.cwd().join(base);
-                let (identities, warnings) = settings::source_identities(decryption, &base, ambient)?;
-                warnings.iter().for_each(|warning| ui.warn(warning));
-                Opener::Identities(identities)
-            }
-        };
-        openers.insert(index, Arc::new(opener));
-    }
-    Ok(openers)
-}
-
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
 /// later, those of another are documents like all others.
 fn set_aside(
@@ -253,34 +233,45 @@ fn set_aside(
     (index, vaults): (usize, &mut BTreeMap<usize, Vault>),
 ) -> Vec<SealedDocument> {
     let files = std::mem::take(&mut reading.sealed);
-    let Some(opener) = opener else {
-        for (document, origin) in files.into_iter().flat_map(SealedFile::into_documents) {
-            match unopened(&document, &origin) {
-                Some(finding) => {
-                    reading.complete = false;
-                    reading.findings.push(finding);
-                }
-                None => reading.documents.push((document, origin)),
+    let seen: Vec<Seen> = match opener {
+        None => unopened(files).collect(),
+        Some(opener) => {
+            let (vault, seen) = Vault::new(&source.name, Arc::clone(opener), files);
+            if !vault.is_empty() {
+                vaults.insert(index, vault);
             }
+            seen
         }
-        return Vec::new();
     };
-    let (vault, seen) = Vault::new(&source.name, Arc::clone(opener), files);
     let mut sealed = Vec::new();
     for seen in seen {
         match seen {
             Seen::Open(document, origin) => reading.documents.push((document, origin)),
             Seen::Sealed(document) => sealed.push(document),
-            Seen::Shut(finding) => {
-                reading.complete = false;
-                reading.findings.push(finding);
-            }
         }
     }
-    if !vault.is_empty() {
-        vaults.insert(index, vault);
-    }
     sealed
+}
+
+/// Looks at the files that share a sealed value with one that is wanted: only its MAC tells which is the copy.
+fn settle_copies(
+    fleet: &Fleet,
+    vaults: &BTreeMap<usize, Vault>,
+    snapshot: &mut Snapshot,
+    (index, keys): (usize, &BTreeSet<ObjectKey>),
+) {
+    let mut files: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (source, file) in snapshot.in_doubt(index, keys) {
+        files.entry(source).or_default().insert(file);
+    }
+    let prove = |(source, files): (usize, BTreeSet<usize>)| {
+        let proofs = vaults.get(&source).map(|vault| vault.prove(&files)).unwrap_or_default();
+        files.into_iter().map(move |file| ((source, file), proofs.get(&file).copied().flatten()))
+    };
+    let proofs: BTreeMap<_, _> = files.into_iter().flat_map(prove).collect();
+    if !proofs.is_empty() {
+        snapshot.settle_copies(fleet, &proofs);
+    }
 }
 
 fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
@@ -408,6 +399,7 @@ fn ask(
         for (index, keys) in wanted {
             if let Some(vault) = vaults.get(&index) {
                 surveyor.stop.check()?;
+                settle_copies(fleet, vaults, snapshot, (index, &keys));
                 let answers = vault.answer(snapshot, index, keys);
                 snapshot.supply(fleet, index, answers);
                 continue;

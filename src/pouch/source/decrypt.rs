@@ -8,19 +8,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pouch_core::finding::{Code, Finding, Origin};
+use pouch_core::finding::Origin;
 use pouch_core::inquiry;
 use pouch_core::json;
 use pouch_core::name::{GroupKind, SourceName, split_api_version};
 use pouch_core::node::{Interner, Key, Node};
-use pouch_core::object::ObjectKey;
+use pouch_core::object::{ObjectKey, ciphertext_below};
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
-use pouch_core::snapshot::{Answer, Reason, SealedDocument, Snapshot};
+use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
-use pouch_core::sops::read::fingerprints;
+use pouch_core::sops::read::{fingerprints, key_fingerprint};
 use pouch_core::sops::{OpenError, Sealed, cipher};
 use pouch_core::yaml::Flaw;
+use pouch_core::yaml::lines::line_of;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
@@ -39,6 +40,8 @@ pub(super) enum Written {
     Yaml,
     /// A JSON value.
     Json,
+    /// An item of a `List`, which SOPS never seals by itself.
+    Item,
 }
 
 /// A file that SOPS sealed, or one of several that were joined: documents that share a MAC.
@@ -55,14 +58,44 @@ pub(super) struct SealedPart {
     /// Its text, with keys in their order.
     pub(super) text: Box<str>,
     pub(super) line: u32,
+    /// The line on which its text begins, comments and all.
+    pub(super) first_line: u32,
     /// The objects in it, as they stand.
     pub(super) documents: Vec<(Node, Origin)>,
 }
 
 impl SealedFile {
-    /// The objects in it, as they stand.
-    pub fn into_documents(self) -> impl Iterator<Item = (Node, Origin)> {
-        self.parts.into_iter().flat_map(|part| part.documents)
+    /// An item of a `List` that has a block of its own.
+    pub(super) fn item(path: &Arc<str>, line: u32, item: (Node, Origin)) -> Self {
+        let part = SealedPart { text: Box::default(), line, first_line: line, documents: vec![item] };
+        Self { path: path.clone(), written: Written::Item, mac: Box::default(), parts: vec![part] }
+    }
+
+    /// The line of what does not open; none where the file has several documents, because nobody says in which
+    /// of them it is, or is no YAML in block style.
+    fn line_of(&self, error: &OpenError) -> Option<u32> {
+        let (Written::Yaml, [part]) = (self.written, &*self.parts) else { return None };
+        let path: Vec<&str> = match error {
+            OpenError::NotSealed(path)
+            | OpenError::SealedInClear(path)
+            | OpenError::Value(path, _)
+            | OpenError::Type(path) => path.trim_end_matches(':').split(':').collect(),
+            OpenError::Field(field) => vec!["sops", field],
+            OpenError::MacOnlyEncrypted => vec!["sops", "mac_only_encrypted"],
+            OpenError::KeyGroups => vec!["sops", "key_groups"],
+            OpenError::Time => vec!["sops", "lastmodified"],
+            OpenError::Mac | OpenError::SealedMac(_) => vec!["sops", "mac"],
+            _ => vec!["sops"],
+        };
+        let line = line_of(&part.text, &path).or_else(|| line_of(&part.text, path.get(..1)?))?;
+        Some(part.line_of_file(line))
+    }
+}
+
+impl SealedPart {
+    /// A line of its text as one of the file.
+    fn line_of_file(&self, line: u32) -> u32 {
+        self.first_line.saturating_sub(1).saturating_add(line)
     }
 }
 
@@ -108,16 +141,15 @@ pub struct Vault {
 
 /// What is known of an object in a sealed file.
 pub enum Seen {
-    /// It is opened already, because all objects of its kind are looked at.
+    /// It is a document like others: opened already, because all objects of its kind are looked at, or in a
+    /// source that opens none.
     Open(Node, Origin),
-    /// It should be open and is not. What it says is not believed, so nothing proves that the source holds no
-    /// other object.
-    Shut(Finding),
-    /// It is opened when it is wanted.
+    /// It is opened when it is wanted, or should be open and cannot.
     Sealed(SealedDocument),
 }
 
-type Opened = Result<Vec<Vec<(Node, Origin)>>, Reason>;
+/// The objects of a file, document by document, and what its data key is known by.
+type Opened = Result<(Vec<Vec<(Node, Origin)>>, Proof), Reason>;
 
 impl Vault {
     /// Takes the sealed files of a source, and gives what is known of the objects in them.
@@ -137,19 +169,18 @@ impl Vault {
                     let opened = opened.get(&number);
                     let shown = would_show(node);
                     let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
-                    if inquiry::is_listed(&kind_of(node)) {
-                        let open = opened
-                            .filter(|_| shown.is_none())
-                            .and_then(|opened| opened.as_ref().ok())
-                            .and_then(|parts| found(parts, at, node));
-                        seen.push(match open {
-                            Some((node, origin)) => Seen::Open(node, origin),
-                            None => Seen::Shut(shut(&kind_of(node), origin, trouble.cloned().unwrap_or_else(changed))),
-                        });
+                    let is_listed = inquiry::is_listed(&kind_of(node));
+                    let open = opened
+                        .filter(|_| is_listed && shown.is_none())
+                        .and_then(|opened| opened.as_ref().ok())
+                        .and_then(|(parts, _)| found(parts, at, node));
+                    if let Some((node, origin)) = open {
+                        seen.push(Seen::Open(node, origin));
                         continue;
                     }
                     vault.places.push((number, at, index));
-                    let (document, leaves, trouble) = (node.clone(), fingerprints(node), trouble.cloned());
+                    let trouble = trouble.cloned().or_else(|| is_listed.then(changed));
+                    let (document, leaves) = (node.clone(), fingerprints(node));
                     seen.push(Seen::Sealed(SealedDocument {
                         document,
                         origin: origin.clone(),
@@ -183,6 +214,12 @@ impl Vault {
         keys.into_iter().map(answer).collect()
     }
 
+    /// Opens files to see whether their MAC verifies, and gives nothing of what is in them.
+    pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Proof> {
+        let opened = self.open_all(files).into_iter();
+        opened.map(|(number, opened)| (number, opened.ok().and_then(|(_, proof)| proof))).collect()
+    }
+
     fn of(&self, place: (usize, usize, usize), key: &ObjectKey, opened: &BTreeMap<usize, Opened>) -> Option<Answer> {
         let (file, at, index) = place;
         let (node, origin) = self.files.get(file)?.parts.get(at)?.documents.get(index)?;
@@ -192,7 +229,7 @@ impl Vault {
                 Answer::Unread(Reason { why, help: "This run reads no Secrets.".to_owned() })
             }
             (Opener::Nobody, _) => Answer::Found(without_block(node), origin.clone()),
-            (_, Some(Ok(parts))) => {
+            (_, Some(Ok((parts, _)))) => {
                 let (opened, origin) = found(parts, at, node)?;
                 Answer::Found(without_sealed_notes(opened, node), origin)
             }
@@ -209,38 +246,47 @@ impl Vault {
 
     fn open(&self, file: &SealedFile) -> Opened {
         let Opener::Identities(identities) = &*self.opener else {
-            return file.parts.iter().map(|part| Ok(bare(&part.documents))).collect();
+            return Ok((file.parts.iter().map(|part| bare(&part.documents)).collect(), None));
         };
+        if file.written == Written::Item {
+            return Err(item_of_a_list());
+        }
         let mut interner = Interner::new();
         let documents: Result<Vec<Ordered>, Flaw> = file
             .parts
             .iter()
-            .map(|part| match file.written {
-                Written::Yaml => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
-                Written::Json => json::read_ordered(&part.text, &mut interner),
+            .map(|part| {
+                let read = match file.written {
+                    Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
+                    Written::Json => json::read_ordered(&part.text, &mut interner),
+                };
+                read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })
             })
             .collect();
-        let documents =
-            documents.map_err(|flaw| Reason { why: flaw.what.into_owned(), help: SEAL_AGAIN.to_owned() })?;
-        let sealed = Sealed::new(documents).map_err(|error| not_opened(&error))?;
+        let documents = documents.map_err(|flaw| Reason {
+            why: format!("{} (line {})", flaw.what, flaw.line),
+            help: SEAL_AGAIN.to_owned(),
+        })?;
+        let not_opened = |error: OpenError| not_opened(&error, file.line_of(&error));
+        let sealed = Sealed::new(documents).map_err(not_opened)?;
         if sealed.mac_only_encrypted() {
-            return Err(not_opened(&OpenError::MacOnlyEncrypted));
+            return Err(not_opened(OpenError::MacOnlyEncrypted));
         }
         let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, sealed.stanzas()))?;
-        let nodes = sealed.open(&data_key).map_err(|error| not_opened(&error))?;
+        let nodes = sealed.open(&data_key).map_err(not_opened)?;
         let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml };
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
             let mut reading = Reading::nothing();
             text.take(node, part.line, &mut reading);
             reading.documents
         });
-        Ok(objects.collect())
+        Ok((objects.collect(), Some(key_fingerprint(&data_key))))
     }
 }
 
 const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
 
-fn not_opened(error: &OpenError) -> Reason {
+fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
     let help = match error {
         OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
         OpenError::MacOnlyEncrypted => {
@@ -249,7 +295,9 @@ fn not_opened(error: &OpenError) -> Reason {
         OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
         _ => SEAL_AGAIN,
     };
-    Reason { why: error.to_string().chars().take(MOST_WORDS).collect(), help: help.to_owned() }
+    let why: String = error.to_string().chars().take(MOST_WORDS).collect();
+    let why = line.map(|line| format!("{why} (line {line})")).unwrap_or(why);
+    Reason { why, help: help.to_owned() }
 }
 
 /// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
@@ -266,18 +314,33 @@ fn locked(error: AgeError, stanzas: &[(String, String)]) -> Reason {
     Reason { why, help: help.to_owned() }
 }
 
-/// What is the matter with a document in a source that opens none, if all objects of its kind are looked at:
-/// what it says is not believed, so nothing proves that the source holds no other object.
-pub fn unopened(document: &Node, origin: &Origin) -> Option<Finding> {
-    let kind = kind_of(document);
-    let why = "no key is configured to open it".to_owned();
-    let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
-    inquiry::is_listed(&kind).then(|| shut(&kind, origin, Reason { why, help: help.to_owned() }))
+/// What is known of the objects in sealed files of a source that opens none: those of kinds of which all are
+/// looked at, and items of a `List`, cannot be opened; the others are documents, and say so themselves.
+pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
+    let no_key = || {
+        let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
+        Reason { why: "no key is configured to open it".to_owned(), help: help.to_owned() }
+    };
+    let seen = move |(file, node, origin, is_item): (usize, Node, Origin, bool)| {
+        let trouble = match is_item {
+            true => item_of_a_list(),
+            false if inquiry::is_listed(&kind_of(&node)) => no_key(),
+            false => return Seen::Open(node, origin),
+        };
+        Seen::Sealed(SealedDocument { document: node, origin, file, leaves: Vec::new(), trouble: Some(trouble) })
+    };
+    let documents = files.into_iter().enumerate().flat_map(|(number, file)| {
+        let is_item = file.written == Written::Item;
+        let documents = file.parts.into_iter().flat_map(|part| part.documents);
+        documents.map(move |(node, origin)| (number, node, origin, is_item))
+    });
+    documents.map(seen)
 }
 
-fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help }: Reason) -> Finding {
-    let message = format!("a {kind} is encrypted where it stands and cannot be opened: {why}");
-    Finding::new(Code::UnparsableDocument, message).at(origin).help(help)
+fn item_of_a_list() -> Reason {
+    let why = "it is an item of a List and has a sops block of its own, and SOPS opens whole documents only";
+    let help = "Write it as a document of its own, as SOPS wrote it, or seal the List as a whole.";
+    Reason { why: why.to_owned(), help: help.to_owned() }
 }
 
 /// Why an object cannot be used although it opens: only the values of Secrets are published sealed, so what
@@ -289,9 +352,8 @@ fn would_show(sealed: &Node) -> Option<Reason> {
     let notes = notes.iter().filter(|(key, _)| !(is_secret && NOTES.contains(&&**key)));
     let mut fields = sealed.entries().iter().filter(|(key, _)| **key != *"metadata" && !stays_sealed(key));
     let path = fields
-        .find_map(|(key, value)| sealed_below(key, value))
-        .or_else(|| notes.into_iter().find_map(|(key, value)| sealed_below(&format!("metadata.{key}"), value)))?;
-    let path: String = path.chars().take(MOST_WORDS).collect();
+        .find_map(|(key, value)| ciphertext_below(key, value))
+        .or_else(|| notes.into_iter().find_map(|(key, value)| ciphertext_below(&format!("metadata.{key}"), value)))?;
     let why = format!("{path} is encrypted, and would be published or said in clear");
     let help = match is_secret {
         true => "Seal the entries of data and stringData alone: encrypted_regex ^(data|stringData)$.",
@@ -326,16 +388,6 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
     match &opened {
         Node::Map(entries) => Node::Map(entries.iter().map(field).collect()),
         _ => opened,
-    }
-}
-
-/// The path of the first sealed value at or below a place.
-fn sealed_below(path: &str, node: &Node) -> Option<String> {
-    match node {
-        Node::Text(text) => text.starts_with(MARK).then(|| path.to_owned()),
-        Node::List(items) => items.iter().find_map(|item| sealed_below(path, item)),
-        Node::Map(entries) => entries.iter().find_map(|(key, value)| sealed_below(&format!("{path}.{key}"), value)),
-        _ => None,
     }
 }
 

@@ -63,12 +63,18 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         reading.refuse(text.source, text.path, "is a git-lfs pointer, not the file itself", help);
         return reading;
     }
+    if text.bytes.iter().all(|byte| *byte == 0) && text.form != Form::Stream {
+        let finding = text.finding(1, 1, "the file is empty, which proves nothing of what it held");
+        let help = "See whether what wrote it failed; remove the file, or exclude it, if it is meant to hold nothing.";
+        reading.lacks(finding.help(help));
+        return reading;
+    }
     match yaml::text_of(text.bytes) {
         Err(flaw) => reading.lacks(text.unparsable(flaw)),
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             for value in values(words) {
                 match json::read(value.text, interner) {
-                    Ok(node) => text.add(node, value.line, (value.text, Written::Json), &mut reading),
+                    Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
                     // Brackets alone part the values, and JSON that is cut short lacks what followed: so
                     // its text says nothing about what it might hold.
                     Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
@@ -136,20 +142,25 @@ impl Text<'_> {
     fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
         for document in documents {
             match yaml::read(document, interner) {
-                Ok(node) => self.add(node, document.line, (document.text, Written::Yaml), reading),
+                Ok(node) => {
+                    let lines = (document.line, document.first_line);
+                    self.add(node, lines, (document.text, Written::Yaml), reading);
+                }
                 Err(flaw) => self.lacks(document, flaw, reading),
             }
         }
     }
 
     /// Adds a document; one that SOPS sealed keeps its text, which alone has the order of its keys.
-    fn add(&self, node: Node, line: u32, (text, written): (&str, Written), reading: &mut Reading) {
+    /// `lines` are where it starts and where its text does.
+    fn add(&self, node: Node, lines: (u32, u32), (text, written): (&str, Written), reading: &mut Reading) {
+        let (line, first_line) = lines;
         let Some(mac) = decrypt::mac(&node) else { return self.take(node, line, reading) };
         let mut part = Reading::nothing();
         self.take(node, line, &mut part);
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
-        let part = SealedPart { text: text.into(), line, documents };
+        let part = SealedPart { text: text.into(), line, first_line, documents };
         let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
         decrypt::append(&mut reading.sealed, file);
     }
@@ -201,6 +212,9 @@ impl Text<'_> {
                 }
                 Ok(inner) if inner.is_list(&item) => {
                     reading.lacks(wrong(format!("more than {MOST_LISTS} Lists lie in each other")));
+                }
+                Ok(_) if decrypt::mac(&item).is_some() => {
+                    reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));
                 }
                 Ok(_) => reading.documents.push((item, self.at(line, 1))),
                 Err(Headless::Broken(what)) => reading.lacks(wrong(format!("item {at} of the List: {what}"))),
@@ -404,7 +418,9 @@ mod tests {
 
     #[test]
     fn objects_are_taken_and_the_rest_is_passed_over_or_refused() {
-        check("", "");
+        for empty in ["", "\0", "\0\0\0"] {
+            check(empty, "unparsable-document f:1:1\nincomplete\n");
+        }
         check("# nothing\n---\n", "");
         check("replicas: 1\n---\nkind: DaemonSet\n---\n- a\n", "skipped 3\n");
         check("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n", "skipped 1\n");
@@ -487,7 +503,7 @@ mod tests {
     #[test]
     fn json_values_stand_one_after_the_other() {
         let table = [
-            ("", ""),
+            ("", "unparsable-document f:1:1\nincomplete\n"),
             ("{\"a\":1}", "skipped 1\n"),
             ("\u{feff}{\"apiVersion\":\"v1\",\"kind\":\"A\"}", "A - f:1:2\n"),
             ("{} {\"apiVersion\":\"v1\",\"kind\":\"A\"}\n{\"x\":\"}\\\"{\"}", "A - f:1:1\nskipped 2\n"),

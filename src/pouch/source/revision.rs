@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pouch_core::config::FileGlobs;
+use pouch_core::few::few;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
@@ -107,11 +108,9 @@ fn unreachable(source: &SourceName, identity: &str, trouble: &ObjectsError) -> S
 }
 
 fn name_some(known: &[String]) -> String {
-    let named: Vec<&str> = known.iter().take(MOST_NAMED).map(String::as_str).collect();
-    match (named.is_empty(), known.len().saturating_sub(MOST_NAMED)) {
-        (true, _) => "Correct the ref.".to_owned(),
-        (false, 0) => format!("Correct the ref; there are {}.", named.join(", ")),
-        (false, more) => format!("Correct the ref; there are {} and {more} more.", named.join(", ")),
+    match known.len() {
+        0 => "Correct the ref.".to_owned(),
+        count => format!("Correct the ref; there are {}.", few(known, count, MOST_NAMED)),
     }
 }
 

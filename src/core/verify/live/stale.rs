@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 
 use super::{Bundle, entry_path};
 use crate::config::Delivery;
+use crate::few::few;
 use crate::finding::{Code, Finding};
 use crate::node::Node;
 use crate::object::ObjectKey;
@@ -92,11 +93,7 @@ fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name)
 
 /// Field managers for people.
 fn told(owners: &BTreeSet<&str>) -> String {
-    let shown: Vec<String> = owners.iter().take(MOST_OWNERS).map(|owner| quoted(owner)).collect();
-    match owners.len().saturating_sub(shown.len()) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
+    few(owners.iter().map(|owner| quoted(owner)), owners.len(), MOST_OWNERS)
 }
 
 /// A field manager's name, quoted where it is none that anybody would choose.

@@ -347,3 +347,18 @@ fn the_harness_sees_what_is_wrong() {
     assert_eq!(crate::fleet::sings(b"nothing"), None);
     assert_ne!(differing(&Fleet::new().rendered(), &Tree::new()), none());
 }
+
+/// What was cut to nothing, or anywhere within JSON, is no sign that its objects were deleted.
+#[test]
+fn what_is_cut_short_proves_nothing() {
+    for (name, bytes) in [("bad.yaml", &b""[..]), ("bad.json", b""), ("bad.yml", b"\0"), ("bad.yaml", &[0; 4096])] {
+        let spoil = |fleet: &Fleet| fleet.write(&format!("tenant/{name}"), bytes);
+        check(name, spoil, 3, &[UNPARSABLE, &format!("{name}:1:1"), "the file is empty, which proves nothing"]);
+    }
+    let whole =
+        format!("{{\"apiVersion\": \"v1\",\n\"kind\": \"Secret\", \"stringData\": {{\"v\": \"{CANARY}\"}}, \"n\": 1}}");
+    for end in [1, 2, 18, 20, 22, 40, whole.len() - 9, whole.len() - 2, whole.len() - 1] {
+        let spoil = |fleet: &Fleet| fleet.write("tenant/bad.json", whole.get(..end).unwrap());
+        check(&format!("{end} bytes"), spoil, 3, &[UNPARSABLE, "bad.json:"]);
+    }
+}

@@ -105,6 +105,50 @@ fn of_encrypted_sources() {
     }
 }
 
+/// The identity comes in through the environment, which git and other children get too.
+#[test]
+fn of_an_identity_in_the_environment() {
+    for (place, variable, text, code) in [
+        ("environment: SOPS_AGE_KEY", "SOPS_AGE_KEY", None, 0),
+        ("environment: SOPS_AGE_KEY_FILE", "SOPS_AGE_KEY_FILE", None, 0),
+        (
+            "environment: an identity that is none",
+            "SOPS_AGE_KEY",
+            Some("AGE-SECRET-KEY-1«environment: no identity»".to_owned()),
+            64,
+        ),
+    ] {
+        let (mut stage, recipient) = stage(place);
+        stage.fleet.configure("ageIdentityFile: source.txt", "environment: true");
+        let identity = fs::read_to_string(stage.fleet.path("source.txt")).unwrap();
+        let value = match (text, variable) {
+            (Some(text), _) => text,
+            (None, "SOPS_AGE_KEY") => {
+                stage.fleet.remove("source.txt");
+                identity
+            }
+            (None, _) => "source.txt".to_owned(),
+        };
+        stage.set("SOPS_AGE_KEY", "");
+        stage.set(variable, &value);
+        let values = ["one", "two"].map(|name| (name, stage.choir.voice(&format!("{place}: {name}"))));
+        stage.write("manifests/bad.yaml", WANTS);
+        stage.fleet.write("manifests/bad.enc.yaml", sealed(&recipient, &values));
+        stage.begin();
+        let ear = stage.choir.ear();
+        for format in ["text", "json"] {
+            for command in ["render", "publish"] {
+                let ran = stage.run(&[&[command, "--log-format", format], &LOUD[..]].concat());
+                assert_eq!(ran.code, Some(code), "{place}: {}", ran.shown());
+                stage.is_silent(&ear, place, &ran);
+            }
+        }
+        let sealed = "regions/eu-west/core/secrets/team-a/bad.sops.yaml";
+        assert_eq!(stage.fleet.published().contains_key(sealed), code == 0, "{place}");
+        assert!(code != 0 || stage.fleet.path("children.log").exists(), "{place}: no child was started");
+    }
+}
+
 #[test]
 fn of_files_of_identities_that_are_not_as_they_should_be() {
     for (place, text) in [

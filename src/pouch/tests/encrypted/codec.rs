@@ -1,5 +1,6 @@
 //! The codec against age's and SOPS's own vectors, files of the sops of today, and Go's AES-GCM.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
@@ -299,10 +300,88 @@ fn random_secrets(dice: &mut Dice) -> Vec<Vec<(String, Vec<u8>)>> {
         .collect()
 }
 
-/// Two thousand random Secrets through pouch into sops, and through sops into pouch. A process for each would
-/// take minutes, so they go as one List and as one stream, by the same code.
+/// Runs `each` on everything in two threads, as the machine has two cores.
+fn in_two_threads<T: Sync>(all: &[T], each: impl Fn(usize, &T) + Sync) {
+    let (first, second) = all.split_at(all.len() / 2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| first.iter().enumerate().for_each(|(n, one)| each(n, one)));
+        second.iter().enumerate().for_each(|(n, one)| each(first.len() + n, one));
+    });
+}
+
+/// Two thousand random Secrets, each sealed by pouch in a file of its own and opened by sops.
 #[test]
-fn random_secrets_survive_both_ways() {
+fn random_secrets_survive_from_pouch_to_sops() {
+    let (Some(sops), Some(age)) = (Sops::find(), Age::find()) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let key = scratch.path().join("key.txt");
+    let recipients = [Recipient::parse(&age.keygen(&key)).unwrap()];
+    let prepared = age::prepare(&recipients).unwrap();
+    in_two_threads(&random_secrets(&mut Dice(77)), |number, entries| {
+        let data = entries.iter().map(|(name, value)| (name.clone(), Tree::text(STANDARD.encode(value))));
+        let name = format!("s{number}");
+        let document = Tree::map([
+            ("apiVersion", Tree::text("v1")),
+            ("kind", Tree::text("Secret")),
+            ("metadata", Tree::map([("name", Tree::text(&*name))])),
+            ("data", Tree::map(data)),
+        ]);
+        let mut dice = Dice(u64::try_from(number).unwrap() + 1);
+        let data_key = dice.array();
+        let stanzas = age::stanzas(&data_key, &prepared).unwrap();
+        let mut ivs = std::iter::from_fn(|| Some(dice.array()));
+        let ingredients = Ingredients {
+            data_key: &data_key,
+            ivs: &mut ivs,
+            last_modified: "2026-11-21T07:51:52Z",
+            recipients: &recipients,
+            stanzas: &stanzas,
+        };
+        let file = scratch.path().join(format!("{name}.sops.yaml"));
+        fs::write(&file, sops::seal(document, ingredients).unwrap().text).unwrap();
+        let theirs: serde_json::Value = serde_json::from_slice(&sops.opened_as_json(&file, &key)).unwrap();
+        assert_eq!(theirs["metadata"]["name"], *name);
+        let found: Vec<_> = theirs["data"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (name.clone(), STANDARD.decode(value.as_str().unwrap()).unwrap()))
+            .collect();
+        assert_eq!(&found, entries, "{name}");
+    });
+}
+
+/// The other way: each sealed by sops in a file of its own and opened by pouch.
+#[test]
+fn random_secrets_survive_from_sops_to_pouch() {
+    let (Some(sops), Some(age)) = (Sops::find(), Age::find()) else { return };
+    let scratch = tempfile::tempdir().unwrap();
+    let key = scratch.path().join("key.txt");
+    let recipient = age.keygen(&key);
+    in_two_threads(&random_secrets(&mut Dice(78)), |number, entries| {
+        let mut text = format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s{number}}}\ndata:");
+        text.push_str(if entries.is_empty() { " {}\n" } else { "\n" });
+        for (name, value) in entries {
+            writeln!(text, "  {name:?}: {:?}", STANDARD.encode(value)).unwrap();
+        }
+        // The same bytes as text, as far as they are some: JSON's quotes are YAML's, but for what YAML has no
+        // character for.
+        let printable = |value: &[u8]| -> String {
+            String::from_utf8_lossy(value).chars().filter(|c| !('\u{7f}'..='\u{9f}').contains(c)).collect()
+        };
+        let words: BTreeMap<_, _> = entries.iter().map(|(name, value)| (name, printable(value))).collect();
+        writeln!(text, "stringData: {}", serde_json::to_string(&words).unwrap()).unwrap();
+        let plain_file = scratch.path().join(format!("s{number}.yaml"));
+        fs::write(&plain_file, &text).unwrap();
+        let sealed = scratch.path().join(format!("s{number}.sops.yaml"));
+        fs::write(&sealed, sops.sealed(&plain_file, &recipient)).unwrap();
+        assert!(open(&sealed, &key).unwrap() == plain(&text), "s{number}");
+    });
+}
+
+/// And all of them under one MAC: as one List from pouch to sops, and as one stream back.
+#[test]
+fn many_secrets_in_one_file_survive_both_ways() {
     let (Some(sops), Some(age)) = (Sops::find(), Age::find()) else { return };
     let scratch = tempfile::tempdir().unwrap();
     let key = scratch.path().join("key.txt");

@@ -11,7 +11,7 @@ pub struct Sealed {
     pub fleet: Fleet,
     sops: Sops,
     pub own: String,
-    stranger: String,
+    pub stranger: String,
 }
 
 const RULE: &str = "encrypted_regex: '^(data|stringData)$'";
@@ -117,9 +117,20 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     let (first, second) = (fleet.read(FIRST), fleet.read("manifests/eu-c1-secret.yaml"));
     let line =
         |text: &str, start: &str| text.lines().find(|line| line.trim_start().starts_with(start)).unwrap().to_owned();
-    let check = |what: &str, says: &str| {
+    let number = |text: &str, start: &str| {
+        let found = (1..).zip(text.lines()).find(|(_, line)| line.trim_start().starts_with(start));
+        found.unwrap_or_else(|| panic!("no line starts with {start:?}")).0
+    };
+    // `start` is how the line begins that is at fault; nothing where the whole is.
+    let check = |what: &str, says: &str, start: &str| {
         let _ = fs::remove_dir_all(fleet.path("bundles"));
         let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("Secret eu-team/c0").says(says);
+        let at = if start.is_empty() { String::new() } else { format!("(line {})", number(&fleet.read(FIRST), start)) };
+        assert!(
+            ran.stderr.contains(&at) && ran.stderr.contains("(line ") != start.is_empty(),
+            "{what}: {at} {}",
+            ran.stderr
+        );
         assert!(!ran.stderr.contains(CANARY), "{what}: {}", ran.stderr);
         assert!(!sealed.published("eu", "c0").exists() && sealed.published("eu", "c1").exists(), "{what}");
         fleet.write(FIRST, &first);
@@ -127,41 +138,41 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     };
     let edit = |change: &dyn Fn(String) -> String| sealed.edit(FIRST, change);
     edit(&|text| text.replace("sops:\n", "sops:\n    encrypted_suffix: x\n"));
-    check("two rules", "two rules");
+    check("two rules", "two rules", "sops:");
     edit(&|text| text.lines().filter(|line| !line.contains("version:")).map(|line| format!("{line}\n")).collect());
-    check("no version", "names no version");
+    check("no version", "names no version", "sops:");
     edit(&|text| text.lines().filter(|line| !line.contains("mac:")).map(|line| format!("{line}\n")).collect());
-    check("no MAC", "no MAC");
+    check("no MAC", "no MAC", "sops:");
     edit(&|text| text.replace(&line(&first, "mac:"), &line(&second, "mac:")));
-    check("the MAC of another file", "the MAC cannot be opened");
+    check("the MAC of another file", "the MAC cannot be opened", "mac:");
     edit(&|text| text.replace(&line(&first, "value:"), &line(&second, "value:")));
     let ran = fleet.render(&[]).ends(3).says("it was sealed with another key or for another place");
     assert!(ran.stderr.contains("error[copied-ciphertext]") && !ran.stderr.contains(CANARY), "{}", ran.stderr);
     assert!(!sealed.published("eu", "c0").exists(), "a value of another Secret");
     fleet.write(FIRST, &first);
     edit(&|text| text.replace("value: ENC", "other: ENC"));
-    check("a value moved to another key", "it was sealed with another key or for another place");
+    check("a value moved to another key", "it was sealed with another key or for another place", "other:");
     edit(&|text| text.replace(&line(&first, "value:"), "    value: plain"));
-    check("a readable value", "is not sealed");
+    check("a readable value", "is not sealed", "value:");
     edit(&|text| text.replace("kind: Secret\n", "kind: Secret\ntype: kubernetes.io/tls\n"));
-    check("a value more", "the MAC does not fit");
+    check("a value more", "the MAC does not fit", "mac:");
     edit(&|text| text.replace("sops:\n", "sops:\n    x: &a 1\n"));
-    check("an anchor", "which SOPS does not write");
+    check("an anchor", "which SOPS does not write", "x:");
     edit(&|text| text.split("sops:\n").next().unwrap().to_owned());
-    check("no block", "no sops block");
+    check("no block", "no sops block", "");
     let reseal = |more: &str| {
         fleet.secret("eu", "c0", &format!("value: {CANARY}"));
         sealed.seal_by(FIRST, &sealed.own, &format!("{RULE}{more}"));
     };
     reseal(", mac_only_encrypted: true");
-    check("a MAC over sealed values only", "mac_only_encrypted");
+    check("a MAC over sealed values only", "mac_only_encrypted", "mac_only_encrypted:");
     // One group is not split, so its threshold says nothing.
     reseal(", shamir_threshold: 1");
     fleet.render(&[]).ends(0);
     fleet.write(FIRST, &first);
     fleet.secret("eu", "c0", &format!("value: {CANARY}"));
     sealed.seal(FIRST, &sealed.stranger);
-    check("another's identity", "no identity of this source opens it");
+    check("another's identity", "no identity of this source opens it", "");
 }
 
 /// SOPS binds a sealed value to no name: whoever may write files could have another's value opened for himself.

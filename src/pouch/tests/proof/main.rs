@@ -12,6 +12,7 @@
 #[path = "../support/fleet.rs"]
 mod fleet;
 mod hidden;
+mod kustomize;
 mod repository;
 mod stage;
 #[path = "../support/mod.rs"]

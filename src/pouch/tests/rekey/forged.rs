@@ -40,6 +40,54 @@ fn what_is_gone_and_in_use_stays() {
     fleet.run(&["rekey", "--new-reuse-key", "--region", "eu"]).ends(0).outcome("eu", "published");
 }
 
+/// Nor does what nobody can tell: whether something still uses it, or makes it.
+#[test]
+fn what_may_be_in_use_or_made_stays() {
+    let object = |kind: &str, metadata: &str, spec: &str| {
+        format!("apiVersion: k0rdent.mirantis.com/v1beta1\nkind: {kind}\nmetadata: {{{metadata}}}\nspec: {spec}\n")
+    };
+    let deployment = |spec: &str| object("ClusterDeployment", "name: used, namespace: eu-team", spec);
+    // A rule hands out what stands in the system namespace.
+    let source = "{identityRef: {apiVersion: v1, kind: Secret, name: c0, namespace: kcm-system}}";
+    let source = object("Credential", "name: c0, namespace: kcm-system", source);
+    let rules = |rules: &str| {
+        format!("{source}---\n{}", object("AccessManagement", "name: kcm", &format!("{{accessRules: {rules}}}")))
+    };
+    for (unknown, code, says, known) in [
+        (
+            deployment("{credential: [c0]}"),
+            "deletion-unproved",
+            "Credential eu-team/c0 is gone, and whether ClusterDeployments still name it is unknown",
+            deployment("{credential: c1}"),
+        ),
+        (
+            rules("7"),
+            "invalid-access-management",
+            "Credential eu-team/c0 may still exist: what would tell was not read or is not understood",
+            rules("[]"),
+        ),
+    ] {
+        let fleet = published(3);
+        fleet.delete("eu", "c0");
+        fleet.write("manifests/unknown.yaml", &unknown);
+        fleet.render(&[]).says(code);
+        let before = fleet.tree("bundles");
+        assert!(before.contains_key("regions/eu/core/secrets/eu-team/c0.sops.yaml"), "{code}: carried");
+        lose(&fleet);
+        let command = ["rekey", "--new-reuse-key", "--region", "eu"];
+        let ran = fleet.run(&command).ends(4).outcome("eu", "held");
+        ran.says("rekey-impossible").says(says).says("or pass --identity FILE to open what is published");
+        assert_eq!(fleet.tree("bundles"), before, "{code}");
+        // What is published needs no source that could tell.
+        taking(&fleet).ends(0).outcome("eu", "published");
+        assert!(fleet.tree("bundles").contains_key("regions/eu/core/secrets/eu-team/c0.sops.yaml"), "{code}");
+        fleet.write("manifests/unknown.yaml", &known);
+        private(&fleet, "reuse.key", &pouch_core::reuse::ReuseKey::to_text(&[9; 32]));
+        fleet.run(&command).ends(0).outcome("eu", "published");
+        assert!(!fleet.tree("bundles").contains_key("regions/eu/core/secrets/eu-team/c0.sops.yaml"), "{code}");
+    }
+}
+
 /// The brake counts by files where the manifest was emptied, shortened, torn or removed.
 #[test]
 fn no_manifest_switches_the_brake_off() {

@@ -1,0 +1,29 @@
+//! Few of many: the first things of a list by name, the rest by number.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Display;
+
+/// `a, b and 3 more`: at most `most` things of `count` are named; nothing where there are none.
+pub fn few<T: Display>(things: impl IntoIterator<Item = T>, count: usize, most: usize) -> String {
+    let named: Vec<String> = things.into_iter().take(most).map(|thing| thing.to_string()).collect();
+    match count.saturating_sub(named.len()) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_counted() {
+        for (things, expect) in
+            [(&["a"][..], "a"), (&["a", "b"], "a, b"), (&["a", "b", "c"], "a, b and 1 more"), (&[], "")]
+        {
+            assert_eq!(few(things, things.len(), 2), expect);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Lines: where in a text a key stands.
+//!
+//! It looks at block style alone, by how far lines are indented, and so only says where to look: what a
+//! document says is decided by the door. Text in flow style has no answer.
+
+use alloc::vec::Vec;
+
+/// The line, from one, of the key at a path; none where it is not found. The items of a list add nothing to a
+/// path.
+pub fn line_of(text: &str, path: &[&str]) -> Option<u32> {
+    // For each key that is still open, how far it is indented.
+    let mut open: Vec<(usize, &str)> = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let indent = line.len().saturating_sub(line.trim_start_matches([' ', '-']).len());
+        let Some(key) = line.get(indent..).and_then(key) else { continue };
+        while open.last().is_some_and(|(depth, _)| *depth >= indent) {
+            open.pop();
+        }
+        open.push((indent, key));
+        if open.iter().map(|(_, key)| key).eq(path) {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The key that a line begins with.
+fn key(line: &str) -> Option<&str> {
+    for quote in ['"', '\''] {
+        if let Some(rest) = line.strip_prefix(quote) {
+            return rest.split_once(quote).filter(|(_, rest)| rest.starts_with(':')).map(|(key, _)| key);
+        }
+    }
+    let (key, rest) = line.split_once(':')?;
+    let is_key = (rest.is_empty() || rest.starts_with(' ')) && !key.starts_with(['#', '{', '[', '&']);
+    is_key.then(|| key.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_by_their_indent() {
+        const TEXT: &str = "# data: no\napiVersion: v1\ndata:\n    \"a\": x\n    b.c: y\nlist:\n    - one: 1\n      two: 2\n\
+            metadata:\n    name: a\n    data:\n        a: z\nsops:\n    age:\n        - enc: |\n            a:b\n          recipient: r\n    mac: m\n";
+        for (path, line) in [
+            (&["apiVersion"][..], Some(2)),
+            (&["data"], Some(3)),
+            (&["data", "a"], Some(4)),
+            (&["data", "b.c"], Some(5)),
+            (&["list", "two"], Some(8)),
+            (&["metadata", "data", "a"], Some(12)),
+            (&["sops", "mac"], Some(18)),
+            (&["sops", "age", "recipient"], Some(17)),
+            (&["a"], None),
+            (&["data", "a", "b"], None),
+        ] {
+            assert_eq!(line_of(TEXT, path), line, "{path:?}");
+        }
+        assert_eq!(line_of("{data: {a: b}}\n", &["data", "a"]), None);
+    }
+}

@@ -40,8 +40,8 @@ impl Fleet {
         );
         let fleet = Self { scratch };
         fleet.write("pouch.yaml", &config);
-        fleet.write("platform/keep.yaml", "");
-        fleet.write("tenant/keep.yaml", "");
+        fleet.write("platform/keep.yaml", "# Nothing yet.\n");
+        fleet.write("tenant/keep.yaml", "# Nothing yet.\n");
         fleet
     }
 

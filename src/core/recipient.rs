@@ -312,8 +312,8 @@ mod tests {
         for (error, expect) in [
             (RecipientError::Empty, "age-keygen"),
             (RecipientError::SecretKey, "treat it as leaked"),
-            (RecipientError::Ssh, "Make an X25519 identity"),
-            (RecipientError::Plugin, "Make an X25519 identity"),
+            (RecipientError::Ssh, "Make a key pair"),
+            (RecipientError::Plugin, "Make a key pair"),
             (RecipientError::ForeignCharacter, "without quotes and blanks"),
             (RecipientError::UpperCase, "small letters"),
             (RecipientError::Checksum, "Copy the whole public key again"),

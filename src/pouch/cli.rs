@@ -410,7 +410,9 @@ pub fn run(ambient: &Ambient) -> u8 {
     }
     // Only commands that publish or fetch have something to finish or tidy.
     let stop = match &cli.command {
-        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Exposure(_) => Stop::on_signals(),
+        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Exposure(_) | Command::Verify(_) => {
+            Stop::on_signals()
+        }
         _ => Stop::never(),
     };
     // Before anything is read: what cannot be told afterwards should not be done.
@@ -450,7 +452,10 @@ pub fn run(ambient: &Ambient) -> u8 {
     };
     let code = match (outcome, stop.exit_code()) {
         (Ok(_), Some(code)) => {
-            ui.note("asked to stop while publishing, which was finished");
+            ui.note(match stop.is_publishing() {
+                true => "asked to stop while publishing, which was finished",
+                false => "asked to stop when all was done",
+            });
             code
         }
         (Ok(code), None) => code,
@@ -462,6 +467,14 @@ pub fn run(ambient: &Ambient) -> u8 {
             ui.error(&failure.message, &failure.help);
             code.unwrap_or(failure.code)
         }
+    };
+    let code = match ui.lost() {
+        Some(why) if code == exit::OK => {
+            let message = format!("all was done, and the result could not be written to standard output: {why}");
+            ui.error(&message, "See that there is space where it goes.");
+            exit::FAILED
+        }
+        _ => code,
     };
     if let Some(run) = failed {
         metrics::write_failed(run, global, code, ambient, &ui);

@@ -1,6 +1,7 @@
 //! The only printer: results on stdout, everything else on stderr.
 
 use std::io::{self, Write as _};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -48,6 +49,8 @@ pub struct Ui {
     paint: Paint,
     level: Level,
     terminal: bool,
+    /// Why a result could not be written.
+    lost: OnceLock<io::ErrorKind>,
 }
 
 impl Ui {
@@ -62,13 +65,22 @@ impl Ui {
             Colour::Auto => terminal && !unwanted,
         };
         let paint = if coloured && format == LogFormat::Text { Paint::Colours } else { Paint::Plain };
-        Self { format, paint, level, terminal }
+        Self { format, paint, level, terminal, lost: OnceLock::new() }
     }
 
-    /// Writes a result to stdout. A reader that went away is no error.
+    /// Writes a result to stdout. A reader that went away is no error; what else goes wrong is
+    /// [remembered](Self::lost).
     pub fn result(&self, text: &str) {
         let mut out = io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => _ = self.lost.set(error.kind()),
+            _ => {}
+        }
+    }
+
+    /// Why a result could not be written, such as a full disk.
+    pub fn lost(&self) -> Option<io::ErrorKind> {
+        self.lost.get().copied()
     }
 
     /// Writes findings, most severe first, as far as the level asks for them.

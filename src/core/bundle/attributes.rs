@@ -23,10 +23,13 @@ const LONGEST: usize = 2000;
 pub fn keeps_bytes(found: &[u8], above: &[&[u8]]) -> bool {
     let Ok(text) = core::str::from_utf8(found) else { return false };
     // Git overlooks longer lines, so ours must not be one, and of other lines nothing may hang on it.
-    if text.lines().any(|line| line.len() > LONGEST) {
+    if text.lines().any(|line| line.len() > LONGEST) || text.starts_with(MARK) {
         return false;
     }
     let lines = lines(text);
+    if lines.iter().any(|line| is_disguised(line)) {
+        return false;
+    }
     let Some(ours) = lines.iter().rposition(|line| *line == TEXT.trim()) else { return false };
     let further: Vec<&str> = above.iter().flat_map(|found| macros(found)).collect();
     let macros = macros(found);
@@ -43,6 +46,7 @@ pub fn keeps_bytes(found: &[u8], above: &[&[u8]]) -> bool {
 /// bundles says `* -text`. `way` leads from its folder to theirs, without a slash at either end.
 pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
     let Ok(text) = core::str::from_utf8(found) else { return Some(1) };
+    let text = text.strip_prefix(MARK).unwrap_or(text);
     // Macros may stand on each other.
     let defined = macros(found);
     let is_strange = |line: &&str| {
@@ -53,13 +57,21 @@ pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
     let strange: Vec<&str> = lines(text).into_iter().filter(is_strange).filter_map(|line| macro_name(line)).collect();
     let at = lines(text).into_iter().position(|line| {
         let words = words(line, way).unwrap_or_default();
-        words.into_iter().any(|word| !spares_bytes(word) || strange.contains(&name(word)))
+        is_disguised(line) || words.into_iter().any(|word| !spares_bytes(word) || strange.contains(&name(word)))
     })?;
     Some(at.saturating_add(1))
 }
 
 /// How the definition of a macro begins.
 const MACRO: &str = "[attr]";
+
+/// The byte order mark, which git skips in the work tree and not elsewhere.
+const MARK: char = '\u{feff}';
+
+/// Whether a line may define a macro in quotes, which git takes off before it looks for `[attr]`.
+fn is_disguised(line: &str) -> bool {
+    line.starts_with('"') && (line.contains(MACRO) || line.contains('\\'))
+}
 
 /// Lines without what git takes for blanks; a comment is an empty one.
 fn lines(text: &str) -> Vec<&str> {
@@ -162,6 +174,10 @@ mod tests {
         assert!(!keeps_bytes(b"* -text\n\xff\n", &[]));
         assert!(keeps_bytes(b"* -text\n* mine\n", &[b"[attr]yours text\n"]));
         assert!(!keeps_bytes(b"* -text\n* mine\n", &[b"[attr] mine text eol=crlf\n"]));
+        check("\"[attr]mine\" text eol=crlf\n* -text\n* mine\n", false);
+        check("\"\\133attr]mine\" text eol=crlf\n* -text\n* mine\n", false);
+        check("\"my notes.txt\" text\n* -text\n", true);
+        check("\u{feff}# x\n* -text\n", false);
     }
 
     #[test]
@@ -191,6 +207,9 @@ mod tests {
         check("[attr]mine filter=x\n* mine\n", Some(2));
         check("[attr]inner ident\n[attr]outer inner\n*.yaml outer\n", Some(3));
         check(&alloc::format!("*{} filter=x\n", " ".repeat(4000)), Some(1));
+        check("*.rs text\n\"[attr]mine\" text eol=crlf\n", Some(2));
+        check("\"\\133attr]mine\" text eol=crlf\n", Some(1));
+        check("\u{feff}*.yaml ident\n", Some(1));
         assert_eq!(converts_below(b"\xff", ""), Some(1));
     }
 }

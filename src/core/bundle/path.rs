@@ -132,7 +132,8 @@ impl Leaf {
             "" => format!("{head}_2e"),
             group => format!("{head}.{}", encode(group, is_plain_or_dot)),
         };
-        Self(Arc::from(bounded(joined)))
+        let left_out = LEFT_OUT.iter().any(|ending| joined.ends_with(ending));
+        Self(Arc::from(bounded(if left_out { joined + "_" } else { joined })))
     }
 
     /// The leaf that a published file stands in: the part after `identities/`.
@@ -178,8 +179,8 @@ const HASH_OF_LONG: usize = 16;
 /// different texts.
 ///
 /// A byte outside `[a-z0-9.-]`, and a dot at either end, becomes `_` and two hex digits. A name that
-/// kustomize or Windows reserve, alone or before an extension, gets a `_` after it: Windows reserves
-/// `con.txt` as it does `con`. What is longer than 200 bytes is cut to 160 and gets `_` and 16 hex
+/// kustomize or Windows reserve or Flux leaves out, alone or before an extension, gets a `_` after it:
+/// Windows reserves `con.txt` as it does `con`. What is longer than 200 bytes is cut to 160 and gets `_` and 16 hex
 /// digits of the SHA-256 of all.
 pub fn component(text: &str) -> String {
     bounded(encode(text, is_plain_or_dot))
@@ -245,10 +246,16 @@ fn marked(encoded: String) -> String {
     }
 }
 
-/// <https://learn.microsoft.com/windows/win32/fileio/naming-a-file>, and kustomize's own file.
+/// How folders end that Flux's source-controller leaves out of what it fetches, by default.
+///
+/// <https://fluxcd.io/flux/components/source/gitrepositories/#default-exclusions>
+const LEFT_OUT: [&str; 8] = [".jpg", ".jpeg", ".gif", ".png", ".wmv", ".flv", ".tar.gz", ".zip"];
+
+/// <https://learn.microsoft.com/windows/win32/fileio/naming-a-file>, kustomize's own file, and the one
+/// ending in `.yaml` that Flux leaves out (see [`LEFT_OUT`]) and that does not start with a dot.
 fn is_reserved(stem: &str) -> bool {
     let port = |text: &str| matches!(text.as_bytes(), [b'1'..=b'9']);
-    matches!(stem, "kustomization" | "con" | "prn" | "aux" | "nul")
+    matches!(stem, "kustomization" | "cloudbuild" | "con" | "prn" | "aux" | "nul")
         || stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt")).is_some_and(port)
 }
 

@@ -38,13 +38,6 @@ pub enum Kind {
     Submodule,
 }
 
-impl Kind {
-    /// Whether it is a symlink.
-    pub fn is_link(self) -> bool {
-        self == Kind::Link
-    }
-}
-
 /// An entry of a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
@@ -93,6 +86,9 @@ pub enum ObjectsError {
     /// It is larger than the bound.
     #[error("it is larger than {0} bytes")]
     TooLarge(u64),
+    /// A tree is larger than the bounds of [`Budget`].
+    #[error("{0}")]
+    TooMuch(String),
     /// Something else; libgit2's own words, which are about repositories and never about content.
     #[error("{0}")]
     Other(String),
@@ -104,6 +100,52 @@ impl From<git2::Error> for ObjectsError {
             ErrorCode::NotFound => ObjectsError::Missing,
             _ => ObjectsError::Other(error.message().chars().filter(|c| !c.is_control()).collect()),
         }
+    }
+}
+
+/// The most folders of a tree that lie in each other.
+pub const MOST_DEPTH: usize = 64;
+
+/// The most files and folders of a tree.
+pub const MOST_ENTRIES: usize = 1_000_000;
+
+/// The most bytes that the files of a tree have together.
+pub const MOST_TOGETHER: usize = 1 << 30;
+
+/// What reading a tree may take: git keeps one file that stands in a million places once, so a small
+/// repository can be larger than any memory.
+#[derive(Default)]
+pub struct Budget {
+    entries: usize,
+    bytes: usize,
+}
+
+impl Budget {
+    /// Counts a file or folder that lies `depth` folders deep.
+    ///
+    /// # Errors
+    /// Where that is too deep, or there are too many.
+    pub fn enter(&mut self, path: &str, depth: usize) -> Result<(), ObjectsError> {
+        self.entries = self.entries.saturating_add(1);
+        if depth > MOST_DEPTH {
+            return Err(ObjectsError::TooMuch(format!("{path} lies more than {MOST_DEPTH} folders deep")));
+        }
+        if self.entries > MOST_ENTRIES {
+            return Err(ObjectsError::TooMuch(format!("there are more than {MOST_ENTRIES} files and folders")));
+        }
+        Ok(())
+    }
+
+    /// Counts what is kept of a file.
+    ///
+    /// # Errors
+    /// Where all are too large together.
+    pub fn keep(&mut self, length: usize) -> Result<(), ObjectsError> {
+        self.bytes = self.bytes.saturating_add(length);
+        if self.bytes > MOST_TOGETHER {
+            return Err(ObjectsError::TooMuch(format!("the files have more than {MOST_TOGETHER} bytes together")));
+        }
+        Ok(())
     }
 }
 
@@ -305,4 +347,22 @@ pub fn work_tree(folder: &Path) -> WorkTree {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_has_bounds() {
+        let mut budget = Budget::default();
+        assert_eq!(budget.enter("a", MOST_DEPTH), Ok(()));
+        assert!(budget.enter("a", MOST_DEPTH + 1).is_err());
+        for _ in 2..MOST_ENTRIES {
+            budget.enter("a", 0).unwrap();
+        }
+        assert!(matches!(budget.enter("a", 0), Err(ObjectsError::TooMuch(_))));
+        assert_eq!((budget.keep(MOST_TOGETHER), budget.keep(0)), (Ok(()), Ok(())));
+        assert!(budget.keep(1).is_err());
+    }
 }

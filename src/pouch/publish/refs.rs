@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use crate::git::commits::{Author, FileId, FolderId, Writer};
-use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
+use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
 use crate::git::{self, FETCHED};
 use crate::stop::Stop;
@@ -288,15 +288,21 @@ fn folder_at(inner: &Inner, path: &str) -> Result<Option<Id>, ShelfError> {
 }
 
 fn read_into(store: &Store, folder: Id, path: &str, files: &mut Files) -> Result<(), ShelfError> {
-    for (name, kind, id) in store.folder(folder).map_err(damaged)? {
-        let path = format!("{path}/{name}");
-        match kind {
-            Kind::Folder => read_into(store, id, &path, files)?,
-            Kind::File => {
-                let bytes = store.blob(id, MOST_BYTES).map_err(damaged)?;
-                files.insert(path, bytes);
+    let mut budget = Budget::default();
+    let mut folders = vec![(folder, path.to_owned(), 0_usize)];
+    while let Some((folder, before, depth)) = folders.pop() {
+        for (name, kind, id) in store.folder(folder).map_err(damaged)? {
+            let path = format!("{before}/{name}");
+            budget.enter(&path, depth).map_err(damaged)?;
+            match kind {
+                Kind::Folder => folders.push((id, path, depth.saturating_add(1))),
+                Kind::File => {
+                    let bytes = store.blob(id, MOST_BYTES).map_err(damaged)?;
+                    budget.keep(bytes.len()).map_err(damaged)?;
+                    files.insert(path, bytes);
+                }
+                Kind::Link | Kind::Submodule => return Err(ShelfError::NotPlain(path)),
             }
-            Kind::Link | Kind::Submodule => return Err(ShelfError::NotPlain(path)),
         }
     }
     Ok(())

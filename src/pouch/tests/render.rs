@@ -15,8 +15,9 @@ mod support;
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Stdio;
 
-use fleet::Fleet;
+use fleet::{Fleet, Ran};
 
 const EU_SECRET: &str = "bundles/regions/eu/core/secrets/eu-team/c0.sops.yaml";
 
@@ -507,4 +508,18 @@ fn no_summary_of_an_earlier_run_is_left() {
         line.starts_with("pouch_last_run_exit_code{fleet=\"acme\",command=\"verify\"") && line.ends_with("} 5")
     };
     assert!(text.lines().any(says), "{text}");
+}
+
+/// A list that was cut short must not look whole.
+#[test]
+fn a_result_that_cannot_be_written_is_no_success() {
+    let fleet = Fleet::with_credentials(1);
+    for arguments in [&["render"][..], &["config"], &["schema", "fleet"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let ran = Ran::from(fleet.command(arguments).stdout(full).output().unwrap());
+        ran.ends(1).says("standard output");
+    }
+    let mut child = fleet.command(&["schema", "fleet"]).stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0), "a reader that went away is no error");
 }

@@ -35,6 +35,14 @@ fn the_layout() {
     check(&key("", "Secret", Some(".."), "../../x"), "core/secrets/_2e_2e/_2e._2f.._2fx.sops.yaml");
     check(&key("", "ServiceAccount", Some("a"), "x"), "identities/serviceaccount_2e/a/x.yaml");
     check(&key("yaml", "Kustomization", None, "x"), "identities/kustomization_.yaml/x.yaml");
+    // Flux leaves these names out of what it fetches.
+    check(&key("", "Namespace", None, "cloudbuild"), "core/namespaces/cloudbuild_.yaml");
+    check(
+        &key("x.io", "Thing", Some("cloudbuild"), "cloudbuild"),
+        "identities/thing.x.io/cloudbuild_/cloudbuild_.yaml",
+    );
+    check(&key("example.zip", "Thing", None, "x.zip"), "identities/thing.example.zip_/x.zip.yaml");
+    check(&key("tar.gz", "Con", None, "x"), "identities/con_.tar.gz_/x.yaml");
     check(&key("", "Secret", Some("kustomization.yaml"), "x"), "core/secrets/kustomization_2eyaml/x.sops.yaml");
 }
 
@@ -68,6 +76,8 @@ fn parts_are_encoded_as_documented() {
         ("kustomization", "kustomization_"),
         ("kustomization.yaml", "kustomization_.yaml"),
         ("kustomizations", "kustomizations"),
+        ("cloudbuild", "cloudbuild_"),
+        ("cloudbuild.yaml", "cloudbuild_.yaml"),
         ("a.con", "a.con"),
     ] {
         assert_eq!(component(text), expect, "{text:?}");
@@ -175,7 +185,7 @@ const HOSTILE: &[&str] = &[
     "con ", "con.x", "con.tar.gz", "con:", "prn", "PRN", "aux", "aux.c", "nul", "NUL", "nul.txt", "com0", "com1",
     "COM1", "com2.x", "com9", "com10", "com\u{b9}", "com\u{b2}", "com\u{b3}", "lpt0", "lpt1", "LPT1", "lpt9.a",
     "lpt10", "conin$", "CONOUT$", "clock$", "con_", "con_.x", "_con", "kustomization", "Kustomization",
-    "kustomization.yaml", "kustomization.yml", "kustomization_", "kustomization_.yaml", "kustomization.", "a.", "a..",
+    "cloudbuild", "cloudbuild_", "kustomization.yaml", "kustomization.yml", "kustomization_", "kustomization_.yaml", "kustomization.", "a.", "a..",
     ".a", "..a", "a ", " a", "a\t", "\ta", "a\n", "\n", "\r", "\r\n", "a\nb", "a\u{0}", "\u{0}", "\u{0}a", "\u{1}",
     "\u{1b}[31m", "\u{7f}", "\u{85}", "\u{2028}", "\u{2029}", "\u{202e}txt.exe", "\u{2066}a", "A", "a", "Ab", "aB",
     "AB", "ab", "é", "e\u{301}", "É", "ß", "ẞ", "ss", "ı", "İ", "i", "K", "\u{212a}", "ﬁ", "fi", "①", "1", "ａ", "Ⅳ",

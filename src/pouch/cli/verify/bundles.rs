@@ -18,7 +18,7 @@ use super::Args;
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::git::objects::standing::{Found, Mode, discover};
-use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
+use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::{self, Address, FETCHED, is_revision, program, signers};
 use crate::pipeline::proof::{Verdict, is_fault, prove};
 use crate::publish::directory::whole;
@@ -531,7 +531,7 @@ fn further_up(way: &str) -> Vec<(String, String)> {
 
 /// The bytes of what was found.
 fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
-    let mut tree = Tree::new();
+    let (mut tree, mut budget) = (Tree::new(), Budget::default());
     for Found { path, mode, id } in found {
         let form = match mode {
             Mode::File => Form::Plain,
@@ -547,6 +547,7 @@ fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
             Some(Err(ObjectsError::TooLarge(_))) => Standing::odd(Form::Large),
             Some(Err(error)) => return Err(unreadable(&error)),
         };
+        budget.keep(standing.bytes.len()).map_err(|error| unreadable(&error))?;
         whole::insert(&mut tree, path, standing);
     }
     Ok(tree)

@@ -5,12 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{Index, IndexEntryExtendedFlag, Repository, RepositoryOpenFlags};
 
-use super::{Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store, refused};
+use super::{Budget, Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store, refused};
 
 const MODE_EXECUTABLE: i32 = 0o100_755;
-
-/// The most folders that lie in each other.
-const MOST_DEPTH: usize = 64;
 
 /// What git says a path is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,18 +136,16 @@ impl Store {
     /// Every path below a folder, links and submodules as such.
     ///
     /// # Errors
-    /// Where an object is missing, a folder is none that git writes, or folders lie too deep.
+    /// Where an object is missing, a folder is none that git writes, or there is more than [`Budget`] allows.
     pub fn everything(&self, folder: Id) -> Result<Vec<Found>, ObjectsError> {
-        let mut found = Vec::new();
+        let (mut found, mut budget) = (Vec::new(), Budget::default());
         let mut folders = vec![(String::new(), folder.0, 0_usize)];
         while let Some((before, id, depth)) = folders.pop() {
-            if depth > MOST_DEPTH {
-                return Err(ObjectsError::Other(format!("{before} lies more than {MOST_DEPTH} folders deep")));
-            }
             let tree = self.repository.find_tree(id)?;
             check_tree(&tree)?;
             for entry in tree.iter() {
                 let path = format!("{before}{}", String::from_utf8_lossy(entry.name_bytes()));
+                budget.enter(&path, depth)?;
                 match entry.filemode() {
                     MODE_TREE => folders.push((format!("{path}/"), entry.id(), depth.saturating_add(1))),
                     mode => found.push(Found { path, mode: mode_of(mode, entry.name_bytes()), id: Id(entry.id()) }),

@@ -428,3 +428,34 @@ fn a_branch_that_holds_links_and_modules_is_not_followed() {
         },
     );
 }
+
+/// Git keeps once what stands in a million places, so a few bytes can be more than any memory holds.
+#[test]
+fn a_branch_that_grows_without_end_is_refused() {
+    let who = git2::Signature::new("a", "a@example.com", &git2::Time::new(0, 0)).unwrap();
+    let fleet = Fleet::new();
+    fleet.configure("{path: bundles}", "{path: out, git: {repository: ./fleet.git, branch: main}}");
+    let repository = git2::Repository::init_bare(fleet.path("fleet.git")).unwrap();
+    let folder = |entries: &[(String, git2::Oid, i32)]| {
+        let mut builder = repository.treebuilder(None).unwrap();
+        for (name, id, mode) in entries {
+            builder.insert(name, *id, *mode).unwrap();
+        }
+        builder.write().unwrap()
+    };
+    let above = |name: &str, id| folder(&[(name.to_owned(), id, 0o040_000)]);
+    let many = |count: usize, id, mode| folder(&(0..count).map(|n| (format!("{n}"), id, mode)).collect::<Vec<_>>());
+    let file = repository.blob(b"x").unwrap();
+    let wide = many(1000, many(1001, file, 0o100_644), 0o040_000);
+    let deep = (0..5000).fold(many(1, file, 0o100_644), |below, _| above("a", below));
+    for (content, words) in [(wide, "1000000 files and folders"), (deep, "64 folders deep")] {
+        let tree = above("out", above("regions", above("eu-west", content)));
+        let tree = repository.find_tree(tree).unwrap();
+        repository
+            .reference("refs/heads/main", repository.commit(None, &who, &who, "x", &tree, &[]).unwrap(), true, "x")
+            .unwrap();
+        for command in [&["publish", "--summary", "summary.json"][..], &["verify"]] {
+            fleet.run(command).ended(5).says(&[words]);
+        }
+    }
+}

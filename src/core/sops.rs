@@ -3,7 +3,8 @@
 //! [`seal`] takes values in and gives bytes out: data key, IVs, time and age stanzas come from the
 //! caller, so that this module needs neither clock nor chance and a test can fix them all. It checks
 //! its own work before it hands it over. [`Sealed`] reads whatever SOPS writes for age, with the MAC
-//! verified; [`decrypt`] and [`open`] read pouch's own files and no others. It knows nothing of regions, of tags, or of how age wraps a data key.
+//! verified; [`decrypt`] and [`open`] read pouch's own files and no others. It knows nothing of regions,
+//! of tags, or of how age wraps a data key.
 //!
 //! The format: <https://github.com/getsops/sops> (`sops.go`, `aes/cipher.go`, `stores/`).
 

@@ -1,4 +1,4 @@
-//! Every door through which bytes of others come in, and what must hold whatever they are.
+//! The parsers that take bytes of others, and what must hold whatever they are.
 //!
 //! A target never fails on bad input: it asserts. What is taken must be canonical or come back the same;
 //! what is refused must be refused without a word of the input, since it can hold a secret.

@@ -63,7 +63,7 @@ pub fn new_identity(fleet: &Fleet, path: &str) -> String {
     recipient.to_string()
 }
 
-/// Takes the sources away, and puts something in their place that ends any run that reads it.
+/// Takes the sources away, which ends any run that reads them.
 pub fn without_sources(fleet: &Fleet) {
     std::fs::rename(fleet.path("manifests"), fleet.path("manifests-gone")).unwrap();
 }
@@ -143,7 +143,7 @@ pub fn prove(fleet: &Fleet, before: &Tree, after: &Tree, region: &str, readers: 
     }
 }
 
-/// The two recipients, in the order of their text.
+/// Writes who can read a region into the configuration.
 pub fn configured(fleet: &Fleet, region: &str, recipients: &[&str]) {
     let config = fleet.read("pouch.yaml");
     let line = config.lines().find(|line| line.trim_start().starts_with(&format!("{region}: "))).unwrap();

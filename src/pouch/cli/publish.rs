@@ -116,6 +116,11 @@ impl<'a> Branch<'a> {
         &self.output.branch
     }
 
+    /// The branch and its repository, for messages.
+    pub fn called(&self) -> String {
+        format!("branch {} of {}", self.output.branch, git::identity(&self.output.repository))
+    }
+
     /// Fetches its tip.
     ///
     /// # Errors
@@ -135,8 +140,7 @@ impl<'a> Branch<'a> {
         let program = git(&ambient.environment()).stopped_by(stop.flag());
         let reference = format!("refs/heads/{}", self.output.branch);
         git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
-            let called = git::identity(&self.output.repository);
-            let message = format!("branch {} of {called} cannot be fetched: {error}", self.output.branch);
+            let message = format!("{} cannot be fetched: {error}", self.called());
             Failure::unavailable(message, error.help())
         })?;
         Ok(folder)

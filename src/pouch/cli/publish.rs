@@ -7,7 +7,7 @@ use pouch_core::report::summary::Region;
 use tempfile::TempDir;
 
 use super::accepted::warn_unneeded;
-use super::reach::ReachArgs;
+use super::reach::{self, ReachArgs};
 use super::render::outcomes;
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -28,6 +28,7 @@ use crate::ui::Ui;
 /// The branch moves from exactly the commit that was read to the new one. Where another writer was
 /// faster, pouch starts over from the sources. Nothing changed: no commit.
 #[derive(Debug, clap::Args)]
+#[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
     #[command(flatten)]
     wanted: Wanted,

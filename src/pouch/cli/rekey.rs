@@ -12,7 +12,7 @@ use pouch_core::report::summary::{self, Outcome};
 
 use super::accepted::warn_unneeded;
 use super::publish::{self, Branch, Made};
-use super::reach::ReachArgs;
+use super::reach::{self, ReachArgs};
 use super::render::{self, outcome_line};
 use super::{Accepted, Global, Opened, finish, record, region_called, summary_of};
 use crate::age::Identities;
@@ -40,6 +40,7 @@ use crate::ui::Ui;
 /// What was published before stays in git history, and whoever could read it still can: change what a
 /// removed recipient could read at the provider. `pouch exposure` lists it.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Sealing anew", after_help = reach::ONLY_FOR)]
 pub struct Args {
     /// The directory that holds the bundles; by default the branch of `output.git`, without it `output.path`
     #[arg(value_name = "DIR")]

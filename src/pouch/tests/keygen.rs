@@ -120,7 +120,8 @@ fn what_is_printed_to_paste_is_valid_and_the_next_step_is_named() {
     // A new region.
     let ran = fleet.run(&["keygen", "ap-south"]).ends(0);
     let (_, block) = ran.stderr.split_once("  regions:\n").unwrap();
-    let block: Vec<&str> = block.lines().take_while(|line| line.starts_with("    ")).map(|line| &line[2..]).collect();
+    let block = block.lines().take_while(|line| line.starts_with("    "));
+    let block: Vec<&str> = block.filter_map(|line| line.strip_prefix("  ")).collect();
     fleet.configure("regions:\n", &format!("regions:\n{}\n", block.join("\n")));
     let ran = fleet.run(&["config"]).ends(0);
     assert!(ran.stdout.contains("ap-south"), "{}", ran.stdout);

@@ -450,7 +450,7 @@ mod tests {
             ("data: null\nstringData: null", 0),
         ] {
             let secret =
-                object(&format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s, namespace: n}}\n{entries}\n"));
+                object(&format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: a, namespace: b}}\n{entries}\n"));
             let codes: Vec<Code> = secret.faults.iter().map(|fault| fault.code).collect();
             assert_eq!(codes, alloc::vec![Code::NullEntry; expect], "{entries}");
         }

@@ -81,7 +81,7 @@ pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
     found.map(|path| foreign_file(&region.directory, path).in_region(&region.name)).collect()
 }
 
-/// The finding for a region of which nothing is published `place`, so that there is nothing to seal anew.
+/// The finding for a region of which nothing is published in `place`, so that there is nothing to seal anew.
 pub fn unpublished(region: &Region, place: &str) -> Finding {
     impossible(region, format!("nothing is published for region {region} in {place}")).help(
         "Check the name of the folder or branch and `output.path`, or publish the region first with `pouch render` or \

@@ -271,6 +271,8 @@ pub struct RegionConfig {
     pub state: RegionState,
     /// Everybody who can read it, escrow included; sorted, never empty.
     pub recipients: Vec<Recipient>,
+    /// The file that its own recipients stand in, relative to the configuration; none where they stand in it.
+    pub recipients_file: Option<String>,
     /// Whose Credentials may go there.
     pub allowed: Globs,
     /// Labels of namespaces there, for selectors and for the Namespaces that pouch emits.

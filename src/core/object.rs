@@ -323,6 +323,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
             }
         };
         for (name, value) in node.entries() {
+            object.faults.extend(null_entry(doc, field, name, value));
             match entry(field, encoded, name, value) {
                 Ok(bytes) if is_ciphertext(bytes.expose()) => {
                     let place = || Some(format!("entry {name:?} of {field}"));
@@ -386,6 +387,19 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
     })
 }
 
+/// What is worth knowing of an entry without a value: the API takes it for an empty one where it is created or
+/// applied server-side, so pouch does; but mostly somebody forgot the value, or a template had none.
+fn null_entry(doc: &Node, field: &str, name: &str, value: &Node) -> Option<Fault> {
+    const HELP: &str = "Write the value; or `\"\"` if it is meant to be empty, or leave the entry out.";
+    // What is no name is a fault of its own, and `stringData` wins.
+    let is_replaced = field == "data" && doc.get("stringData").is_some_and(|other| other.get(name).is_some());
+    if !matches!(value, Node::Null) || !is_data_key(name) || is_replaced {
+        return None;
+    }
+    let message = format!("entry {name:?} of {field} has no value, and is published as an empty one");
+    Some(Fault::new(Code::NullEntry, message, HELP))
+}
+
 /// What is wrong with a document that SOPS sealed as a whole, or with one where `place` names ciphertext.
 fn sealed_fault(doc: &Node, kind: &GroupKind, place: impl FnOnce() -> Option<String>) -> Option<Fault> {
     let kind = &kind.kind;
@@ -424,6 +438,23 @@ fn stays_by_annotation(doc: &Node) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::testing::object;
+
+    #[test]
+    fn an_entry_without_a_value_is_told() {
+        for (entries, expect) in [
+            ("stringData: {a: null}", 1),
+            ("data: {a: null, b: YQ==}", 1),
+            ("data: {a: null}\nstringData: {a: null}", 1),
+            ("data: {a: null}\nstringData: {a: x}", 0),
+            ("data: {a: ''}\nstringData: {b: ''}", 0),
+            ("data: null\nstringData: null", 0),
+        ] {
+            let secret =
+                object(&format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: a, namespace: b}}\n{entries}\n"));
+            let codes: Vec<Code> = secret.faults.iter().map(|fault| fault.code).collect();
+            assert_eq!(codes, alloc::vec![Code::NullEntry; expect], "{entries}");
+        }
+    }
 
     #[test]
     fn a_secret_is_as_large_as_the_api_takes() {

@@ -92,6 +92,9 @@ impl From<ShelfError> for Failure {
     fn from(error: ShelfError) -> Self {
         let help = match &error {
             ShelfError::Io { .. } => "Check permissions and free space; what is published is untouched.",
+            ShelfError::Unread { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+                "It is not there: correct the path, or write the bundles with `pouch render` first."
+            }
             ShelfError::Unread { .. } => "Check permissions; nothing is published.",
             ShelfError::Partly { .. } => "Cure it and run pouch again; it goes on from there.",
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",

@@ -191,6 +191,10 @@ fn stage(
         .collect();
     staged?;
     drop(progress);
+    if run.wishes.rekey.is_some() && regions.is_empty() {
+        // Where nothing is sealed anew, no file of the fleet makes a commit either.
+        return Ok(());
+    }
     let in_use = run.fleet.regions.values().filter(|region| region.state != RegionState::Retired);
     let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
     if !in_use.is_empty() {

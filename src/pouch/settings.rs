@@ -124,7 +124,7 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
                 FileFault::Absent => "`pouch init` writes one to start from; -f names another file.",
                 _ => "Name the configuration with -f.",
             };
-            return Err(one(shown, fault.message("the configuration"), help));
+            return Err(one(shown, fault.message("the configuration"), fault.help(help)));
         }
     };
     let (file, written) = match shape::read(&text) {
@@ -152,7 +152,7 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
             }
             Err(fault) => {
                 let help = "Paths in the configuration are relative to it; write one recipient (`age1…`) per line.";
-                problems.extend(one(name, fault.message("the file of recipients"), help).problems);
+                problems.extend(one(name, fault.message("the file of recipients"), fault.help(help)).problems);
             }
         }
     }
@@ -226,8 +226,9 @@ pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Ve
     let mut warnings = Vec::new();
     let mut problems = Vec::new();
     let mut keys = Vec::new();
-    for place in std::iter::once(&places.current).chain(&places.previous) {
-        match key_text(place, settings, ambient, &mut warnings) {
+    let current = std::iter::once((&places.current, WhichKey::Current));
+    for (place, which) in current.chain(places.previous.iter().map(|place| (place, WhichKey::Previous))) {
+        match key_text(place, which, settings, ambient, &mut warnings) {
             Ok(text) => match ReuseKey::parse(&text) {
                 Ok(key) => keys.push(key),
                 Err(error) => problems.extend(one(named(place), error.to_string(), error.help()).problems),
@@ -291,7 +292,8 @@ pub fn all_identities(files: &[PathBuf], ambient: &Ambient, ui: &Ui) -> Result<I
 pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<String>), SettingsError> {
     const HELP: &str = "Name a file with one AGE-SECRET-KEY-1… to a line, as age-keygen and `pouch keygen` write it.";
     let text = read_text(whole, MAX_FILE_BYTES).map(Zeroizing::new);
-    let text = text.map_err(|fault| one(typed.to_owned(), fault.message("the file of identities"), HELP))?;
+    let text =
+        text.map_err(|fault| one(typed.to_owned(), fault.message("the file of identities"), fault.help(HELP)))?;
     let identities = Identities::parse(&text)
         .map_err(|fault| one(typed.to_owned(), unusable("the file of identities", &fault), HELP))?;
     let warning = is_open_to_all(whole).then(|| {
@@ -346,24 +348,71 @@ fn named(place: &KeyPlace) -> String {
     }
 }
 
+/// Which of the reuse keys is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum WhichKey {
+    /// The one that headers are written under.
+    Current,
+    /// One under `reuseKey.previous`, which what is published may still be written under.
+    Previous,
+}
+
+impl WhichKey {
+    fn what(self) -> &'static str {
+        match self {
+            WhichKey::Current => "the reuse key",
+            WhichKey::Previous => "the previous reuse key",
+        }
+    }
+
+    /// What to do where its file is not there, or is none.
+    fn help(self) -> &'static str {
+        match self {
+            WhichKey::Current => {
+                "A published fleet needs the one that it was published with; a new fleet, or one that has lost it, \
+                 gets one from `pouch keygen --reuse-key`, and what is published is then sealed anew with `pouch rekey \
+                 --new-reuse-key`."
+            }
+            WhichKey::Previous => {
+                "It stands under `reuseKey.previous`. Put it back as long as a bundle is published under it; after one \
+                 run that published every region under the current key, leave it out there."
+            }
+        }
+    }
+
+    /// What to do where its variable is not set.
+    fn help_to_set(self, variable: &str) -> String {
+        let more = match self {
+            WhichKey::Current => self.help(),
+            WhichKey::Previous => {
+                "It stands under `reuseKey.previous`, and can be left out there once every region is published under \
+                 the current key."
+            }
+        };
+        format!("Set {variable} to the text of the key (POUCH-REUSE-KEY-1…). {more}")
+    }
+}
+
 fn key_text(
     place: &KeyPlace,
+    which: WhichKey,
     settings: &Settings,
     ambient: &Ambient,
     warnings: &mut Vec<String>,
 ) -> Result<Zeroizing<String>, SettingsError> {
-    const HELP: &str = "A published fleet needs the one that it was published with; a new fleet, or one that has lost \
-                        it, gets one from `pouch keygen --reuse-key`, and what is published is then sealed anew with \
-                        `pouch rekey --new-reuse-key`.";
     match place {
         KeyPlace::Env(name) => match ambient.var(name).map(Zeroizing::new) {
             Some(text) => Ok(text),
-            None => Err(one(named(place), "the reuse key's environment variable is not set".into(), HELP)),
+            None => {
+                let message = format!("the environment variable of {} is not set", which.what());
+                Err(one(named(place), message, &which.help_to_set(name)))
+            }
         },
         KeyPlace::File(path) => {
             let whole = settings.base.join(path);
             let text = read_text(&whole, MAX_KEY_BYTES).map(Zeroizing::new);
-            let text = text.map_err(|fault| one(named(place), fault.message("the reuse key"), HELP))?;
+            let text =
+                text.map_err(|fault| one(named(place), fault.message(which.what()), fault.help(which.help())))?;
             if is_open_to_all(&whole) {
                 warnings.push(format!(
                     "everybody on this machine can read or write the reuse key in {path}; `chmod 600` it, or set \
@@ -402,6 +451,16 @@ impl FileFault {
             FileFault::TooLarge(most) => format!("{what} is larger than {most} bytes"),
             FileFault::NotText => format!("{what} is not UTF-8"),
             FileFault::Unreadable(kind) => format!("{what} cannot be read: {kind}"),
+        }
+    }
+
+    /// What to do about it: where the file is there and closed, nothing but that, else `otherwise`.
+    fn help<'a>(&self, otherwise: &'a str) -> &'a str {
+        match self {
+            FileFault::Unreadable(io::ErrorKind::PermissionDenied) => {
+                "Check the permissions of the file and of its folders: this user may not read it."
+            }
+            _ => otherwise,
         }
     }
 }
@@ -540,6 +599,42 @@ mod tests {
             let error = reuse_keys(&result.unwrap(), &ambient).err().unwrap().to_string();
             assert!(error.contains("environment variable POUCH_REUSE_KEY"), "{error}");
             assert!(!error.contains(&short), "{error}");
+        }
+    }
+
+    #[test]
+    fn help_fits_what_is_wrong_with_a_reuse_key() {
+        let good = ReuseKey::to_text(&[7; 32]);
+        let says = |place: &str, vars: &[(&str, &str)], expect: &[&str], never: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let text = config(&region(A)).replace("{env: POUCH_REUSE_KEY}", place);
+            write(folder.path().join("pouch.yaml"), text).unwrap();
+            let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, vars);
+            let settings = load(Path::new("pouch.yaml"), &ambient).unwrap();
+            let error = reuse_keys(&settings, &ambient).err().unwrap().to_string();
+            for expect in expect {
+                assert!(error.contains(expect), "{expect}: {error}");
+            }
+            assert!(!error.contains(never), "{error}");
+        };
+        let vars = [("KEY", good.as_str())];
+        says("{env: KEY}", &[], &["of the reuse key is not set", "Set KEY to", "pouch keygen"], "previous");
+        says("{file: none}", &[], &["the reuse key is not there", "--new-reuse-key"], "previous");
+        let previous = ["the previous reuse key is not there", "leave it out"];
+        says("{env: KEY, previous: [{file: none}]}", &vars, &previous, "pouch keygen");
+        let previous = ["of the previous reuse key is not set", "Set OLD to", "can be left out"];
+        says("{env: KEY, previous: [{env: OLD}]}", &vars, &previous, "pouch keygen");
+    }
+
+    /// Whoever may not read a file needs no other file and no other key. (Root may read all.)
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_closed_is_told_to_be_opened() {
+        for what in ["the configuration", "the reuse key", "the file of recipients"] {
+            let closed = FileFault::Unreadable(io::ErrorKind::PermissionDenied);
+            assert_eq!(closed.message(what), format!("{what} cannot be read: permission denied"));
+            assert!(closed.help("Make another.").starts_with("Check the permissions"));
+            assert_eq!(FileFault::Absent.help("Make another."), "Make another.");
         }
     }
 

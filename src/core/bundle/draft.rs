@@ -187,7 +187,9 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
             _ => false,
         };
         match finding.code.class() {
-            crate::finding::Class::Held if !lifted => holds.push(finding.in_region(&region.name)),
+            crate::finding::Class::Held if !lifted => {
+                holds.push(rekey::advised(input, finding).in_region(&region.name))
+            }
             crate::finding::Class::Held => {}
             _ => findings.push(finding.in_region(&region.name)),
         }
@@ -208,6 +210,7 @@ pub fn draft(input: &Input<'_>, cases: &mut [Case]) -> Draft {
     let changes = compare(input, &packed);
     holds.extend(hold(input, &packed, &changes));
     let (files, manifest) = write(input, packed);
+    holds.extend(rekey::strange(input, &manifest));
     Draft { files, manifest, changes, holds, findings }
 }
 

@@ -86,7 +86,7 @@ fn own_key(bytes: &[u8]) -> Option<ObjectKey> {
 }
 
 /// The object that belongs at a path, as far as the path tells; none where the layout has no objects.
-fn told(directory: &Directory, standing: &str) -> Option<ObjectKey> {
+pub(super) fn told(directory: &Directory, standing: &str) -> Option<ObjectKey> {
     let rest = standing.strip_prefix(path::region(directory).as_str())?.strip_prefix('/')?;
     let file = standing.rsplit('/').next().unwrap_or_default();
     if file == super::kustomization::FILE {

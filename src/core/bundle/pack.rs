@@ -168,9 +168,10 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
                 "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files \
                  do not match the manifest"
             );
-            Finding::new(Code::CarryImpossible, message)
-                .in_region(region)
-                .help("Cure the broken Credentials first, or restore the files.")
+            Finding::new(Code::CarryImpossible, message).in_region(region).help(
+                "Cure the broken Credentials first, or restore the files; where recipients changed, `pouch rekey \
+                 --identity FILE` seals what is published anew.",
+            )
         });
     }
 }

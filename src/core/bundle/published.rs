@@ -138,11 +138,28 @@ impl Published {
     /// Files that the manifest does not list.
     pub fn foreign(&self, directory: &Directory) -> Vec<&str> {
         let Some(manifest) = self.manifest() else { return Vec::new() };
+        self.unlisted(directory, manifest)
+    }
+
+    fn unlisted(&self, directory: &Directory, manifest: &Manifest) -> Vec<&str> {
         let own = path::manifest(directory);
         let mut ours: BTreeSet<&str> = manifest.objects.iter().map(|object| object.path.as_str()).collect();
         ours.extend(manifest.files.iter().map(|file| file.path.as_str()));
         ours.insert(own.as_str());
         self.files.keys().map(String::as_str).filter(|path| !ours.contains(path)).collect()
+    }
+
+    /// Files of a region without an authenticated manifest that neither the bundle that takes their place
+    /// has, `made`, nor the one that stands there lists, which says so of itself. Without a word of its own,
+    /// whatever is not made is somebody's.
+    pub fn strange(&self, directory: &Directory, made: &Manifest) -> Vec<&str> {
+        if self.manifest().is_some() {
+            return Vec::new();
+        }
+        let made: BTreeSet<&str> = self.unlisted(directory, made).into_iter().collect();
+        let listed = self.claimed().map(|claimed| self.unlisted(directory, claimed));
+        let listed = listed.unwrap_or_else(|| made.iter().copied().collect());
+        listed.into_iter().filter(|path| made.contains(path)).collect()
     }
 
     /// Files that the manifest lists and that are not as it says, or missing.
@@ -181,13 +198,7 @@ impl Published {
             ),
         }
         for path in self.foreign(directory) {
-            findings.push(
-                Finding::new(
-                    Code::ForeignFile,
-                    format!("{path} stands in the region's folders, and pouch did not write it"),
-                )
-                .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed.")),
-            );
+            findings.push(foreign_file(directory, path));
         }
         for path in self.tampered() {
             let message = format!("{path} does not match the manifest");
@@ -196,6 +207,12 @@ impl Published {
         }
         findings
     }
+}
+
+/// The finding for a file in the folders of a region that pouch did not write.
+pub(super) fn foreign_file(directory: &Directory, path: &str) -> Finding {
+    Finding::new(Code::ForeignFile, format!("{path} stands in the region's folders, and pouch did not write it"))
+        .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed."))
 }
 
 fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> State {

@@ -16,9 +16,10 @@ use zeroize::Zeroizing;
 use super::carry;
 use super::compare::added_recipients;
 use super::draft::{Input, Wishes, empty_manifest};
+use super::evidence;
 use super::manifest::{Manifest, ManifestObject};
 use super::path::{self, BundlePath};
-use super::published::{Files, Published, State, document};
+use super::published::{Files, Published, State, document, foreign_file};
 use crate::change::brake::{self, Load};
 use crate::change::{Action, Change};
 use crate::claim::Asked;
@@ -52,6 +53,40 @@ const UNREAD_CURE: &str = "Cure what the source's own findings say, or pass --id
 /// The finding that leaves a region as it is.
 pub fn impossible(region: &Region, message: String) -> Finding {
     Finding::new(Code::RekeyImpossible, message).in_region(region)
+}
+
+/// What to do about a bundle that no reuse key vouches for, where it is to be sealed anew.
+const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
+                             `pouch rekey --new-reuse-key`.";
+
+/// The same, where it is to be opened with identities.
+const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
+                                `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is damaged.";
+
+/// A finding about what is published, with help that names flags which the command has.
+pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
+    let is_ours = finding.code == Code::UnsignedBundle && input.wishes.rekeys(input.region);
+    if is_ours { finding.help(UNSIGNED_CURE) } else { finding }
+}
+
+/// What would be lost where a bundle takes the place of one that nobody vouches for: files that neither has.
+/// What lies where the layout has objects is counted as one by the brake, so that is not said twice.
+pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
+    let (region, wishes) = (input.region, input.wishes);
+    if !wishes.rekeys(region) || wishes.removes_foreign(region) || !matches!(input.published.state, State::Unsigned) {
+        return Vec::new();
+    }
+    let found = input.published.strange(&region.directory, made).into_iter();
+    let found = found.filter(|path| evidence::told(&region.directory, path).is_none());
+    found.map(|path| foreign_file(&region.directory, path).in_region(&region.name)).collect()
+}
+
+/// The finding for a region of which nothing is published in `place`, so that there is nothing to seal anew.
+pub fn unpublished(region: &Region, place: &str) -> Finding {
+    impossible(region, format!("nothing is published for region {region} in {place}")).help(
+        "Check the name of the folder or branch and `output.path`, or publish the region first with `pouch render` or \
+         `pouch publish`.",
+    )
 }
 
 /// Why an unsigned bundle cannot be replaced from these sources: without its manifest nobody knows what
@@ -122,6 +157,7 @@ pub fn reopen(fleet: &Fleet, region: &RegionConfig, published: &Published, wishe
                 holds.push(impossible(&region.name, finding.message).help(help));
             }
             Code::ForeignFile if wishes.removes_foreign(region) => {}
+            Code::UnsignedBundle => holds.push(finding.help(UNSIGNED_TO_OPEN).in_region(&region.name)),
             code if code.class() == Class::Held => holds.push(finding.in_region(&region.name)),
             _ => findings.push(finding.in_region(&region.name)),
         }

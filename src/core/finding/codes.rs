@@ -165,6 +165,7 @@ codes! {
     FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
     FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
     SealedElsewhere "sealed-elsewhere" Notice Warning "An absent Secret would be made by a controller, out of something that pouch cannot read.";
+    NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
     SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";

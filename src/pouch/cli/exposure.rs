@@ -13,7 +13,7 @@ use pouch_core::recipient::Recipient;
 use pouch_core::report::{self, escape_json};
 
 use super::publish::private_folder;
-use super::reach::ReachArgs;
+use super::reach::{self, ReachArgs};
 use super::{Global, Opened};
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
@@ -39,6 +39,7 @@ const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
 /// value was rotated since is told as far as it can be proved; whether the provider still takes an old value
 /// cannot be seen from here. Commits that no reference leads to any more are not seen.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What to tell", after_help = reach::ONLY_FOR)]
 pub struct Args {
     /// The repository, bare or not: a path or a URL; by default that of `output.git`, else the one around
     /// the current folder

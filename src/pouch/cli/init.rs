@@ -231,7 +231,7 @@ impl Place {
         }
         // The configuration comes last: where it stands, all that it names stands too.
         write_new(&self.config, &self.shown, text.as_bytes(), 0o644)?;
-        wrote(&self.shown, "the configuration; every key is explained in it");
+        wrote(&self.shown, "the configuration; the usual keys are explained in it, and docs/configuration.md has all");
         Ok(out)
     }
 }

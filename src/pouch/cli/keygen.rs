@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use pouch_core::config::{Delivery, Fleet, RegionConfig};
+use pouch_core::config::{Delivery, Fleet, RegionConfig, SourcePlace};
 use pouch_core::name::{Name, is_data_key, is_directory};
 use pouch_core::object::ObjectKey;
-use pouch_core::report::shell;
+use pouch_core::recipient::Recipient;
+use pouch_core::report::{escape, shell};
 use pouch_core::scope::Scope;
 use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
@@ -30,9 +31,9 @@ use crate::ui::Ui;
 ///
 /// The identity goes to keys/REGION.txt beside the configuration, readable for its owner only, in a folder
 /// that git ignores; the recipient, and nothing else, to stdout. Nothing that exists is overwritten, in no
-/// folder and on no cluster, and pouch.yaml is not edited: what to write there is said. Where a key cannot be
-/// made, at most the folder keys/ is, with its .gitignore. The region may be one that the configuration does
-/// not have yet.
+/// folder and on no cluster, and pouch.yaml is not edited: what to write there is said. A run that makes no
+/// key leaves nothing behind but the folder keys/ with its .gitignore. The region may be one that the
+/// configuration does not have yet.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "pouch keygen [OPTIONS] REGION\n       pouch keygen [OPTIONS] --escrow\n       pouch keygen \
@@ -49,7 +50,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", num_args = 0..=1,
           conflicts_with_all = ["region", "escrow", "identity", "manifest", "context", "kubeconfig", "consumer"])]
     reuse_key: Option<Option<PathBuf>>,
-    /// Where the identity goes [default: keys/REGION.txt beside the configuration]
+    /// Where the identity goes [default: keys/REGION.txt, with --escrow keys/escrow.txt, beside the configuration]
     #[arg(long, value_name = "FILE")]
     identity: Option<PathBuf>,
     /// Write the Secret as a manifest to FILE too, or with `-` to stdout in place of the recipient
@@ -104,8 +105,13 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     if different.len() < targets.len() {
         return Err(Failure::usage("the identity and the manifest would be one file", "Name two."));
     }
-    for path in &targets {
-        refuse_taken(path, output.as_deref())?;
+    let named = [(&Some(&file), &args.identity, "--identity"), (&manifest.as_ref(), &args.manifest, "--manifest")];
+    for (path, typed, flag) in named {
+        let Some(path) = path else { continue };
+        refuse_taken(path, output.as_deref(), flag, ambient)?;
+        if let (Some(_), Some(fleet)) = (typed, fleet) {
+            refuse_source(path, &place.base, fleet)?;
+        }
     }
     let secret = Wanted { entry: entry(&file, &subject.file), key: subject.secret(args.consumer, fleet) };
     let reach = args.reach.reach(ambient);
@@ -156,7 +162,10 @@ fn reuse_key(
     ui: &Ui,
 ) -> Result<u8, Failure> {
     let path = file.map_or_else(|| place.base.join(REUSE_KEY), |file| ambient.cwd().join(file));
-    refuse_taken(&path, output)?;
+    refuse_taken(&path, output, "--reuse-key", ambient)?;
+    if let (Some(_), Some(fleet)) = (file, fleet) {
+        refuse_source(&path, &place.base, fleet)?;
+    }
     if file.is_none() {
         guard(place, ui)?;
     }
@@ -194,17 +203,54 @@ fn configuration(global: &Global, ambient: &Ambient) -> Result<Option<Opened>, F
 }
 
 /// Refuses a file that is there, or would be published.
-fn refuse_taken(path: &Path, output: Option<&Path>) -> Result<(), Failure> {
+fn refuse_taken(path: &Path, output: Option<&Path>, flag: &str, ambient: &Ambient) -> Result<(), Failure> {
     let shown = path.display();
     if is_there(path) {
-        let help = "Name another file; a key that is replaced can never be had back.";
+        let other = free_beside(path);
+        let other = other.strip_prefix(ambient.cwd()).unwrap_or(&other).display().to_string();
+        let help = format!(
+            "Name another file: `{flag} {}`; a key that is replaced can never be had back.",
+            shell::word(&other)
+        );
         return Err(Failure::usage(format!("{shown} is there already, and nothing is overwritten"), help));
     }
-    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().map(real).unwrap_or_default();
     if output.is_some_and(|output| folder.starts_with(real(output)) || path.starts_with(output)) {
         let help = "Name a file outside of `output.path`: what is there is published.";
         return Err(Failure::usage(format!("{shown} is in the folder of the bundles"), help));
+    }
+    Ok(())
+}
+
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// A file beside one that is there, called alike with a number, that is not.
+fn free_beside(path: &Path) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let end = path.extension().map(|end| format!(".{}", end.to_string_lossy())).unwrap_or_default();
+    let name = |number: u32| path.with_file_name(format!("{stem}-{number}{end}"));
+    (2..u32::MAX).map(name).find(|path| !is_there(path)).unwrap_or_else(|| path.to_owned())
+}
+
+/// Refuses a file in the folder of a source: what stands there is read as manifests, and shared as such. A
+/// source that has the configuration in it has the keys' folder too; of that, only files that it reads count.
+fn refuse_source(path: &Path, base: &Path, fleet: &Fleet) -> Result<(), Failure> {
+    let folder = path.parent().map(real).unwrap_or_default();
+    let whole = path.file_name().map(|name| folder.join(name)).unwrap_or_default();
+    for source in &fleet.sources {
+        let SourcePlace::Directory { path: typed, files } = &source.place else { continue };
+        let root = real(&base.join(typed));
+        let Ok(below) = whole.strip_prefix(&root) else { continue };
+        let below = below.to_string_lossy();
+        let is_read = files.include.matches(&below) && !files.exclude.matches(&below);
+        if is_read || !real(base).starts_with(&root) {
+            return Err(Failure::usage(
+                format!("{} is in the folder of source {}", path.display(), source.name),
+                "Name a file outside of it: what is there is read as manifests, and kept where manifests are.",
+            ));
+        }
     }
     Ok(())
 }
@@ -311,22 +357,43 @@ impl<'f> Subject<'f> {
         ObjectKey::secret(namespace, name)
     }
 
-    /// What to do with the recipient.
+    /// What to do with the recipient: what to write, as it stands there then, and what to run.
     fn next(&self, key: &Key, fleet: Option<&Fleet>) -> String {
         let recipient = &key.recipient;
+        let joined = |others: Vec<&Recipient>| {
+            let all = others.iter().map(ToString::to_string).chain([recipient.to_string()]);
+            all.collect::<Vec<_>>().join(", ")
+        };
         match (&self.region, self.config) {
             (None, _) => {
-                let others = if fleet.is_some_and(|fleet| !fleet.escrow.is_empty()) { ", …" } else { "" };
-                format!("add it to pouch.yaml:\n  escrowRecipients: [{recipient}{others}]")
+                let others = fleet.map(|fleet| fleet.escrow.iter().collect()).unwrap_or_default();
+                format!(
+                    "say in pouch.yaml:\n  escrowRecipients: [{}]\nthen run `pouch rekey`, which each region holds until \
+                     --accept-recipients",
+                    joined(others)
+                )
             }
-            (Some(region), Some(_)) => {
-                format!("add it to the recipients of region {region} in pouch.yaml:\n  recipients: [{recipient}, …]")
+            (Some(region), Some(config)) => {
+                let is_own = |other: &&Recipient| fleet.is_none_or(|fleet| !fleet.escrow.contains(*other));
+                let add = match &config.recipients_file {
+                    Some(file) => {
+                        format!("add a line to {}, the recipients of region {region}:\n  {recipient}", escape(file))
+                    }
+                    None => format!(
+                        "say in pouch.yaml, for the recipients of region {region}:\n  recipients: [{}]",
+                        joined(config.recipients.iter().filter(is_own).collect())
+                    ),
+                };
+                let rekey = format!("pouch rekey --region {}", shell::word(region));
+                format!("{add}\nthen run `{rekey}`, which is held until --accept-recipients")
             }
             (Some(region), None) => {
                 let add =
                     if fleet.is_some() { "add the region to pouch.yaml" } else { "when pouch.yaml is there, add" };
+                let system = fleet.map_or("kcm-system", |fleet| fleet.system_namespace.as_str());
                 format!(
-                    "{add}:\n  regions:\n    {region}:\n      recipients: [{recipient}]\n      namespaces: {{allowed: […]}}"
+                    "{add}, with the namespaces whose Credentials may go there:\n  regions:\n    {region}:\n      \
+                     recipients: [{recipient}]\n      namespaces: {{allowed: [{system}]}}"
                 )
             }
         }

@@ -7,7 +7,7 @@ use pouch_core::report::summary::Region;
 use tempfile::TempDir;
 
 use super::accepted::warn_unneeded;
-use super::reach::ReachArgs;
+use super::reach::{self, ReachArgs};
 use super::render::outcomes;
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
@@ -28,6 +28,7 @@ use crate::ui::Ui;
 /// The branch moves from exactly the commit that was read to the new one. Where another writer was
 /// faster, pouch starts over from the sources. Nothing changed: no commit.
 #[derive(Debug, clap::Args)]
+#[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
     #[command(flatten)]
     wanted: Wanted,
@@ -116,6 +117,11 @@ impl<'a> Branch<'a> {
         &self.output.branch
     }
 
+    /// The branch and its repository, for messages.
+    pub fn called(&self) -> String {
+        format!("branch {} of {}", self.output.branch, git::identity(&self.output.repository))
+    }
+
     /// Fetches its tip.
     ///
     /// # Errors
@@ -135,8 +141,7 @@ impl<'a> Branch<'a> {
         let program = git(&ambient.environment()).stopped_by(stop.flag());
         let reference = format!("refs/heads/{}", self.output.branch);
         git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
-            let called = git::identity(&self.output.repository);
-            let message = format!("branch {} of {called} cannot be fetched: {error}", self.output.branch);
+            let message = format!("{} cannot be fetched: {error}", self.called());
             Failure::unavailable(message, error.help())
         })?;
         Ok(folder)

@@ -7,6 +7,9 @@ use crate::ambient::Ambient;
 use crate::cluster::{Absence, Manner, Patience, Wanted};
 use crate::pipeline::survey::Reach;
 
+/// What is said below the flags of commands that read sources, of which few are clusters.
+pub const ONLY_FOR: &str = "\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+
 /// Flags of every command that reads a live cluster; they win over the configuration.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Reaching a live cluster")]

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use pouch_core::bundle::draft::Wishes;
+use pouch_core::bundle::rekey::unpublished;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::name::Region;
 use pouch_core::report::summary::{self, Outcome};
 
 use super::accepted::warn_unneeded;
 use super::publish::{self, Branch, Made};
-use super::reach::ReachArgs;
+use super::reach::{self, ReachArgs};
 use super::render::{self, outcome_line};
 use super::{Accepted, Global, Opened, finish, record, region_called, summary_of};
 use crate::age::Identities;
@@ -19,8 +20,9 @@ use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::pipeline::rekey::{Unproved, rekey};
 use crate::pipeline::survey::{Surveyor, survey};
-use crate::pipeline::{Report, Run, preview, render as draw};
+use crate::pipeline::{Report, Run, govern, preview, render as draw};
 use crate::publish::directory::{DirectoryShelf, LookedAt};
+use crate::publish::refs::BranchShelf;
 use crate::publish::{Look, Shelf};
 use crate::settings;
 use crate::source::live::Values;
@@ -38,6 +40,7 @@ use crate::ui::Ui;
 /// What was published before stays in git history, and whoever could read it still can: change what a
 /// removed recipient could read at the provider. `pouch exposure` lists it.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Sealing anew", after_help = reach::ONLY_FOR)]
 pub struct Args {
     /// The directory that holds the bundles; by default the branch of `output.git`, without it `output.path`
     #[arg(value_name = "DIR")]
@@ -95,22 +98,26 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let rekeying = Rekeying { args, opened: &opened, run: &run, identities, target: target.clone() };
 
     let (report, commit) = match target {
-        Some(target) if args.dry_run => (rekeying.make(&LookedAt::open(&target)?, None)?.report, None),
+        Some(target) if args.dry_run => {
+            let place = target.display().to_string();
+            (rekeying.make(&LookedAt::open(&target)?, None, &place)?.report, None)
+        }
         Some(target) => {
             // To look at what is not there must not make it.
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
-            let made = rekeying.make(&shelf, Some(&shelf))?;
+            let made = rekeying.make(&shelf, Some(&shelf), &target.display().to_string())?;
             render::commit(shelf, &target, ui, stop)?;
             (made.report, None)
         }
         None => {
             let branch = Branch::of(&opened)?;
             if args.dry_run {
-                (rekeying.make(&branch.open(ambient, stop)?, None)?.report, None)
+                (rekeying.of_branch(&branch, &branch.open(ambient, stop)?, None)?.report, None)
             } else {
                 let once = rekeying.reads_stdin();
-                let pushed = publish::push(&branch, &run, once, |shelf| rekeying.make(shelf, Some(shelf)))?;
+                let pushed =
+                    publish::push(&branch, &run, once, |shelf| rekeying.of_branch(&branch, shelf, Some(shelf)))?;
                 if let Some(commit) = &pushed.1 {
                     ui.note(&format!("{} is at {commit}", branch.name()));
                 }
@@ -127,7 +134,9 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         record(&summary, global, ambient, "Nothing was published")?;
         return Ok(exit::OK);
     }
-    let loses = |region: &summary::Region| region.sealed > 0 && !region.recipients_removed.is_empty();
+    let loses = |region: &summary::Region| {
+        region.outcome == Outcome::Published && region.sealed > 0 && !region.recipients_removed.is_empty()
+    };
     if report.regions.iter().any(loses) {
         ui.note(
             "what was published before stays readable for who was removed, in git history and in copies; change it at \
@@ -179,8 +188,56 @@ impl Rekeying<'_> {
         self.identities.is_none() && publish::reads_stdin(self.run.fleet)
     }
 
-    /// Seals everything anew and stages it on the shelf, if there is one.
-    fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
+    /// As [`Self::make`], on a branch: one that is not there is not made.
+    fn of_branch(
+        &self,
+        branch: &Branch<'_>,
+        published: &BranchShelf,
+        shelf: Option<&dyn Shelf>,
+    ) -> Result<Made, Failure> {
+        if published.is_there()? {
+            return self.make(published, shelf, &branch.called());
+        }
+        Err(Failure::unavailable(
+            format!("there is no {}, so nothing that could be sealed anew", branch.called()),
+            "Correct `output.git` in pouch.yaml; for a new fleet, `pouch publish` makes the branch.",
+        ))
+    }
+
+    /// Seals everything anew and stages it on the shelf, if there is one. A region without a bundle is not
+    /// sealed; where it was asked for, or where no region has one, that is no success. `place` is the
+    /// shelf's name.
+    fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>, place: &str) -> Result<Made, Failure> {
+        let Run { fleet, ui, wishes, .. } = *self.run;
+        let standing = published.regions()?;
+        let (mut bare, mut all) = (BTreeSet::new(), true);
+        for region in fleet.regions.values().filter(|region| wishes.take_up(region)) {
+            let has_manifest = standing.get(region.directory.as_str()).is_some_and(Option::is_some);
+            if has_manifest || !published.read(&region.directory)?.is_empty() {
+                all = false;
+            } else {
+                bare.insert(region.name.clone());
+            }
+        }
+        let mut made = self.sealed(published, shelf)?;
+        if !all && self.args.region.is_empty() {
+            for region in &bare {
+                ui.warn(&format!(
+                    "nothing is published for region {region} in {place}, so nothing of it is sealed anew"
+                ));
+            }
+            return Ok(made);
+        }
+        let report = &mut made.report;
+        for region in report.regions.iter_mut().filter(|region| bare.contains(&*region.name)) {
+            region.outcome = Outcome::Held;
+        }
+        report.findings.extend(bare.iter().map(|region| unpublished(region, place)));
+        report.findings = govern(fleet, std::mem::take(&mut report.findings));
+        Ok(made)
+    }
+
+    fn sealed(&self, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
         let Self { args, opened, run, identities, target } = self;
         let Run { fleet, ambient, ui, stop, .. } = **run;
         if let Some(identities) = identities {

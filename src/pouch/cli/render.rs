@@ -6,7 +6,7 @@ use pouch_core::report::escape;
 use pouch_core::report::summary::{self, ChangeRecord, Outcome};
 
 use super::accepted::warn_unneeded;
-use super::reach::ReachArgs;
+use super::reach::{self, ReachArgs};
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
 use crate::failure::Failure;
@@ -22,6 +22,7 @@ use crate::ui::Ui;
 /// Compares with what stands there, seals what changed, and exchanges each region's folder at once.
 /// Files that pouch did not write are never removed. Nothing changed: nothing is written.
 #[derive(Debug, clap::Args)]
+#[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
     /// Where to write; by default `output.path` of the configuration
     #[arg(value_name = "DIR")]

@@ -86,6 +86,14 @@ impl BranchShelf {
         Ok(Self { git, remote: remote.to_owned(), branch: branch.to_owned(), prefix, inner: Mutex::new(inner), folder })
     }
 
+    /// Whether there is such a branch.
+    ///
+    /// # Errors
+    /// Where another part of the run failed.
+    pub fn is_there(&self) -> Result<bool, ShelfError> {
+        self.with(|inner| Ok(inner.tip.is_some()))
+    }
+
     fn below(&self, path: &str) -> String {
         if self.prefix.is_empty() { path.to_owned() } else { format!("{}/{path}", self.prefix) }
     }

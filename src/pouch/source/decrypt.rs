@@ -16,6 +16,7 @@ use pouch_core::node::{Interner, Key, Node};
 use pouch_core::object::{ObjectKey, ciphertext_below};
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
+use pouch_core::report::shell;
 use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
@@ -272,7 +273,7 @@ impl Vault {
         if sealed.mac_only_encrypted() {
             return Err(not_opened(OpenError::MacOnlyEncrypted));
         }
-        let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, sealed.stanzas()))?;
+        let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, &sealed, identities, file))?;
         let nodes = sealed.open(&data_key).map_err(not_opened)?;
         let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml };
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
@@ -301,7 +302,8 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
 }
 
 /// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
-fn locked(error: AgeError, stanzas: &[(String, String)]) -> Reason {
+fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
+    let stanzas = sealed.stanzas();
     let recipients: Vec<String> =
         stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).take(3).map(|r| r.to_string()).collect();
     let why = match error {
@@ -309,9 +311,16 @@ fn locked(error: AgeError, stanzas: &[(String, String)]) -> Reason {
         _ if recipients.is_empty() => "no identity of this source opens it".to_owned(),
         _ => format!("no identity of this source opens it; it says to be for {}", recipients.join(", ")),
     };
-    let help = "Seal it for a recipient of the source's `decryption` as well (`sops rotate --add-age`), or add the \
-                identity there.";
-    Reason { why, help: help.to_owned() }
+    // Any of them will do; who has none of the file's own cannot run it.
+    let help = match identities.recipients().next() {
+        Some(recipient) => format!(
+            "Have somebody who can open it seal it for this source as well, `sops rotate -i --add-age {recipient} {}`; or \
+             add an identity that opens it to the source's `decryption`.",
+            shell::word(&file.path)
+        ),
+        None => "Add an identity that opens it to the source's `decryption`.".to_owned(),
+    };
+    Reason { why, help }
 }
 
 /// What is known of the objects in sealed files of a source that opens none: those of kinds of which all are

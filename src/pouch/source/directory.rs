@@ -40,7 +40,10 @@ pub(super) fn read(
     let typed = given.base.join(path);
     let shown = tidy(&typed);
     let unreachable = |error: std::io::Error| {
-        let help = "Correct the path; it is relative to the configuration.";
+        let help = match error.kind() {
+            std::io::ErrorKind::PermissionDenied => "Check its permissions: this user may not read it.",
+            _ => "Correct the path; it is relative to the configuration.",
+        };
         let message = match error.kind() {
             std::io::ErrorKind::NotFound => format!("there is no folder or file {shown}"),
             kind => format!("{shown} cannot be read: {kind}"),

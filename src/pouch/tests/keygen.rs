@@ -51,7 +51,7 @@ fn a_pair_is_made_once_and_never_overwritten() {
     is_pair(&fleet, "keys/eu.txt", &ran);
     assert_eq!(fleet.read("keys/.gitignore"), "*\n");
     let before = (fleet.tree("."), fleet.read("pouch.yaml"));
-    fleet.run(&["keygen", "eu"]).ends(64).says("nothing is overwritten");
+    fleet.run(&["keygen", "eu"]).ends(64).says("nothing is overwritten").says("`--identity keys/eu-2.txt`");
     symlink("nowhere", fleet.path("keys/us.txt")).unwrap();
     fleet.run(&["keygen", "us"]).ends(64).says("nothing is overwritten");
     fleet.remove("keys/us.txt");
@@ -61,6 +61,7 @@ fn a_pair_is_made_once_and_never_overwritten() {
     is_pair(&fleet, "keys/ap-south.txt", &ran);
     let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt"]).ends(0);
     is_pair(&fleet, "keys/eu-2.txt", &ran);
+    fleet.run(&["keygen", "eu"]).ends(64).says("`--identity keys/eu-3.txt`");
     let ran = fleet.run(&["keygen", "--escrow"]).ends(0).says("escrowRecipients: [age1");
     is_pair(&fleet, "keys/escrow.txt", &ran);
     fleet.run(&["keygen"]).ends(64).says("--escrow").says("--reuse-key");
@@ -72,7 +73,7 @@ regions:",
             ran.stdout.trim()
         ),
     );
-    fleet.run(&["keygen", "--escrow", "--identity", "keys/escrow-2.txt"]).ends(0).says(", …]");
+    fleet.run(&["keygen", "--escrow", "--identity", "keys/escrow-2.txt"]).ends(0).says("escrowRecipients: [age1");
     for arguments in [&["keygen", "../x"][..], &["keygen", "Eu"], &["keygen", "eu", "--escrow"]] {
         fleet.run(arguments).ends(64);
     }
@@ -80,6 +81,68 @@ regions:",
     fleet.remove("pouch.yaml");
     fleet.run(&["keygen", "first"]).ends(0);
     fleet.run(&["keygen", "second", "-f", "other.yaml"]).ends(64);
+}
+
+/// What stderr says to write, taken word for word.
+#[track_caller]
+fn to_paste(ran: &Ran, start: &str) -> String {
+    let line = ran.stderr.lines().find(|line| line.trim_start().starts_with(start));
+    line.unwrap_or_else(|| panic!("nothing starts with {start}: {}", ran.stderr)).trim().to_owned()
+}
+
+#[test]
+fn what_is_printed_to_paste_is_valid_and_the_next_step_is_named() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.render(&[]).ends(0);
+    fs::create_dir(fleet.path("keys")).unwrap();
+    // Beside the recipient that is there.
+    let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt"]).ends(0);
+    let line = to_paste(&ran, "recipients: [");
+    assert!(line.contains(ran.stdout.trim()) && !ran.stderr.contains('…'), "{}", ran.stderr);
+    let ran = ran.says("then run `pouch rekey --region eu`");
+    fleet.configure(&format!("recipients: [{}]", fleet::EU), &line);
+    fleet.run(&["rekey", "--region", "eu"]).ends(4).says("recipient-added").says(ran.stdout.trim());
+    // For all regions.
+    let ran = fleet.run(&["keygen", "--escrow"]).ends(0).says("then run `pouch rekey`");
+    let first = to_paste(&ran, "escrowRecipients: [");
+    fleet.configure("regions:", &format!("{first}\nregions:"));
+    let ran = fleet.run(&["keygen", "--escrow", "--identity", "keys/escrow-2.txt"]).ends(0);
+    fleet.configure(&first, &to_paste(&ran, "escrowRecipients: ["));
+    fleet.run(&["config"]).ends(0);
+    // In the file of a region's recipients.
+    fleet.write("eu.recipients", &format!("{}\n", fleet::EU));
+    fleet.configure(&line, "recipientsFile: eu.recipients");
+    let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-3.txt"]).ends(0);
+    let ran = ran.says("add a line to eu.recipients");
+    assert!(!ran.stderr.contains("recipients: ["), "{}", ran.stderr);
+    fleet.write("eu.recipients", &format!("{}\n{}\n", fleet::EU, to_paste(&ran, "age1")));
+    fleet.run(&["rekey", "--region", "eu"]).ends(4).says(ran.stdout.trim());
+    // A new region.
+    let ran = fleet.run(&["keygen", "ap-south"]).ends(0);
+    let (_, block) = ran.stderr.split_once("  regions:\n").unwrap();
+    let block = block.lines().take_while(|line| line.starts_with("    "));
+    let block: Vec<&str> = block.filter_map(|line| line.strip_prefix("  ")).collect();
+    fleet.configure("regions:\n", &format!("regions:\n{}\n", block.join("\n")));
+    let ran = fleet.run(&["config"]).ends(0);
+    assert!(ran.stdout.contains("ap-south"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_source_gets_no_identity() {
+    let fleet = Fleet::new();
+    fs::create_dir_all(fleet.path("manifests/sub")).unwrap();
+    for path in ["manifests/eu.txt", "manifests/sub/eu.yaml"] {
+        for flag in ["--identity", "--manifest"] {
+            fleet.run(&["keygen", "eu", flag, path]).ends(64).says("the folder of source ");
+        }
+        fleet.run(&["keygen", "--reuse-key", path]).ends(64).says("the folder of source ");
+        assert!(!fleet.has(path) && !fleet.has("keys/eu.txt"));
+    }
+    // One that has everything in it reads manifests, and no keys.
+    fleet.configure("path: manifests", "path: .");
+    fleet.run(&["keygen", "eu", "--manifest", "eu.yaml"]).ends(64).says("the folder of source ");
+    fleet.run(&["keygen", "eu"]).ends(0);
+    fleet.run(&["keygen", "eu", "--identity", "keys/eu-2.txt"]).ends(0);
 }
 
 #[test]
@@ -101,7 +164,7 @@ fn a_reuse_key_is_made_with_the_same_care() {
     assert!(!ran.stderr.contains("POUCH-REUSE-KEY"), "{}", ran.stderr);
     assert_eq!(fs::metadata(fleet.path("keys/reuse.key")).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fleet.read("keys/.gitignore"), "*\n");
-    fleet.run(&["keygen", "--reuse-key"]).ends(64).says("nothing is overwritten");
+    fleet.run(&["keygen", "--reuse-key"]).ends(64).says("nothing is overwritten").says("--reuse-key keys/reuse-2.key");
     fleet.run(&["keygen", "--reuse-key", "bundles/reuse.key"]).ends(64).says("the folder of the bundles");
     fleet.run(&["keygen", "--reuse-key", "keys/other.key"]).ends(0).says("reuseKey: {file: keys/other.key");
     assert_ne!(fleet.read("keys/other.key"), key);

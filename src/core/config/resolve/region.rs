@@ -69,6 +69,7 @@ pub(super) fn resolve(
                 StateWord::Retired => RegionState::Retired,
             },
             recipients: own.union(escrow).cloned().collect(),
+            recipients_file: typed.recipients_file.clone(),
             allowed: namespace_globs(&typed.namespaces.allowed, &path.key("namespaces").key("allowed"), faults),
             labels: labels(&typed.namespaces, &path.key("namespaces").key("labels"), faults),
             delivery: delivery::resolve(file, &typed.delivery, &path.key("delivery"), faults),

@@ -109,6 +109,25 @@ fn identities_come_from_where_the_configuration_says_and_nothing_is_executed() {
     assert!(!ran.stderr.contains("CANARY"), "{}", ran.stderr);
 }
 
+/// The help says a command; whoever can open the file runs it as it stands there.
+#[test]
+fn the_command_that_help_prints_seals_a_file_for_its_source() {
+    let Some(sealed) = Sealed::new(1) else { return };
+    let fleet = &sealed.fleet;
+    fleet.secret("eu", "c0", &format!("value: {CANARY}-eu-0"));
+    sealed.seal(FIRST, &sealed.stranger);
+    let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("no identity of this source");
+    let (_, rest) = ran.stderr.split_once("`sops ").unwrap();
+    let command: Vec<&str> = rest.split_once('`').unwrap().0.split(' ').collect();
+    assert_eq!(command, ["rotate", "-i", "--add-age", &*sealed.own, FIRST]);
+    // Where the test runs is not where the fleet is.
+    let (file, keys) = (fleet.path(FIRST), fleet.path("keys/stranger.txt"));
+    let mut command: Vec<&std::ffi::OsStr> = command.iter().map(AsRef::as_ref).collect();
+    command[4] = file.as_os_str();
+    printed(sealed.sops.path(), &run(sealed.sops.path(), command, &[("SOPS_AGE_KEY_FILE", keys.as_os_str())]));
+    fleet.render(&[]).ends(0).outcome("eu", "published");
+}
+
 /// Each breaks the one claim that needs it, names object and place, quotes no value and publishes nothing of it.
 #[test]
 fn what_cannot_be_believed_breaks_its_claim_alone() {

@@ -56,3 +56,45 @@ fn another_writer_in_between_makes_it_start_over() {
     assert!(origin.files().contains(&"note".to_owned()));
     origin.publish(&[]).ends(0).says("nothing changed");
 }
+
+/// A misspelt branch is not made, and neither is a commit where nothing could be sealed anew.
+#[test]
+fn a_branch_without_bundles_is_no_success() {
+    let fleet = unpublished(2);
+    let origin = Origin::new(&fleet, "");
+    let identity = ["--identity", "keys/eu.txt"];
+    for way in [&[][..], &identity, &["--dry-run"], &["--new-reuse-key"]] {
+        let ran = fleet.run(&[&["rekey"], way].concat()).ends(5).says("there is no branch main of ");
+        ran.says("output.git");
+        assert_eq!(origin.tip(), None);
+    }
+    // Somebody's branch, where pouch never published.
+    let mut other = std::process::Command::new("sh");
+    other.args(["-c", &origin.other_writer("echo x > note")]).current_dir(fleet.path("."));
+    let _ = other.output().unwrap();
+    let before = origin.tip();
+    assert!(before.is_some());
+    for way in [&[][..], &identity, &["--region", "us"]] {
+        fleet.run(&[&["rekey"], way].concat()).ends(4).says("error[rekey-impossible]").says("branch main of ");
+        assert_eq!(origin.tip(), before);
+    }
+    fleet.run(&["rekey", "--dry-run"]).ends(0).outcome("eu", "would").says("error[rekey-impossible]");
+}
+
+#[test]
+fn files_of_others_stay_on_a_branch_too() {
+    let fleet = unpublished(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    crate::lost_key::lose(&fleet);
+    let script = origin.other_writer("mkdir -p bundles/regions/eu/mine && echo x > bundles/regions/eu/mine/notes.txt");
+    let _ = std::process::Command::new("sh").args(["-c", &script]).current_dir(fleet.path(".")).output().unwrap();
+    let notes = "bundles/regions/eu/mine/notes.txt".to_owned();
+    assert!(origin.files().contains(&notes));
+    let before = origin.tip();
+    let command = ["rekey", "--new-reuse-key", "--region", "eu"];
+    fleet.run(&command).ends(4).says("error[foreign-file]").outcome("eu", "held");
+    assert_eq!(origin.tip(), before);
+    fleet.run(&[&command[..], &["--remove-foreign", "eu"]].concat()).ends(0);
+    assert!(!origin.files().contains(&notes));
+}

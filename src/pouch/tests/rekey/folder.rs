@@ -259,3 +259,58 @@ fn a_retired_region_is_left_alone() {
     assert_eq!(changed(&before, &fleet.tree("bundles")), of_rekey(&before, "eu"));
     fleet.run(&["rekey", "--region", "us"]).ends(64).says("region us is not active");
 }
+
+/// Where nothing is published there is nothing to seal anew: no success, and nothing is made.
+#[test]
+fn a_folder_without_bundles_is_no_success() {
+    let fleet = unpublished(2);
+    std::fs::create_dir(fleet.path("empty")).unwrap();
+    for way in [&[][..], &["--region", "eu"], &["--identity", "keys/eu.txt"], &["--new-reuse-key"]] {
+        let ran = fleet.run(&[&["rekey", "empty"], way].concat()).ends(4).says("error[rekey-impossible]");
+        ran.says("nothing is published for region eu in ").outcome("eu", "held");
+        assert!(fleet.tree("empty").is_empty(), "{:?}", fleet.tree("empty").keys());
+    }
+    let ran = fleet.run(&["rekey", "empty", "--dry-run"]).ends(0).outcome("eu", "would");
+    assert!(ran.stdout.contains("would be held"), "{}", ran.stdout);
+    ran.says("nothing is published for region eu");
+    fleet.run(&["rekey", "nowhere"]).ends(5).says("It is not there");
+    assert!(!fleet.path("nowhere").exists());
+    // One of two: the other one is sealed, and the first is said.
+    let fleet = published(2);
+    std::fs::remove_dir_all(fleet.path("bundles/regions/eu")).unwrap();
+    let _ = std::fs::remove_dir_all(fleet.path("bundles/flux/eu"));
+    for way in [&[][..], &["--identity", "keys/us.txt"]] {
+        let ran = fleet.run(&[&["rekey"], way].concat()).ends(0).outcome("us", "published").outcome("eu", "unchanged");
+        ran.says("nothing is published for region eu in ");
+        let ran = fleet.run(&[&["rekey", "--region", "eu", "--region", "us"], way].concat()).ends(4);
+        ran.outcome("us", "published").outcome("eu", "held").says("error[rekey-impossible]");
+        assert!(!fleet.path("bundles/regions/eu").exists());
+    }
+}
+
+#[test]
+fn help_names_what_rekey_has() {
+    let fleet = published(1);
+    crate::lost_key::lose(&fleet);
+    for way in [&[][..], &["--identity", "keys/eu.txt"]] {
+        let ran = fleet.run(&[&["rekey", "--region", "eu"], way].concat()).ends(4).says("unsigned-bundle");
+        assert!(!ran.stderr.contains("--adopt"), "{}", ran.stderr);
+        ran.says("--new-reuse-key").says("reuseKey.previous");
+    }
+}
+
+/// What a removed recipient could read matters where somebody was removed, not where that was held.
+#[test]
+fn a_region_that_is_held_removes_nobody() {
+    const NOTE: &str = "stays readable for who was removed";
+    let fleet = published(1);
+    let second = new_identity(&fleet, "keys/second.txt");
+    configured(&fleet, "eu", &[&second]);
+    for way in [&[][..], &["--identity", "keys/eu.txt"]] {
+        let command = [&["rekey", "--region", "eu"], way].concat();
+        let ran = fleet.run(&command).ends(4).says("recipient-added");
+        assert!(!ran.stderr.contains(NOTE), "{}", ran.stderr);
+    }
+    let accepted = fleet.run(&["rekey", "--region", "eu"]).acceptance("--accept-recipients", "eu");
+    fleet.run(&["rekey", "--region", "eu", "--accept-recipients", &accepted]).ends(0).says(NOTE);
+}

@@ -103,3 +103,34 @@ fn a_leaked_key_gives_way_with_the_old_one_as_previous() {
     fleet.configure(", previous: [{file: old.key}]", "");
     fleet.render(&[]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
 }
+
+/// Whatever stands beside a bundle that nobody vouches for is somebody's: from the sources as with an
+/// identity, in a folder as on a branch, whether the bundle still says what it has or not.
+#[test]
+fn files_of_others_are_held_and_named_until_they_may_go() {
+    const NOTES: &str = "bundles/regions/eu/mine/notes.txt";
+    let held = |fleet: &Fleet, way: &[&str]| {
+        let before = fleet.tree("bundles");
+        let command = [&["rekey", "--new-reuse-key", "--region", "eu"], way].concat();
+        fleet.run(&command).ends(4).says("error[foreign-file]").says("regions/eu/mine/notes.txt").outcome("eu", "held");
+        assert_eq!(fleet.tree("bundles"), before);
+        fleet.run(&[&command[..], &["--remove-foreign", "eu"]].concat()).ends(0).outcome("eu", "published");
+        assert!(!fleet.path(NOTES).exists());
+        assert_eq!(opened(fleet, &fleet.tree("bundles"), "eu", "keys/eu.txt").len(), 2);
+    };
+    for way in [&[][..], &["--identity", "keys/eu.txt"]] {
+        let fleet = published(2);
+        lose(&fleet);
+        fleet.write(NOTES, "mine");
+        held(&fleet, way);
+    }
+    // Nothing says what is pouch's any more.
+    let fleet = published(2);
+    lose(&fleet);
+    fleet.write("bundles/regions/eu/bundle.yaml", "torn");
+    fleet.run(&["rekey", "--new-reuse-key", "--region", "eu"]).ends(0);
+    lose(&fleet);
+    fleet.write("bundles/regions/eu/bundle.yaml", "torn");
+    fleet.write(NOTES, "mine");
+    held(&fleet, &[]);
+}

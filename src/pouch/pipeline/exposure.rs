@@ -160,7 +160,7 @@ fn counts(path: &str, kind: Kind, below: Below) -> bool {
 }
 
 fn is_of_region(path: &str) -> bool {
-    !path.ends_with("/kustomization.yaml") && directory_of(path).is_some()
+    directory_of(path).is_some()
 }
 
 /// Whether a path is the id that stands for one.

@@ -124,6 +124,47 @@ fn hostile_trees_are_passed_over_and_counted() {
 }
 
 #[test]
+fn readers_without_a_name_and_secrets_in_odd_places_are_told() {
+    let fleet = bare();
+    let secret = |name: &str, metadata: &str, sops: &str| {
+        let leaf = "ENC[AES256_GCM,data:AAA=,iv:AA==,tag:AA==,type:str]";
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}{metadata}}}\ndata: {{e: \"{leaf}\"}}\nsops: {{{sops}}}\n"
+        )
+    };
+    let known = "age: [{recipient: age1model1, enc: x}]";
+    let applied = ", annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"e\":\"hunter2\"}}'}";
+    let files = [
+        ("regions/eu/k/kustomization.yaml", secret("odd", "", known)),
+        ("regions/eu/kustomization.yaml", "kind: Kustomization\nresources: [core]\n".to_owned()),
+        ("regions/eu/nameless.yaml", secret("nameless", "", "age: [{enc: x}]")),
+        ("regions/eu/other.yaml", secret("other", "", "pgp: [{fp: ABCD, enc: x}]")),
+        ("regions/eu/applied.yaml", secret("applied", applied, known)),
+        ("regions/eu/core/bundle.yaml", secret("manifest", "", known)),
+    ];
+    let mut stream = "commit refs/heads/main\ncommitter M <m@example.com> 1 +0000\ndata 0\n".to_owned();
+    for (path, content) in files {
+        writeln!(stream, "M 100644 inline {path}\ndata {}\n{content}", content.len()).unwrap();
+    }
+    import(&fleet, &(stream + "done\n"));
+    let answer = asked(&fleet, &["model.git", "--removed"]);
+    let told = |reader: &Value| {
+        let names: Vec<String> = list(&reader["secrets"]).iter().map(|secret| text(&secret["name"])).collect();
+        let who = reader["recipient"].as_str().unwrap_or("everybody");
+        format!("{who} {} {}", reader["unknown"] == true, names.join(","))
+    };
+    let all: Vec<String> = list(&answer["readers"]).iter().map(told).collect();
+    assert_eq!(all, ["everybody false applied", "pgp ABCD true other", "reader unknown true nameless"]);
+    let answer = asked(&fleet, &["model.git"]);
+    assert_eq!(told(&list(&answer["readers"])[3]), "age1model1 false applied,odd");
+    // What is called as a manifest and is none is said too.
+    assert_eq!(answer["looked"]["skipped"]["files"][0]["path"], "regions/eu/core/bundle.yaml");
+    let ran = fleet.run(&["exposure", "model.git"]).ends(0);
+    assert!(ran.stdout.contains("reader unknown  (no recipient that pouch knows)"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
+}
+
+#[test]
 fn all_that_references_and_heads_lead_to_is_looked_at() {
     let fleet = bare();
     let hidden = ["tree", "dated", "nested", "pull", "stash", "head", "linked", "gone", "bisect", "part", "blob"];

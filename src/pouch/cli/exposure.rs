@@ -242,7 +242,7 @@ fn fetched(url: &str, called: String, ambient: &Ambient, stop: &Stop) -> Result<
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {
         let message = format!("{called} cannot be fetched: {error}");
-        Failure::unavailable(message, error.help())
+        Failure::unavailable(message, error.help(url))
     })?;
     Ok(Place { path, called, _fetched: Some(folder) })
 }

@@ -105,7 +105,11 @@ impl<'a> Branch<'a> {
             Failure::usage(format!("output.git.repository {why}"), "Give a path, or a URL with https or ssh.")
         };
         let remote = match git::address(&output.repository).map_err(refused)? {
-            Address::Local(path) => opened.settings.base.join(path).display().to_string(),
+            Address::Local(path) => {
+                // Git asks whether it trusts a path as it is given, where libgit2 resolves it.
+                let path = opened.settings.base.join(path);
+                std::fs::canonicalize(&path).unwrap_or(path).display().to_string()
+            }
             Address::Remote(url) => url,
         };
         Ok(Self { fleet, output, remote })
@@ -137,7 +141,7 @@ impl<'a> Branch<'a> {
         git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
             let called = git::identity(&self.output.repository);
             let message = format!("branch {} of {called} cannot be fetched: {error}", self.output.branch);
-            Failure::unavailable(message, error.help())
+            Failure::unavailable(message, error.help(&self.remote))
         })?;
         Ok(folder)
     }

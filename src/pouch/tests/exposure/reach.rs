@@ -54,6 +54,30 @@ fn what_is_not_whole_or_not_there_is_refused() {
     assert!(said > spare, "{said} missing objects were said, {spare} were not needed");
 }
 
+#[test]
+fn what_is_wrong_with_the_question_or_the_sources_is_said() {
+    let (fleet, _) = rotated();
+    let since = fleet.run(&["exposure", "--since", "yesterday"]).ends(64).says("yesterday");
+    assert!(since.stderr.contains("a date such as 2026-11-21") && since.stderr.contains("main"), "{}", since.stderr);
+    let rev = fleet.run(&["exposure", "--rev", "yesterday"]).ends(64);
+    assert!(!rev.stderr.contains("2026-11-21"), "{}", rev.stderr);
+
+    // A Credential that is broken has no values of today, and that is no reason to say nothing.
+    let whole = fleet.run(&["exposure", "--removed", "--values"]).ends(0);
+    assert!(!whole.stderr.contains("broken Credentials"), "{}", whole.stderr);
+    fleet.remove("manifests/eu-c0-secret.yaml");
+    let ran = fleet.run(&["exposure", "--removed", "--values"]).ends(0);
+    assert!(ran.stderr.contains("today's values of broken Credentials"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("eu-team/c0 (missing-reference)"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("eu-team/c1"), "{}", ran.stderr);
+
+    // The configuration names what cannot be reached; on the command line it is a mistake of who typed it.
+    std::fs::rename(fleet.path("repo.git"), fleet.path("moved.git")).unwrap();
+    fleet.run(&["exposure"]).ends(5).says("the output repository repo.git is not there").says("output.git.repository");
+    fleet.run(&["exposure", "repo.git"]).ends(64);
+    fleet.run(&["exposure", "moved.git"]).ends(0);
+}
+
 fn fs_restore(fleet: &Fleet, path: &str, bytes: &[u8]) {
     std::fs::write(fleet.path(&format!("repo.git/objects/{path}")), bytes).unwrap();
 }

@@ -28,8 +28,8 @@ pub struct Exposure {
     /// Recipients that were asked for and never stood in a sealed file that was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<String>,
-    /// Who could read what, sorted by recipient; first, without one, what everybody could who has the
-    /// repository. Absent with `--reuse-key-leaked`.
+    /// Who could read what: first, without a recipient, what everybody could who has the repository; then those
+    /// of whom it is not known who they are; then by recipient. Absent with `--reuse-key-leaked`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readers: Option<Vec<Reader>>,
     /// What tags let guess, by reuse key; only with `--reuse-key-leaked`.

@@ -49,8 +49,8 @@ pub const UNKNOWN: &str = "reader unknown";
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What names a key that is not age's, in each of SOPS' kinds.
-const NAMES: [&str; 10] =
-    ["fp", "arn", "resource_id", "key_id", "vault_url", "vaultUrl", "name", "vault_address", "engine_path", "key_name"];
+const NAMES: [&str; 9] =
+    ["fp", "arn", "resource_id", "key_id", "vault_url", "name", "vault_address", "engine_path", "key_name"];
 
 /// What stands in place of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]

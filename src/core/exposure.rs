@@ -33,7 +33,7 @@ pub use schema::{
 };
 
 use self::living::{Tagged, Today, in_base64, today};
-use self::sealed::{Cover, Leaf, Sealed};
+use self::sealed::{Cover, Leaf, Sealed, UNKNOWN};
 use self::vouched::Vouched;
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::finding::CredentialName;
@@ -131,39 +131,81 @@ fn places(facts: &Facts) -> Places<'_> {
     places
 }
 
+/// Somebody who can read files, in the order in which they are told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Who<'f> {
+    /// Everybody who has the repository.
+    Everybody,
+    /// Somebody of whom it is not known who it is.
+    Unknown(&'f str),
+    /// A recipient of age's.
+    Recipient(&'f str),
+}
+
+impl<'f> Who<'f> {
+    fn name(self) -> Option<&'f str> {
+        match self {
+            Who::Everybody => None,
+            Who::Unknown(name) | Who::Recipient(name) => Some(name),
+        }
+    }
+}
+
+/// The entries of a file that have a value.
+fn filled(file: &Sealed) -> BTreeSet<&str> {
+    file.entries.iter().filter(|(_, leaf)| **leaf != Leaf::Empty).map(|(name, _)| name.as_str()).collect()
+}
+
+/// The entries of a file whose value is not sealed, or stands unsealed beside.
+fn clear(file: &Sealed) -> BTreeSet<&str> {
+    let open = file.entries.iter().filter(|(_, leaf)| **leaf == Leaf::Clear).map(|(name, _)| name.as_str());
+    open.chain(file.applied.iter().map(String::as_str)).collect()
+}
+
 /// Says what each recipient could read. `looked` is what was looked at, for whoever reads the answer.
 pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
     let places = places(facts);
-    let mut readers: BTreeMap<Option<&str>, Vec<Exposed>> = BTreeMap::new();
+    let mut readers: BTreeMap<Who<'_>, Vec<Exposed>> = BTreeMap::new();
     let court = Court::open(facts, asked, &places);
     for (place, versions) in &places {
         let mut living = Living::new();
-        let recipients: BTreeSet<&str> =
-            versions.iter().flat_map(|version| &version.stood.file.recipients).map(String::as_str).collect();
+        let files = || versions.iter().map(|version| &*version.stood.file);
+        let recipients: BTreeSet<&str> = files().flat_map(|file| &file.recipients).map(String::as_str).collect();
         for recipient in recipients {
             let removed = !court.is_recipient(place, recipient);
             let wanted = asked.recipients.is_empty() || asked.recipients.iter().any(|one| one.as_str() == recipient);
             if wanted && (removed || !asked.removed) {
                 let opens = |file: &Sealed| file.recipients.contains(recipient);
-                let exposed = court.exposed(place, versions, removed, opens, |_| true, &mut living);
-                readers.entry(Some(recipient)).or_default().push(exposed);
+                let exposed = court.exposed(place, versions, removed, opens, filled, &mut living);
+                readers.entry(Who::Recipient(recipient)).or_default().push(exposed);
             }
         }
+        // Nobody says that they are recipients, so each counts as removed. One without any name may be whoever is
+        // asked for.
+        let unknown: BTreeSet<&str> = files().flat_map(|file| &file.unknown).map(String::as_str).collect();
+        for reader in unknown.into_iter().filter(|reader| asked.recipients.is_empty() || *reader == UNKNOWN) {
+            let opens = |file: &Sealed| file.unknown.contains(reader);
+            let exposed = court.exposed(place, versions, true, opens, filled, &mut living);
+            readers.entry(Who::Unknown(reader)).or_default().push(exposed);
+        }
         // Whoever reads the repository reads what is not sealed; no recipient's removal changes that.
-        let is_clear = |leaf: &Leaf| *leaf == Leaf::Clear;
-        let opens = |file: &Sealed| file.entries.values().any(is_clear);
-        if asked.recipients.is_empty() && versions.iter().any(|version| opens(&version.stood.file)) {
-            let exposed = court.exposed(place, versions, true, opens, is_clear, &mut living);
-            readers.entry(None).or_default().push(exposed);
+        if asked.recipients.is_empty() && files().any(|file| !clear(file).is_empty()) {
+            let opens = |file: &Sealed| !clear(file).is_empty();
+            let exposed = court.exposed(place, versions, true, opens, clear, &mut living);
+            readers.entry(Who::Everybody).or_default().push(exposed);
         }
     }
     let is_escrow =
         |recipient: &str| asked.fleet.is_some_and(|fleet| fleet.escrow.iter().any(|one| one.as_str() == recipient));
-    let readers = readers.into_iter().map(|(recipient, secrets)| Reader {
-        recipient: recipient.map(String::from),
-        regions: recipient.map(|recipient| regions_of(asked.fleet, recipient)).unwrap_or_default(),
-        escrow: recipient.is_some_and(is_escrow),
-        secrets,
+    let readers = readers.into_iter().map(|(who, secrets)| {
+        let recipient = if let Who::Recipient(recipient) = who { Some(recipient) } else { None };
+        Reader {
+            recipient: who.name().map(String::from),
+            unknown: matches!(who, Who::Unknown(_)),
+            regions: recipient.map(|recipient| regions_of(asked.fleet, recipient)).unwrap_or_default(),
+            escrow: recipient.is_some_and(is_escrow),
+            secrets,
+        }
     });
     let never: Vec<String> = asked.recipients.iter().map(ToString::to_string).collect();
     let readers: Vec<Reader> = readers.collect();
@@ -226,27 +268,22 @@ impl<'f, 'a> Court<'f, 'a> {
         self.readers.get(&(&place.fleet, &place.directory)).is_some_and(|readers| readers.contains(recipient))
     }
 
-    /// What somebody who opens some versions of a Secret could read; of entries, those that `counts` lets.
+    /// What somebody who opens some versions of a Secret could read: of each, what `reads` says.
     fn exposed(
         &self,
         place: &Place,
         versions: &[Version<'f>],
         removed: bool,
         opens: impl Fn(&Sealed) -> bool,
-        counts: impl Fn(&Leaf) -> bool,
+        reads: fn(&Sealed) -> BTreeSet<&str>,
         living: &mut Living<'f>,
     ) -> Exposed {
         let read: Vec<&Version<'f>> = versions.iter().filter(|version| opens(&version.stood.file)).collect();
         let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
         let still = read.iter().any(|version| version.stood.now);
-        let names: BTreeSet<&str> = read
-            .iter()
-            .flat_map(|version| &version.stood.file.entries)
-            .filter(|(_, leaf)| **leaf != Leaf::Empty && counts(leaf))
-            .map(|(name, _)| name.as_str())
-            .collect();
+        let names: BTreeSet<&str> = read.iter().flat_map(|version| reads(&version.stood.file)).collect();
         let entries = names.into_iter().map(|name| {
-            let verdict = self.verdict(place, &read, &now, name, &counts);
+            let verdict = self.verdict(place, &read, &now, name, reads);
             let now_at = match verdict {
                 Verdict::Readable | Verdict::Same => Vec::new(),
                 Verdict::Unknown | Verdict::Changed | Verdict::Gone => self.now_at(place, &read, name, living),
@@ -283,10 +320,10 @@ impl<'f, 'a> Court<'f, 'a> {
         read: &[&Version<'f>],
         now: &[&Stood],
         name: &str,
-        counts: &impl Fn(&Leaf) -> bool,
+        reads: fn(&Sealed) -> BTreeSet<&str>,
     ) -> Verdict {
         let has = |file: &Sealed| file.entries.get(name).is_some_and(|leaf| *leaf != Leaf::Empty);
-        let told = |file: &Sealed| has(file) && file.entries.get(name).is_some_and(counts);
+        let told = |file: &Sealed| reads(file).contains(name);
         let read = || read.iter().map(|version| version.stood).filter(|stood| told(&stood.file));
         if read().any(|stood| stood.now) {
             return Verdict::Readable;
@@ -317,6 +354,8 @@ impl<'f, 'a> Court<'f, 'a> {
                 None if other_length(stood) => Verdict::Changed,
                 None => Verdict::Unknown,
             };
+            // What stands beside the sealed value need not be the same one, so that its tags and length prove less.
+            let of_one = if stood.file.applied.contains(name) { of_one.min(Verdict::Unknown) } else { of_one };
             worst = worst.min(of_one);
         }
         worst

@@ -65,11 +65,15 @@ pub enum Place {
     Whole,
 }
 
-/// `path:line:column`, the cluster's context, or the source's name.
+/// `path:line:column`, the cluster's context, or the source's name. A path in a commit is `REF:PATH`, which
+/// several repositories may have, so the source is named too.
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Place::File { path, line, column } => write!(f, "{path}:{line}:{column}"),
+            Place::File { path, line, column } => {
+                write!(f, "{path}:{line}:{column}")?;
+                if path.contains(':') { write!(f, " in {}", self.source) } else { Ok(()) }
+            }
             Place::Cluster { context } => write!(f, "cluster {context}"),
             Place::Whole => write!(f, "source {}", self.source),
         }

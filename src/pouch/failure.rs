@@ -100,12 +100,13 @@ impl From<ShelfError> for Failure {
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",
             ShelfError::NotOurs(_) => "Add the line after the others, or choose another output.path.",
             ShelfError::Busy(_) => "Wait for it to end.",
-            ShelfError::Git(_) | ShelfError::Unreachable(_) => "",
+            ShelfError::Unreachable { help, .. } => help,
+            ShelfError::Git(_) => "",
         };
         // Names of files are anybody's: a line feed in one must not begin a line of the log.
         let message = escape(&error.to_string());
         match &error {
-            ShelfError::NotPlain(_) | ShelfError::Unread { .. } | ShelfError::Unreachable(_) => {
+            ShelfError::NotPlain(_) | ShelfError::Unread { .. } | ShelfError::Unreachable { .. } => {
                 Failure::unavailable(message, help)
             }
             _ => Failure::failed(message, help),

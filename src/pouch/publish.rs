@@ -96,8 +96,13 @@ pub enum ShelfError {
     #[error("{0}")]
     Git(String),
     /// The repository does not answer, or cannot be read.
-    #[error("{0}")]
-    Unreachable(String),
+    #[error("{message}")]
+    Unreachable {
+        /// What cannot be done.
+        message: String,
+        /// What to do about it; empty where nobody knows.
+        help: String,
+    },
 }
 
 impl ShelfError {

@@ -28,8 +28,8 @@ pub struct Exposure {
     /// Recipients that were asked for and never stood in a sealed file that was looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<String>,
-    /// Who could read what, sorted by recipient; first, without one, what everybody could who has the
-    /// repository. Absent with `--reuse-key-leaked`.
+    /// Who could read what: first, without a recipient, what everybody could who has the repository; then those
+    /// of whom it is not known who they are; then by recipient. Absent with `--reuse-key-leaked`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readers: Option<Vec<Reader>>,
     /// What tags let guess, by reuse key; only with `--reuse-key-leaked`.
@@ -113,6 +113,10 @@ pub struct Reader {
     /// The recipient, as files say; absent for everybody who has the repository: what stood there in clear.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipient: Option<String>,
+    /// Whether it is none of age's recipients: `recipient` says `reader unknown` where files that somebody can
+    /// open do not say who, else the kind of a key and what names it.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub unknown: bool,
     /// The regions of the configuration that it is a recipient of now.
     pub regions: Vec<String>,
     /// Whether the configuration has it among `escrowRecipients`.

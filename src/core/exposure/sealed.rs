@@ -28,13 +28,29 @@ pub struct Sealed {
     pub key: ObjectKey,
     /// Who its stanzas say to be for; none where it is not sealed at all.
     pub recipients: BTreeSet<String>,
+    /// Who opens it besides, as far as the file says: [`UNKNOWN`], or a kind of key that is not age's and what
+    /// names the key.
+    pub unknown: BTreeSet<String>,
     /// Its entries by name.
     pub entries: BTreeMap<String, Leaf>,
+    /// Its entries that have a value in clear in what `kubectl apply` left beside the sealed ones.
+    pub applied: BTreeSet<String>,
     /// The tags in its header, if pouch wrote one.
     pub tags: Option<Tags>,
     /// SHA-256 of the file in lower-case hex, by which a manifest vouches for it.
     pub sha256: String,
 }
+
+/// The reader whom a file does not name, although somebody opens it: sops and age need no name.
+pub const UNKNOWN: &str = "reader unknown";
+
+/// The annotation in which `kubectl apply` keeps a whole object as it was applied.
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-kubernetes-io-last-applied-configuration>
+const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What names a key that is not age's, in each of SOPS' kinds.
+const NAMES: [&str; 9] =
+    ["fp", "arn", "resource_id", "key_id", "vault_url", "name", "vault_address", "engine_path", "key_name"];
 
 /// What stands in place of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -87,7 +103,7 @@ impl Sealed {
         let mut found = Vec::new();
         for document in documents(text) {
             let node = read(&document, interner).map_err(|_| "it is no YAML that pouch reads")?;
-            add(&mut found, bytes, &node, Head::of(&node), &BTreeSet::new())?;
+            add(&mut found, bytes, &node, Head::of(&node), &Readers::default(), interner)?;
         }
         Ok(found)
     }
@@ -142,40 +158,108 @@ fn add(
     bytes: &[u8],
     node: &Node,
     head: Head<'_>,
-    above: &BTreeSet<String>,
+    above: &Readers,
+    interner: &mut Interner,
 ) -> Result<(), &'static str> {
-    let readers = || recipients(node).into_iter().chain(above.iter().cloned()).collect::<BTreeSet<String>>();
+    let mut readers = Readers::of(node);
+    readers.recipients.extend(above.recipients.iter().cloned());
+    readers.unknown.extend(above.unknown.iter().cloned());
     if head.kind.is_some_and(|kind| kind.ends_with("List")) {
-        let readers = readers();
         let items = node.at(&["items"]).map(Node::items).unwrap_or_default();
-        return items.iter().try_for_each(|item| add(found, bytes, item, head.of_item(item), &readers));
+        return items.iter().try_for_each(|item| add(found, bytes, item, head.of_item(item), &readers, interner));
     }
     if (head.api_version, head.kind) != (Some("v1"), Some("Secret")) {
         return Ok(());
     }
     let name = node.str_at(&["metadata", "name"]).filter(|name| !name.is_empty());
     let namespace = node.str_at(&["metadata", "namespace"]).unwrap_or_default();
+    let entries = entries(node);
+    let is_sealed = entries.values().any(|leaf| matches!(leaf, Leaf::Sealed(_)));
+    if is_sealed && readers.recipients.is_empty() && readers.unknown.is_empty() {
+        // Somebody has the data key, wherever it stands.
+        readers.unknown.insert(UNKNOWN.to_owned());
+    }
     found.push(Sealed {
         key: ObjectKey::new(
             GroupKind::new("", "Secret"),
             (!namespace.is_empty()).then(|| namespace.into()),
             name.ok_or("it is a Secret without a name")?.into(),
         ),
-        recipients: readers(),
-        entries: entries(node),
+        recipients: readers.recipients,
+        unknown: readers.unknown,
+        applied: applied(node, interner),
+        entries,
         tags: tags(bytes),
         sha256: sha256_hex(bytes),
     });
     Ok(())
 }
 
-fn recipients(node: &Node) -> BTreeSet<String> {
-    let alone = metadata::stanzas(node).into_iter().map(|(recipient, _)| recipient);
-    // Pouch writes no groups. Who stands in one may hold a part or the whole, so it counts.
-    let groups = node.at(&[metadata::KEY, "key_groups"]).map(Node::items).unwrap_or_default();
-    let grouped = groups.iter().flat_map(|group| group.at(&["age"]).map(Node::items).unwrap_or_default());
-    let grouped = grouped.filter_map(|entry| entry.str_at(&["recipient"]).map(str::to_owned));
-    alone.chain(grouped).map(|recipient| label(&recipient)).collect()
+/// Who opens a document, by its `sops` block.
+#[derive(Default)]
+struct Readers {
+    recipients: BTreeSet<String>,
+    unknown: BTreeSet<String>,
+}
+
+impl Readers {
+    fn of(node: &Node) -> Self {
+        let mut readers = Self::default();
+        let Some(block) = node.at(&[metadata::KEY]) else { return readers };
+        readers.add(block);
+        // Pouch writes no groups. Who stands in one may hold a part or the whole, so it counts.
+        block.at(&["key_groups"]).map(Node::items).unwrap_or_default().iter().for_each(|group| readers.add(group));
+        readers
+    }
+
+    /// Adds those of a block or of a group in it: each list in there is one of keys.
+    fn add(&mut self, keys: &Node) {
+        for (kind, list) in keys.entries().iter().filter(|(kind, _)| **kind != *"key_groups") {
+            for key in list.items().iter().filter(|key| opens(key)) {
+                let named = key.str_at(&["recipient"]).map(label).filter(|label| !label.is_empty());
+                match (&**kind, named) {
+                    ("age", Some(label)) => self.recipients.insert(label),
+                    ("age", None) => self.unknown.insert(UNKNOWN.to_owned()),
+                    (kind, _) => self.unknown.insert(other(kind, key)),
+                };
+            }
+        }
+    }
+}
+
+/// Whether an entry for a reader has the data key in it: without, it opens nothing.
+fn opens(key: &Node) -> bool {
+    key.at(&["enc"]).is_some_and(|sealed| !matches!(sealed, Node::Null) && sealed.as_str() != Some(""))
+}
+
+/// A key that is not age's, as people know it.
+fn other(kind: &str, key: &Node) -> String {
+    let names = NAMES.iter().filter_map(|name| key.str_at(&[name])).filter(|name| !name.is_empty());
+    core::iter::once(kind).chain(names).collect::<Vec<_>>().join(" ").chars().take(LONGEST_RECIPIENT).collect()
+}
+
+/// The entries that have a value in clear in the annotation of `kubectl apply`, which is sealed only where
+/// somebody asked SOPS for that; the annotation's own name where nobody can tell which.
+fn applied(node: &Node, interner: &mut Interner) -> BTreeSet<String> {
+    let annotation = node.at(&["metadata", "annotations", APPLIED]);
+    let text = match annotation {
+        None | Some(Node::Null) => return BTreeSet::new(),
+        Some(Node::Text(text)) if text.is_empty() || cipher::is_sealed(text) => return BTreeSet::new(),
+        Some(other) => other.as_str().unwrap_or_default(),
+    };
+    let mut parts = documents(text);
+    let (Some(document), None) = (parts.next(), parts.next()) else { return BTreeSet::from([APPLIED.to_owned()]) };
+    let is_plain = |object: &Node| {
+        let fields = ["data", "stringData"].iter().filter_map(|field| object.at(&[field]));
+        object.is_map() && fields.into_iter().all(|field| field.is_map() || matches!(field, Node::Null))
+    };
+    match read(&document, interner) {
+        Ok(object) if is_plain(&object) => {
+            let clear = entries(&object).into_iter().filter(|(_, leaf)| *leaf == Leaf::Clear);
+            clear.map(|(name, _)| name).collect()
+        }
+        _ => BTreeSet::from([APPLIED.to_owned()]),
+    }
 }
 
 /// A stanza's label as it is compared. No program needs the label to open the file, so in capitals or between
@@ -250,7 +334,7 @@ mod tests {
             "\n  key_groups: [{{age: [{{recipient: age1g, enc: z}}]}}]\n  age: [{{recipient: {long}, enc: z}}]"
         );
         let sealed = one(&file("", &format!(" {{a: \"{LEAF}\"}}"), &sops));
-        assert_eq!(sealed.recipients.len(), 2);
+        assert_eq!((sealed.recipients.len(), sealed.unknown.len()), (2, 0));
         assert!(sealed.recipients.iter().all(|label| label.len() <= 128) && sealed.covers().is_empty());
         assert_eq!(sealed.length("a"), None, "nobody says that its base64 is canonical");
     }
@@ -261,6 +345,57 @@ mod tests {
         assert_eq!(sealed.recipients.iter().collect::<Vec<_>>(), ["age1xq"]);
         let sealed = one(&file("", &format!(" {{a: \"{LEAF}\"}}"), " {age: [{recipient: Somebody, enc: z}]}"));
         assert_eq!(sealed.recipients.iter().collect::<Vec<_>>(), ["Somebody"], "what this is, nobody knows");
+    }
+
+    #[test]
+    fn readers_that_no_recipient_names_are_told() {
+        let check = |sops: &str, recipients: &[&str], unknown: &[&str]| {
+            let sealed = one(&file("", &format!(" {{a: \"{LEAF}\"}}"), &format!(" {sops}")));
+            assert_eq!(sealed.recipients.iter().collect::<Vec<_>>(), recipients, "{sops}");
+            assert_eq!(sealed.unknown.iter().collect::<Vec<_>>(), unknown, "{sops}");
+        };
+        for nameless in ["{enc: z}", "{recipient: '', enc: z}", "{recipient: 7, enc: z}", "{recipient: [x], enc: z}"] {
+            check(&format!("{{age: [{nameless}]}}"), &[], &[UNKNOWN]);
+            check(&format!("{{key_groups: [{{age: [{nameless}]}}]}}"), &[], &[UNKNOWN]);
+            check(&format!("{{age: [{{recipient: age1x, enc: z}}, {nameless}]}}"), &["age1x"], &[UNKNOWN]);
+        }
+        // Somebody opens it, whatever is to be seen of that.
+        for sops in ["{}", "null", "{age: []}", "{age: {recipient: age1x, enc: z}}", "{age: [{recipient: age1x}]}"] {
+            check(sops, &[], &[UNKNOWN]);
+        }
+        let others = "pgp: [{fp: ABCD, enc: z}], kms: [{arn: 'arn:aws:kms:x', enc: z}], azure_kv: [{vault_url: \
+                      'https://v', name: key, enc: z}], hc_vault: [{enc: z}], gcp_kms: [], hckms: null";
+        let told = ["azure_kv https://v key", "hc_vault", "kms arn:aws:kms:x", "pgp ABCD"];
+        check(&format!("{{{others}}}"), &[], &told);
+        check(&format!("{{age: [{{recipient: age1x, enc: z}}], key_groups: [{{{others}}}]}}"), &["age1x"], &told);
+    }
+
+    #[test]
+    fn what_kubectl_left_in_clear_beside_sealed_values_is_told() {
+        let check = |annotation: &str, expect: &[&str]| {
+            let sealed = one(&format!(
+                "{{apiVersion: v1, kind: Secret, metadata: {{name: a, annotations: {{{APPLIED}: {annotation}}}}}, \
+                 data: {{x: \"{LEAF}\"}}, sops: {{age: [{{recipient: age1x, enc: z}}]}}}}"
+            ));
+            assert_eq!(sealed.applied.iter().collect::<Vec<_>>(), expect, "{annotation}");
+            assert!(!format!("{sealed:?}").contains("hunter2"));
+        };
+        check("'{\"data\":{\"x\":\"hunter2\",\"e\":\"\"},\"stringData\":{\"y\":\"hunter2\"}}'", &["x", "y"]);
+        check("'{\"metadata\":{\"name\":\"a\"}}'", &[]);
+        for whole in [
+            "'{\"data\": hunter2'",
+            "'{\"data\": \"hunter2\"}'",
+            "hunter2",
+            "[hunter2]",
+            "\"{a: b}\\n---\\n{c: hunter2}\"",
+        ] {
+            check(whole, &[APPLIED]);
+        }
+        let (iv, tag) = ("A".repeat(43), "A".repeat(22));
+        for nothing in ["''", "null", &format!("'ENC[AES256_GCM,data:qqo=,iv:{iv}=,tag:{tag}==,type:str]'")] {
+            check(nothing, &[]);
+        }
+        check("'ENC[AES256_GCM,hunter2]'", &[APPLIED]);
     }
 
     #[test]

@@ -101,6 +101,40 @@ fn the_configuration_says_who_is_a_recipient_else_the_published_files_do() {
 }
 
 #[test]
+fn readers_whom_no_recipient_names_and_what_stands_beside_in_clear_are_told() {
+    let sealed = |data: &str, metadata: &str, sops: &str, commits: core::ops::RangeInclusive<usize>| {
+        let text = format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: s{metadata}}}\ndata: {{{data}}}\nsops: {{age: [{sops}]}}\n"
+        );
+        let file = Sealed::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0);
+        Stood { file: Arc::new(file), ..stood("eu", "s", &[], commits) }
+    };
+    let (leaf, other) = ("'ENC[AES256_GCM,data:qqo=,0'", "'ENC[AES256_GCM,data:qqqqqqo=,1'");
+    let nameless = format!("{{recipient: {EU}, enc: x}}, {{enc: x}}");
+    let fleet = fleet("");
+    let with = || Asked { fleet: Some(&fleet), ..Asked::default() };
+    let known = facts(Vec::from([sealed(&format!("e: {leaf}"), "", &nameless, 0..=3)]));
+    let all = ["reader  removed eu/s ad still Readable", "age1hwg eu/s ad still Readable"];
+    assert_eq!(asked(&known, &with()), all);
+    assert_eq!(asked(&known, &Asked { removed: true, ..with() }), &all[..1]);
+    // Whoever is asked for may be the one without a name.
+    let one = Asked { recipients: BTreeSet::from([Recipient::parse(OLD).unwrap()]), ..with() };
+    let answer = expose(&known, &one, Looked::default());
+    assert_eq!((told(&answer), answer.never), (Vec::from([all[0].into()]), Vec::from([OLD.into()])));
+    let text =
+        crate::report::exposure::exposure(&expose(&known, &with(), Looked { commits: 1, ..Looked::default() }), false);
+    assert!(text.contains("\nreader unknown  (no recipient that pouch knows)\n  Published in a file"), "{text}");
+
+    let applied = ", annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"e\":\"hunter2\"}}'}";
+    let eu = format!("{{recipient: {EU}, enc: x}}");
+    let mut both = Vec::from([sealed(&format!("e: {leaf}, f: {leaf}"), applied, &eu, 0..=1)]);
+    both.push(sealed(&format!("e: {other}, f: {other}"), "", &eu, 2..=3));
+    // The sealed value has another length by now, but what stood beside it may have been another one.
+    let facts = facts(both);
+    assert_eq!(asked(&facts, &with())[0], "everybody removed eu/s ab Unknown");
+}
+
+#[test]
 fn a_retired_region_has_no_recipients_and_escrow_is_said() {
     let facts = facts(Vec::from([stood("us", "s", &[US, OLD], 0..=3)]));
     let retired = fleet(", state: retired");

@@ -67,7 +67,9 @@ impl Lines {
         if reader.escrow {
             roles = Vec::from([String::from("escrow")]);
         }
-        if reader.secrets.iter().any(|secret| secret.removed) {
+        if reader.unknown {
+            roles.push(String::from("no recipient that pouch knows"));
+        } else if reader.secrets.iter().any(|secret| secret.removed) {
             roles.push(String::from("removed"));
         }
         let role = if roles.is_empty() { String::new() } else { format!("  ({})", roles.join(", ")) };

@@ -84,4 +84,15 @@ mod tests {
                         --> a\\u{1b}.yaml:3:1\n  = Credential team-a/aws, region eu\n  = help: Add it.\n";
         assert_eq!(shown, expected);
     }
+
+    #[test]
+    fn a_place_in_a_commit_names_its_source() {
+        let at = |path: &str| {
+            let origin =
+                Origin { source: "team-a".into(), place: Place::File { path: path.into(), line: 3, column: 1 } };
+            finding(&Finding::new(Code::UnparsableDocument, "x").at(&origin), Paint::Plain)
+        };
+        assert!(at("HEAD:credentials/x.yaml").contains("\n  --> HEAD:credentials/x.yaml:3:1 in team-a\n"));
+        assert!(at("credentials/x.yaml").contains("\n  --> credentials/x.yaml:3:1\n"));
+    }
 }

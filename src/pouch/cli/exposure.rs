@@ -9,6 +9,8 @@ use jiff::civil::Date;
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::Fleet;
 use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
+use pouch_core::few::few;
+use pouch_core::finding::{Code, CredentialName};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{self, escape_json};
 
@@ -18,15 +20,19 @@ use super::{Global, Opened};
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::git::history::{self, Since, Wanted};
+use crate::git::objects::{self, ObjectsError};
 use crate::git::program::git;
 use crate::git::{self, Address};
 use crate::harden::wiped;
 use crate::pipeline::Run;
-use crate::pipeline::exposure::{Read, read, values};
+use crate::pipeline::exposure::{Read, current, read};
 use crate::pipeline::survey::{Surveyor, survey};
 use crate::source::live;
 use crate::stop::Stop;
 use crate::ui::Ui;
+
+/// How many broken Credentials are named.
+const MOST_BROKEN: usize = 20;
 
 /// How long fetching a whole history may take.
 const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
@@ -104,8 +110,8 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         return Err(Failure::usage("--since names a time that is yet to come", "Name one from when on commits count."));
     }
     let found = args.repository(opened.as_ref(), ambient, stop)?;
-    let current = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
-    let wanted = Wanted { revisions: &args.rev, since, current: &current };
+    let published_now = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
+    let wanted = Wanted { revisions: &args.rev, since, current: &published_now };
     let Read { facts, mut looked, proved } =
         read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
     looked.since = args.since.clone();
@@ -125,7 +131,9 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             let survey = survey(&surveyor, live::Values::Read)?;
             ui.findings(&survey.findings);
             let run = Run { fleet, keys, wishes: &Wishes::default(), ambient, ui, stop };
-            let values = Values { keys, now: values(&run, &survey), proved: &proved };
+            let current = current(&run, &survey);
+            warn_of_broken(&current.broken, ui);
+            let values = Values { keys, now: current.values, proved: &proved };
             let asked = Asked { recipients, removed: args.removed, fleet: Some(fleet), values: Some(values) };
             // Tags are made of the values.
             wiped(|| expose(&facts, &asked, looked))
@@ -196,6 +204,13 @@ impl Args {
         };
         let called = git::identity(typed);
         match git::address(typed).map_err(refused)? {
+            // What the configuration names is no mistake of the command line.
+            Address::Local(path) if self.repository.is_none() && is_missing(&base.join(&path)) => {
+                Err(Failure::unavailable(
+                    format!("the output repository {called} is not there"),
+                    "See that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
+                ))
+            }
             Address::Local(path) => Ok(Place { path: base.join(path), called, _fetched: None }),
             Address::Remote(url) => fetched(&url, called, ambient, stop),
         }
@@ -210,6 +225,11 @@ impl Args {
             }
         }
     }
+}
+
+/// Whether there is no repository at a path.
+fn is_missing(path: &Path) -> bool {
+    matches!(objects::open(path), Err(ObjectsError::NoRepository(_)))
 }
 
 /// Whether the text can be the id of a reuse key.
@@ -243,7 +263,7 @@ fn fetched(url: &str, called: String, ambient: &Ambient, stop: &Stop) -> Result<
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {
         let message = format!("{called} cannot be fetched: {error}");
-        Failure::unavailable(message, error.help())
+        Failure::unavailable(message, error.help(url))
     })?;
     Ok(Place { path, called, _fetched: Some(folder) })
 }
@@ -276,6 +296,19 @@ fn time_of(text: &str) -> Option<i64> {
     let is_date = text.len() == 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
     let date: Date = text.parse().ok().filter(|_| is_date)?;
     date.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| zoned.timestamp().as_second())
+}
+
+/// Says whose values of today are not compared.
+fn warn_of_broken(broken: &BTreeMap<CredentialName, Code>, ui: &Ui) {
+    if broken.is_empty() {
+        return;
+    }
+    let named: Vec<String> = broken.iter().map(|(name, code)| format!("{name} ({})", code.text())).collect();
+    ui.warn(&format!(
+        "today's values of broken Credentials are not known, so that what they need is told as if without --values: \
+         {}; `pouch render` says what is wrong",
+        few(&named, named.len(), MOST_BROKEN)
+    ));
 }
 
 /// Says what is missing from the answer.

@@ -23,6 +23,7 @@ use crate::cluster::request::{Resource, Trial};
 use crate::cluster::{Cluster, Created};
 use crate::failure::{Failure, exit};
 use crate::git::ignored::{Care, care};
+use crate::git::objects::{self, ObjectsError};
 use crate::pipeline::survey::Reach;
 use crate::stop::Stop;
 use crate::ui::Ui;
@@ -263,6 +264,13 @@ fn refuse_tracked(path: &Path) -> Result<(), Failure> {
     match care(path) {
         Care::Left => Ok(()),
         Care::Taken => Err(Failure::usage(format!("{shown} is in a git repository that does not ignore it"), help)),
+        Care::Closed(error) => {
+            let help = match &error {
+                ObjectsError::Owner(top) => objects::trust(top),
+                _ => "Check the repository with git fsck, or name a file outside of it.".to_owned(),
+            };
+            Err(Failure::usage(format!("whether git would take {shown} cannot be asked: {error}"), help))
+        }
         Care::Unknown if path.parent().is_some_and(Path::is_dir) => {
             Err(Failure::usage(format!("nobody can tell whether git would take {shown}"), help))
         }

@@ -106,7 +106,11 @@ impl<'a> Branch<'a> {
             Failure::usage(format!("output.git.repository {why}"), "Give a path, or a URL with https or ssh.")
         };
         let remote = match git::address(&output.repository).map_err(refused)? {
-            Address::Local(path) => opened.settings.base.join(path).display().to_string(),
+            Address::Local(path) => {
+                // Git asks whether it trusts a path as it is given, where libgit2 resolves it.
+                let path = opened.settings.base.join(path);
+                std::fs::canonicalize(&path).unwrap_or(path).display().to_string()
+            }
             Address::Remote(url) => url,
         };
         Ok(Self { fleet, output, remote })
@@ -142,7 +146,7 @@ impl<'a> Branch<'a> {
         let reference = format!("refs/heads/{}", self.output.branch);
         git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
             let message = format!("{} cannot be fetched: {error}", self.called());
-            Failure::unavailable(message, error.help())
+            Failure::unavailable(message, error.help(&self.remote))
         })?;
         Ok(folder)
     }

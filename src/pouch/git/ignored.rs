@@ -4,13 +4,17 @@ use std::path::Path;
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
+use super::objects::{ObjectsError, refused};
+
 /// What git would do with a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Care {
     /// No repository is around it, or all of its rules leave it out.
     Left,
     /// The next `git add` could take it, or it is in the index already.
     Taken,
+    /// There is a repository that cannot be opened.
+    Closed(ObjectsError),
     /// There is a repository that cannot be asked.
     Unknown,
 }
@@ -24,7 +28,7 @@ pub fn care(path: &Path) -> Care {
     let repository = match Repository::open_ext(&folder, RepositoryOpenFlags::empty(), none) {
         Ok(repository) => repository,
         Err(error) if error.code() == ErrorCode::NotFound => return Care::Left,
-        Err(_) => return Care::Unknown,
+        Err(error) => return Care::Closed(refused(&folder, error)),
     };
     let Some(top) = repository.workdir().and_then(|top| std::fs::canonicalize(top).ok()) else {
         // Inside of a bare repository nothing is added.

@@ -168,15 +168,37 @@ pub fn open(path: &Path) -> Result<Store, ObjectsError> {
 }
 
 /// Why the repository at `path` cannot be opened.
-pub(super) fn refused(path: &Path, error: git2::Error) -> ObjectsError {
+pub(in crate::git) fn refused(path: &Path, error: git2::Error) -> ObjectsError {
     let shown = path.display().to_string();
     match error.code() {
         ErrorCode::NotFound => ObjectsError::NoRepository(shown),
-        ErrorCode::Owner => ObjectsError::Owner(shown),
+        ErrorCode::Owner => ObjectsError::Owner(asked_about(path).display().to_string()),
         // libgit2 knows no such clones, and says which setting it stumbled over.
         _ if error.message().to_ascii_lowercase().contains("partialclone") => ObjectsError::Partial(shown),
         _ => ObjectsError::Other(error.message().chars().filter(|c| !c.is_control()).collect()),
     }
+}
+
+/// The path by which libgit2 asks whether a repository is trusted: the root of the work tree, or the repository
+/// itself where it is bare; whole and without links. It is what `safe.directory` has to say.
+fn asked_about(path: &Path) -> PathBuf {
+    let whole = path.ancestors().find_map(|above| std::fs::canonicalize(above).ok()).unwrap_or_else(|| path.to_owned());
+    // What a repository keeps of a linked work tree names the file `.git` in there.
+    if whole.join("commondir").is_file()
+        && let Ok(text) = std::fs::read_to_string(whole.join("gitdir"))
+        && let Some(Ok(linked)) = whole.join(text.trim_end()).parent().map(std::fs::canonicalize)
+    {
+        return linked;
+    }
+    for above in whole.ancestors() {
+        let is_repository = above.join("HEAD").is_file() && above.join("objects").is_dir();
+        match above.parent() {
+            Some(tree) if is_repository && above.ends_with(".git") => return tree.to_owned(),
+            _ if is_repository || above.join(".git").exists() => return above.to_owned(),
+            _ => {}
+        }
+    }
+    whole
 }
 
 /// What to do about a repository that belongs to another user.
@@ -364,5 +386,34 @@ mod tests {
         assert!(matches!(budget.enter("a", 0), Err(ObjectsError::TooMuch(_))));
         assert_eq!((budget.keep(MOST_TOGETHER), budget.keep(0)), (Ok(()), Ok(())));
         assert!(budget.keep(1).is_err());
+    }
+
+    #[test]
+    fn git_asks_about_the_root_of_a_work_tree_and_about_a_bare_repository_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = std::fs::canonicalize(folder.path()).unwrap();
+        Repository::init(at.join("tree")).unwrap();
+        Repository::init_bare(at.join("bare.git")).unwrap();
+        std::fs::create_dir_all(at.join("tree/a/b")).unwrap();
+        let linked = at.join("tree/.git/worktrees/linked");
+        std::fs::create_dir_all(&linked).unwrap();
+        std::fs::create_dir(at.join("linked")).unwrap();
+        std::fs::write(linked.join("commondir"), "../..\n").unwrap();
+        std::fs::write(linked.join("gitdir"), format!("{}\n", at.join("linked/.git").display())).unwrap();
+        std::fs::write(at.join("linked/.git"), "gitdir: ...\n").unwrap();
+        std::os::unix::fs::symlink("tree/a", at.join("link")).unwrap();
+        for (path, expect) in [
+            ("tree", "tree"),
+            ("tree/.git/", "tree"),
+            ("tree/a/b", "tree"),
+            ("tree/a/not/there", "tree"),
+            ("link/b", "tree"),
+            ("tree/../bare.git", "bare.git"),
+            ("bare.git/objects", "bare.git"),
+            ("linked", "linked"),
+            ("tree/.git/worktrees/linked", "linked"),
+        ] {
+            assert_eq!(asked_about(&at.join(path)), at.join(expect), "{path}");
+        }
     }
 }

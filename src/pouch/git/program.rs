@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use pouch_core::secret::holds_key;
 
+use super::{Address, objects};
 use crate::child::{self, Bounds, ChildError, Ended};
 
 /// How long one run may take unless somebody says otherwise.
@@ -92,14 +93,20 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// What to do about it.
-    pub fn help(&self) -> &'static str {
-        match self {
+    /// What to do about it; `repository` is the URL or path that git was given.
+    pub fn help(&self, repository: &str) -> String {
+        if let GitError::Failed { words, .. } = self
+            && words.contains("dubious ownership")
+        {
+            // Where git says it, it may be a server's git, so its own words are nothing to paste.
+            return local(repository).map_or_else(
+                || "Git on the server does not trust the owner of the repository there; see safe.directory.".to_owned(),
+                |path| objects::trust(&path.display().to_string()),
+            );
+        }
+        let help = match self {
             GitError::Missing => "Install git; pouch runs it for everything that needs the network.",
             GitError::Start(_) => "See that git can be run by this user.",
-            GitError::Failed { words, .. } if words.contains("dubious ownership") => {
-                "Tell git to trust the repository: git config --global --add safe.directory PATH"
-            }
             GitError::Failed { words, .. } if words.contains("Host key verification failed") => {
                 "Add the server's host key to known_hosts; pouch never accepts an unknown one."
             }
@@ -109,8 +116,26 @@ impl GitError {
             GitError::Failed { .. } => "Check that the same git command works in a shell, without prompts.",
             GitError::TimedOut { .. } => "See whether the server answers, and whether git waits for something.",
             GitError::Stopped { .. } => "Start pouch again.",
-        }
+        };
+        help.to_owned()
     }
+}
+
+/// The folder on this machine that git enters for a repository, and asks by that path whether it is trusted: as
+/// it is written, because not every git resolves links and `..`. None where it is elsewhere.
+/// <https://git-scm.com/docs/git-upload-pack#Documentation/git-upload-pack.txt-ltdirectorygt>
+fn local(repository: &str) -> Option<PathBuf> {
+    let path = match repository.strip_prefix("file://") {
+        Some(path) => PathBuf::from(path),
+        None => match super::address(repository) {
+            Ok(Address::Local(path)) => PathBuf::from(path),
+            _ => return None,
+        },
+    };
+    let mut with_ending = path.clone().into_os_string();
+    with_ending.push(".git");
+    let there = |path: &PathBuf| path.join("HEAD").is_file();
+    [path.join(".git"), path, with_ending.into()].into_iter().find(there)
 }
 
 /// Prepares runs of `git` in `environment`, of which only what children may see is kept.
@@ -354,6 +379,30 @@ mod tests {
         assert!(!late.exists());
         git(&environment(&extra)).run(None, "slow", &[], &[]).unwrap();
         assert!(late.exists());
+    }
+
+    #[test]
+    fn the_help_about_an_owner_can_be_pasted() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = std::fs::canonicalize(folder.path()).unwrap();
+        git2::Repository::init(at.join("tree")).unwrap();
+        git2::Repository::init_bare(at.join("bare.git")).unwrap();
+        let words = "fatal: detected dubious ownership in repository at '/x'; git config --global --add y".to_owned();
+        let error = GitError::Failed { command: "fetch".to_owned(), words };
+        let help = |repository: &str| error.help(repository);
+        let (tree, bare) = (at.join("tree").display().to_string(), at.join("bare.git").display().to_string());
+        for (repository, expect) in [
+            (tree.clone(), format!("{tree}/.git")),
+            (bare.clone(), bare.clone()),
+            (format!("file://{tree}/../bare.git"), format!("{tree}/../bare.git")),
+            (bare.strip_suffix(".git").unwrap().to_owned(), bare.clone()),
+        ] {
+            let help = help(&repository);
+            assert!(help.ends_with(&format!("git config --global --add safe.directory {expect}")), "{help}");
+        }
+        for elsewhere in ["ssh://h/r.git", "h:r.git", "/nonexistent/r.git"] {
+            assert!(!help(elsewhere).contains("--add"), "{elsewhere}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use pouch_core::config::Fleet;
 use pouch_core::exposure::sealed::Sealed;
 use pouch_core::exposure::vouched::Vouched;
 use pouch_core::exposure::{Commit, Facts, Looked, Skipped, SkippedFile, Stood, directory_of};
+use pouch_core::finding::{Code, CredentialName};
 use pouch_core::judge::{Court, Verdict};
 use pouch_core::name::Directory;
 use pouch_core::node::Interner;
@@ -24,7 +25,7 @@ use rayon::prelude::*;
 
 use super::survey::Survey;
 use super::{Failure, Run, Shared, by_region};
-use crate::git::history::{self, Below, HistoryError, Moment, Span, Wanted};
+use crate::git::history::{self, Below, HistoryError, Moment, Since, Span, Wanted};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::harden::wiped;
 use crate::stop::Stop;
@@ -76,7 +77,7 @@ pub fn read(
 ) -> Result<Read, Failure> {
     let progress = ui.progress("walking", 0);
     progress.say(&called);
-    let history = history::read(path, wanted, &counts, stop)?;
+    let history = history::read(path, wanted, &counts, stop).map_err(|error| unread(error, wanted))?;
     drop(progress);
     let mut skipped: BTreeSet<SkippedFile> = BTreeSet::new();
     let mut skip =
@@ -146,6 +147,21 @@ pub fn read(
     Ok(Read { facts, looked, proved })
 }
 
+/// Why a history cannot be looked at. What `--since` names may have been meant as a time.
+fn unread(error: HistoryError, wanted: &Wanted<'_>) -> Failure {
+    let is_since = matches!(
+        (&error, &wanted.since),
+        (HistoryError::Objects(ObjectsError::NoReference { reference, .. }), Some(Since::Revision(since)))
+            if reference == since && !wanted.revisions.contains(since)
+    );
+    let failure = Failure::from(error);
+    if !is_since {
+        return failure;
+    }
+    let help = "As a time, --since takes a date such as 2026-11-21, or 2026-11-21T07:51:52Z; both are UTC.";
+    Failure { help: format!("{help} {}", failure.help), ..failure }
+}
+
 /// Whether something in a repository can have to do with bundles.
 fn counts(path: &str, kind: Kind, below: Below) -> bool {
     match (kind, below) {
@@ -160,7 +176,7 @@ fn counts(path: &str, kind: Kind, below: Below) -> bool {
 }
 
 fn is_of_region(path: &str) -> bool {
-    !path.ends_with("/kustomization.yaml") && directory_of(path).is_some()
+    directory_of(path).is_some()
 }
 
 /// Whether a path is the id that stands for one.
@@ -257,12 +273,21 @@ fn vouched(
     Ok((said, proved, faults))
 }
 
-/// The Secrets that each region is to get, as the sources have them now.
-pub fn values<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>> {
-    wiped(|| wanted(run, survey))
+/// What the sources have now.
+#[derive(Default)]
+pub struct Current<'s> {
+    /// By region folder, the Secrets that each region is to get.
+    pub values: BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>>,
+    /// The Credentials that are broken, so that nobody knows what values of today they stand for; each with why.
+    pub broken: BTreeMap<CredentialName, Code>,
 }
 
-fn wanted<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>> {
+/// Finds the values of today.
+pub fn current<'s>(run: &Run<'_>, survey: &'s Survey) -> Current<'s> {
+    wiped(|| sorted(run, survey))
+}
+
+fn sorted<'s>(run: &Run<'_>, survey: &'s Survey) -> Current<'s> {
     let asked: BTreeMap<_, Asked> =
         claims(run.fleet, &survey.snapshot).into_iter().map(|asked| (asked.by.clone(), asked)).collect();
     let shared = Shared {
@@ -274,16 +299,18 @@ fn wanted<'s>(run: &Run<'_>, survey: &'s Survey) -> BTreeMap<Directory, BTreeMap
         asked,
     };
     let by_region = by_region(&shared.asked);
-    let mut values: BTreeMap<Directory, BTreeMap<ObjectKey, &Payload>> = BTreeMap::new();
+    let mut current = Current::default();
     for region in run.fleet.regions.values().filter(|region| region.is_rendered()) {
         let cases = shared.cases(region, &by_region);
+        let broken = cases.iter().filter_map(|case| Some((case.claim.by.clone(), case.broken_by()?)));
+        current.broken.extend(broken);
         let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
         for member in admitted.flat_map(|case| case.published_members()) {
             let payload = survey.snapshot.get(&member.read).and_then(|object| object.payload.as_ref());
             if let Some(payload) = payload {
-                values.entry(region.directory.clone()).or_default().insert(member.lands.clone(), payload);
+                current.values.entry(region.directory.clone()).or_default().insert(member.lands.clone(), payload);
             }
         }
     }
-    values
+    current
 }

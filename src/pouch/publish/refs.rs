@@ -67,6 +67,10 @@ impl BranchShelf {
         let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir();
         let folder = folder.map_err(|error| ShelfError::io("cannot make", &std::env::temp_dir(), error))?;
         let reference = format!("refs/heads/{branch}");
+        let unreached = |error: GitError| ShelfError::Unreachable {
+            message: format!("the output repository cannot be reached: {error}"),
+            help: error.help(remote),
+        };
         let tip = if tip_of(&git, remote, &reference).map_err(unreached)?.is_some() {
             git::fetch(&git, remote, &reference, folder.path()).map_err(unreached)?;
             Some(FETCHED)
@@ -145,10 +149,13 @@ impl BranchShelf {
                 Ok(Pushed::Contended(error.to_string()))
             }
             Ok(_) => Err(ShelfError::Git(format!("the push was refused: {error}"))),
-            Err(unreached) => Err(ShelfError::Unreachable(format!(
-                "whether {commit} is published on {} is unknown: {error}; and then {unreached}",
-                self.branch
-            ))),
+            Err(unreached) => Err(ShelfError::Unreachable {
+                message: format!(
+                    "whether {commit} is published on {} is unknown: {error}; and then {unreached}",
+                    self.branch
+                ),
+                help: String::new(),
+            }),
         }
     }
 }
@@ -191,13 +198,9 @@ fn clean(output: &str) -> String {
     parts.join("/")
 }
 
-fn unreached(error: GitError) -> ShelfError {
-    let help = error.help();
-    ShelfError::Unreachable(format!("the output repository cannot be reached: {error}. {help}"))
-}
-
 fn damaged(error: ObjectsError) -> ShelfError {
-    ShelfError::Unreachable(format!("the output repository cannot be read: {error}"))
+    let message = format!("the output repository cannot be read: {error}");
+    ShelfError::Unreachable { message, help: String::new() }
 }
 
 fn unwritten(error: ObjectsError) -> ShelfError {

@@ -135,7 +135,7 @@ fn fetch(
         }
         Err(trouble) => {
             let message = format!("{} cannot be fetched: {trouble}", git::identity(remote));
-            Err(SourceError::new(source, message, trouble.help()))
+            Err(SourceError::new(source, message, trouble.help(remote)))
         }
     }
 }

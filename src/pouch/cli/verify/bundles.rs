@@ -384,8 +384,9 @@ impl Asking<'_> {
             return Err(Failure::usage(message, format));
         }
         let git = program::git(&self.ambient.environment()).stopped_by(self.stop.flag());
-        let answer = signers::verify(git, store.path(), &commit.to_string(), &allowed)
-            .map_err(|error| Failure::unavailable(error.to_string(), error.help()))?;
+        let answer = signers::verify(git, store.path(), &commit.to_string(), &allowed).map_err(|error| {
+            Failure::unavailable(error.to_string(), error.help(&store.path().display().to_string()))
+        })?;
         let Err(words) = answer else { return Ok(None) };
         let message = match store.is_signed(commit).map_err(|error| unreadable(&error))? {
             true => format!("commit {commit} at {called} is not signed by an allowed signer; git says: {words}"),

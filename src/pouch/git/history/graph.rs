@@ -9,7 +9,7 @@ use std::rc::Rc;
 use git2::{ErrorCode, Object, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::{HistoryError, Since, Wanted};
-use crate::git::objects::{Kind, ObjectsError};
+use crate::git::objects::{Kind, ObjectsError, refused};
 
 /// A commit as the walk needs it; or a folder or file that a reference leads to without one.
 pub(super) struct Commit {
@@ -156,7 +156,9 @@ impl Graph {
 /// repository have a head each, and references of their own; what they lead to is kept as long.
 fn targets(repository: &Repository) -> Result<Vec<Oid>, HistoryError> {
     let none: [&Path; 0] = [];
-    let open = |path: &Path| Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none);
+    let open = |path: &Path| {
+        Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none).map_err(|error| refused(path, error))
+    };
     let common = open(repository.commondir())?;
     let mut found = Vec::new();
     for reference in common.references()? {

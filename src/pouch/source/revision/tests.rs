@@ -77,12 +77,12 @@ fn a_tree_is_read_without_a_checkout() {
         ("team/n.txt", PLAIN, "x"),
         (".github/x.yaml", PLAIN, &a),
     ];
-    let team = "Secret b main:team/b.yaml:1:1\nSecret j main:team/deep/j.json:1:1\n";
-    check(&files, "", &default_globs(), &format!("Secret a main:a.yaml:1:1\n{team}"));
+    let team = "Secret b main:team/b.yaml:1:1 in s\nSecret j main:team/deep/j.json:1:1 in s\n";
+    check(&files, "", &default_globs(), &format!("Secret a main:a.yaml:1:1 in s\n{team}"));
     check(&files, "./team/", &default_globs(), team);
-    check(&files, "team/b.yaml", &default_globs(), "Secret b main:team/b.yaml:1:1\n");
+    check(&files, "team/b.yaml", &default_globs(), "Secret b main:team/b.yaml:1:1 in s\n");
     let exclude = FileGlobs { include: globs(&["*"]), exclude: globs(&["deep/**", "*.txt"]) };
-    check(&files, "team", &exclude, "Secret b main:team/b.yaml:1:1\n");
+    check(&files, "team", &exclude, "Secret b main:team/b.yaml:1:1 in s\n");
 }
 
 #[test]
@@ -109,22 +109,22 @@ fn links_stay_inside_and_submodules_are_refused() {
         ("out.yaml", PLAIN, &secret("out")),
     ];
     let expect = "\
-Secret a main:in/a.yaml:1:1
-Secret b main:in/b.yaml:1:1
-refused-file main:in/module:1:1
-refused-file main:in/abs.yaml:1:1
-refused-file main:in/far.yaml:1:1
-refused-file main:in/folder:1:1
-unreadable-file main:in/loop.yaml:1:1
-unreadable-file main:in/none.yaml:1:1
-refused-file main:in/sub/b.yaml:1:1
-unreadable-file main:in/through.yaml:1:1
-refused-file main:in/updir:1:1
+Secret a main:in/a.yaml:1:1 in s
+Secret b main:in/b.yaml:1:1 in s
+refused-file main:in/module:1:1 in s
+refused-file main:in/abs.yaml:1:1 in s
+refused-file main:in/far.yaml:1:1 in s
+refused-file main:in/folder:1:1 in s
+unreadable-file main:in/loop.yaml:1:1 in s
+unreadable-file main:in/none.yaml:1:1 in s
+refused-file main:in/sub/b.yaml:1:1 in s
+unreadable-file main:in/through.yaml:1:1 in s
+refused-file main:in/updir:1:1 in s
 incomplete
 ";
     check(&files, "in", &default_globs(), expect);
     let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
-    check(&[("a.yaml", PLAIN, pointer)], "", &default_globs(), "refused-file main:a.yaml:1:1\nincomplete\n");
+    check(&[("a.yaml", PLAIN, pointer)], "", &default_globs(), "refused-file main:a.yaml:1:1 in s\nincomplete\n");
 }
 
 #[test]
@@ -143,12 +143,12 @@ fn our_own_output_in_the_tree_is_passed_over() {
     let given = Given { skip_in_tree: &skip, ..given(folder.path()) };
     for path in ["", "x"] {
         let reading = read(&"s".into(), &wanted("r.git", "main", path, &default_globs()), &given).unwrap();
-        assert_eq!(summary(&reading), "Secret a main:x/a.yaml:1:1\nSecret b main:x/y/bundles/b.yaml:1:1\n");
+        assert_eq!(summary(&reading), "Secret a main:x/a.yaml:1:1 in s\nSecret b main:x/y/bundles/b.yaml:1:1 in s\n");
     }
     let skip = ["x/y/bundles".to_owned()];
     let given = Given { skip_in_tree: &skip, ..given };
     let reading = read(&"s".into(), &wanted("r.git", "main", "x/y", &default_globs()), &given).unwrap();
-    assert_eq!(summary(&reading), "Secret b main:x/y/bundles/b.yaml:1:1\n");
+    assert_eq!(summary(&reading), "Secret b main:x/y/bundles/b.yaml:1:1 in s\n");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn a_missing_object_leaves_the_source_incomplete() {
     let (first, rest) = id.split_at(2);
     std::fs::remove_file(folder.path().join("r.git/objects").join(first).join(rest)).unwrap();
     let reading = read(&"s".into(), &wanted("r.git", "main", "", &default_globs()), &given(folder.path())).unwrap();
-    assert_eq!(summary(&reading), "Secret b main:b.yaml:1:1\nunreadable-file main:a.yaml:1:1\nincomplete\n");
+    assert_eq!(summary(&reading), "Secret b main:b.yaml:1:1 in s\nunreadable-file main:a.yaml:1:1 in s\nincomplete\n");
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn tags_commits_and_work_trees_are_revisions_too() {
         repository.set_head("refs/heads/main").unwrap();
         let reading =
             read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path())).unwrap();
-        assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1\n"));
+        assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
     }
 }
 
@@ -261,7 +261,7 @@ fn a_url_is_fetched_by_the_git_program() {
     let given = Given { environment: &environment, ..given(Path::new("/nonexistent")) };
     for (reference, name) in [("main", "new"), ("side", "side"), ("v1", "old"), (&*old, "old")] {
         let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).unwrap();
-        assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1\n"));
+        assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
         assert_eq!(reading.identity.as_deref(), Some(&*url));
     }
     let error = read(&"s".into(), &wanted(&url, "mian", "", &default_globs()), &given).err().unwrap();

@@ -14,6 +14,7 @@ mod fleet;
 mod model;
 #[path = "../support/origin.rs"]
 mod origin;
+mod owner;
 mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};

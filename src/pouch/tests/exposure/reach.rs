@@ -54,6 +54,30 @@ fn what_is_not_whole_or_not_there_is_refused() {
     assert!(said > spare, "{said} missing objects were said, {spare} were not needed");
 }
 
+#[test]
+fn what_is_wrong_with_the_question_or_the_sources_is_said() {
+    let (fleet, _) = rotated();
+    let since = fleet.run(&["exposure", "--since", "yesterday"]).ends(64).says("yesterday");
+    assert!(since.stderr.contains("a date such as 2026-11-21") && since.stderr.contains("main"), "{}", since.stderr);
+    let rev = fleet.run(&["exposure", "--rev", "yesterday"]).ends(64);
+    assert!(!rev.stderr.contains("2026-11-21"), "{}", rev.stderr);
+
+    // A Credential that is broken has no values of today, and that is no reason to say nothing.
+    let whole = fleet.run(&["exposure", "--removed", "--values"]).ends(0);
+    assert!(!whole.stderr.contains("broken Credentials"), "{}", whole.stderr);
+    fleet.remove("manifests/eu-c0-secret.yaml");
+    let ran = fleet.run(&["exposure", "--removed", "--values"]).ends(0);
+    assert!(ran.stderr.contains("today's values of broken Credentials"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("eu-team/c0 (missing-reference)"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("eu-team/c1"), "{}", ran.stderr);
+
+    // The configuration names what cannot be reached; on the command line it is a mistake of who typed it.
+    std::fs::rename(fleet.path("repo.git"), fleet.path("moved.git")).unwrap();
+    fleet.run(&["exposure"]).ends(5).says("the output repository repo.git is not there").says("output.git.repository");
+    fleet.run(&["exposure", "repo.git"]).ends(64);
+    fleet.run(&["exposure", "moved.git"]).ends(0);
+}
+
 fn fs_restore(fleet: &Fleet, path: &str, bytes: &[u8]) {
     std::fs::write(fleet.path(&format!("repo.git/objects/{path}")), bytes).unwrap();
 }
@@ -121,6 +145,47 @@ fn hostile_trees_are_passed_over_and_counted() {
     ];
     assert_eq!(skipped, expected);
     assert_eq!(answer["looked"]["skipped"]["count"], expected.len() + 1, "and a folder that is too deep");
+}
+
+#[test]
+fn readers_without_a_name_and_secrets_in_odd_places_are_told() {
+    let fleet = bare();
+    let secret = |name: &str, metadata: &str, sops: &str| {
+        let leaf = "ENC[AES256_GCM,data:AAA=,iv:AA==,tag:AA==,type:str]";
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}{metadata}}}\ndata: {{e: \"{leaf}\"}}\nsops: {{{sops}}}\n"
+        )
+    };
+    let known = "age: [{recipient: age1model1, enc: x}]";
+    let applied = ", annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"e\":\"hunter2\"}}'}";
+    let files = [
+        ("regions/eu/k/kustomization.yaml", secret("odd", "", known)),
+        ("regions/eu/kustomization.yaml", "kind: Kustomization\nresources: [core]\n".to_owned()),
+        ("regions/eu/nameless.yaml", secret("nameless", "", "age: [{enc: x}]")),
+        ("regions/eu/other.yaml", secret("other", "", "pgp: [{fp: ABCD, enc: x}]")),
+        ("regions/eu/applied.yaml", secret("applied", applied, known)),
+        ("regions/eu/core/bundle.yaml", secret("manifest", "", known)),
+    ];
+    let mut stream = "commit refs/heads/main\ncommitter M <m@example.com> 1 +0000\ndata 0\n".to_owned();
+    for (path, content) in files {
+        writeln!(stream, "M 100644 inline {path}\ndata {}\n{content}", content.len()).unwrap();
+    }
+    import(&fleet, &(stream + "done\n"));
+    let answer = asked(&fleet, &["model.git", "--removed"]);
+    let told = |reader: &Value| {
+        let names: Vec<String> = list(&reader["secrets"]).iter().map(|secret| text(&secret["name"])).collect();
+        let who = reader["recipient"].as_str().unwrap_or("everybody");
+        format!("{who} {} {}", reader["unknown"] == true, names.join(","))
+    };
+    let all: Vec<String> = list(&answer["readers"]).iter().map(told).collect();
+    assert_eq!(all, ["everybody false applied", "pgp ABCD true other", "reader unknown true nameless"]);
+    let answer = asked(&fleet, &["model.git"]);
+    assert_eq!(told(&list(&answer["readers"])[3]), "age1model1 false applied,odd");
+    // What is called as a manifest and is none is said too.
+    assert_eq!(answer["looked"]["skipped"]["files"][0]["path"], "regions/eu/core/bundle.yaml");
+    let ran = fleet.run(&["exposure", "model.git"]).ends(0);
+    assert!(ran.stdout.contains("reader unknown  (no recipient that pouch knows)"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
 }
 
 #[test]

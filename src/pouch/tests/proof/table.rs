@@ -291,6 +291,9 @@ fn recipients() -> Vec<Tamper> {
         edit("labelled for nobody", WRONG, AWS, WEST_KEY, "age1nobody"),
         edit("a stanza with a note", WRONG, AWS, "    recipient:", "    note: hunter2\n    recipient:"),
         edit("a stanza without its age file", WRONG, AWS, "enc: |", "enb: |"),
+        row("a stanza that names nobody", WRONG, |stage| {
+            stage.edit(AWS, &format!("    recipient: {WEST_KEY}\n"), "");
+        }),
         row("an age file cut short", WRONG, short),
         row("an age file for an SSH key", WRONG, move |stage| rewrap(stage, &age_file(&ssh))),
         row("an age file with two ways in", WRONG, move |stage| rewrap(stage, &age_file(&twice))),

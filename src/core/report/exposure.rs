@@ -5,7 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use crate::exposure::{Commit, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, NowAt, Reader, Verdict};
+use crate::exposure::{
+    Commit, EntryRecord, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, NowAt, Reader, SkippedFile, Verdict,
+};
 
 /// How many characters of a commit's id are shown.
 const SHORT: usize = 10;
@@ -30,7 +32,8 @@ pub fn exposure(answer: &Exposure, named: bool) -> String {
     }
     let none = |list: Option<usize>| list == Some(0);
     if none(answer.readers.as_ref().map(Vec::len)) && answer.never.is_empty() {
-        lines.line(0, "No recipient that was asked for could read anything.");
+        let asked = if named { "No recipient that was asked for" } else { "No recipient" };
+        lines.line(0, &format!("{asked} could read anything."));
     }
     if none(answer.reuse_keys.as_ref().map(Vec::len)) {
         lines.line(0, "No sealed file of these commits has tags of a reuse key that was asked for.");
@@ -53,6 +56,16 @@ impl Lines {
         let since = looked.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default();
         let (current, at) = (&looked.current, short(&looked.commit, false));
         self.line(0, &format!("{commits}{since} of {references}; published now is {current} at {at}"));
+        if looked.skipped.count > 0 {
+            let files = counted(looked.skipped.count, "file or folder", "files or folders");
+            self.line(0, &format!("{files} could not be looked at, and what they hold is not in this answer:"));
+            for SkippedFile { path, why } in &looked.skipped.files {
+                self.line(2, &format!("{path}: {why}"));
+            }
+            if let more @ 1.. = looked.skipped.count.saturating_sub(looked.skipped.files.len()) {
+                self.line(2, &format!("and {more} more"));
+            }
+        }
     }
 
     fn reader(&mut self, reader: &Reader, named: bool) {
@@ -78,8 +91,7 @@ impl Lines {
         if !current.is_empty() {
             self.line(2, "Reads, or could read, as a recipient:");
             for secret in current {
-                let names: Vec<&str> = secret.entries.iter().map(|entry| entry.name.as_str()).collect();
-                self.secret(secret, &names);
+                self.secret(secret, &secret.entries.iter().collect::<Vec<_>>());
             }
         }
         self.advice(&removed);
@@ -90,27 +102,28 @@ impl Lines {
             let mut told = false;
             for secret in secrets {
                 let of_verdict = secret.entries.iter().filter(|entry| entry.verdict == verdict);
-                let names: Vec<&str> = of_verdict.map(|entry| entry.name.as_str()).collect();
-                if !names.is_empty() {
+                let entries: Vec<&EntryRecord> = of_verdict.collect();
+                if !entries.is_empty() {
                     if !core::mem::replace(&mut told, true) {
                         self.line(2, heading(verdict));
                     }
-                    self.secret(secret, &names);
+                    self.secret(secret, &entries);
                 }
             }
         }
     }
 
-    fn secret(&mut self, secret: &Exposed, entries: &[&str]) {
+    fn secret(&mut self, secret: &Exposed, entries: &[&EntryRecord]) {
         let Exposed { fleet, directory, region, namespace, name, credentials, first, last, still, versions, .. } =
             secret;
-        self.line(4, &format!("{}: {}", what(fleet, directory, region, namespace, name), entries.join(", ")));
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        self.line(4, &format!("{}: {}", what(fleet, directory, region, namespace, name), names.join(", ")));
         let elsewhere = match secret.elsewhere.as_slice() {
             [] => String::new(),
             others => format!("; still published for {}", others.join(", ")),
         };
         self.line(6, &format!("{}{elsewhere}", when(credentials, first, last, *still, *versions)));
-        for entry in secret.entries.iter().filter(|entry| entries.contains(&entry.name.as_str())) {
+        for entry in entries {
             for NowAt { directory, namespace, name, entry: now } in &entry.now_at {
                 let what = what(fleet, directory, &None, namespace, name);
                 self.line(6, &format!("the value of {} is today that of {what}: {now}", entry.name));

@@ -322,7 +322,7 @@ fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
             looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
         let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         ui.warn(&format!(
-            "{count} files could not be looked at, and what they hold is not in the answer; {}",
+            "{count} files or folders could not be looked at, and what they hold is not in the answer: {}",
             first.join("; ")
         ));
     }

@@ -98,8 +98,8 @@ pub struct History {
     pub current_commit: Option<usize>,
     /// The files that count, sorted by path and content.
     pub files: Vec<Span>,
-    /// Folders that were too deep to look into.
-    pub too_deep: usize,
+    /// Folders that were too deep to look into: where each, or one above it, lies.
+    pub too_deep: Vec<String>,
 }
 
 /// Why a history cannot be looked at.
@@ -199,7 +199,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
         kept: 0,
         paths: BTreeSet::new(),
         spans: BTreeMap::new(),
-        too_deep: BTreeSet::new(),
+        too_deep: BTreeMap::new(),
         left: 0,
     };
     for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_none()) {
@@ -233,7 +233,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
         current: graph.called,
         current_commit: graph.current,
         files,
-        too_deep: walker.too_deep.len(),
+        too_deep: walker.too_deep.into_values().collect(),
     })
 }
 
@@ -296,7 +296,7 @@ struct Walker<'r> {
     kept: usize,
     paths: BTreeSet<Arc<str>>,
     spans: BTreeMap<File, (usize, usize)>,
-    too_deep: BTreeSet<Oid>,
+    too_deep: BTreeMap<Oid, String>,
     /// How many more entries may be looked at for this commit.
     left: usize,
 }
@@ -381,7 +381,8 @@ impl Walker<'_> {
         found: &mut Difference,
     ) -> Result<(), Fault> {
         if place.depth > MOST_DEPTH {
-            self.too_deep.extend(old.into_iter().chain(new));
+            let ids = old.into_iter().chain(new);
+            self.too_deep.extend(ids.map(|id| (id, place.path.to_owned())));
             return Ok(());
         }
         let (old, new) = (self.tree(old)?, self.tree(new)?);
@@ -414,7 +415,7 @@ impl Walker<'_> {
                 for side in &mut sides {
                     if let Some(id) = *side
                         && !inside
-                        && !self.holds(id, below.depth)?
+                        && !self.holds(id, below)?
                     {
                         *side = None;
                     }
@@ -429,19 +430,20 @@ impl Walker<'_> {
     }
 
     /// Whether a folder has one called `regions` somewhere below, or something in the place of one.
-    fn holds(&mut self, id: Oid, depth: usize) -> Result<bool, Fault> {
+    fn holds(&mut self, id: Oid, place: Place<'_>) -> Result<bool, Fault> {
         if let Some(known) = self.holds.get(&id) {
             return Ok(*known);
         }
         let mut holds = false;
-        if depth > MOST_DEPTH {
+        if place.depth > MOST_DEPTH {
             // Nobody knows; what is deeper than that counts for nothing anyhow.
-            self.too_deep.insert(id);
+            self.too_deep.insert(id, place.path.to_owned());
             return Ok(false);
         }
+        let below = Place { depth: place.depth.saturating_add(1), ..place };
         for entry in self.tree(Some(id))?.iter().filter(|entry| entry.kind != Kind::File) {
             let is_folder = entry.kind == Kind::Folder;
-            if *entry.name == *FOLDER.as_bytes() || (is_folder && self.holds(entry.id, depth.saturating_add(1))?) {
+            if *entry.name == *FOLDER.as_bytes() || (is_folder && self.holds(entry.id, below)?) {
                 holds = true;
                 break;
             }

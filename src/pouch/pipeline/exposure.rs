@@ -131,6 +131,9 @@ pub fn read(
     for (path, why) in faults {
         skip(&path, why);
     }
+    for path in history.too_deep {
+        skip(&path, "a folder there lies too deep");
+    }
     let looked = Looked {
         repository: called,
         current: history.current,
@@ -138,10 +141,7 @@ pub fn read(
         commits: history.commits.len(),
         references: history.references,
         since: None,
-        skipped: Skipped {
-            count: skipped.len().saturating_add(history.too_deep),
-            files: skipped.into_iter().take(MOST_NAMED).collect(),
-        },
+        skipped: Skipped { count: skipped.len(), files: skipped.into_iter().take(MOST_NAMED).collect() },
     };
     let facts = Facts { commits: history.commits.iter().map(commit).collect(), stood, vouched };
     Ok(Read { facts, looked, proved })

@@ -264,7 +264,7 @@ fn all_that_references_and_heads_lead_to_is_looked_at() {
             );
         }
     }
-    fleet.run(&["exposure", "model.git"]).ends(0).says("2 files could not be looked at");
+    fleet.run(&["exposure", "model.git"]).ends(0).says("2 files or folders could not be looked at");
     assert_eq!(names(&asked(&fleet, &["model.git", "--rev", "main"])), BTreeSet::from(["main".to_owned()]));
     let tagged = asked(&fleet, &["model.git", "--rev", "to-tag"]);
     assert_eq!(

@@ -35,10 +35,10 @@ use crate::recipient::Recipient;
 use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
 use other::{Other, other, unproved};
-pub use plain::holds_key;
+pub use plain::{holds_key, secret_in_clear};
 pub use sealed::Sealed;
-pub use tree::{Above, Changes, Form, MOST_BYTES, Scope, Standing, Tree, directory_of, is_regions};
-use tree::{TOPS, folders, form};
+pub use tree::{Above, Changes, Form, MOST_BYTES, Scope, Standing, TOPS, Tree, directory_of, is_regions};
+use tree::{folders, form};
 
 /// What a tree is judged by.
 pub struct Measure<'a> {

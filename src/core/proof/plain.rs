@@ -208,6 +208,11 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
     flawed.filter(|_| is_manifest)
 }
 
+/// The line on which a Secret in clear, an age identity or a reuse key stands in a file.
+pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
+    look(path, bytes).filter(Found::is_clear).map(|found| found.line)
+}
+
 /// What can be read of bytes that are no text in UTF-8.
 fn lossy(bytes: &[u8]) -> Cow<'static, str> {
     let bytes = bytes.strip_prefix(b"\xff\xfe").or(bytes.strip_prefix(b"\xfe\xff")).unwrap_or(bytes);

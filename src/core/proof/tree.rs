@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::plain;
 
 /// The folders that hold regions.
-pub(super) const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
+pub const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
 
 /// What a path of the tree is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,6 +13,7 @@
 mod fleet;
 mod hidden;
 mod kustomize;
+mod place;
 mod repository;
 mod stage;
 #[path = "../support/mod.rs"]

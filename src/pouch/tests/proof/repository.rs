@@ -8,14 +8,14 @@ use super::stage::Stage;
 use super::support;
 
 /// A stage whose folder is a repository with everything committed.
-struct Repository {
-    stage: Stage,
+pub struct Repository {
+    pub stage: Stage,
     git: PathBuf,
 }
 
 impl Repository {
     /// None, after saying so, where git is absent.
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let git = support::tool_on_path("git")?;
         let repository = Self { stage: Stage::new(), git };
         repository.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -41,12 +41,12 @@ impl Repository {
     }
 
     #[track_caller]
-    fn git(&self, arguments: &[&str]) -> String {
+    pub fn git(&self, arguments: &[&str]) -> String {
         String::from_utf8(support::printed(&self.git, &self.command(arguments))).unwrap()
     }
 
     #[track_caller]
-    fn commit(&self, message: &str) {
+    pub fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "-m", message]);
     }

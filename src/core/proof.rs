@@ -37,7 +37,7 @@ use crate::yaml::read;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear};
 pub use sealed::Sealed;
-pub use tree::{Above, Changes, Form, MOST_BYTES, Scope, Standing, TOPS, Tree, directory_of, is_regions};
+pub use tree::{Above, Changes, Form, MOST_BYTES, STEERING, Scope, Standing, TOPS, Tree, directory_of, is_regions};
 use tree::{folders, form};
 
 /// What a tree is judged by.
@@ -50,7 +50,7 @@ pub struct Measure<'a> {
     pub scope: Scope,
     /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
     pub shown: String,
-    /// The attributes that git knows for the tree's folder from further up.
+    /// What git and Flux are told of the tree's folder from further up.
     pub above: Vec<Above>,
 }
 

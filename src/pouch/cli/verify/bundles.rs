@@ -8,7 +8,9 @@ use pouch_core::bundle::path::gitattributes;
 use pouch_core::config::Fleet;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, holds_key, is_regions};
+use pouch_core::proof::{
+    Above, Form, MOST_BYTES, Measure, STEERING, Scope, Standing, Tree, directory_of, holds_key, is_regions,
+};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::reuse::KeyRing;
 
@@ -65,7 +67,7 @@ struct Read {
     commit: Option<String>,
     /// Whether it is a work tree that is held against the commit.
     is_held: bool,
-    /// The attributes that git knows for the output from further up.
+    /// What git and Flux are told of the output from further up.
     above: Vec<Above>,
     /// What was found on the way.
     findings: Vec<Finding>,
@@ -236,13 +238,16 @@ impl Asking<'_> {
     fn above(&self, folder: &Path) -> Vec<Above> {
         let Ok((store, way)) = discover(folder) else { return Vec::new() };
         let Some(top) = store.root() else { return Vec::new() };
-        let read = |(path, way): (String, String)| {
+        let read = |(name, path, way): (&'static str, String, String)| {
             let path = top.join(path);
-            // Git follows no link there.
-            let is_file = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_BYTES);
-            let bytes = is_file.then(|| std::fs::read(&path).ok()).flatten()?;
             let shown = path.strip_prefix(self.ambient.cwd()).unwrap_or(&path).display().to_string();
-            Some(Above { shown, way, bytes })
+            let meta = std::fs::symlink_metadata(&path).ok()?;
+            if meta.is_symlink() {
+                return Above::link(name, shown, way);
+            }
+            let is_file = meta.is_file() && meta.len() <= MOST_BYTES;
+            let bytes = is_file.then(|| std::fs::read(&path).ok()).flatten()?;
+            Some(Above { name, shown, way, bytes })
         };
         further_up(&way).into_iter().filter_map(read).collect()
     }
@@ -326,14 +331,18 @@ impl Asking<'_> {
         findings.extend(other.map(|other| place::decoy(&shown(other), &shown(root))));
         let shown = shown(root);
         let mut above = Vec::new();
-        for (path, way) in further_up(root) {
+        for (name, path, way) in further_up(root) {
             let entry = match store.at(commit, &path) {
                 Ok(entry) if entry.kind == Kind::File => entry,
+                Ok(entry) if entry.kind == Kind::Link => {
+                    above.extend(Above::link(name, format!("{called}:{path}"), way));
+                    continue;
+                }
                 Ok(_) | Err(ObjectsError::NoPath(_)) => continue,
                 Err(error) => return Err(unreadable(&error)),
             };
             let bytes = store.blob(entry.id, MOST_BYTES).map_err(|error| unreadable(&error))?;
-            above.push(Above { shown: format!("{called}:{path}"), way, bytes });
+            above.push(Above { name, shown: format!("{called}:{path}"), way, bytes });
         }
         let commit = Some(commit.to_string());
         Ok(Read { tree, shown, scope: self.scope(), commit, is_held: false, above, findings, places: String::new() })
@@ -474,11 +483,13 @@ impl Asking<'_> {
         };
         let scope = Scope::Changed(staged.iter().filter_map(|path| inside(path)).filter(asked).collect());
         let mut above = Vec::new();
-        for (path, way) in further_up(&root) {
-            let is_file = |found: &&Found| found.path == path && matches!(found.mode, Mode::File | Mode::Executable);
-            if let Some(found) = found.iter().find(is_file).filter(|found| staged.contains(&found.path)) {
+        for (name, path, way) in further_up(&root) {
+            let found = found.iter().find(|found| found.path == path && staged.contains(&found.path));
+            if found.is_some_and(|found| found.mode == Mode::Link) {
+                above.extend(Above::link(name, path, way));
+            } else if let Some(found) = found.filter(|found| matches!(found.mode, Mode::File | Mode::Executable)) {
                 let bytes = store.blob(found.id, MOST_BYTES).map_err(|error| unreadable(&error))?;
-                above.push(Above { shown: path, way, bytes });
+                above.push(Above { name, shown: path, way, bytes });
             }
         }
         let within =
@@ -549,15 +560,16 @@ fn roots(way: &str, output: &str) -> Vec<String> {
     roots
 }
 
-/// Where attributes for the files at `way` stand further up in their repository, and the way on from there.
-fn further_up(way: &str) -> Vec<(String, String)> {
+/// Where files that say something of those at `way` stand further up in their repository: the name, the path, and
+/// the way on from there.
+fn further_up(way: &str) -> Vec<(&'static str, String, String)> {
     let parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
-    let split = |at: usize| {
+    let split = |(at, name): (usize, &'static str)| {
         let (before, after) = parts.split_at_checked(at)?;
-        let path = before.iter().chain(&[".gitattributes"]).copied().collect::<Vec<_>>().join("/");
-        Some((path, after.join("/")))
+        let path = before.iter().chain(&[name]).copied().collect::<Vec<_>>().join("/");
+        Some((name, path, after.join("/")))
     };
-    (0..parts.len()).filter_map(split).collect()
+    (0..parts.len()).flat_map(|at| STEERING.map(|name| (at, name))).filter_map(split).collect()
 }
 
 /// The bytes of what was found.

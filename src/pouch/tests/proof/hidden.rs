@@ -86,6 +86,15 @@ pub fn hidden() -> Vec<Tamper> {
         stays("attributes among the regions", &["unlisted-file"], |stage| {
             stage.write("bundles/regions/.gitattributes", "* text eol=crlf\n");
         }),
+        stays("a file that Flux obeys in a link", &["unsafe-delivery"], |stage| {
+            std::os::unix::fs::symlink("README.md", stage.path("bundles/.sourceignore")).unwrap();
+        }),
+        stays("a large file that Flux obeys", &["unsafe-delivery"], |stage| {
+            stage.write("bundles/.sourceignore", &"*.yaml\n".repeat(200_000));
+        }),
+        row("a file that Flux obeys in a region", &["unlisted-file", "unsafe-delivery"], |stage| {
+            stage.write(&format!("{WEST}/core/.sourceignore"), "secrets\n");
+        }),
         row("attributes in a region", &["unlisted-file"], |stage| {
             stage.write(&format!("{WEST}/.gitattributes"), "* text eol=crlf\n");
         }),

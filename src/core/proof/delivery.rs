@@ -17,11 +17,13 @@ use super::{Above, Form, Measure, Region, Standing, TOPS, Tree, at, folders};
 use crate::bundle::attributes;
 use crate::bundle::kustomization::FILE;
 use crate::bundle::path::{self, BundlePath, Leaf};
-use crate::bundle::{Files, fleet_files, region_files};
+use crate::bundle::{Files, argocd, fleet_files, region_files};
 use crate::config::error::quoted;
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
-use crate::node::Node;
+use crate::name::{Directory, FleetName};
+use crate::node::{Interner, Node};
+use crate::yaml::read;
 
 const BUILD: &str = "Kustomize and the consumers would build something else than the bundle, or nothing. Find out who \
                      changed it, and render the bundle anew.";
@@ -232,6 +234,27 @@ fn converted_above(above: &Above) -> Option<Finding> {
         "Keep filter, ident and working-tree-encoding off the output's folder: `-filter`, or a pattern that leaves it \
          out. Hashes, tags and MACs hold for the very bytes.",
     ))
+}
+
+/// What is wrong with a fleet's ApplicationSets where its configuration is not known: names, a repository and a
+/// revision are their own, and the regions are those that the fleet has here.
+pub(super) fn no_set(
+    measure: &Measure<'_>,
+    path: &str,
+    standing: &Standing,
+    fleet: &FleetName,
+    theirs: impl Fn(&Directory) -> bool,
+) -> Option<Finding> {
+    let text = read::text_of(&standing.bytes).unwrap_or_default();
+    let mut interner = Interner::new();
+    let documents: Option<Vec<Node>> =
+        read::documents(text).map(|document| read::read(&document, &mut interner).ok()).collect();
+    let again = documents.and_then(|documents| argocd::inferred_sets(fleet, &documents, theirs));
+    if again.is_some_and(|again| again == text && !text.is_empty()) {
+        return None;
+    }
+    let message = format!("{path} is no ApplicationSet that pouch writes for the regions that fleet {fleet} has here");
+    Some(measure.find(Code::UnsafeDelivery, path, 1, message).help(DELIVERY))
 }
 
 const IGNORED: &str = "What it names never reaches the region, and is deleted there where the consumer prunes. Remove the                        file, or keep its lines in `spec.ignore` of the GitRepository, without the bundles' folder.";

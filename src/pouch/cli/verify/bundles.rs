@@ -8,14 +8,13 @@ use pouch_core::bundle::path::gitattributes;
 use pouch_core::config::Fleet;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{
-    Above, Form, MOST_BYTES, Measure, STEERING, Scope, Standing, Tree, directory_of, holds_key, is_regions,
-};
+use pouch_core::proof::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, holds_key, is_regions};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::reuse::KeyRing;
 
 use super::super::publish::Branch;
 use super::super::{Global, Opened, record, region_called};
+use super::place::{further_up, no_bundles, roots};
 use super::{Args, place};
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
@@ -112,6 +111,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     for (recipient, regions) in &verdict.belongs {
         let names: Vec<&str> = regions.iter().map(|region| region.as_str()).collect();
         match names.as_slice() {
+            [] if verdict.openers.contains(recipient) => {
+                ui.warn(&format!(
+                    "no region that was proved is for {recipient}, and its identity opens files all the same"
+                ));
+            }
             [] => ui.warn(&format!("no region that was proved is for {recipient}, so its identity opened nothing")),
             names => ui.note(&format!("{recipient} belongs to {}", names.join(", "))),
         }
@@ -511,18 +515,6 @@ fn plainly(path: &str) -> String {
     path.trim_start_matches("./").replace("//", "/")
 }
 
-fn no_bundles(place: &str, output: &str) -> Failure {
-    let place = place::folder(place);
-    let message = match output {
-        "" => format!("there are no bundles in {place}: it has no folder `regions`"),
-        output => format!("there are no bundles in {place}, nor in {output} below it: neither has a folder `regions`"),
-    };
-    Failure::unavailable(
-        message,
-        "Name the folder that holds the bundles, or the repository; --rev names a revision of it.",
-    )
-}
-
 fn unreadable(error: &ObjectsError) -> Failure {
     let help = match error {
         ObjectsError::NoRepository(_) => {
@@ -549,27 +541,6 @@ fn unreadable(error: &ObjectsError) -> Failure {
 
 fn has_folder(store: &Store, folder: Id, name: &str) -> bool {
     store.in_folder(folder, name).is_ok_and(|entry| entry.kind == Kind::Folder)
-}
-
-/// Where bundles may be in a repository: at the way that was named, or at the output's path below it.
-fn roots(way: &str, output: &str) -> Vec<String> {
-    let plain =
-        |path: &str| path.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>().join("/");
-    let mut roots = Vec::from([plain(way), plain(&format!("{way}/{output}"))]);
-    roots.dedup();
-    roots
-}
-
-/// Where files that say something of those at `way` stand further up in their repository: the name, the path, and
-/// the way on from there.
-fn further_up(way: &str) -> Vec<(&'static str, String, String)> {
-    let parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
-    let split = |(at, name): (usize, &'static str)| {
-        let (before, after) = parts.split_at_checked(at)?;
-        let path = before.iter().chain(&[name]).copied().collect::<Vec<_>>().join("/");
-        Some((name, path, after.join("/")))
-    };
-    (0..parts.len()).flat_map(|at| STEERING.map(|name| (at, name))).filter_map(split).collect()
 }
 
 /// The bytes of what was found.

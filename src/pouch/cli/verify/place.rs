@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pouch_core::bundle::published::fleet_of;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{TOPS, secret_in_clear};
+use pouch_core::proof::{STEERING, TOPS, secret_in_clear};
 
 use crate::failure::Failure;
 
@@ -47,6 +47,40 @@ pub fn choose<'a>(
         (true, None) => Ok(Some(Chosen { root: named, other: None })),
         (false, None) => Ok(None),
     }
+}
+
+/// Where bundles may be in a repository: at the way that was named, or at the output's path below it.
+pub fn roots(way: &str, output: &str) -> Vec<String> {
+    let plain =
+        |path: &str| path.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>().join("/");
+    let mut roots = Vec::from([plain(way), plain(&format!("{way}/{output}"))]);
+    roots.dedup();
+    roots
+}
+
+/// Where files that say something of those at `way` stand further up in their repository: the name, the path, and
+/// the way on from there.
+pub fn further_up(way: &str) -> Vec<(&'static str, String, String)> {
+    let parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
+    let split = |(at, name): (usize, &'static str)| {
+        let (before, after) = parts.split_at_checked(at)?;
+        let path = before.iter().chain(&[name]).copied().collect::<Vec<_>>().join("/");
+        Some((name, path, after.join("/")))
+    };
+    (0..parts.len()).flat_map(|at| STEERING.map(|name| (at, name))).filter_map(split).collect()
+}
+
+/// That no bundles stand at a place, nor in the output below it.
+pub fn no_bundles(place: &str, output: &str) -> Failure {
+    let place = folder(place);
+    let message = match output {
+        "" => format!("there are no bundles in {place}: it has no folder `regions`"),
+        output => format!("there are no bundles in {place}, nor in {output} below it: neither has a folder `regions`"),
+    };
+    Failure::unavailable(
+        message,
+        "Name the folder that holds the bundles, or the repository; --rev names a revision of it.",
+    )
 }
 
 /// A folder's way as it is shown.

@@ -361,7 +361,7 @@ mod tests {
         clear("x.yaml", "kind: ConfigMap\ndata: {x: y}\nextra: {kind: Secret, data: {a: [b]}}\n", 1);
         clear("x.txt", "kind: Secret\ndata:\n  a: Yg==\n", 1);
         clear("kustomization.yaml", "secretGenerator:\n- name: x\n  literals: [a=b]\n", 1);
-        clear("Kustomization", "a: b\n---\nsecretGenerator: [{literals: ['a=b=c']}]\n", 2);
+        clear("Kustomization", "a: b\n---\nsecretGenerator: [{literals: ['a=b=c']}]\n", 3);
         clear("x.yaml", "x: [\n---\nkind: Secret\ndata:\n  a: [\n", 3);
         for path in ["x.YAML", "a/b.Yml", "x.jSON"] {
             clear(path, "{kind: \"Sec\\x72et\", data: {a: Yg==}}\n", 1);

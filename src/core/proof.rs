@@ -368,8 +368,8 @@ impl<'a> Book<'a> {
     /// Whether a path lies in a folder that is one of the layout's where letters' case is no matter.
     fn is_another_spelling(&self, path: &str) -> bool {
         let top = path.split('/').next().unwrap_or_default();
-        let is_spelt = |known: &&str| top != *known && top.eq_ignore_ascii_case(known);
-        TOPS.iter().any(|known| is_spelt(&known)) && self.measure.scope.has_shared(path)
+        let is_spelt = |known: &str| top != known && top.eq_ignore_ascii_case(known);
+        TOPS.into_iter().any(is_spelt) && self.measure.scope.has_shared(path)
     }
 
     /// Looks at one file.

@@ -15,7 +15,7 @@ use crate::bundle::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::capi;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
-use crate::judge::inline::published_secrets;
+use crate::inline::published_secrets;
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Name, Namespace, split_api_version};
 use crate::node::{Interner, Node};

@@ -5,7 +5,6 @@
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
 pub mod grant;
-pub mod inline;
 pub mod place;
 pub mod readable;
 pub mod region;
@@ -21,6 +20,7 @@ use crate::claim::{Access, Claim, finding_of};
 use crate::closure::{Closure, Role, is_publishable};
 use crate::config::Fleet;
 use crate::finding::{Class, Code, Finding};
+use crate::inline::inline_secrets;
 use crate::k0rdent::region::RegionFacts;
 use crate::k0rdent::{self};
 use crate::name::{GroupKind, Name, Region, is_dns_label, is_dns_subdomain};
@@ -162,7 +162,7 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
         findings.extend(capi::secret::check_secret(object).iter().map(|fault| finding_of(fault, object)));
         return findings;
     }
-    for field in inline::inline_secrets(object) {
+    for field in inline_secrets(object) {
         let message = format!("{} holds what looks like a secret in {field}, and only Secrets are sealed", object.key);
         findings.push(find(Code::InlineSecret, message, "Move the value into a Secret and refer to it."));
     }

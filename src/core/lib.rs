@@ -54,6 +54,7 @@
 //! | companions of credential propagation | [`closure::companion`] |
 //! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
 //! | who may use what | [`judge::tenancy`], [`judge::grant`]; places and names: [`place`] |
+//! | secrets in plain sight, before and after publishing | [`inline`] |
 //! | conflicts, quotas, immutable fields | [`judge::region`] |
 //! | a finding code, its class or severity | [`finding::codes`] |
 //! | what of an object is published | [`bundle::sanitise`] |
@@ -87,6 +88,7 @@ pub mod exposure;
 pub mod few;
 pub mod finding;
 pub mod fragment;
+pub mod inline;
 pub mod inquiry;
 pub mod json;
 pub mod judge;

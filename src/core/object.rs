@@ -294,6 +294,8 @@ fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl
 
 const TYPE_FIELD: &str = "type";
 
+const HOLDS_KEY: &str = "it holds an age or pouch secret key";
+
 fn admit_secret(doc: &Node, object: &mut Object) {
     let key = object.key.kind.clone();
     let type_place = || doc.get(TYPE_FIELD).and_then(|kind| ciphertext_below(TYPE_FIELD, kind));
@@ -346,7 +348,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret, or use fewer entries."));
     }
     if object.stays.is_none() && payload.entries().iter().any(|(_, bytes)| holds_key(bytes.expose())) {
-        object.stays = Some("it holds an age or pouch secret key");
+        object.stays = Some(HOLDS_KEY);
     }
     object.payload = Some(payload);
 }
@@ -419,6 +421,15 @@ fn sealed_fault(doc: &Node, kind: &GroupKind, place: impl FnOnce() -> Option<Str
     ))
 }
 
+/// Why the Secret of a document never leaves its cluster, as far as that can be read there.
+pub(crate) fn never_leaves(doc: &Node) -> Option<&'static str> {
+    let by_type = stays_by_type(doc.str_at(&[TYPE_FIELD]).unwrap_or_default());
+    let entries = doc.at(&["data"]).map(Node::entries).unwrap_or_default();
+    let is_key =
+        |(name, value): &(Key, Node)| entry("data", true, name, value).is_ok_and(|bytes| holds_key(bytes.expose()));
+    by_type.or_else(|| stays_by_annotation(doc)).or_else(|| entries.iter().any(is_key).then_some(HOLDS_KEY))
+}
+
 fn stays_by_type(kind: &str) -> Option<&'static str> {
     match kind {
         "kubernetes.io/service-account-token" => Some("it is a service-account token"),
@@ -454,6 +465,16 @@ mod tests {
             let codes: Vec<Code> = secret.faults.iter().map(|fault| fault.code).collect();
             assert_eq!(codes, alloc::vec![Code::NullEntry; expect], "{entries}");
         }
+    }
+
+    #[test]
+    fn what_never_leaves_is_known_in_what_is_published() {
+        let why = |text: &str| never_leaves(&crate::testing::node(&crate::testing::yaml(text)));
+        let key = STANDARD.encode("# mine\nage-secret-key-1q");
+        assert_eq!(why(&alloc::format!("data: {{a: Yg==, b: {key}}}\ntype: Opaque\n")), Some(HOLDS_KEY));
+        assert!(why("type: helm.sh/release.v1\n").is_some());
+        assert!(why("metadata: {annotations: {kubernetes.io/service-account.name: x}}\n").is_some());
+        assert_eq!(why("data: {a: Yg==, b: 'ENC[x]', c: ''}\ntype: Opaque\n"), None);
     }
 
     #[test]

@@ -35,10 +35,10 @@ use crate::recipient::Recipient;
 use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
 use other::{Other, other, unproved};
-pub use plain::holds_key;
+pub use plain::{holds_key, secret_in_clear};
 pub use sealed::Sealed;
-pub use tree::{Above, Changes, Form, MOST_BYTES, Scope, Standing, Tree, directory_of, is_regions};
-use tree::{TOPS, folders, form};
+pub use tree::{Above, Changes, Form, MOST_BYTES, STEERING, Scope, Standing, TOPS, Tree, directory_of, is_regions};
+use tree::{folders, form};
 
 /// What a tree is judged by.
 pub struct Measure<'a> {
@@ -50,7 +50,7 @@ pub struct Measure<'a> {
     pub scope: Scope,
     /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
     pub shown: String,
-    /// The attributes that git knows for the tree's folder from further up.
+    /// What git and Flux are told of the tree's folder from further up.
     pub above: Vec<Above>,
 }
 
@@ -125,8 +125,8 @@ pub struct Book<'a> {
     taken: BTreeSet<String>,
     /// Other fleets' folders.
     others: BTreeMap<String, Other>,
-    /// The ApplicationSets of the fleets that have bundles here.
-    sets: BTreeSet<BundlePath>,
+    /// The ApplicationSets of the fleets that have bundles here, and whose they are.
+    sets: BTreeMap<BundlePath, FleetName>,
 }
 
 /// What a manifest says of one path.
@@ -192,7 +192,7 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
             findings.push(finding.in_region(&config.name).help(help));
         }
     }
-    findings.extend(unproved(measure, &others));
+    findings.extend(unproved(measure, tree, &others));
     if measure.fleet.is_none() && !regions.is_empty() {
         let message = "there is no configuration, so each file's recipients were compared with its own manifest's only";
         let help = "Name the configuration with -f where there is one. Without it, who put a recipient there, and \
@@ -213,7 +213,7 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         Some(fleet) => others.values().map(|other| other.fleet.clone()).chain([fleet.name.clone()]).collect(),
         None => manifests.filter_map(named).collect(),
     };
-    let sets = fleets.iter().map(path::application_set).collect();
+    let sets = fleets.into_iter().map(|fleet| (path::application_set(&fleet), fleet)).collect();
     (Book { measure, regions, owners, taken, others, sets }, findings)
 }
 
@@ -252,12 +252,7 @@ fn region<'a>(
     let (manifest, authentic) = match manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)) {
         Ok(read) => read,
         Err(why) => {
-            findings.push(find(
-                Code::UntrustedBundle,
-                format!("regions/{folder} {why}"),
-                "See that this is what pouch published there, for this fleet and folder and with this reuse key; if \
-                 so, find out who changed it, and render the bundle anew (--adopt).",
-            ));
+            findings.push(find(Code::UntrustedBundle, format!("regions/{folder} {why}"), UNTRUSTED));
             // What it says may still be held against the files, so that all faults are seen at once.
             match standing.and_then(|standing| manifest::parse(read::text_of(&standing.bytes).ok()?).ok()) {
                 Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
@@ -366,8 +361,15 @@ impl<'a> Book<'a> {
                 let listed = self.others.get(folder).is_some_and(|other| other.paths.contains(path));
                 self.measure.scope.has(folder) && !self.taken.contains(folder) && !listed
             }
-            None => self.measure.scope.has_shared(path) && self.sets.iter().all(|set| set.as_str() != path),
+            None => self.measure.scope.has_shared(path) && self.sets.keys().all(|set| set.as_str() != path),
         }
+    }
+
+    /// Whether a path lies in a folder that is one of the layout's where letters' case is no matter.
+    fn is_another_spelling(&self, path: &str) -> bool {
+        let top = path.split('/').next().unwrap_or_default();
+        let is_spelt = |known: &str| top != known && top.eq_ignore_ascii_case(known);
+        TOPS.into_iter().any(is_spelt) && self.measure.scope.has_shared(path)
     }
 
     /// Looks at one file.
@@ -385,18 +387,19 @@ impl<'a> Book<'a> {
             }
         };
         let Some(region) = region else {
+            let is_stray = self.is_stray(path) || self.is_another_spelling(path);
+            let ours = is_stray
+                || path == path::gitattributes().as_str()
+                || TOPS.contains(&path)
+                || path.split_once('/').is_some_and(|(top, _)| top == "regions");
             let found = match standing.form {
                 Form::Large => Some(plain::Found::large(path)),
+                Form::Link | Form::Submodule if !ours => Some(plain::Found::elsewhere(standing.form)),
                 _ => standing.found.or_else(|| plain::look(path, &standing.bytes)),
             };
             looked.findings.extend(found.map(|found| {
                 self.measure.find(found.code, path, found.line, format!("{path} {}", found.what)).help(found.help())
             }));
-            let is_stray = self.is_stray(path);
-            let ours = is_stray
-                || path == path::gitattributes().as_str()
-                || TOPS.contains(&path)
-                || path.split_once('/').is_some_and(|(top, _)| top == "regions");
             if ours && standing.form != Form::Plain {
                 looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
             } else if is_stray {
@@ -406,6 +409,20 @@ impl<'a> Book<'a> {
                     "Find out who put it there and who applies it, and remove it.",
                 ));
             }
+            looked.findings.extend(self.sets.iter().filter(|(set, _)| set.as_str() == path).filter_map(
+                |(_, fleet)| {
+                    let is_ours = self.measure.fleet.is_some_and(|ours| ours.name == *fleet);
+                    // What ours should be, the configuration says.
+                    if is_ours || !self.measure.scope.has_shared(path) {
+                        return None;
+                    }
+                    let theirs = |directory: &Directory| match self.others.get(directory.as_str()) {
+                        Some(other) => other.fleet == *fleet,
+                        None => self.regions.get(directory.as_str()).is_some_and(|own| own.manifest.fleet == *fleet),
+                    };
+                    delivery::no_set(self.measure, path, standing, fleet, theirs)
+                },
+            ));
             return looked;
         };
         if standing.form != Form::Plain {
@@ -498,8 +515,8 @@ impl<'a> Book<'a> {
         if !wrong.is_empty() {
             let message = format!("{what} has not the recipients that {by} says: {}", wrong.join(", "));
             findings.push(self.measure.find(Code::WrongRecipients, path, line, message).help(
-                "Render, which seals anew for the configured recipients; of one too many find out whose it is, and \
-                 rotate what it could read.",
+                "Render, or with output.git run `pouch publish` or `pouch rekey`: they seal anew for the configured \
+                 recipients. Of one too many find out whose it is, and rotate what it could read.",
             ));
         }
         findings
@@ -542,6 +559,11 @@ impl Region<'_> {
         files.get(at).map(|file| Listed { sha256: &file.sha256, object: None })
     }
 }
+
+const UNTRUSTED: &str = "See that this is what pouch published there, for this fleet and folder. If it was made with an \
+                         older reuse key, give that as `reuseKey.previous`; if that key is lost, `pouch rekey \
+                         --new-reuse-key` seals the bundle anew. Else find out who changed it; as the last resort \
+                         `--adopt` renders it anew whatever stands there.";
 
 const FORM_HELP: &str = "Pouch writes plain files alone. Find out who put it there, and remove it.";
 

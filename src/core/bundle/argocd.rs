@@ -16,6 +16,7 @@ use super::{Files, MANAGED_BY, MANAGED_BY_LABEL, kustomization, text};
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, RegionConfig};
 use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Name, Namespace};
+use crate::node::Node;
 use crate::yaml::emit::Tree;
 
 const API_VERSION: &str = "argoproj.io/v1alpha1";
@@ -198,6 +199,47 @@ fn sets<'a>(fleet: &FleetName, output: &str, regions: &BTreeMap<&Directory, &'a 
         elements.push(element(fleet, directory, argo, output));
     }
     shapes.into_iter().map(|((_, name), (argo, elements))| set(&name, argo, elements)).collect()
+}
+
+/// The same once more from what stands there, for who has no configuration: the text as pouch writes it for a
+/// fleet, with the names, projects, repositories, revisions and regions that the documents say. None where they are
+/// no such ApplicationSets, or name a region that `theirs` denies.
+pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Directory) -> bool) -> Option<String> {
+    let mut texts = Vec::new();
+    for document in documents {
+        let plugin = document.at(&["spec", "template", "spec", "source", "plugin"]);
+        let mode = if plugin.is_some() { ArgoMode::Plugin } else { ArgoMode::Ksops };
+        let plugin: Option<Name> = plugin.and_then(|plugin| plugin.str_at(&["name"])).map(Name::from);
+        let namespace: Namespace = document.str_at(&["metadata", "namespace"])?.into();
+        let [list] = document.at(&["spec", "generators"])?.items() else { return None };
+        let mut regions = BTreeMap::new();
+        let mut output = None;
+        for element in list.at(&["list", "elements"])?.items() {
+            let text = |field: &str| element.str_at(&[field]);
+            let argo = ArgoCd {
+                namespace: namespace.clone(),
+                project: text("project")?.into(),
+                repo_url: text("repoURL")?.into(),
+                target_revision: text("targetRevision")?.into(),
+                destination_name: text("destination")?.into(),
+                mode,
+                plugin: plugin.clone(),
+                kind: ArgoKind::ApplicationSet,
+            };
+            let path = text("path")?;
+            let region = if mode == ArgoMode::Ksops { path.strip_suffix("/argocd")? } else { path };
+            let (above, directory) = region.rsplit_once('/')?;
+            let above = above.strip_suffix("regions")?.trim_end_matches('/');
+            let directory = Directory::from(directory);
+            if !theirs(&directory) || *output.get_or_insert(above) != above {
+                return None;
+            }
+            regions.insert(directory, argo);
+        }
+        let regions: BTreeMap<&Directory, &ArgoCd> = regions.iter().collect();
+        texts.push(application_set(fleet, output?, &regions)?.1);
+    }
+    Some(texts.join("---\n"))
 }
 
 fn element<'a>(fleet: &FleetName, directory: &Directory, argo: &'a ArgoCd, output: &str) -> Tree<'a> {
@@ -390,6 +432,34 @@ mod tests {
         let (path, text) = application_set(&"acme".into(), "bundles", &regions).expect("a file");
         assert_eq!(path.as_str(), "argocd/acme-applicationset.yaml");
         assert_eq!(text.matches("---\n").count(), 1);
+    }
+
+    #[test]
+    fn application_sets_are_known_again() {
+        let fleet = FleetName::from("acme");
+        for (mode, plugin) in [(ArgoMode::Ksops, None), (ArgoMode::Plugin, None), (ArgoMode::Plugin, Some("sops"))] {
+            let mut argo = argo(mode, ArgoKind::ApplicationSet);
+            argo.plugin = plugin.map(Name::from);
+            let (eu, us) = (Directory::from("eu"), Directory::from("us"));
+            let regions = BTreeMap::from([(&eu, &argo), (&us, &argo)]);
+            for output in ["bundles", "a/b", ""] {
+                let (_, text) = application_set(&fleet, output, &regions).unwrap();
+                let again = |text: &str| {
+                    let mut interner = crate::node::Interner::new();
+                    let read = |document| crate::yaml::read::read(&document, &mut interner).ok().unwrap();
+                    let documents: Vec<Node> = crate::yaml::read::documents(text).map(read).collect();
+                    inferred_sets(&fleet, &documents, |directory| directory.as_str() != "zz")
+                };
+                assert_eq!(again(&text).as_deref(), Some(&*text), "{output}");
+                for (from, to) in
+                    [("create-update", "sync"), ("regions/eu", "elsewhere/eu"), ("regions/eu", "regions/zz")]
+                {
+                    let other = text.replacen(from, to, 1);
+                    assert_ne!(text, other);
+                    assert_ne!(again(&other).as_deref(), Some(&*other), "{from}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,15 +12,18 @@ use alloc::vec::Vec;
 
 use super::object::only_document;
 use super::sealed::first_difference;
-use super::{Above, Form, Measure, Region, Tree, at, folders};
+use super::tree::{ATTRIBUTES, IGNORE};
+use super::{Above, Form, Measure, Region, Standing, TOPS, Tree, at, folders};
 use crate::bundle::attributes;
 use crate::bundle::kustomization::FILE;
 use crate::bundle::path::{self, BundlePath, Leaf};
-use crate::bundle::{Files, fleet_files, region_files};
+use crate::bundle::{Files, argocd, fleet_files, region_files};
 use crate::config::error::quoted;
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
-use crate::node::Node;
+use crate::name::{Directory, FleetName};
+use crate::node::{Interner, Node};
+use crate::yaml::read;
 
 const BUILD: &str = "Kustomize and the consumers would build something else than the bundle, or nothing. Find out who \
                      changed it, and render the bundle anew.";
@@ -176,7 +179,11 @@ fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
 /// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are asked about.
 pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
-    findings.extend(measure.above.iter().filter_map(converted_above));
+    findings.extend(measure.above.iter().filter_map(|above| match above.name {
+        IGNORE => ignored_above(above),
+        _ => converted_above(above),
+    }));
+    findings.extend(tree.iter().filter_map(|(path, standing)| ignored(measure, path, standing)));
     let Some(fleet) = measure.fleet else { return findings };
     let in_use = fleet.regions.values().filter(|region| region.state != RegionState::Retired);
     let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
@@ -206,7 +213,8 @@ fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
         Some(fleet) => fleet.regions.values().any(|region| region.state != RegionState::Retired),
         None => standing.is_some() && folders(tree).next().is_some(),
     };
-    let above: Vec<&[u8]> = measure.above.iter().map(|above| &*above.bytes).collect();
+    let above = measure.above.iter().filter(|above| above.name == ATTRIBUTES);
+    let above: Vec<&[u8]> = above.map(|above| &*above.bytes).collect();
     let bytes = standing.map(|standing| &*standing.bytes).unwrap_or_default();
     if !wanted || !measure.scope.has_shared(path.as_str()) || attributes::keeps_bytes(bytes, &above) {
         return None;
@@ -226,6 +234,56 @@ fn converted_above(above: &Above) -> Option<Finding> {
         "Keep filter, ident and working-tree-encoding off the output's folder: `-filter`, or a pattern that leaves it \
          out. Hashes, tags and MACs hold for the very bytes.",
     ))
+}
+
+/// What is wrong with a fleet's ApplicationSets where its configuration is not known: names, a repository and a
+/// revision are their own, and the regions are those that the fleet has here.
+pub(super) fn no_set(
+    measure: &Measure<'_>,
+    path: &str,
+    standing: &Standing,
+    fleet: &FleetName,
+    theirs: impl Fn(&Directory) -> bool,
+) -> Option<Finding> {
+    let text = read::text_of(&standing.bytes).unwrap_or_default();
+    let mut interner = Interner::new();
+    let documents: Option<Vec<Node>> =
+        read::documents(text).map(|document| read::read(&document, &mut interner).ok()).collect();
+    let again = documents.and_then(|documents| argocd::inferred_sets(fleet, &documents, theirs));
+    if again.is_some_and(|again| again == text && !text.is_empty()) {
+        return None;
+    }
+    let message = format!("{path} is no ApplicationSet that pouch writes for the regions that fleet {fleet} has here");
+    Some(measure.find(Code::UnsafeDelivery, path, 1, message).help(DELIVERY))
+}
+
+const IGNORED: &str = "What it names never reaches the region, and is deleted there where the consumer prunes. Remove the                        file, or keep its lines in `spec.ignore` of the GitRepository, without the bundles' folder.";
+
+/// Whether Flux is told, among the bundles, to leave files out.
+fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing) -> Option<Finding> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_above = folder.is_empty() || folder.split('/').next().is_some_and(|top| TOPS.contains(&top));
+    if name != IGNORE || !is_above || !measure.scope.has_below(path) {
+        return None;
+    }
+    let is_file = matches!(standing.form, Form::Plain | Form::Executable);
+    // A link leads to what nobody looks at.
+    let line = if is_file { first_pattern(&standing.bytes)? } else { 1 };
+    let message = format!("{path} has Flux leave files out of what it fetches");
+    Some(measure.find(Code::UnsafeDelivery, path, line, message).help(IGNORED))
+}
+
+/// Whether it is told so further up.
+fn ignored_above(above: &Above) -> Option<Finding> {
+    let line = first_pattern(&above.bytes)?;
+    let message = format!("{} may have Flux leave bundles' files out of what it fetches", above.shown);
+    Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(IGNORED))
+}
+
+/// The first line, from one, that is neither empty nor a comment.
+fn first_pattern(bytes: &[u8]) -> Option<usize> {
+    let says = |line: &[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    Some(bytes.split(|b| *b == b'\n').position(says)?.saturating_add(1))
 }
 
 /// As [`hold`], for a file that may hold several documents.

@@ -15,6 +15,7 @@ use crate::bundle::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::capi;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
+use crate::inline::published_secrets;
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Name, Namespace, split_api_version};
 use crate::node::{Interner, Node};
@@ -24,6 +25,9 @@ use crate::yaml::emit::{Tree, emit};
 use crate::yaml::read;
 
 const HELP: &str = "Pouch does not write this. Find out who changed it, and render the bundle anew.";
+
+const LEAKED: &str = "Pouch publishes no such thing. Find out who put it there, treat it as leaked, and render the bundle \
+                      anew.";
 
 /// Reads a file that is to hold one document; else the line at which it is not.
 pub(super) fn only_document(bytes: &[u8]) -> Result<Node, usize> {
@@ -56,6 +60,13 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestO
         _ => &["apiVersion", "kind", "metadata", "spec"],
     };
     let text = read::text_of(bytes).unwrap_or_default();
+    for field in published_secrets(&entry.key.kind, &document) {
+        let own = field.rsplit(['.', '[']).next().unwrap_or_default().trim_matches(['"', ']']);
+        let line = text.lines().position(|line| line.trim_start_matches([' ', '-', '"']).starts_with(own));
+        let line = line.unwrap_or_default().saturating_add(1);
+        let message = format!("{path} holds what looks like a secret in {field}, and only Secrets are sealed");
+        findings.push(find(Code::PlaintextSecret, line, message).help(LEAKED));
+    }
     if let Some((field, _)) = document.entries().iter().find(|(field, _)| !fields.contains(&&**field)) {
         let line = text.lines().position(|line| line.starts_with(&**field)).unwrap_or_default();
         let message = format!("{path} has the field {field:?}, which pouch does not publish");

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use super::{Book, Sealed, Standing};
 use crate::finding::{Code, Finding};
+use crate::object::never_leaves;
 use crate::recipient::Recipient;
 use crate::reuse::{self, Context};
 use crate::sops;
@@ -74,6 +75,11 @@ pub fn judge(
             return findings;
         }
     };
+    // Its type can be read from outside, and was.
+    if let (Some(why), None) = (never_leaves(&opened), never_leaves(&sealed.document)) {
+        let message = format!("{path} holds what pouch never publishes: {why}");
+        findings.push(find(Code::UntrustedBundle, message, HELP));
+    }
     if let (Some(keys), Some(region)) = (book.measure.keys, book.region_of(path)) {
         // The tag's context has the recipients that the file was sealed to; what they should be is judged
         // elsewhere.

@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Form, Measure, Tree, listed_by};
+use crate::bundle::path;
 use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::name::FleetName;
@@ -32,10 +33,14 @@ pub(super) fn other(fleet: &Fleet, tree: &Tree, folder: &str) -> Option<Other> {
 }
 
 /// Says which other fleets' bundles stand there unproved.
-pub(super) fn unproved(measure: &Measure<'_>, others: &BTreeMap<String, Other>) -> Vec<Finding> {
+pub(super) fn unproved(measure: &Measure<'_>, tree: &Tree, others: &BTreeMap<String, Other>) -> Vec<Finding> {
     let mut folders: BTreeMap<&FleetName, Vec<String>> = BTreeMap::new();
     for (folder, other) in others.iter().filter(|(folder, _)| measure.scope.has(folder)) {
         folders.entry(&other.fleet).or_default().push(format!("regions/{folder}"));
+    }
+    for (fleet, folders) in &mut folders {
+        let set = path::application_set(fleet);
+        folders.extend(tree.contains_key(set.as_str()).then(|| String::from(set.as_str())));
     }
     let say = |(fleet, folders): (&FleetName, Vec<String>)| {
         let path = folders.first().map(|first| format!("{first}/bundle.yaml")).unwrap_or_default();

@@ -12,12 +12,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use super::sealed::is_readable;
+use super::tree::Form;
 use crate::finding::Code;
 use crate::node::{Interner, Node};
+use crate::sops::cipher;
 use crate::yaml::{Flaw, read};
 
 const TAKE_OUT: &str = "Take it out. If it was ever committed or pushed, treat what it holds as leaked, and \
                         rotate it at its provider.";
+
+/// The field of a kustomization that makes Secrets.
+const GENERATOR: &str = "secretGenerator";
 
 /// What identities and reuse keys start with.
 const KEYS: [&str; 3] = ["AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1", "POUCH-REUSE-KEY-1"];
@@ -61,6 +66,15 @@ impl Found {
     pub(super) fn large(path: &str) -> Self {
         let code = if is_manifest(path) { Code::NotReadable } else { Code::NotSearched };
         Self { code, line: 1, what: "is larger than 64 MiB, so nobody looked whether it holds a Secret or a key" }
+    }
+
+    /// What is said of what leads elsewhere.
+    pub(super) fn elsewhere(form: Form) -> Self {
+        let what = match form {
+            Form::Link => "is a symlink, so nobody looked whether what it leads to holds a Secret or a key",
+            _ => "is a submodule, so nobody looked whether it holds a Secret or a key",
+        };
+        Self { code: Code::NotSearched, line: 1, what }
     }
 
     pub(super) fn is_clear(&self) -> bool {
@@ -176,7 +190,7 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
         Ok(text) => (Cow::Borrowed(text), None),
         Err(flaw) => (lossy(bytes), Some(usize::try_from(flaw.line).unwrap_or(usize::MAX))),
     };
-    if !is_manifest && !text.contains("Secret") {
+    if !is_manifest && !text.contains("Secret") && !text.contains(GENERATOR) {
         return None;
     }
     let unreadable = |line| Found {
@@ -206,6 +220,11 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
         }
     }
     flawed.filter(|_| is_manifest)
+}
+
+/// The line on which a Secret in clear, an age identity or a reuse key stands in a file.
+pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
+    look(path, bytes).filter(Found::is_clear).map(|found| found.line)
 }
 
 /// What can be read of bytes that are no text in UTF-8.
@@ -272,7 +291,19 @@ fn holds_secret(node: &Node) -> bool {
         "SecretList" if node.at(&["items"]).map(Node::items).unwrap_or_default().iter().any(is_clear) => return true,
         _ => {}
     }
+    if node.at(&[GENERATOR]).map(Node::items).unwrap_or_default().iter().any(has_literals) {
+        return true;
+    }
     node.entries().iter().any(|(_, below)| holds_secret(below)) || node.items().iter().any(holds_secret)
+}
+
+/// Whether one of kustomize's generators has a value in its own lines.
+fn has_literals(generator: &Node) -> bool {
+    let literals = generator.at(&["literals"]).map(Node::items).unwrap_or_default();
+    literals.iter().filter_map(Node::as_str).any(|literal| {
+        let (_, value) = literal.split_once('=').unwrap_or_default();
+        !value.is_empty() && !cipher::is_sealed(value)
+    })
 }
 
 /// Whether a Secret has a readable value, or a copy of itself in an annotation.
@@ -329,6 +360,8 @@ mod tests {
         );
         clear("x.yaml", "kind: ConfigMap\ndata: {x: y}\nextra: {kind: Secret, data: {a: [b]}}\n", 1);
         clear("x.txt", "kind: Secret\ndata:\n  a: Yg==\n", 1);
+        clear("kustomization.yaml", "secretGenerator:\n- name: x\n  literals: [a=b]\n", 1);
+        clear("Kustomization", "a: b\n---\nsecretGenerator: [{literals: ['a=b=c']}]\n", 3);
         clear("x.yaml", "x: [\n---\nkind: Secret\ndata:\n  a: [\n", 3);
         for path in ["x.YAML", "a/b.Yml", "x.jSON"] {
             clear(path, "{kind: \"Sec\\x72et\", data: {a: Yg==}}\n", 1);
@@ -344,6 +377,8 @@ mod tests {
         check("x.yaml", "kind: Secret\nmetadata: {name: x}\ndata: {}\n", None);
         check("x.yaml", "spec: {secretRef: {kind: Secret, name: x}}\n", None);
         check("x.yaml", "kind: ConfigMap\ndata: {a: b}\n", None);
+        check("x.yaml", format!("secretGenerator: [{{literals: [a=, b, 'c={SEALED}'], files: [x]}}]\n"), None);
+        check("x.yaml", "configMapGenerator: [{literals: [a=b]}]\n", None);
         check("x.md", "A Secret has the field `data:`.\n", None);
         check("x.json", "{\"a\": 1}\n{\"kind\": \"Secret\", \"a\": \"}\\\"{\"}[]\n", None);
         check("yaml", "x: [\n", None);

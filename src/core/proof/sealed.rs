@@ -14,7 +14,7 @@ use crate::bundle::manifest::ManifestObject;
 use crate::finding::{Code, Finding};
 use crate::name::Region as RegionName;
 use crate::node::Node;
-use crate::object::ObjectKey;
+use crate::object::{ObjectKey, never_leaves};
 use crate::recipient::Recipient;
 use crate::reuse;
 use crate::sops::cipher::{self, MARK};
@@ -83,6 +83,10 @@ pub(super) fn look(
         at.unwrap_or_default().saturating_add(header_lines).saturating_add(1)
     };
     looked.findings.extend(object::identity(book.measure, region, entry, &document));
+    if let Some(why) = never_leaves(&document) {
+        let message = format!("{path} is of a kind that pouch never publishes: {why}");
+        looked.findings.push(find(Code::UntrustedBundle, line_of("type:"), message));
+    }
     if document.at(&[metadata::KEY]).is_none() {
         let secret = ["data", "stringData"].iter().filter_map(|field| document.at(&[field])).any(is_readable);
         let (code, what) = match secret {

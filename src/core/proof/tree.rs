@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::plain;
 
 /// The folders that hold regions.
-pub(super) const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
+pub const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
 
 /// What a path of the tree is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ impl Standing {
     /// A file with its bytes. What is large and lies in no region's folders is looked at here and now, so that
     /// memory holds one such file at a time.
     pub fn file(path: &str, form: Form, bytes: Vec<u8>) -> Self {
-        match bytes.len() > MOST_KEPT && !is_regions(path) {
+        match bytes.len() > MOST_KEPT && !is_regions(path) && !STEERING.contains(&path) {
             true => Self { form, found: plain::look(path, &bytes), bytes: Vec::new() },
             false => Self { form, bytes, found: None },
         }
@@ -71,8 +71,10 @@ pub fn directory_of(path: &str) -> Option<&str> {
     rest.split_once('/').map(|(directory, _)| directory)
 }
 
-/// What stands in a `.gitattributes` further up in the repository than the bundles.
+/// What stands in a file of [`STEERING`] further up in the repository than the bundles.
 pub struct Above {
+    /// Its name.
+    pub name: &'static str,
     /// Where it is shown to be.
     pub shown: String,
     /// The way from its folder to the bundles, without a slash at either end.
@@ -80,6 +82,22 @@ pub struct Above {
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
+
+impl Above {
+    /// A link, if somebody follows one of that name: git does not, and Flux does.
+    pub fn link(name: &'static str, shown: String, way: String) -> Option<Self> {
+        (name == IGNORE).then(|| Self { name, shown, way, bytes: Vec::from(b"a link") })
+    }
+}
+
+/// Git's file by which bytes change in who checks them out.
+pub(super) const ATTRIBUTES: &str = ".gitattributes";
+
+/// Flux's file that keeps others from what it fetches: <https://fluxcd.io/flux/components/source/gitrepositories/>
+pub(super) const IGNORE: &str = ".sourceignore";
+
+/// The files that say something of all that is below them.
+pub const STEERING: [&str; 2] = [ATTRIBUTES, IGNORE];
 
 /// A tree of bundles: everything below `output.path`, by path.
 pub type Tree = BTreeMap<String, Standing>;
@@ -115,6 +133,14 @@ impl Scope {
             Scope::Whole => true,
             Scope::Region(wanted) => directory == wanted,
             Scope::Changed(changes) => changes.directories.contains(directory),
+        }
+    }
+
+    /// Whether what all files below a path hang on is asked about.
+    pub(super) fn has_below(&self, path: &str) -> bool {
+        match self {
+            Scope::Region(wanted) => directory_of(path).is_none_or(|directory| directory == wanted),
+            Scope::Whole | Scope::Changed(_) => self.has_shared(path),
         }
     }
 

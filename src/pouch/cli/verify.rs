@@ -1,6 +1,7 @@
 //! `pouch verify`: are bundles what they should be, and is a region what its bundle says?
 
 mod bundles;
+mod place;
 
 use std::path::PathBuf;
 

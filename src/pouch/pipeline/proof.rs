@@ -22,6 +22,8 @@ pub struct Verdict {
     pub regions: Vec<Proved>,
     /// To which regions' files each identity belongs.
     pub belongs: BTreeMap<Recipient, Vec<Region>>,
+    /// Whose identities opened something, rightly or not.
+    pub openers: BTreeSet<Recipient>,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
 }
@@ -58,27 +60,29 @@ pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: 
         .par_iter()
         .map(|(path, standing)| {
             let mut looked = book.file(path, standing);
-            let mut opened = false;
+            let mut openers: Vec<Recipient> = Vec::new();
             if let Some(sealed) = looked.sealed.as_ref().filter(|_| !held.is_empty()) {
                 looked.findings.extend(wiped(|| {
                     let answers = answers(sealed, identities);
-                    opened = answers.iter().any(Option::is_some);
+                    openers.extend(answers.iter().flatten().map(|(who, _)| who.clone()));
                     judge(&book, sealed, standing, &held, &answers)
                 }));
             }
-            (looked, opened)
+            (looked, openers)
         })
         .collect();
     let mut sealed: Vec<Sealed> = Vec::new();
     let mut opened: BTreeMap<Region, usize> = BTreeMap::new();
     let mut secrets: BTreeMap<Region, usize> = BTreeMap::new();
-    for (looked, was_opened) in looked {
+    let mut all: BTreeSet<Recipient> = BTreeSet::new();
+    for (looked, openers) in looked {
         findings.extend(looked.findings);
         if let Some(file) = looked.sealed {
             *secrets.entry(file.region.clone()).or_default() += 1;
-            *opened.entry(file.region.clone()).or_default() += usize::from(was_opened);
+            *opened.entry(file.region.clone()).or_default() += usize::from(!openers.is_empty());
             sealed.push(file);
         }
+        all.extend(openers);
     }
     let regions: Vec<_> = book.regions.values().collect();
     let of_regions: Vec<Vec<Finding>> = regions.par_iter().map(|region| book.region(region, tree)).collect();
@@ -97,7 +101,7 @@ pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: 
         Some(fleet) => govern(fleet, findings),
         None => settle(findings),
     };
-    Verdict { regions: regions.iter().map(proved).collect(), belongs: belongs(&book, &held), findings }
+    Verdict { regions: regions.iter().map(proved).collect(), belongs: belongs(&book, &held), openers: all, findings }
 }
 
 /// What the identities make of a file's stanzas.

@@ -14,7 +14,8 @@ use pouch_core::reuse::KeyRing;
 
 use super::super::publish::Branch;
 use super::super::{Global, Opened, record, region_called};
-use super::Args;
+use super::place::{further_up, no_bundles, roots};
+use super::{Args, place};
 use crate::ambient::Ambient;
 use crate::failure::{Failure, exit};
 use crate::git::objects::standing::{Found, Mode, discover};
@@ -65,10 +66,12 @@ struct Read {
     commit: Option<String>,
     /// Whether it is a work tree that is held against the commit.
     is_held: bool,
-    /// The attributes that git knows for the output from further up.
+    /// What git and Flux are told of the output from further up.
     above: Vec<Above>,
     /// What was found on the way.
     findings: Vec<Finding>,
+    /// Where bundles were looked for, for who has none.
+    places: String,
 }
 
 /// What a run asks about.
@@ -108,6 +111,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     for (recipient, regions) in &verdict.belongs {
         let names: Vec<&str> = regions.iter().map(|region| region.as_str()).collect();
         match names.as_slice() {
+            [] if verdict.openers.contains(recipient) => {
+                ui.warn(&format!(
+                    "no region that was proved is for {recipient}, and its identity opens files all the same"
+                ));
+            }
             [] => ui.warn(&format!("no region that was proved is for {recipient}, so its identity opened nothing")),
             names => ui.note(&format!("{recipient} belongs to {}", names.join(", "))),
         }
@@ -126,7 +134,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             // Nothing found is no proof: a misspelt region, or bundles of another fleet alone.
             return Err(nothing(args));
         }
-        ui.note("no bundle is staged");
+        ui.note(&format!("no bundle is staged in {}", read.places));
     }
     let code = if faults == 0 { exit::OK } else { exit::FAULT };
     let summary = summary(fleet, &verdict, read.commit, code);
@@ -185,10 +193,10 @@ impl Asking<'_> {
                 "Clone the repository first, `git clone --bare URL` is enough, and name the clone.",
             ));
         }
+        // What the configuration names is the output, and what somebody types may be the folder above.
+        let output = if args.path.is_none() && opened.is_some() { "" } else { output };
         if args.bundles.staged {
-            // Where there are no bundles yet, they will be in the output.
-            let output_itself = args.path.is_none() && opened.is_some();
-            return self.index(&start, if output_itself { "" } else { output });
+            return self.index(&start, output);
         }
         if let (None, Some(opened)) = (&args.path, opened.filter(|opened| opened.settings.fleet.output.git.is_some())) {
             return self.branch(opened);
@@ -199,20 +207,25 @@ impl Asking<'_> {
             let reference = self.reference(&store)?;
             return self.commit(&store, &reference, &reference, &roots(&way, output), &way);
         }
-        let roots = [PathBuf::new(), PathBuf::from(output)];
-        let Some(root) = roots.iter().find(|root| start.join(root).join("regions").is_dir()) else {
+        let roots = roots("", output);
+        let has = |root: &str, tops: &[&str]| Ok(tops.iter().any(|top| start.join(root).join(top).is_dir()));
+        let Some(chosen) = place::choose(&roots, opened.is_some(), has)? else {
             return Err(match repository {
                 Err(error @ (ObjectsError::Partial(_) | ObjectsError::Owner(_))) => unreadable(&error),
                 _ => no_bundles(&typed.display().to_string(), output),
             });
         };
-        let folder = start.join(root);
+        let folder = start.join(chosen.root);
         // All that can go wrong here is that the published state cannot be read.
         let tree = whole::read(&folder).map_err(|error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) })?;
-        let shown = typed.join(root);
-        let shown = if shown.as_os_str().is_empty() { String::new() } else { format!("{}/", shown.display()) };
-        let shown = plainly(&shown);
-        let (commit, findings) = match &args.bundles.allowed_signers {
+        let shown = |root: &str| {
+            let shown = typed.join(root);
+            let shown = if shown.as_os_str().is_empty() { String::new() } else { format!("{}/", shown.display()) };
+            plainly(&shown)
+        };
+        let decoy = chosen.other.map(|other| place::decoy(&shown(other), &shown(chosen.root)));
+        let shown = shown(chosen.root);
+        let (commit, mut findings) = match &args.bundles.allowed_signers {
             Some(file) => {
                 let (commit, findings) = self.held(&folder, &tree, &shown, file)?;
                 (Some(commit), findings)
@@ -221,20 +234,24 @@ impl Asking<'_> {
         };
         let is_held = commit.is_some();
         let above = self.above(&folder);
-        Ok(Read { tree, shown, scope: self.scope(), commit, is_held, above, findings })
+        findings.extend(decoy);
+        Ok(Read { tree, shown, scope: self.scope(), commit, is_held, above, findings, places: String::new() })
     }
 
     /// What stands in the attributes of a work tree further up than a folder.
     fn above(&self, folder: &Path) -> Vec<Above> {
         let Ok((store, way)) = discover(folder) else { return Vec::new() };
         let Some(top) = store.root() else { return Vec::new() };
-        let read = |(path, way): (String, String)| {
+        let read = |(name, path, way): (&'static str, String, String)| {
             let path = top.join(path);
-            // Git follows no link there.
-            let is_file = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MOST_BYTES);
-            let bytes = is_file.then(|| std::fs::read(&path).ok()).flatten()?;
             let shown = path.strip_prefix(self.ambient.cwd()).unwrap_or(&path).display().to_string();
-            Some(Above { shown, way, bytes })
+            let meta = std::fs::symlink_metadata(&path).ok()?;
+            if meta.is_symlink() {
+                return Above::link(name, shown, way);
+            }
+            let is_file = meta.is_file() && meta.len() <= MOST_BYTES;
+            let bytes = is_file.then(|| std::fs::read(&path).ok()).flatten()?;
+            Some(Above { name, shown, way, bytes })
         };
         further_up(&way).into_iter().filter_map(read).collect()
     }
@@ -280,8 +297,7 @@ impl Asking<'_> {
         let branch = Branch::of(opened)?;
         let folder = branch.copy(self.ambient, self.stop)?;
         let store = objects::open(folder.path()).map_err(|error| unreadable(&error))?;
-        let [_, root] = roots("", self.output);
-        self.commit(&store, FETCHED, branch.name(), &[root], "")
+        self.commit(&store, FETCHED, branch.name(), &roots(self.output, ""), "")
     }
 
     /// Reads the tree of a commit: the first of `roots` that holds bundles.
@@ -294,40 +310,46 @@ impl Asking<'_> {
         way: &str,
     ) -> Result<Read, Failure> {
         let commit = store.commit(reference).map_err(|error| unreadable(&error))?;
-        let mut folder = None;
-        for root in roots {
+        let folder = |root: &str| {
             store.check_way(commit, root).map_err(|error| unreadable(&error))?;
             match store.at(commit, root) {
-                Ok(entry) if entry.kind == Kind::Folder && has_regions(store, entry.id) => {
-                    folder = Some((root, entry.id));
-                    break;
-                }
-                Ok(_) | Err(ObjectsError::NoPath(_)) => {}
-                Err(error) => return Err(unreadable(&error)),
+                Ok(entry) => Ok(Some(entry.id).filter(|_| entry.kind == Kind::Folder)),
+                Err(ObjectsError::NoPath(_)) => Ok(None),
+                Err(error) => Err(unreadable(&error)),
             }
-        }
+        };
+        let has = |root: &str, tops: &[&str]| {
+            Ok(folder(root)?.is_some_and(|id| tops.iter().any(|top| has_folder(store, id, top))))
+        };
         let place = if way.is_empty() { called.to_owned() } else { format!("{called}:{way}") };
-        let (root, id) = folder.ok_or_else(|| no_bundles(&place, self.output))?;
+        let missing = || no_bundles(&place, if roots.len() > 1 { self.output } else { "" });
+        let place::Chosen { root, other } = place::choose(roots, self.opened.is_some(), has)?.ok_or_else(missing)?;
+        let id = folder(root)?.ok_or_else(missing)?;
         let found = store.everything(id).map_err(|error| unreadable(&error))?;
         let tree = tree(store, found)?;
-        let slash = if root.is_empty() { "" } else { "/" };
-        let findings = match &self.args.bundles.allowed_signers {
+        let shown = |root: &str| format!("{called}:{root}{}", if root.is_empty() { "" } else { "/" });
+        let mut findings: Vec<Finding> = match &self.args.bundles.allowed_signers {
             Some(file) => self.signed(store, commit, file, called)?.into_iter().collect(),
             None => Vec::new(),
         };
-        let shown = format!("{called}:{root}{slash}");
+        findings.extend(other.map(|other| place::decoy(&shown(other), &shown(root))));
+        let shown = shown(root);
         let mut above = Vec::new();
-        for (path, way) in further_up(root) {
+        for (name, path, way) in further_up(root) {
             let entry = match store.at(commit, &path) {
                 Ok(entry) if entry.kind == Kind::File => entry,
+                Ok(entry) if entry.kind == Kind::Link => {
+                    above.extend(Above::link(name, format!("{called}:{path}"), way));
+                    continue;
+                }
                 Ok(_) | Err(ObjectsError::NoPath(_)) => continue,
                 Err(error) => return Err(unreadable(&error)),
             };
             let bytes = store.blob(entry.id, MOST_BYTES).map_err(|error| unreadable(&error))?;
-            above.push(Above { shown: format!("{called}:{path}"), way, bytes });
+            above.push(Above { name, shown: format!("{called}:{path}"), way, bytes });
         }
         let commit = Some(commit.to_string());
-        Ok(Read { tree, shown, scope: self.scope(), commit, is_held: false, above, findings })
+        Ok(Read { tree, shown, scope: self.scope(), commit, is_held: false, above, findings, places: String::new() })
     }
 
     /// Holds a work tree's bundles against the commit that they are checked out from, and has that looked at.
@@ -410,16 +432,30 @@ impl Asking<'_> {
         let found = store.index(file.as_deref()).map_err(|error| unreadable(&error))?;
         let staged: BTreeSet<String> =
             store.staged(file.as_deref()).map_err(|error| unreadable(&error))?.into_iter().collect();
-        let holds = |root: &String| {
-            let regions = if root.is_empty() { "regions/".to_owned() } else { format!("{root}/regions/") };
-            found.iter().map(|found| &found.path).chain(&staged).any(|path| path.starts_with(&regions))
-        };
         let roots = roots(&way, output);
+        let index: BTreeSet<&str> = found.iter().map(|found| &*found.path).collect();
+        let has = |root: &str, tops: &[&str]| {
+            let stands = |top: &&str| {
+                let before = if root.is_empty() { format!("{top}/") } else { format!("{root}/{top}/") };
+                index.iter().copied().chain(staged.iter().map(|path| &**path)).any(|path| path.starts_with(&before))
+            };
+            Ok(tops.iter().any(stands))
+        };
+        let chosen = place::choose(&roots, self.opened.is_some(), has)?;
         // Without bundles, a Secret that somebody commits where they will be is looked for all the same.
-        let root = roots.iter().find(|root| holds(root)).or(roots.last()).cloned().unwrap_or_default();
+        let root = chosen.map(|chosen| chosen.root.to_owned()).or(roots.last().cloned()).unwrap_or_default();
+        let fleet = self.opened.map(|opened| opened.settings.fleet.name.as_str());
+        let read = |path: &str| {
+            let at = found.iter().find(|found| found.path == path && found.mode != Mode::Submodule);
+            match at.map(|found| store.blob(found.id, MOST_BYTES)) {
+                None | Some(Err(ObjectsError::TooLarge(_))) => Ok(Vec::new()),
+                Some(bytes) => bytes.map_err(|error| unreadable(&error)),
+            }
+        };
+        let elsewhere = place::Staged { root: &root, fleet, index, changed: &staged }.elsewhere(read)?;
         let below = if root.is_empty() { String::new() } else { format!("{root}/") };
         let inside = |path: &str| path.strip_prefix(&below).map(str::to_owned);
-        let mut findings = Vec::new();
+        let mut findings = elsewhere;
         // Below the output every file is looked at, so there a key is found with all else.
         let outside = |found: &&Found| staged.contains(&found.path) && inside(&found.path).is_none();
         for Found { path, mode, id } in found.iter().filter(outside) {
@@ -452,17 +488,20 @@ impl Asking<'_> {
         };
         let scope = Scope::Changed(staged.iter().filter_map(|path| inside(path)).filter(asked).collect());
         let mut above = Vec::new();
-        for (path, way) in further_up(&root) {
-            let is_file = |found: &&Found| found.path == path && matches!(found.mode, Mode::File | Mode::Executable);
-            if let Some(found) = found.iter().find(is_file).filter(|found| staged.contains(&found.path)) {
+        for (name, path, way) in further_up(&root) {
+            let found = found.iter().find(|found| found.path == path && staged.contains(&found.path));
+            if found.is_some_and(|found| found.mode == Mode::Link) {
+                above.extend(Above::link(name, path, way));
+            } else if let Some(found) = found.filter(|found| matches!(found.mode, Mode::File | Mode::Executable)) {
                 let bytes = store.blob(found.id, MOST_BYTES).map_err(|error| unreadable(&error))?;
-                above.push(Above { shown: path, way, bytes });
+                above.push(Above { name, shown: path, way, bytes });
             }
         }
         let within =
             found.into_iter().filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
         let tree = tree(&store, within)?;
-        Ok(Read { tree, shown: below, scope, commit: None, is_held: false, above, findings })
+        let places = roots.iter().map(|root| place::folder(root)).collect::<Vec<_>>().join(", nor in ");
+        Ok(Read { tree, shown: below, scope, commit: None, is_held: false, above, findings, places })
     }
 }
 
@@ -475,14 +514,6 @@ fn is_remote(path: &Path) -> bool {
 /// A path without what says nothing: a leading `./` and doubled slashes.
 fn plainly(path: &str) -> String {
     path.trim_start_matches("./").replace("//", "/")
-}
-
-fn no_bundles(place: &str, output: &str) -> Failure {
-    let place = if place.is_empty() { "." } else { place };
-    Failure::unavailable(
-        format!("there are no bundles in {place}, nor in {output} below it: neither has a folder `regions`"),
-        "Name the folder that holds the bundles, or the repository; --rev names a revision of it.",
-    )
 }
 
 fn unreadable(error: &ObjectsError) -> Failure {
@@ -509,25 +540,8 @@ fn unreadable(error: &ObjectsError) -> Failure {
     }
 }
 
-fn has_regions(store: &Store, folder: Id) -> bool {
-    store.in_folder(folder, "regions").is_ok_and(|entry| entry.kind == Kind::Folder)
-}
-
-/// Where bundles may be in a repository: at the way that was named, or at the output's path below it.
-fn roots(way: &str, output: &str) -> [String; 2] {
-    let parts = way.split('/').chain(output.split('/')).filter(|part| !part.is_empty() && *part != ".");
-    [way.to_owned(), parts.collect::<Vec<_>>().join("/")]
-}
-
-/// Where attributes for the files at `way` stand further up in their repository, and the way on from there.
-fn further_up(way: &str) -> Vec<(String, String)> {
-    let parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
-    let split = |at: usize| {
-        let (before, after) = parts.split_at_checked(at)?;
-        let path = before.iter().chain(&[".gitattributes"]).copied().collect::<Vec<_>>().join("/");
-        Some((path, after.join("/")))
-    };
-    (0..parts.len()).filter_map(split).collect()
+fn has_folder(store: &Store, folder: Id, name: &str) -> bool {
+    store.in_folder(folder, name).is_ok_and(|entry| entry.kind == Kind::Folder)
 }
 
 /// The bytes of what was found.

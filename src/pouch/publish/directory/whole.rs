@@ -8,7 +8,7 @@ use pouch_core::proof::{Form, MOST_BYTES, Standing, Tree};
 use rustix::fs::{FlockOperation, flock};
 
 use super::super::ShelfError;
-use super::{STAGING, read_plain};
+use super::read_plain;
 
 /// The most folders that lie in each other.
 const MOST_DEPTH: usize = 64;
@@ -51,9 +51,11 @@ fn walk(folder: &Path, before: &str, depth: usize, tree: &mut Tree) -> Result<()
         let form = if kind.is_symlink() {
             Form::Link
         } else if kind.is_dir() {
-            // Its files are looked at, whatever it is called.
-            if name != ".git" && !(before.is_empty() && name == STAGING) {
-                walk(&path, &format!("{relative}/"), depth.saturating_add(1), tree)?;
+            // Its files are looked at, whatever it is called; another repository's are not.
+            match name == ".git" {
+                false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), tree)?,
+                true if before.is_empty() => {}
+                true => insert(tree, relative, Standing::odd(Form::Special)),
             }
             continue;
         } else if !kind.is_file() {

@@ -5,7 +5,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::stage::Stage;
-use super::table::{APPLICATION, CORE, EAST, EAST_AWS, MANIFEST, PLAIN, Tamper, WEST, part, row, stays};
+use super::table::{
+    APPLICATION, AWS, CORE, EAST, EAST_AWS, IDENTITY, MANIFEST, PLAIN, TEMPLATE, Tamper, WEST, edit, part, row, stays,
+};
 
 /// A file whose bytes are no text.
 fn put(stage: &Stage, path: &str, bytes: impl AsRef<[u8]>) {
@@ -15,6 +17,27 @@ fn put(stage: &Stage, path: &str, bytes: impl AsRef<[u8]>) {
 
 fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+const SET: &str = "bundles/argocd/slowstart-applicationset.yaml";
+
+/// Has another fleet's bundle stand there.
+pub fn other_fleet(stage: &Stage) {
+    let manifest = stage.read(MANIFEST).replace("fleet: quickstart", "fleet: slowstart");
+    stage.write("bundles/regions/evil/bundle.yaml", &manifest.replace("eu-west", "evil"));
+}
+
+/// What nobody proves is named: another fleet's ApplicationSet, and what a link leads to.
+#[test]
+fn what_nobody_looks_at_is_named() {
+    let stage = Stage::new();
+    other_fleet(&stage);
+    stage.write(SET, "");
+    std::os::unix::fs::symlink("../quickstart", stage.path("bundles/link")).unwrap();
+    let answer = stage.consumer();
+    let named = "regions/evil, argocd/slowstart-applicationset.yaml: by its manifest this is of fleet slowstart";
+    assert!(answer.stderr.contains(named), "{}", answer.stderr);
+    assert!(answer.stderr.contains("warning[not-searched]: link is a symlink"), "{}", answer.stderr);
 }
 
 /// Pauses the region that Argo CD delivers.
@@ -86,6 +109,15 @@ pub fn hidden() -> Vec<Tamper> {
         stays("attributes among the regions", &["unlisted-file"], |stage| {
             stage.write("bundles/regions/.gitattributes", "* text eol=crlf\n");
         }),
+        stays("a file that Flux obeys in a link", &["unsafe-delivery"], |stage| {
+            std::os::unix::fs::symlink("README.md", stage.path("bundles/.sourceignore")).unwrap();
+        }),
+        stays("a large file that Flux obeys", &["unsafe-delivery"], |stage| {
+            stage.write("bundles/.sourceignore", &"*.yaml\n".repeat(200_000));
+        }),
+        row("a file that Flux obeys in a region", &["unlisted-file", "unsafe-delivery"], |stage| {
+            stage.write(&format!("{WEST}/core/.sourceignore"), "secrets\n");
+        }),
         row("attributes in a region", &["unlisted-file"], |stage| {
             stage.write(&format!("{WEST}/.gitattributes"), "* text eol=crlf\n");
         }),
@@ -95,9 +127,33 @@ pub fn hidden() -> Vec<Tamper> {
             stage.write("bundles/flux/evil/core.yaml", &stage.read(CORE));
         }),
         stays("a file too many of another fleet", &["unlisted-file"], |stage| {
-            let manifest = stage.read(MANIFEST).replace("fleet: quickstart", "fleet: slowstart");
-            stage.write("bundles/regions/evil/bundle.yaml", &manifest.replace("eu-west", "evil"));
+            other_fleet(stage);
             stage.write("bundles/flux/evil/x.yaml", "a: b\n");
+        }),
+        stays("what is no ApplicationSet of another fleet", &["unsafe-delivery"], |stage| {
+            other_fleet(stage);
+            stage.write(SET, &stage.read(APPLICATION));
+        }),
+        stays("an empty ApplicationSet of another fleet", &["unsafe-delivery"], |stage| {
+            other_fleet(stage);
+            stage.write(SET, "");
+        }),
+        stays("a link as another fleet's ApplicationSet", &["unsafe-delivery"], |stage| {
+            other_fleet(stage);
+            std::os::unix::fs::symlink("../README.md", stage.path(SET)).unwrap();
+        }),
+        stays("a Secret in what a run left behind", SECRET, |stage| {
+            stage.write("bundles/.pouch-staging/x.yaml", PLAIN)
+        }),
+        stays("a repository in a region", &["not-plain-file"], |stage| {
+            stage.write(&format!("{WEST}/.git/HEAD"), "ref: refs/heads/main\n");
+        }),
+        stays("a kustomization that makes a Secret", SECRET, |stage| {
+            stage.write("bundles/k/kustomization.yaml", "secretGenerator:\n- name: x\n  literals:\n  - a=hunter2\n");
+        }),
+        stays("the regions in capitals", &["unlisted-file"], |stage| {
+            stage.write("bundles/Regions/eu-west/core/x.yaml", "a: b\n");
+            stage.write("bundles/FLUX/x.yaml", "a: b\n");
         }),
         stays("an ApplicationSet of a fleet that has nothing", &["region-not-configured", "unlisted-file"], |stage| {
             stage.write("bundles/regions/evil/bundle.yaml", "fleet: x\n");
@@ -128,5 +184,32 @@ pub fn paused() -> Vec<Tamper> {
             pause(stage);
             std::fs::remove_dir_all(stage.path(EAST)).unwrap();
         }),
+    ]
+}
+
+/// What pouch never publishes, wherever nobody vouches for the manifest.
+pub fn unpublished() -> Vec<Tamper> {
+    const ALIEN: &[&str] = &["untrusted-bundle"];
+    const SECRET: &[&str] = &["plaintext-secret"];
+    const OPAQUE: &str = "type: Opaque";
+    vec![
+        edit("a password in an identity", SECRET, IDENTITY, "spec:\n", "spec:\n  aPassword: hunter2\n"),
+        edit(
+            "a private key in a template",
+            SECRET,
+            TEMPLATE,
+            "kind: ConfigMap\n",
+            "data:\n  A: \"x-----BEGIN PRIVATE KEY-----hunter2\"\nkind: ConfigMap\n",
+        ),
+        edit("a token of a service account", ALIEN, AWS, OPAQUE, "type: kubernetes.io/service-account-token"),
+        edit("a token of the bootstrap", ALIEN, AWS, OPAQUE, "type: bootstrap.kubernetes.io/token"),
+        edit("a Helm release", ALIEN, AWS, OPAQUE, "type: helm.sh/release.v1"),
+        edit(
+            "a service account's annotation",
+            ALIEN,
+            AWS,
+            "  annotations:\n",
+            "  annotations:\n    kubernetes.io/service-account.name: x\n",
+        ),
     ]
 }

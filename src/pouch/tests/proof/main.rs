@@ -13,6 +13,7 @@
 mod fleet;
 mod hidden;
 mod kustomize;
+mod place;
 mod repository;
 mod stage;
 #[path = "../support/mod.rs"]
@@ -251,6 +252,8 @@ fn every_kind_of_delivery_is_proved() {
             let text = fleet.read(set);
             fleet.write(set, &text.replace("create-update", "sync"));
             fleet.run(&["verify"]).ends(8).says("error[unsafe-delivery]: argocd/acme-applicationset.yaml differs");
+            let user = fleet.command(&["verify", "../bundles"]).current_dir(fleet.path("user")).output().unwrap();
+            fleet::Ran::from(user).ends(8).says("is no ApplicationSet that pouch writes");
         }
     }
 }
@@ -268,6 +271,13 @@ fn escrow_recipients_belong_everywhere_and_others_do_not() {
     // Taken out of the configuration, it still opens everything: that is a fault until it is rendered.
     fleet.configure(&format!("escrowRecipients: [{ESCROW}]\n"), "");
     fleet.run(&["verify"]).ends(8).says(&format!("the configuration says: {ESCROW} too many"));
+    // Likewise a region's own key that was replaced.
+    fleet.configure(fleet::EU, ESCROW);
+    let identity = stage::root().join("testdata/quickstart/keys/eu-west.txt");
+    let replaced = fleet.run(&["verify", "--identity", identity.to_str().unwrap()]);
+    assert!(!replaced.stderr.contains("opened nothing"), "{}", replaced.stderr);
+    replaced.ends(8).says("and its identity opens files all the same").says("error[foreign-recipient]");
+    fleet.configure(ESCROW, fleet::EU);
     fleet.render(&[]).ends(0);
     fleet.run(&["verify"]).ends(0);
 }

@@ -8,14 +8,14 @@ use super::stage::Stage;
 use super::support;
 
 /// A stage whose folder is a repository with everything committed.
-struct Repository {
-    stage: Stage,
+pub struct Repository {
+    pub stage: Stage,
     git: PathBuf,
 }
 
 impl Repository {
     /// None, after saying so, where git is absent.
-    fn new() -> Option<Self> {
+    pub fn new() -> Option<Self> {
         let git = support::tool_on_path("git")?;
         let repository = Self { stage: Stage::new(), git };
         repository.git(&["init", "--quiet", "--initial-branch=main"]);
@@ -41,12 +41,12 @@ impl Repository {
     }
 
     #[track_caller]
-    fn git(&self, arguments: &[&str]) -> String {
+    pub fn git(&self, arguments: &[&str]) -> String {
         String::from_utf8(support::printed(&self.git, &self.command(arguments))).unwrap()
     }
 
     #[track_caller]
-    fn commit(&self, message: &str) {
+    pub fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "-m", message]);
     }
@@ -291,17 +291,24 @@ fn what_is_staged_beside_the_regions_is_looked_at() {
         ("bundles/argocd/quickstart-applicationset.yaml", "a: b\n", "unlisted-file"),
         (".gitattributes", "* text=auto\n*.yaml ident\n", "unsafe-delivery"),
         (".gitattributes", "[attr]mine filter=x\n/bundles/** mine\n", "unsafe-delivery"),
+        (".sourceignore", "# ours\n\n*.sops.yaml\n", "unsafe-delivery"),
+        ("bundles/.sourceignore", "/regions/eu-west\n", "unsafe-delivery"),
+        ("bundles/flux/.sourceignore", "core.yaml\n", "unsafe-delivery unlisted-file"),
     ];
     for (path, text, code) in rows {
         let before = stage.path(path).exists().then(|| stage.read(path));
         stage.write(path, text);
         repository.git(&["add", path]);
         let staged = stage.verify(&["--staged"]);
-        staged.finds(path, &[code]);
+        let codes: Vec<&str> = code.split(' ').collect();
+        staged.finds(path, &codes);
         assert!(staged.places().iter().any(|(place, _)| *place == path), "{path}: {:?}", staged.places());
         repository.git(&["commit", "--quiet", "-m", "x"]);
-        stage.verify(&[".", "--rev", "HEAD"]).finds(path, &[code]);
-        stage.verify(&["."]).finds(path, &[code]);
+        stage.verify(&[".", "--rev", "HEAD"]).finds(path, &codes);
+        stage.verify(&["."]).finds(path, &codes);
+        if path.ends_with(".sourceignore") {
+            stage.verify(&[".", "--region", "eu-west"]).finds(path, &["unsafe-delivery"]);
+        }
         // Committed, it is no matter of the next commit.
         stage.write("notes.txt", path);
         repository.git(&["add", "notes.txt"]);
@@ -313,6 +320,22 @@ fn what_is_staged_beside_the_regions_is_looked_at() {
         repository.commit("as before");
     }
     stage.verify(&["."]).finds("nothing is left", &[]);
+    // A file that says nothing, and a link, which Flux follows.
+    stage.write("quickstart/.sourceignore", "/regions\n");
+    stage.write(".sourceignore", "# nothing\n\n");
+    repository.git(&["add", ".sourceignore", "quickstart"]);
+    stage.verify(&["--staged"]).finds("comments, and a file elsewhere", &[]);
+    repository.commit("comments");
+    stage.verify(&["."]).finds("comments, and a file elsewhere", &[]);
+    fs::remove_file(stage.path(".sourceignore")).unwrap();
+    std::os::unix::fs::symlink("notes.txt", stage.path(".sourceignore")).unwrap();
+    repository.git(&["add", ".sourceignore"]);
+    stage.verify(&["--staged"]).finds("a link", &["unsafe-delivery"]);
+    repository.commit("a link");
+    stage.verify(&["."]).finds("a link", &["unsafe-delivery"]);
+    stage.verify(&[".", "--rev", "HEAD"]).finds("a link", &["unsafe-delivery"]);
+    fs::remove_file(stage.path(".sourceignore")).unwrap();
+    repository.commit("as before");
     // What a repository may say of its own files.
     stage.write(".gitattributes", "* text=auto eol=lf\n*.png filter=lfs -text\nassets/** filter=lfs\n");
     repository.git(&["add", ".gitattributes"]);

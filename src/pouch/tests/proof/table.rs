@@ -11,13 +11,13 @@ use super::stage::Stage;
 
 pub const WEST: &str = "bundles/regions/eu-west";
 pub const EAST: &str = "bundles/regions/us-east";
-const AWS: &str = "bundles/regions/eu-west/core/secrets/kcm-system/aws-main-secret.sops.yaml";
+pub const AWS: &str = "bundles/regions/eu-west/core/secrets/kcm-system/aws-main-secret.sops.yaml";
 const CLOUDS: &str = "bundles/regions/eu-west/core/secrets/kcm-system/openstack-main-clouds.sops.yaml";
 const KUBECONF: &str = "bundles/regions/eu-west/core/secrets/team-a/store-17-kubeconf.sops.yaml";
 pub const EAST_AWS: &str = "bundles/regions/us-east/core/secrets/kcm-system/aws-main-secret.sops.yaml";
-const IDENTITY: &str =
+pub const IDENTITY: &str =
     "bundles/regions/eu-west/identities/azureclusteridentity.infrastructure.cluster.x-k8s.io/team-a/azure-main.yaml";
-const TEMPLATE: &str = "bundles/regions/eu-west/core/configmaps/kcm-system/aws-main-resource-template.yaml";
+pub const TEMPLATE: &str = "bundles/regions/eu-west/core/configmaps/kcm-system/aws-main-resource-template.yaml";
 const TEAM: &str = "bundles/regions/eu-west/core/namespaces/team-a.yaml";
 const EAST_TEAM: &str = "bundles/regions/us-east/core/namespaces/team-a.yaml";
 pub const MANIFEST: &str = "bundles/regions/eu-west/bundle.yaml";
@@ -82,6 +82,8 @@ pub const PLACES: &[(&str, &str, &str)] = &[
     ("Argo CD that deletes", APPLICATION, "finalizers:"),
     ("Argo CD on another repository", APPLICATION, "repoURL:"),
     ("Argo CD on another cluster", APPLICATION, "name: eu-west"),
+    ("a password in an identity", IDENTITY, "aPassword:"),
+    ("a token of a service account", AWS, "type:"),
     ("an identity with a comment", IDENTITY, "spec: #"),
     ("an identity with status", IDENTITY, "status:"),
     ("a ConfigMap with a field of its own", TEMPLATE, "immutable:"),
@@ -109,7 +111,7 @@ pub fn stays(what: &'static str, codes: &'static [&'static str], spoil: impl Fn(
 }
 
 /// A row that replaces one text in one file.
-fn edit(
+pub fn edit(
     what: &'static str,
     codes: &'static [&'static str],
     path: &'static str,
@@ -159,6 +161,7 @@ pub fn tampers() -> Vec<Tamper> {
     let mut rows = sealed();
     rows.extend(hidden::hidden());
     rows.extend(hidden::paused());
+    rows.extend(hidden::unpublished());
     rows.extend(recipients());
     rows.extend(manifests());
     rows.extend(files());
@@ -481,6 +484,13 @@ fn builds() -> Vec<Tamper> {
         edit("another region's folder", NOT, LIST, "resources:\n", "resources:\n- ../../../us-east/core\n"),
         edit("a patch", NOT, LIST, kind, "kind: Kustomization\npatches:\n- path: x.yaml\n"),
         edit("a generator", NOT, LIST, "kind:", "generators:\n- x.yaml\nkind:"),
+        edit(
+            "a generator with values",
+            &["not-buildable", "plaintext-secret"],
+            LIST,
+            "resources:",
+            "secretGenerator:\n- literals:\n  - a=hunter2\n  name: x\nresources:",
+        ),
         edit("a generator of Secrets", NOT, LIST, "resources:", "secretGenerator:\n- name: x\nresources:"),
         edit("a prefix", NOT, LIST, "resources:", "namePrefix: x-\nresources:"),
         edit("a comment", NOT, LIST, kind, "kind: Kustomization # hunter2\n"),

@@ -192,6 +192,12 @@ pub const NEVER: &[Never] = &[
         why: "where nothing lands follows from names and the delivery alone",
     },
     Never {
+        places: &["src/core/inline"],
+        words: &[],
+        modules: &["yaml", "json", "claim", "closure", "judge", "change", "sops", "reuse", "report"],
+        why: "what looks like a secret follows from an object alone",
+    },
+    Never {
         places: &["src/core/judge"],
         words: &[],
         modules: &["yaml", "json", "bundle", "change", "sops", "reuse", "report"],

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::name::is_dns_subdomain;
+use crate::name::{GroupKind, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
 use crate::secret::holds_private_key;
@@ -22,25 +22,44 @@ use crate::secret::holds_private_key;
 ///
 /// In ConfigMaps only private keys count: their values are templates, which talk about passwords.
 pub fn inline_secrets(object: &Object) -> Vec<String> {
-    let mut found = Vec::new();
     if object.key.kind.is_secret() {
-        return found;
+        return Vec::new();
     }
-    if object.key.kind.is_config_map() {
+    let mut found = in_body(&object.key.kind, &object.body);
+    for (key, value) in &object.annotations {
+        annotation(key, value, &mut found);
+    }
+    found
+}
+
+/// The same of an object as it is published.
+pub fn published_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
+    let mut found = in_body(kind, document);
+    let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
+    for (key, value) in annotations {
+        annotation(key, value.as_str().unwrap_or_default(), &mut found);
+    }
+    found
+}
+
+fn in_body(kind: &GroupKind, body: &Node) -> Vec<String> {
+    let mut found = Vec::new();
+    if kind.is_config_map() {
         for field in ["data", "binaryData"] {
-            if let Some(node) = object.at(&[field]) {
+            if let Some(node) = body.at(&[field]) {
                 private_keys(node, field, &mut found);
             }
         }
-    } else if let Some(spec) = object.at(&["spec"]) {
+    } else if let Some(spec) = body.at(&["spec"]) {
         look(spec, "spec", "", &mut found);
     }
-    for (key, value) in &object.annotations {
-        if is_private_key(value) {
-            found.push(under("metadata.annotations", key));
-        }
-    }
     found
+}
+
+fn annotation(key: &str, value: &str, found: &mut Vec<String>) {
+    if is_private_key(value) {
+        found.push(under("metadata.annotations", key));
+    }
 }
 
 fn private_keys(node: &Node, path: &str, found: &mut Vec<String>) {

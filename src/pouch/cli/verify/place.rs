@@ -1,0 +1,248 @@
+//! Where bundles stand: below what the command line names, and where else.
+//!
+//! Who puts old bundles beside the real ones must not have those proved in their place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pouch_core::bundle::published::fleet_of;
+use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::name::SourceName;
+use pouch_core::proof::{STEERING, TOPS, secret_in_clear};
+
+use crate::failure::Failure;
+
+/// The folder whose bundles are looked at.
+pub struct Chosen<'a> {
+    /// Its way.
+    pub root: &'a str,
+    /// The folder that has bundles too, where there is one.
+    pub other: Option<&'a str>,
+}
+
+/// Chooses between the folder that was named and the output below it, where the one is not the other. `has` says
+/// whether a folder has one of these folders.
+///
+/// A configuration says that the output is the one. Without one nobody knows.
+///
+/// # Errors
+/// Where bundles stand at both and nobody knows, and those of `has`.
+pub fn choose<'a>(
+    roots: &'a [String],
+    is_configured: bool,
+    has: impl Fn(&str, &[&str]) -> Result<bool, Failure>,
+) -> Result<Option<Chosen<'a>>, Failure> {
+    let Some((named, below)) = roots.split_first() else { return Ok(None) };
+    let mut output = None;
+    for root in below.iter().filter(|root| *root != named) {
+        // Without a folder `regions` there may still be what a consumer applies.
+        output = if has(root, &TOPS)? { Some(root) } else { output };
+    }
+    let is_named = has(named, &["regions"])?;
+    match (is_named, output) {
+        (true, Some(output)) if !is_configured => Err(Failure::usage(
+            format!("bundles stand in {} and in {output}, and nothing says which of them are meant", folder(named)),
+            format!("Name one of the two, such as {output}, or the configuration with -f."),
+        )),
+        (_, Some(root)) => Ok(Some(Chosen { root, other: is_named.then_some(named) })),
+        (true, None) => Ok(Some(Chosen { root: named, other: None })),
+        (false, None) => Ok(None),
+    }
+}
+
+/// Where bundles may be in a repository: at the way that was named, or at the output's path below it.
+pub fn roots(way: &str, output: &str) -> Vec<String> {
+    let plain =
+        |path: &str| path.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>().join("/");
+    let mut roots = Vec::from([plain(way), plain(&format!("{way}/{output}"))]);
+    roots.dedup();
+    roots
+}
+
+/// Where files that say something of those at `way` stand further up in their repository: the name, the path, and
+/// the way on from there.
+pub fn further_up(way: &str) -> Vec<(&'static str, String, String)> {
+    let parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
+    let split = |(at, name): (usize, &'static str)| {
+        let (before, after) = parts.split_at_checked(at)?;
+        let path = before.iter().chain(&[name]).copied().collect::<Vec<_>>().join("/");
+        Some((name, path, after.join("/")))
+    };
+    (0..parts.len()).flat_map(|at| STEERING.map(|name| (at, name))).filter_map(split).collect()
+}
+
+/// That no bundles stand at a place, nor in the output below it.
+pub fn no_bundles(place: &str, output: &str) -> Failure {
+    let place = folder(place);
+    let message = match output {
+        "" => format!("there are no bundles in {place}: it has no folder `regions`"),
+        output => format!("there are no bundles in {place}, nor in {output} below it: neither has a folder `regions`"),
+    };
+    Failure::unavailable(
+        message,
+        "Name the folder that holds the bundles, or the repository; --rev names a revision of it.",
+    )
+}
+
+/// A folder's way as it is shown.
+pub fn folder(way: &str) -> &str {
+    if way.is_empty() { "." } else { way }
+}
+
+/// Says that bundles stand in a second folder; `before` and `root` are how the two are shown.
+pub fn decoy(before: &str, root: &str) -> Finding {
+    let message = format!(
+        "a folder `regions` stands in {} too, and only the bundles of the output, {}, were looked at",
+        shown(before),
+        shown(root),
+    );
+    let place = Place::File { path: format!("{before}regions").into(), line: 1, column: 1 };
+    Finding::new(Code::UnlistedFile, message).at(&Origin { source: SourceName::from("bundles"), place }).help(
+        "Find out who put it there, and remove it. If it has nothing to do with pouch, name the output itself instead \
+         of the folder above.",
+    )
+}
+
+fn shown(before: &str) -> &str {
+    match before.trim_end_matches('/') {
+        "" => ".",
+        path => path,
+    }
+}
+
+/// What is staged, as far as it matters where bundles stand.
+pub struct Staged<'a> {
+    /// The folder that is looked at.
+    pub root: &'a str,
+    /// The fleet of the configuration, where there is one.
+    pub fleet: Option<&'a str>,
+    /// Every path of the index.
+    pub index: BTreeSet<&'a str>,
+    /// The paths that the next commit changes or removes.
+    pub changed: &'a BTreeSet<String>,
+}
+
+impl Staged<'_> {
+    /// Finds what is staged in other folders with bundles than the one that is looked at; `read` gives the bytes of
+    /// a path in the index.
+    ///
+    /// # Errors
+    /// Where bundles that nobody would look at are staged, and those of `read`.
+    pub fn elsewhere(&self, read: impl Fn(&str) -> Result<Vec<u8>, Failure>) -> Result<Vec<Finding>, Failure> {
+        let mut findings = Vec::new();
+        let mut fleets: BTreeMap<String, Option<String>> = BTreeMap::new();
+        for path in self.changed {
+            let Some((output, directory)) = below_regions(path).filter(|(output, _)| *output != self.root) else {
+                continue;
+            };
+            let before = if output.is_empty() { String::new() } else { format!("{output}/") };
+            let manifest = format!("{before}regions/{directory}/bundle.yaml");
+            if !fleets.contains_key(&manifest) {
+                let is_there = self.index.contains(&*manifest);
+                let fleet = if is_there { fleet_of(&read(&manifest)?) } else { None };
+                if let (Some(ours), Some(fleet)) =
+                    (self.fleet, fleet.as_deref().filter(|fleet| Some(*fleet) != self.fleet))
+                {
+                    let message = format!(
+                        "{before}regions/{directory}: by its manifest this is of fleet {fleet:?} and not of {ours}, so \
+                         nothing of it was looked at"
+                    );
+                    findings.push(at(Code::OtherFleet, message, &manifest, 1).help(
+                        "Have that fleet's configuration look at it too: pouch verify --staged -f DIR/pouch.yaml.",
+                    ));
+                }
+                fleets.insert(manifest.clone(), fleet);
+            }
+            let fleet = fleets.get(&manifest).and_then(Option::as_deref);
+            let is_bundle = match self.fleet {
+                Some(ours) => fleet == Some(ours),
+                None => fleet.is_some() || *path == manifest || path.ends_with(".sops.yaml"),
+            };
+            if is_bundle {
+                return Err(self.misplaced(path, output));
+            }
+            if self.fleet.is_none() && self.index.contains(&**path) {
+                let found = secret_in_clear(path, &read(path)?);
+                findings.extend(found.map(|line| {
+                    let message = format!("{path} holds a Secret in clear, below a folder `regions`");
+                    at(Code::PlaintextSecret, message, path, line)
+                        .help("Take it out. If this is no output of pouch, name the configuration with -f.")
+                }));
+            }
+        }
+        Ok(findings)
+    }
+
+    fn misplaced(&self, path: &str, output: &str) -> Failure {
+        let folders = output.match_indices('/').map(|(at, _)| output.split_at(at).0).chain([output, ""]);
+        let configs: BTreeSet<String> = folders
+            .map(|folder| if folder.is_empty() { "pouch.yaml".to_owned() } else { format!("{folder}/pouch.yaml") })
+            .filter(|config| self.index.contains(&**config))
+            .collect();
+        // The nearest one, which is the longest.
+        let config = configs.into_iter().max_by_key(String::len).unwrap_or_else(|| "DIR/pouch.yaml".to_owned());
+        Failure::usage(
+            format!("{path} is staged in {}, and only {} was looked at", folder(output), folder(self.root)),
+            format!("Name the configuration whose output it is: pouch verify --staged -f {config}."),
+        )
+    }
+}
+
+fn at(code: Code, message: String, path: &str, line: usize) -> Finding {
+    let line = u32::try_from(line).unwrap_or(u32::MAX);
+    let place = Place::File { path: path.into(), line, column: 1 };
+    Finding::new(code, message).at(&Origin { source: SourceName::from("staged"), place })
+}
+
+/// The folder and the region's folder of a path below `regions/`.
+fn below_regions(path: &str) -> Option<(&str, &str)> {
+    let (output, rest) = match path.strip_prefix("regions/") {
+        Some(rest) => ("", rest),
+        None => path.split_once("/regions/")?,
+    };
+    rest.split_once('/').map(|(directory, _)| (output, directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn roots(named: &str, below: &str) -> [String; 2] {
+        [named.to_owned(), below.to_owned()]
+    }
+
+    /// Which is chosen, and what else stands there.
+    #[track_caller]
+    fn check(
+        roots: &[String],
+        is_configured: bool,
+        folders: &[&str],
+        expect: Result<Option<(&str, Option<&str>)>, ()>,
+    ) {
+        let has = |root: &str, tops: &[&str]| Ok(tops.iter().any(|top| folders.contains(&&*format!("{root}/{top}"))));
+        let chosen = choose(roots, is_configured, has).map_err(|_| ());
+        assert_eq!(chosen.map(|chosen| chosen.map(|chosen| (chosen.root, chosen.other))), expect, "{folders:?}");
+    }
+
+    #[test]
+    fn the_output_is_chosen_before_the_folder_above() {
+        let both = roots("a", "a/b");
+        check(&both, true, &["a/regions", "a/b/regions"], Ok(Some(("a/b", Some("a")))));
+        check(&both, true, &["a/regions", "a/b/flux"], Ok(Some(("a/b", Some("a")))));
+        check(&both, false, &["a/regions", "a/b/regions"], Err(()));
+        for is_configured in [false, true] {
+            check(&both, is_configured, &["a/regions"], Ok(Some(("a", None))));
+            check(&both, is_configured, &["a/b/regions", "a/flux"], Ok(Some(("a/b", None))));
+            check(&both, is_configured, &["a/flux"], Ok(None));
+            check(&roots("a", "a"), is_configured, &["a/regions"], Ok(Some(("a", None))));
+        }
+    }
+
+    #[test]
+    fn paths_below_regions_have_an_output() {
+        assert_eq!(below_regions("regions/eu/bundle.yaml"), Some(("", "eu")));
+        assert_eq!(below_regions("a/b/regions/eu/core/x.yaml"), Some(("a/b", "eu")));
+        for path in ["regions/x", "a/regions", "regionsx/eu/x", "a/xregions/eu/x"] {
+            assert_eq!(below_regions(path), None, "{path}");
+        }
+    }
+}

@@ -9,6 +9,7 @@
 //! to, unless a reuse key authenticates it. Values never stand in a finding.
 
 mod delivery;
+mod ignore;
 mod object;
 pub mod opened;
 mod other;

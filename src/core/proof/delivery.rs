@@ -10,6 +10,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::ignore::leaves_out;
 use super::object::only_document;
 use super::sealed::first_difference;
 use super::tree::{ATTRIBUTES, IGNORE};
@@ -180,10 +181,10 @@ fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
 pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
     findings.extend(measure.above.iter().filter_map(|above| match above.name {
-        IGNORE => ignored_above(above),
+        IGNORE => ignored_above(above, tree),
         _ => converted_above(above),
     }));
-    findings.extend(tree.iter().filter_map(|(path, standing)| ignored(measure, path, standing)));
+    findings.extend(tree.iter().filter_map(|(path, standing)| ignored(measure, path, standing, tree)));
     let Some(fleet) = measure.fleet else { return findings };
     let in_use = fleet.regions.values().filter(|region| region.state != RegionState::Retired);
     let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
@@ -216,7 +217,7 @@ fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
     let above = measure.above.iter().filter(|above| above.name == ATTRIBUTES);
     let above: Vec<&[u8]> = above.map(|above| &*above.bytes).collect();
     let bytes = standing.map(|standing| &*standing.bytes).unwrap_or_default();
-    if !wanted || !measure.scope.has_shared(path.as_str()) || attributes::keeps_bytes(bytes, &above) {
+    if !wanted || !measure.scope.has_below(path.as_str()) || attributes::keeps_bytes(bytes, &above) {
         return None;
     }
     let message = format!(
@@ -257,10 +258,11 @@ pub(super) fn no_set(
     Some(measure.find(Code::UnsafeDelivery, path, 1, message).help(DELIVERY))
 }
 
-const IGNORED: &str = "What it names never reaches the region, and is deleted there where the consumer prunes. Remove the                        file, or keep its lines in `spec.ignore` of the GitRepository, without the bundles' folder.";
+const IGNORED: &str = "What it names never reaches the region, and is deleted there where the consumer prunes. Take the \
+                       line out, or keep it in `spec.ignore` of the GitRepository, without the bundles' folder.";
 
 /// Whether Flux is told, among the bundles, to leave files out.
-fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing) -> Option<Finding> {
+fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) -> Option<Finding> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_above = folder.is_empty() || folder.split('/').next().is_some_and(|top| TOPS.contains(&top));
     if name != IGNORE || !is_above || !measure.scope.has_below(path) {
@@ -268,14 +270,18 @@ fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing) -> Option<Fin
     }
     let is_file = matches!(standing.form, Form::Plain | Form::Executable);
     // A link leads to what nobody looks at.
-    let line = if is_file { first_pattern(&standing.bytes)? } else { 1 };
+    let line = match is_file {
+        true if folder.is_empty() => leaves_out(&standing.bytes, "", tree)?,
+        true => first_pattern(&standing.bytes)?,
+        false => 1,
+    };
     let message = format!("{path} has Flux leave files out of what it fetches");
     Some(measure.find(Code::UnsafeDelivery, path, line, message).help(IGNORED))
 }
 
 /// Whether it is told so further up.
-fn ignored_above(above: &Above) -> Option<Finding> {
-    let line = first_pattern(&above.bytes)?;
+fn ignored_above(above: &Above, tree: &Tree) -> Option<Finding> {
+    let line = leaves_out(&above.bytes, &above.way, tree)?;
     let message = format!("{} may have Flux leave bundles' files out of what it fetches", above.shown);
     Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(IGNORED))
 }

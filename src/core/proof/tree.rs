@@ -86,7 +86,7 @@ pub struct Above {
 impl Above {
     /// A link, if somebody follows one of that name: git does not, and Flux does.
     pub fn link(name: &'static str, shown: String, way: String) -> Option<Self> {
-        (name == IGNORE).then(|| Self { name, shown, way, bytes: Vec::from(b"a link") })
+        (name == IGNORE).then(|| Self { name, shown, way, bytes: Vec::from(b"*") })
     }
 }
 

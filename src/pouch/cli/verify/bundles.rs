@@ -233,27 +233,44 @@ impl Asking<'_> {
             None => (None, Vec::new()),
         };
         let is_held = commit.is_some();
-        let above = self.above(&folder);
+        let above = self.above(&folder)?;
         findings.extend(decoy);
         Ok(Read { tree, shown, scope: self.scope(), commit, is_held, above, findings, places: String::new() })
     }
 
     /// What stands in the attributes of a work tree further up than a folder.
-    fn above(&self, folder: &Path) -> Vec<Above> {
-        let Ok((store, way)) = discover(folder) else { return Vec::new() };
-        let Some(top) = store.root() else { return Vec::new() };
-        let read = |(name, path, way): (&'static str, String, String)| {
+    ///
+    /// # Errors
+    /// Where it cannot be read: what is there would count.
+    fn above(&self, folder: &Path) -> Result<Vec<Above>, Failure> {
+        let (store, way) = match discover(folder) {
+            Err(ObjectsError::NoRepository(_)) => return Ok(Vec::new()),
+            other => other.map_err(|error| unreadable(&error))?,
+        };
+        let Some(top) = store.root() else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for (name, path, way) in further_up(&way) {
             let path = top.join(path);
             let shown = path.strip_prefix(self.ambient.cwd()).unwrap_or(&path).display().to_string();
-            let meta = std::fs::symlink_metadata(&path).ok()?;
+            let failed = |why: &dyn std::fmt::Display| {
+                let message = format!("{shown} cannot be read, and may change what of the bundles is delivered: {why}");
+                Failure::unavailable(message, "Make it readable, or move it away.")
+            };
+            let meta = match std::fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                other => other.map_err(|error| failed(&error.kind()))?,
+            };
             if meta.is_symlink() {
-                return Above::link(name, shown, way);
+                found.extend(Above::link(name, shown, way));
+            } else if meta.is_file() {
+                if meta.len() > MOST_BYTES {
+                    return Err(failed(&format!("it is larger than {MOST_BYTES} bytes")));
+                }
+                let bytes = std::fs::read(&path).map_err(|error| failed(&error.kind()))?;
+                found.push(Above { name, shown, way, bytes });
             }
-            let is_file = meta.is_file() && meta.len() <= MOST_BYTES;
-            let bytes = is_file.then(|| std::fs::read(&path).ok()).flatten()?;
-            Some(Above { name, shown, way, bytes })
-        };
-        further_up(&way).into_iter().filter_map(read).collect()
+        }
+        Ok(found)
     }
 
     fn scope(&self) -> Scope {

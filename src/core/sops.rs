@@ -75,6 +75,9 @@ pub enum SealError {
     /// A secret stands where it would stay readable.
     #[error("a secret stands outside of data and stringData")]
     Exposed,
+    /// A text that stays readable starts as sealed values do, so that nobody could open the file again.
+    #[error("a text outside of data and stringData looks sealed")]
+    LooksSealed,
     /// A number is none that SOPS can hash.
     #[error("a number is not finite, or an integer larger than 64 bits with sign")]
     Number,
@@ -172,6 +175,7 @@ impl Sealing<'_> {
                 }
                 sealed
             }
+            Tree::Text(text) if text.starts_with(cipher::MARK) => Err(SealError::LooksSealed),
             Tree::Text(text) => {
                 self.mac.bytes(text.as_bytes());
                 Ok(Tree::Text(text))

@@ -144,7 +144,9 @@ impl Faults {
 
 /// Whether `text` holds a key of age or pouch, a private key in PEM, or a URL with a password.
 pub fn holds_secret(text: &str) -> bool {
-    holds_private_key(text.as_bytes()) || text.split(SEPARATORS).any(repository::holds_password)
+    // A password may hold what separates words, so longer ones are looked at too.
+    let words = || text.split(SEPARATORS).chain(text.split([' ', '\t', '"', '\'', '\n']));
+    holds_private_key(text.as_bytes()) || words().any(repository::holds_password)
 }
 
 /// Whether `text` holds a whole key of age or pouch, a private key in PEM, or a URL with a password: what is wrong
@@ -217,6 +219,7 @@ mod tests {
     #[test]
     fn secrets_are_seen_and_never_quoted() {
         for secret in [
+            "x/y://user:hun[ter2@git.example.com/x",
             "AGE-SECRET-KEY-1QQQ",
             "age-secret-key-1qqq",
             "x: POUCH-REUSE-KEY-1ABC",

@@ -217,7 +217,12 @@ fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
     let above = measure.above.iter().filter(|above| above.name == ATTRIBUTES);
     let above: Vec<&[u8]> = above.map(|above| &*above.bytes).collect();
     let bytes = standing.map(|standing| &*standing.bytes).unwrap_or_default();
-    if !wanted || !measure.scope.has_below(path.as_str()) || attributes::keeps_bytes(bytes, &above) {
+    // Of one region it is asked about where it stands: what is proved before it is published has none.
+    let asked = match standing {
+        Some(_) => measure.scope.has_below(path.as_str()),
+        None => measure.scope.has_shared(path.as_str()),
+    };
+    if !wanted || !asked || attributes::keeps_bytes(bytes, &above) {
         return None;
     }
     let message = format!(

@@ -44,11 +44,11 @@ pub mod sanitise;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
-use core::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
 use crate::config::{ArgoCd, ArgoKind, Delivery};
+use crate::hex;
 use crate::name::{Directory, FleetName};
 use crate::yaml::emit::{Tree, emit};
 pub use path::{BundlePath, Leaf};
@@ -132,10 +132,7 @@ pub fn leaves(directory: &Directory, objects: &BTreeSet<BundlePath>, kept: &BTre
 /// SHA-256 of `bytes` in 64 lower-case hex digits: for ciphertext and open files, never for a value.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(64);
-    for byte in Sha256::digest(bytes) {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{byte:02x}");
-    }
+    out.extend(hex::digits(&Sha256::digest(bytes)));
     out
 }
 

@@ -88,6 +88,7 @@ pub mod exposure;
 pub mod few;
 pub mod finding;
 pub mod fragment;
+pub mod hex;
 pub mod inline;
 pub mod inquiry;
 pub mod json;

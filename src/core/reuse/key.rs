@@ -4,7 +4,6 @@
 //! tags and forge tags, and decrypts no file.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::hint;
@@ -15,6 +14,8 @@ use hkdf::Hkdf;
 use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
+
+use crate::hex;
 
 /// HMAC-SHA-256 that has taken its key in already, so that a tag costs no derivation.
 pub(super) type Keyed = Hmac<Sha256>;
@@ -114,7 +115,7 @@ impl ReuseKey {
         };
         let states = States { file: subkey(b"file")?, entry: subkey(b"entry")?, manifest: subkey(b"manifest")? };
         let digest = Sha256::new_with_prefix(b"pouch/v1 key-id").chain_update(bytes).finalize();
-        let id = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        let id = hex::digits(&digest).take(8).collect();
         Ok(Self { id, states: Box::new(states) })
     }
 

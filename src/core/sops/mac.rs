@@ -4,10 +4,11 @@
 //! why a decrypted file does not prove its own name. It says nothing of how it is sealed.
 
 use alloc::string::String;
-use core::fmt::Write as _;
 
 use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
+
+use crate::hex;
 
 /// The sum while it is made. Values of a document are added in its order; `null` adds nothing.
 #[derive(Default)]
@@ -50,10 +51,7 @@ impl Mac {
     /// The 128 upper-case hexadecimal digits. They are made of secrets and are sealed like one.
     pub fn finish(self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(128));
-        for byte in self.0.finalize() {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{byte:02X}");
-        }
+        text.extend(hex::digits(&self.0.finalize()).map(|digit| digit.to_ascii_uppercase()));
         text
     }
 }

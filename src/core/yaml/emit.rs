@@ -69,9 +69,13 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// Room for a usual document from the start: where freed memory is wiped, each time that a text grows costs
+/// a copy of it.
+const ROOM: usize = 2 << 10;
+
 /// Writes one document, ending in a line feed, without a `---` line.
 pub fn emit(tree: &Tree<'_>) -> Zeroizing<String> {
-    let mut out = Zeroizing::new(String::new());
+    let mut out = Zeroizing::new(String::with_capacity(ROOM));
     match tree {
         Tree::List(items) if !items.is_empty() => list(items, 0, &mut out),
         Tree::Map(entries) if !entries.is_empty() => map(entries, 0, &mut out),
@@ -98,8 +102,16 @@ fn list(items: &[Tree<'_>], column: usize, out: &mut String) {
 
 /// Writes the entries of a map that is not empty; the cursor stands at `column` of a line.
 fn map(entries: &BTreeMap<Cow<'_, str>, Tree<'_>>, column: usize, out: &mut String) {
-    let entries = order::arranged(entries.iter().collect(), |(name, _)| name);
-    for (at, (name, tree)) in entries.into_iter().enumerate() {
+    // Nearly every map stands in order already, and needs no memory for another one.
+    if order::is_arranged(entries.keys().map(|name| &**name)) {
+        all(entries.iter(), column, out);
+    } else {
+        all(order::arranged(entries.iter().collect(), |(name, _)| name).into_iter(), column, out);
+    }
+}
+
+fn all<'t>(entries: impl Iterator<Item = (&'t Cow<'t, str>, &'t Tree<'t>)>, column: usize, out: &mut String) {
+    for (at, (name, tree)) in entries.enumerate() {
         if at > 0 {
             pad(column, out);
         }

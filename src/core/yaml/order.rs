@@ -15,7 +15,7 @@ use core::cmp::Ordering;
 /// panic on such a rule; this one merges halves whatever the rule says, the same way every time.
 /// kustomize itself writes such keys in an order that changes from run to run.
 pub(crate) fn arranged<T>(entries: Vec<T>, key: impl Fn(&T) -> &str + Copy) -> Vec<T> {
-    if entries.is_sorted_by(|a, b| compare(key(a), key(b)).is_le()) {
+    if is_arranged(entries.iter().map(key)) {
         return entries;
     }
     let mut left = entries;
@@ -30,6 +30,11 @@ pub(crate) fn arranged<T>(entries: Vec<T>, key: impl Fn(&T) -> &str + Copy) -> V
     }
     merged.extend(right);
     merged
+}
+
+/// Whether keys stand in the order in which they are written.
+pub(crate) fn is_arranged<'k>(keys: impl Iterator<Item = &'k str>) -> bool {
+    keys.is_sorted_by(|a, b| compare(a, b).is_le())
 }
 
 /// go-yaml's rule.

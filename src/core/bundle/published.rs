@@ -43,7 +43,8 @@ pub struct Published {
     pub state: State,
     /// What an unsigned bundle says of itself.
     claimed: Option<Manifest>,
-    by_key: BTreeMap<ObjectKey, usize>,
+    /// The place of each object in the manifest, and whether its file is the one that the manifest vouches for.
+    by_key: BTreeMap<ObjectKey, (usize, bool)>,
 }
 
 impl Published {
@@ -87,7 +88,10 @@ impl Published {
     fn of_state(files: Files, state: State) -> Self {
         let mut by_key = BTreeMap::new();
         if let State::Bundle(manifest) = &state {
-            by_key.extend(manifest.objects.iter().enumerate().map(|(index, object)| (object.key.clone(), index)));
+            let placed = |(index, object): (usize, &ManifestObject)| {
+                (object.key.clone(), (index, vouches(&files, &object.path, &object.sha256)))
+            };
+            by_key.extend(manifest.objects.iter().enumerate().map(placed));
         }
         Self { files, state, claimed: None, by_key }
     }
@@ -104,18 +108,17 @@ impl Published {
 
     /// The manifest's entry of an object.
     pub fn object(&self, key: &ObjectKey) -> Option<&ManifestObject> {
-        self.manifest()?.objects.get(*self.by_key.get(key)?)
+        self.manifest()?.objects.get(self.by_key.get(key)?.0)
     }
 
     /// An object's file, if it is the one that the manifest vouches for.
     pub fn bytes(&self, key: &ObjectKey) -> Option<&[u8]> {
         let object = self.object(key)?;
-        self.vouched(&object.path, &object.sha256)
+        self.intact(key).then_some(self.files.get(object.path.as_str())?)
     }
 
-    fn vouched(&self, path: &BundlePath, sha256: &str) -> Option<&[u8]> {
-        let bytes = self.files.get(path.as_str())?;
-        (sha256_hex(bytes) == sha256).then_some(bytes)
+    fn intact(&self, key: &ObjectKey) -> bool {
+        self.by_key.get(key).is_some_and(|(_, intact)| *intact)
     }
 
     /// An object's file as a document, if the manifest vouches for it.
@@ -165,13 +168,9 @@ impl Published {
     /// Files that the manifest lists and that are not as it says, or missing.
     pub fn tampered(&self) -> Vec<&BundlePath> {
         let Some(manifest) = self.manifest() else { return Vec::new() };
-        let objects = manifest.objects.iter().map(|object| (&object.path, &object.sha256));
-        let files = manifest.files.iter().map(|file| (&file.path, &file.sha256));
-        objects
-            .chain(files)
-            .filter(|(path, sha256)| self.vouched(path, sha256).is_none())
-            .map(|(path, _)| path)
-            .collect()
+        let objects = manifest.objects.iter().filter(|object| !self.intact(&object.key)).map(|object| &object.path);
+        let files = manifest.files.iter().filter(|file| !vouches(&self.files, &file.path, &file.sha256));
+        objects.chain(files.map(|file| &file.path)).collect()
     }
 
     /// What of this holds the region, and what is only worth a warning.
@@ -207,6 +206,10 @@ impl Published {
         }
         findings
     }
+}
+
+fn vouches(files: &Files, path: &BundlePath, sha256: &str) -> bool {
+    files.get(path.as_str()).is_some_and(|bytes| sha256_hex(bytes) == sha256)
 }
 
 /// The finding for a file in the folders of a region that pouch did not write.

@@ -1,8 +1,8 @@
 //! What commands share: survey the sources, draft every region, deliver what may be published.
 //!
 //! The unit of work is one region. The first pass drafts all of them, decides what changed and lets
-//! the brake speak; the second drafts again only what will be written, so that no more than a few
-//! regions are in memory at a time, and seals.
+//! the brake speak; the second seals what will be written. Drafts of a few regions are kept from one to the
+//! other; of a fleet that has more the second pass drafts again, so that memory does not grow with it.
 
 pub mod exposure;
 mod openers;
@@ -13,9 +13,10 @@ pub mod survey;
 pub mod verify;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pouch_core::bundle::argocd::shared_decryptors;
-use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, is_unchanged};
+use pouch_core::bundle::draft::{Content, Draft, Input, Wishes, bundle_yaml, draft, unchanged};
 use pouch_core::bundle::published::{Files, Published, fleet_of};
 use pouch_core::bundle::{fleet_files, path, sha256_hex};
 use pouch_core::claim::{Asked, claims};
@@ -96,7 +97,18 @@ struct Drafted<'a> {
     record: summary::Region,
     findings: Vec<Finding>,
     credentials: summary::Credentials,
+    kept: Option<Kept>,
 }
+
+/// What the first pass found out of a region that will be written.
+struct Kept {
+    published: Published,
+    draft: Draft,
+}
+
+/// How many files the drafts may have that are kept from the first pass to the second: at a few kilobytes each,
+/// what is published included, some 100 MiB.
+const MOST_KEPT: usize = 20_000;
 
 /// Drafts every region and stages what changed on the shelf.
 ///
@@ -141,10 +153,12 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
 
     let regions: Vec<&RegionConfig> = run.fleet.regions.values().filter(|region| run.wishes.take_up(region)).collect();
     let progress = run.ui.progress("comparing", u64::try_from(regions.len()).unwrap_or_default());
+    // Without a shelf there is no second pass.
+    let room = AtomicUsize::new(shelf.map_or(0, |_| MOST_KEPT));
     let drafted: Result<Vec<Drafted<'_>>, Failure> = regions
         .par_iter()
         .map(|region| {
-            let drafted = wiped(|| first_pass(&shared, region, &by_region, published));
+            let drafted = wiped(|| first_pass(&shared, region, &by_region, published, &room));
             progress.step();
             drafted
         })
@@ -153,9 +167,9 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     drop(progress);
 
     if let Some(shelf) = shelf {
-        let moves = |outcome| matches!(outcome, Outcome::Published | Outcome::Withdrawn);
-        let changed = drafted.iter().filter(|drafted| moves(drafted.record.outcome)).map(|drafted| drafted.config);
-        stage(&shared, &changed.collect::<Vec<_>>(), &by_region, shelf)?;
+        let written = drafted.iter_mut().filter(|drafted| is_written(drafted.record.outcome));
+        let written = written.map(|drafted| (drafted.config, drafted.kept.take())).collect();
+        stage(&shared, written, &by_region, shelf)?;
     }
 
     for drafted in &mut drafted {
@@ -172,26 +186,31 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     Ok(report)
 }
 
+fn is_written(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Published | Outcome::Withdrawn)
+}
+
 /// Seals and stages regions, and the files of the whole fleet.
 fn stage(
     shared: &Shared<'_>,
-    regions: &[&RegionConfig],
+    regions: Vec<(&RegionConfig, Option<Kept>)>,
     by_region: &ByRegion<'_>,
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
     let run = shared.run;
     let progress = run.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
+    let some = !regions.is_empty();
     let staged: Result<Vec<()>, Failure> = regions
-        .par_iter()
-        .map(|region| {
-            let staged = wiped(|| second_pass(shared, region, by_region, shelf));
+        .into_par_iter()
+        .map(|(region, kept)| {
+            let staged = wiped(|| second_pass(shared, region, kept, by_region, shelf));
             progress.step();
             staged
         })
         .collect();
     staged?;
     drop(progress);
-    if run.wishes.rekey.is_some() && regions.is_empty() {
+    if run.wishes.rekey.is_some() && !some {
         // Where nothing is sealed anew, no file of the fleet makes a commit either.
         return Ok(());
     }
@@ -271,24 +290,27 @@ fn first_pass<'a>(
     region: &'a RegionConfig,
     by_region: &ByRegion<'_>,
     shelf: &dyn Look,
+    room: &AtomicUsize,
 ) -> Result<Drafted<'a>, Failure> {
     shared.run.stop.check()?;
     let mut record = summary::Region::new(&region.name, &region.directory, Outcome::Paused);
     let mut findings = Vec::new();
     let mut credentials = summary::Credentials::default();
     let mut cases = Vec::new();
+    let mut kept = None;
     if !region.is_rendered() {
         // Nothing comes of them, so nothing that they need was read.
         let asked = by_region.get(&region.name).map(Vec::as_slice).unwrap_or_default();
         credentials.paused = asked.len();
         findings.extend(asked.iter().flat_map(|asked| asked.findings.iter().cloned()));
     } else {
-        cases = shared.cases(region, by_region);
         let unexamined = Published::unexamined(shelf.read(&region.directory)?);
         if shared.run.wishes.rekeys(region) && unexamined.files.is_empty() {
             // What was never sealed is not sealed anew.
+            cases = shared.cases(region, by_region);
             record.outcome = Outcome::Unchanged;
-        } else if is_unchanged(&shared.input(region, &unexamined), &mut cases) {
+        } else if let Some(same) = unchanged(&shared.input(region, &unexamined), || shared.cases(region, by_region)) {
+            cases = same;
             record.outcome = Outcome::Unchanged;
             count_published(&mut record, &cases);
         } else {
@@ -306,6 +328,9 @@ fn first_pass<'a>(
             record.compare_recipients(before.unwrap_or_default(), &region.recipients);
             findings.append(&mut draft.findings);
             findings.append(&mut draft.holds);
+            if is_written(record.outcome) && keeps(room, &published, &draft) {
+                kept = Some(Kept { published, draft });
+            }
         }
     }
     for case in &mut cases {
@@ -316,7 +341,13 @@ fn first_pass<'a>(
         } += 1;
         findings.append(&mut case.findings);
     }
-    Ok(Drafted { config: region, record, findings, credentials })
+    Ok(Drafted { config: region, record, findings, credentials, kept })
+}
+
+/// Whether a draft is kept for the second pass: as long as there is room for so many files.
+fn keeps(room: &AtomicUsize, published: &Published, draft: &Draft) -> bool {
+    let objects = draft.files.len().max(published.files.len());
+    room.try_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(objects)).is_ok()
 }
 
 fn outcome(region: &RegionConfig, draft: &Draft, published: &Published, keys: &KeyRing) -> Outcome {
@@ -355,17 +386,26 @@ fn count_published(record: &mut summary::Region, cases: &[Case]) {
     record.kept = landed.iter().filter(|key| key.kind.is_secret()).count();
 }
 
-/// Drafts one region again, seals what is to be sealed, and stages its files.
+/// Seals what is to be sealed of one region, and stages its files. It is drafted again where nothing was kept,
+/// and where something else stands in its folders by now.
 fn second_pass(
     shared: &Shared<'_>,
     region: &RegionConfig,
+    kept: Option<Kept>,
     by_region: &ByRegion<'_>,
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
     shared.run.stop.check()?;
-    let mut cases = shared.cases(region, by_region);
-    let published = shared.examine(region, shelf.read(&region.directory)?);
-    let Draft { files, mut manifest, holds, .. } = draft(&shared.input(region, &published), &mut cases);
+    let files = shelf.read(&region.directory)?;
+    let Kept { published, draft } = match kept.filter(|kept| kept.published.files == files) {
+        Some(kept) => kept,
+        None => {
+            let published = shared.examine(region, files);
+            let draft = draft(&shared.input(region, &published), &mut shared.cases(region, by_region));
+            Kept { published, draft }
+        }
+    };
+    let Draft { files, mut manifest, holds, .. } = draft;
     if !holds.is_empty() {
         // Nothing held it a moment ago, so somebody wrote to the region's folders since.
         let message = format!("the folders of region {} changed while pouch was reading them", region.name);
@@ -373,22 +413,26 @@ fn second_pass(
     }
     let sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
     // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
-    let sealed: Result<Vec<(path::BundlePath, NewFile, Option<String>)>, Failure> = files
+    let task = |(path, content): (path::BundlePath, Content)| match content {
+        Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
+        Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
+        Content::Seal(order) => {
+            shared.run.stop.check()?;
+            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
+            let hash = sha256_hex(&bytes);
+            Ok((path, NewFile::Bytes(bytes), Some(hash)))
+        }
+    };
+    let sealed: Result<Vec<Vec<_>>, Failure> = files
+        .into_iter()
+        .collect::<Vec<_>>()
         .into_par_iter()
-        .map(|(path, content)| match content {
-            Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
-            Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
-            Content::Seal(order) => {
-                shared.run.stop.check()?;
-                let bytes = wiped(|| sealer.seal(shared.run, &shared.survey.snapshot, region, &order))?;
-                let hash = sha256_hex(&bytes);
-                Ok((path, NewFile::Bytes(bytes), Some(hash)))
-            }
-        })
+        .chunks(seal::FILES_PER_TASK)
+        .map(|files| wiped(|| files.into_iter().map(task).collect()))
         .collect();
     let mut hashes: BTreeMap<path::BundlePath, String> = BTreeMap::new();
     let mut new = NewFiles::new();
-    for (path, file, hash) in sealed? {
+    for (path, file, hash) in sealed?.into_iter().flatten() {
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
         new.insert(path, file);
     }

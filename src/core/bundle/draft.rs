@@ -316,15 +316,18 @@ fn list_files(input: &Input<'_>, manifest: &mut Manifest, kept: &BTreeSet<Leaf>)
 ///
 /// It supposes that every admitted claim is published already and makes the manifest that follows. If
 /// that is the published one, the supposition was right; if not, nothing was lost but a little time,
-/// and [`draft`] finds out what differs. Marks cases as `draft` would for an unchanged region.
-pub fn is_unchanged(input: &Input<'_>, cases: &mut [Case]) -> bool {
+/// and [`draft`] finds out what differs. The cases come back marked as `draft` would mark them for an unchanged
+/// region.
+pub fn unchanged(input: &Input<'_>, cases: impl FnOnce() -> Vec<Case>) -> Option<Vec<Case>> {
     let region = input.region;
     if region.state != RegionState::Active || input.wishes.concern(region) {
-        return false;
+        return None;
     }
-    settle(input.court, input.definitions, region, &Incumbents::suppose(cases), cases);
-    break_shared_paths(region, cases);
-    expect_files(input, cases).is_some_and(|expected| expected == input.published.files.len())
+    let mut cases = cases();
+    settle(input.court, input.definitions, region, &Incumbents::suppose(&cases), &mut cases);
+    break_shared_paths(region, &mut cases);
+    let same = expect_files(input, &cases).is_some_and(|expected| expected == input.published.files.len());
+    same.then_some(cases)
 }
 
 /// How many files the claims make, if each of them stands there to the byte.

@@ -24,7 +24,7 @@ use pouch_core::reuse::Context;
 use rayon::prelude::*;
 
 use super::proof;
-use super::seal::Sealer;
+use super::seal::{FILES_PER_TASK, Sealer};
 use super::{Failure, Report, Run, check_regions, govern};
 use crate::age::Identities;
 use crate::harden::wiped;
@@ -183,9 +183,12 @@ impl Work<'_> {
             let bytes = if is_dry { Vec::new() } else { sealer.seal_again(run, region, key, &opened)? };
             Ok(Ok((path::of_object(&region.directory, key), bytes)))
         };
-        let sealed: Result<Vec<Again>, Failure> = secrets.par_iter().map(|key| wiped(|| again(key))).collect();
+        let sealed: Result<Vec<Vec<Again>>, Failure> = secrets
+            .par_chunks(FILES_PER_TASK)
+            .map(|keys| wiped(|| keys.iter().copied().map(again).collect()))
+            .collect();
         let (mut fresh, mut closed) = (BTreeMap::new(), Vec::new());
-        for file in sealed? {
+        for file in sealed?.into_iter().flatten() {
             match file {
                 Ok((path, bytes)) => _ = fresh.insert(path, bytes),
                 Err(why) => closed.push(why),

@@ -18,6 +18,9 @@ use super::{Failure, Run};
 use crate::age::{self, Prepared};
 use crate::ambient::{Ambient, NoEntropy};
 
+/// Files that a thread makes before it wipes its stack: few, so that a small region keeps all threads busy too.
+pub const FILES_PER_TASK: usize = 16;
+
 /// Seals Secrets for one region.
 pub struct Sealer {
     prepared: Vec<Prepared>,

@@ -8,6 +8,8 @@
 
 use alloc::vec::Vec;
 
+use super::path::TOPS;
+
 /// What pouch writes.
 pub const TEXT: &str = "* -text\n";
 
@@ -126,7 +128,7 @@ fn may_match(pattern: &str, way: &str) -> bool {
             _ if folder.contains(WILD) => return true,
             Some(part) if !same(&part) => return false,
             Some(_) => {}
-            None => return ["regions", "flux", "argocd"].iter().any(same),
+            None => return TOPS.iter().any(same),
         }
     }
     true

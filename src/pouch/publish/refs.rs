@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 
+use pouch_core::bundle::path::TOPS;
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use tempfile::TempDir;
@@ -177,7 +178,7 @@ fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, Gi
 /// Refuses an output that lies behind a link or a file: nothing in there would be what it seems.
 fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
     let mut way = String::new();
-    for name in prefix.split('/').filter(|name| !name.is_empty()).chain(["regions", "flux", "argocd"]) {
+    for name in prefix.split('/').filter(|name| !name.is_empty()).chain(TOPS) {
         let path = if way.is_empty() { name.to_owned() } else { format!("{way}/{name}") };
         match store.at(tip, &path) {
             Ok(entry) if entry.kind == Kind::Folder => {}
@@ -185,7 +186,7 @@ fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
             Err(ObjectsError::NoPath(_)) => {}
             Err(error) => return Err(damaged(error)),
         }
-        if !["regions", "flux", "argocd"].contains(&name) {
+        if !TOPS.contains(&name) {
             way = path;
         }
     }

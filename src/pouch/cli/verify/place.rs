@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::bundle::path::TOPS;
 use pouch_core::bundle::published::fleet_of;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{STEERING, TOPS, secret_in_clear};
+use pouch_core::proof::{STEERING, secret_in_clear};
 
 use crate::failure::Failure;
 

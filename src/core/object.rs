@@ -75,6 +75,12 @@ impl fmt::Display for ObjectKey {
     }
 }
 
+/// The group and kind that a document says it is of; each empty where it does not say.
+pub fn kind_of(document: &Node) -> GroupKind {
+    let (group, _) = split_api_version(document.str_at(&["apiVersion"]).unwrap_or_default());
+    GroupKind::new(group, document.str_at(&["kind"]).unwrap_or_default())
+}
+
 /// Labels or annotations that were kept, sorted by key.
 pub type Pairs = Box<[(Key, Box<str>)]>;
 

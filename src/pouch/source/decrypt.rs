@@ -11,9 +11,9 @@ use std::sync::Arc;
 use pouch_core::finding::Origin;
 use pouch_core::inquiry;
 use pouch_core::json;
-use pouch_core::name::{GroupKind, SourceName, split_api_version};
+use pouch_core::name::SourceName;
 use pouch_core::node::{Interner, Key, Node};
-use pouch_core::object::{ObjectKey, ciphertext_below};
+use pouch_core::object::{ObjectKey, ciphertext_below, kind_of};
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
@@ -432,11 +432,6 @@ fn without_values(node: &Node) -> Node {
         }
         other => other.clone(),
     }
-}
-
-fn kind_of(node: &Node) -> GroupKind {
-    let (group, _) = split_api_version(node.str_at(&["apiVersion"]).unwrap_or_default());
-    GroupKind::new(group, node.str_at(&["kind"]).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::error::leaks;
 use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
+use pouch_core::few::counted;
 use pouch_core::name::Region;
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::report::{escape, escape_json};
@@ -294,11 +295,11 @@ pub fn finish(
     let summary = summary_of(report, command, commit, fleet, code);
     record(&summary, global, ambient, "The bundles are written")?;
     let Some(c) = &report.credentials else { return Ok(code) };
-    let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
+    let credentials = counted(c.admitted, "Credential", "Credentials");
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
     ui.note(&format!(
-        "{} {credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
-        c.admitted, c.refused, c.broken, c.unpublished
+        "{credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
+        c.refused, c.broken, c.unpublished
     ));
     Ok(code)
 }

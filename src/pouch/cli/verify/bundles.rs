@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pouch_core::bundle::path::gitattributes;
 use pouch_core::config::Fleet;
+use pouch_core::few::counted;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::proof::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, holds_key, is_regions};
@@ -595,22 +596,22 @@ fn outcomes(verdict: &Verdict) -> String {
     for region in &verdict.regions {
         let faults = faults.remove(region.name.as_str()).unwrap_or_default();
         let word = if faults == 0 { "proved" } else { "not proved" };
-        let _ = write!(text, "{}  {word}  {}", region.name, count(region.objects, "object"));
-        let _ = write!(text, ", {}", count(region.secrets, "Secret"));
+        let _ = write!(text, "{}  {word}  {}", region.name, counted(region.objects, "object", "objects"));
+        let _ = write!(text, ", {}", counted(region.secrets, "Secret", "Secrets"));
         if region.opened > 0 {
             let _ = write!(text, ", {} opened", region.opened);
         }
-        text.push_str(&if faults == 0 { "\n".to_owned() } else { format!(", {}\n", count(faults, "fault")) });
+        text.push_str(&if faults == 0 {
+            "\n".to_owned()
+        } else {
+            format!(", {}\n", counted(faults, "fault", "faults"))
+        });
     }
     for (region, faults) in faults {
         let place = if region.is_empty() { "elsewhere" } else { region };
-        let _ = writeln!(text, "{place}  not proved  {}", count(faults, "fault"));
+        let _ = writeln!(text, "{place}  not proved  {}", counted(faults, "fault", "faults"));
     }
     text
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn summary(fleet: Option<&Fleet>, verdict: &Verdict, commit: Option<String>, code: u8) -> Summary {

@@ -16,14 +16,11 @@ use pouch_core::report::shell;
 
 use graph::{Commit, Graph};
 
-use super::objects::{self, Id, Kind, ObjectsError, kind_of};
+use super::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, kind_of};
 use crate::stop::{Stop, Stopped};
 
 /// The name of the folder below which files count.
 const FOLDER: &str = "regions";
-
-/// The deepest folder that is looked into; git's own programs take about as much.
-const MOST_DEPTH: usize = 64;
 
 /// The most entries of folders that are looked at for one commit.
 const MOST_ENTRIES: usize = 10_000_000;

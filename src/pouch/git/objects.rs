@@ -103,7 +103,7 @@ impl From<git2::Error> for ObjectsError {
     }
 }
 
-/// The most folders of a tree that lie in each other.
+/// The most folders that lie in each other, in a tree and wherever else folders are walked through.
 pub const MOST_DEPTH: usize = 64;
 
 /// The most files and folders of a tree.

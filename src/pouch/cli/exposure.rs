@@ -13,6 +13,7 @@ use pouch_core::few::few;
 use pouch_core::finding::{Code, CredentialName};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{self, escape_json};
+use pouch_core::reuse::is_key_id;
 
 use super::publish::private_folder;
 use super::reach::{self, ReachArgs};
@@ -230,11 +231,6 @@ impl Args {
 /// Whether there is no repository at a path.
 fn is_missing(path: &Path) -> bool {
     matches!(objects::open(path), Err(ObjectsError::NoRepository(_)))
-}
-
-/// Whether the text can be the id of a reuse key.
-fn is_key_id(text: &str) -> bool {
-    text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be

@@ -25,7 +25,7 @@ use crate::node::{Key, Node};
 use crate::scope::{Scope, Scopes};
 use crate::secret::{Payload, SecretBytes, holds_key};
 
-pub use ciphertext::{ciphertext_below, is_ciphertext};
+pub use ciphertext::{CIPHERTEXT_MARK, ciphertext_below, is_ciphertext};
 
 /// What identifies an object: group, kind, namespace and name, whatever version it is written in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

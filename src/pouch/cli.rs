@@ -215,11 +215,12 @@ impl Accepted {
     /// As [`Wanted::wishes`].
     fn of_flags(&self, fleet: &Fleet) -> Result<Vec<Acceptance>, Failure> {
         let mut accepted = Vec::new();
-        for (flag, what, values) in [
-            ("--accept-deletions", Accept::Deletions, &self.accept_deletions),
-            ("--accept-recipients", Accept::Recipients, &self.accept_recipients),
-            ("--accept-reseal", Accept::Reseal, &self.accept_reseal),
+        for (what, values) in [
+            (Accept::Deletions, &self.accept_deletions),
+            (Accept::Recipients, &self.accept_recipients),
+            (Accept::Reseal, &self.accept_reseal),
         ] {
+            let (flag, _) = accepted::names(what);
             for value in values {
                 let (region, digest) = pair(flag, value, fleet)?;
                 if !is_digest(&digest) {

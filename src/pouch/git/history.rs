@@ -132,21 +132,13 @@ impl HistoryError {
     pub fn help(&self) -> String {
         match self {
             HistoryError::Shallow(path) => format!("Fetch the rest: git -C {} fetch --unshallow", shell::word(path)),
-            HistoryError::Objects(ObjectsError::Partial(_) | ObjectsError::Missing) => {
-                "Clone the repository anew, without --filter and --depth; git fsck says what is missing.".to_owned()
-            }
             HistoryError::Objects(ObjectsError::NoRepository(_)) => {
                 "Name a repository, bare or not: `pouch exposure PATH|URL`.".to_owned()
-            }
-            HistoryError::Objects(ObjectsError::Owner(path)) => objects::trust(path),
-            HistoryError::Objects(ObjectsError::NoReference { known, .. }) if !known.is_empty() => {
-                let most = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
-                format!("It has {most}.")
             }
             HistoryError::TooMuch { .. } => {
                 "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned()
             }
-            HistoryError::Objects(_) => "Check the repository with git fsck.".to_owned(),
+            HistoryError::Objects(error) => error.help(),
             HistoryError::Stopped(_) => String::new(),
         }
     }

@@ -458,18 +458,8 @@ fn unreadable(error: &ObjectsError) -> Failure {
         ObjectsError::NoRepository(_) => {
             "Name a repository on this machine, bare or with a work tree; clone it first if it is elsewhere.".to_owned()
         }
-        ObjectsError::Owner(path) => objects::trust(path),
-        ObjectsError::NoReference { known, .. } if !known.is_empty() => {
-            format!("Correct --rev; there are {}.", known.iter().take(8).cloned().collect::<Vec<_>>().join(", "))
-        }
-        ObjectsError::NoReference { .. } => "It has no branch and no tag.".to_owned(),
-        ObjectsError::Partial(_) | ObjectsError::Missing => {
-            "Clone the repository anew, without --filter; git fsck says what is missing.".to_owned()
-        }
-        ObjectsError::Strange { .. } => {
-            "Nothing was proved. Find out who made it: git writes no such thing, and git fsck names it.".to_owned()
-        }
-        _ => "Check the repository with git fsck.".to_owned(),
+        ObjectsError::Strange { .. } => format!("Nothing was proved. {}", error.help()),
+        error => error.help(),
     };
     match error {
         ObjectsError::NoRepository(_) | ObjectsError::NoReference { .. } => Failure::usage(error.to_string(), help),

@@ -35,6 +35,9 @@ use crate::ui::Ui;
 /// How many broken Credentials are named.
 const MOST_BROKEN: usize = 20;
 
+/// How many ids of keys are named.
+const MOST_KEYS: usize = 20;
+
 /// How long fetching a whole history may take.
 const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
 
@@ -241,15 +244,15 @@ fn has_key(id: &str, facts: &Facts) -> Result<(), Failure> {
     if known.contains(id) {
         return Ok(());
     }
-    let message = format!("no sealed file of these commits has tags of the reuse key {id}");
-    let known: Vec<&str> = known.into_iter().take(20).collect();
-    Err(Failure::usage(
-        message,
-        match known.as_slice() {
-            [] => "They have none of any other key either; see which repository and commits are looked at.".to_owned(),
-            known => format!("They have those of {}.", known.join(", ")),
-        },
-    ))
+    Err(Failure::usage(format!("no sealed file of these commits has tags of the reuse key {id}"), others(&known)))
+}
+
+/// Of which keys there are tags.
+fn others(known: &BTreeSet<&str>) -> String {
+    match known.len() {
+        0 => "They have none of any other key either; see which repository and commits are looked at.".to_owned(),
+        count => format!("They have those of {}.", few(known, count, MOST_KEYS)),
+    }
 }
 
 /// A whole copy of a remote repository, which only its owner can read.
@@ -327,6 +330,16 @@ fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_are_not_named_are_counted() {
+        let ids: Vec<String> = (0..MOST_KEYS + 2).map(|at| format!("{at:08x}")).collect();
+        let known = |count: usize| others(&ids.iter().take(count).map(String::as_str).collect());
+        assert!(known(0).starts_with("They have none"), "{}", known(0));
+        assert_eq!(known(2), "They have those of 00000000, 00000001.");
+        assert!(known(MOST_KEYS).ends_with(", 00000013."), "{}", known(MOST_KEYS));
+        assert!(known(MOST_KEYS + 2).ends_with(", 00000013 and 2 more."), "{}", known(MOST_KEYS + 2));
+    }
 
     #[test]
     fn dates_are_times_and_all_else_is_a_revision() {

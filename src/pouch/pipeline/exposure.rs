@@ -1,6 +1,7 @@
 //! Exposure: reads what stood in a repository's history, and today's values where they are wanted.
 //!
-//! Every file is read once, however many commits and paths have it. What it means is the core's business.
+//! A file is read once, however many commits and paths have it; a manifest once for each path, because what it
+//! says is for one folder. What they mean is the core's business.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -113,11 +113,12 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     {
         return Err(Failure::usage("--since names a time that is yet to come", "Name one from when on commits count."));
     }
-    let found = args.repository(opened.as_ref(), ambient, stop)?;
+    let Place { path, called, fetched } = args.repository(opened.as_ref(), ambient, stop)?;
     let published_now = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
     let wanted = Wanted { revisions: &args.rev, since, current: &published_now };
-    let Read { facts, mut looked, proved } =
-        read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
+    let Read { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
+    // All that was wanted of it is read, and what follows may take its time.
+    drop(fetched);
     looked.since = args.since.clone();
     warn(&looked, ui);
     if let Some(id) = key_id.filter(|id| !id.is_empty()) {
@@ -152,7 +153,7 @@ struct Place {
     path: PathBuf,
     called: String,
     /// Removed in the end: what was fetched.
-    _fetched: Option<tempfile::TempDir>,
+    fetched: Option<tempfile::TempDir>,
 }
 
 impl Args {
@@ -200,7 +201,7 @@ impl Args {
             (None, None) => {
                 let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
                 let path = history::find(around)?;
-                return Ok(Place { called: around.display().to_string(), path, _fetched: None });
+                return Ok(Place { called: around.display().to_string(), path, fetched: None });
             }
         };
         let refused = |why: String| {
@@ -215,7 +216,7 @@ impl Args {
                     "See that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
                 ))
             }
-            Address::Local(path) => Ok(Place { path: base.join(path), called, _fetched: None }),
+            Address::Local(path) => Ok(Place { path: base.join(path), called, fetched: None }),
             Address::Remote(url) => fetched(&url, called, ambient, stop),
         }
     }
@@ -264,7 +265,7 @@ fn fetched(url: &str, called: String, ambient: &Ambient, stop: &Stop) -> Result<
         let message = format!("{called} cannot be fetched: {error}");
         Failure::unavailable(message, error.help(url))
     })?;
-    Ok(Place { path, called, _fetched: Some(folder) })
+    Ok(Place { path, called, fetched: Some(folder) })
 }
 
 /// What is published now, as a repository of its own or a clone of it names it.

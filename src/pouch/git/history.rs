@@ -179,7 +179,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
     if repository.is_shallow() {
         return Err(HistoryError::Shallow(path.display().to_string()));
     }
-    let graph = Graph::of(&repository, wanted)?;
+    let graph = Graph::of(&repository, wanted, stop)?;
     let mut walker = Walker {
         repository: &repository,
         counts,
@@ -190,6 +190,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
         spans: BTreeMap::new(),
         too_deep: BTreeMap::new(),
         left: 0,
+        stop,
     };
     for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_none()) {
         stop.check()?;
@@ -248,6 +249,7 @@ struct Difference {
 enum Fault {
     Objects(ObjectsError),
     TooMuch(usize),
+    Stopped(Stopped),
 }
 
 impl Fault {
@@ -255,6 +257,7 @@ impl Fault {
         match self {
             Fault::Objects(error) => error.into(),
             Fault::TooMuch(most) => HistoryError::TooMuch { commit: commit.id.to_string(), most },
+            Fault::Stopped(stopped) => stopped.into(),
         }
     }
 }
@@ -262,6 +265,12 @@ impl Fault {
 impl From<git2::Error> for Fault {
     fn from(error: git2::Error) -> Self {
         Fault::Objects(error.into())
+    }
+}
+
+impl From<Stopped> for Fault {
+    fn from(stopped: Stopped) -> Self {
+        Fault::Stopped(stopped)
     }
 }
 
@@ -288,6 +297,7 @@ struct Walker<'r> {
     too_deep: BTreeMap<Oid, String>,
     /// How many more entries may be looked at for this commit.
     left: usize,
+    stop: &'r Stop,
 }
 
 impl Walker<'_> {
@@ -443,6 +453,7 @@ impl Walker<'_> {
 
     /// A folder's entries, sorted: git's own order is nothing that a hostile tree keeps to.
     fn tree(&mut self, id: Option<Oid>) -> Result<Tree, Fault> {
+        self.stop.check()?;
         let Some(id) = id else { return Ok(Rc::new([])) };
         let known = self.trees.get(&id).cloned();
         let tree = match known {

@@ -98,17 +98,25 @@ pub enum Tolerate {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(args = records::refused())]
     Init(init::InitArgs),
     Render(render::Args),
     Publish(publish::Args),
     Rekey(rekey::Args),
     Verify(verify::Args),
+    #[command(args = records::refused())]
     Exposure(exposure::Args),
+    #[command(args = records::refused())]
     Keygen(keygen::Args),
+    #[command(args = records::refused())]
     Rbac(rbac::Args),
+    #[command(args = records::refused())]
     Config(config::ConfigArgs),
+    #[command(args = records::refused())]
     Schema(schema::SchemaArgs),
+    #[command(args = records::refused())]
     Completions(completions::Args),
+    #[command(args = records::refused())]
     Man(man::Args),
 }
 

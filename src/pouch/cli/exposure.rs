@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::Fleet;
 use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
-use pouch_core::few::few;
+use pouch_core::few::{counted, few};
 use pouch_core::finding::{Code, CredentialName};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{self, escape_json};
@@ -120,7 +120,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     // All that was wanted of it is read, and what follows may take its time.
     drop(fetched);
     looked.since = args.since.clone();
-    warn(&looked, ui);
+    // The text says it itself, in its first lines.
+    if args.output == Format::Json {
+        warn(&looked, ui);
+    }
     if let Some(id) = key_id.filter(|id| !id.is_empty()) {
         has_key(id, &facts)?;
     }
@@ -311,7 +314,7 @@ fn warn_of_broken(broken: &BTreeMap<CredentialName, Code>, ui: &Ui) {
     ));
 }
 
-/// Says what is missing from the answer.
+/// Says beside an answer for machines what is missing from it.
 fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
     if looked.commits == 0 {
         ui.warn("the repository has no commit");
@@ -322,7 +325,8 @@ fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
             looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
         let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         ui.warn(&format!(
-            "{count} files or folders could not be looked at, and what they hold is not in the answer: {}",
+            "{} could not be looked at, and what they hold is not in the answer: {}",
+            counted(count, "file or folder", "files or folders"),
             first.join("; ")
         ));
     }

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use pouch_core::few::few;
 use pouch_core::finding::Origin;
 use pouch_core::inquiry;
 use pouch_core::json;
@@ -33,6 +34,9 @@ use crate::harden::wiped;
 
 /// The longest reason that is given, in characters: a path of keys may have any length.
 const MOST_WORDS: usize = 400;
+
+/// How many of a file's recipients are named.
+const MOST_RECIPIENTS: usize = 3;
 
 /// How a sealed file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -304,12 +308,14 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
 /// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
 fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
     let stanzas = sealed.stanzas();
-    let recipients: Vec<String> =
-        stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).take(3).map(|r| r.to_string()).collect();
+    let recipients: Vec<Recipient> = stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).collect();
     let why = match error {
         AgeError::Length => "its data key does not have 32 bytes".to_owned(),
         _ if recipients.is_empty() => "no identity of this source opens it".to_owned(),
-        _ => format!("no identity of this source opens it; it says to be for {}", recipients.join(", ")),
+        _ => format!(
+            "no identity of this source opens it; it says to be for {}",
+            few(&recipients, recipients.len(), MOST_RECIPIENTS)
+        ),
     };
     // Any of them will do; who has none of the file's own cannot run it.
     let help = match identities.recipients().next() {

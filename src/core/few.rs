@@ -1,4 +1,4 @@
-//! Few of many: the first things of a list by name, the rest by number.
+//! Few of many: the first things of a list by name, the rest by number; and numbers of things.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -14,9 +14,21 @@ pub fn few<T: Display>(things: impl IntoIterator<Item = T>, count: usize, most: 
     }
 }
 
+/// `1 file` or `3 files`: a number of things, which are called `one` or `many`.
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_told_from_many() {
+        for (number, expect) in [(0, "0 entries"), (1, "1 entry"), (2, "2 entries")] {
+            assert_eq!(counted(number, "entry", "entries"), expect);
+        }
+    }
 
     #[test]
     fn the_rest_is_counted() {

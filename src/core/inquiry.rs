@@ -12,9 +12,9 @@ use crate::claim::{Asked, Claim};
 use crate::closure::{View, close};
 use crate::config::{Fleet, Provides, RegionConfig};
 use crate::k0rdent;
-use crate::name::{GroupKind, Namespace, split_api_version};
+use crate::name::{GroupKind, Namespace};
 use crate::node::Node;
-use crate::object::ObjectKey;
+use crate::object::{ObjectKey, kind_of};
 
 /// The namespace whose UID tells one cluster from another: it exists from the first start of an API
 /// server on, and cannot be deleted.
@@ -65,9 +65,8 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
         named.is_empty()
     };
     documents.any(|document| {
-        let (group, _) = split_api_version(document.str_at(&["apiVersion"]).unwrap_or_default());
         let rules = document.at(&["spec", "accessRules"]).map(Node::items).unwrap_or_default();
-        group == k0rdent::GROUP && document.str_at(&["kind"]) == Some("AccessManagement") && rules.iter().any(selects)
+        kind_of(document).is(k0rdent::GROUP, "AccessManagement") && rules.iter().any(selects)
     })
 }
 

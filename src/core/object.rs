@@ -25,7 +25,7 @@ use crate::node::{Key, Node};
 use crate::scope::{Scope, Scopes};
 use crate::secret::{Payload, SecretBytes, holds_key};
 
-pub use ciphertext::{ciphertext_below, is_ciphertext};
+pub use ciphertext::{CIPHERTEXT_MARK, ciphertext_below, is_ciphertext};
 
 /// What identifies an object: group, kind, namespace and name, whatever version it is written in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -73,6 +73,12 @@ impl fmt::Display for ObjectKey {
             None => write!(f, "{} {}", self.kind, self.name),
         }
     }
+}
+
+/// The group and kind that a document says it is of; each empty where it does not say.
+pub fn kind_of(document: &Node) -> GroupKind {
+    let (group, _) = split_api_version(document.str_at(&["apiVersion"]).unwrap_or_default());
+    GroupKind::new(group, document.str_at(&["kind"]).unwrap_or_default())
 }
 
 /// Labels or annotations that were kept, sorted by key.

@@ -25,7 +25,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::bundle::manifest::{self, Manifest, ManifestObject, Unusable};
-use crate::bundle::path::{self, BundlePath};
+use crate::bundle::path::{self, BundlePath, TOPS};
 use crate::bundle::published::fleet_of;
 use crate::bundle::sha256_hex;
 use crate::config::error::quoted;
@@ -38,7 +38,7 @@ use crate::yaml::read;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear};
 pub use sealed::Sealed;
-pub use tree::{Above, Changes, Form, MOST_BYTES, STEERING, Scope, Standing, TOPS, Tree, directory_of, is_regions};
+pub use tree::{Above, Changes, Form, MOST_BYTES, STEERING, Scope, Standing, Tree, directory_of, is_regions};
 use tree::{folders, form};
 
 /// What a tree is judged by.

@@ -180,9 +180,13 @@ fn first_line(file: &[u8]) -> Option<(&str, &str, &[u8])> {
     let (line, _) = file.split_at_checked(file.len().checked_sub(rest.len())?)?;
     let line = str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (id, tag) = line.strip_prefix(FIRST)?.split_once(' ')?;
-    let id_shaped = id.len() == 8 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     let tag_shaped = tag.len() == TAG_LENGTH && tag.bytes().all(is_base64url);
-    (id_shaped && tag_shaped).then_some((id, tag, rest))
+    (is_key_id(id) && tag_shaped).then_some((id, tag, rest))
+}
+
+/// Whether text has the form of a key's id: 8 hex digits, in lower case.
+pub fn is_key_id(text: &str) -> bool {
+    text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn is_base64url(b: u8) -> bool {

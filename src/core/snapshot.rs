@@ -20,9 +20,9 @@ use crate::finding::{Code, Finding, Origin};
 use crate::fragment::Fragment;
 use crate::inquiry;
 use crate::k0rdent;
-use crate::name::{GroupKind, Name, Namespace, SourceName, Version, split_api_version};
+use crate::name::{GroupKind, Name, Namespace, SourceName, Version};
 use crate::node::Node;
-use crate::object::{Fault, Object, ObjectKey, Refusal, admit};
+use crate::object::{Fault, Object, ObjectKey, Refusal, admit, kind_of};
 use crate::scope::{Scope, Scopes};
 
 pub use copies::{File, Proof};
@@ -327,11 +327,6 @@ fn is_read(kind: &GroupKind, fleet: &Fleet) -> bool {
         }
         _ => crate::capi::rules(kind).is_some() || fleet.kinds.contains_key(kind),
     }
-}
-
-fn kind_of(document: &Node) -> GroupKind {
-    let (group, _) = split_api_version(document.str_at(&["apiVersion"]).unwrap_or_default());
-    GroupKind::new(group, document.str_at(&["kind"]).unwrap_or_default())
 }
 
 fn is_crd(kind: &GroupKind) -> bool {

@@ -19,7 +19,11 @@ const MOST_WORDS: u64 = 16 << 10;
 /// How often a waiting run looks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// How long a child that should end may take to do so, and how long its last output is waited for.
+/// How long a child that should end may take to do so before it is killed: with a glance less than the 1.5 s after
+/// which a run that was asked to stop is ended itself, and then nobody removes what the child was to write to.
+const ASKED: Duration = Duration::from_secs(1);
+
+/// How long the end of a child that was killed is waited for, and the last output of any.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// What a child is allowed.
@@ -105,7 +109,7 @@ fn wait(mut child: Child, bounds: &Bounds<'_>) -> Result<bool, ChildError> {
 /// error.
 fn end(group: Pid, ended: &Receiver<bool>) {
     let _ = kill_process_group(group, Signal::TERM);
-    if ended.recv_timeout(GRACE).is_err() {
+    if ended.recv_timeout(ASKED).is_err() {
         let _ = kill_process_group(group, Signal::KILL);
         let _ = ended.recv_timeout(GRACE);
     }

@@ -28,6 +28,7 @@ use clap::{Parser, Subcommand};
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::error::leaks;
 use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
+use pouch_core::few::counted;
 use pouch_core::name::Region;
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::report::{escape, escape_json};
@@ -97,17 +98,25 @@ pub enum Tolerate {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(args = records::refused())]
     Init(init::InitArgs),
     Render(render::Args),
     Publish(publish::Args),
     Rekey(rekey::Args),
     Verify(verify::Args),
+    #[command(args = records::refused())]
     Exposure(exposure::Args),
+    #[command(args = records::refused())]
     Keygen(keygen::Args),
+    #[command(args = records::refused())]
     Rbac(rbac::Args),
+    #[command(args = records::refused())]
     Config(config::ConfigArgs),
+    #[command(args = records::refused())]
     Schema(schema::SchemaArgs),
+    #[command(args = records::refused())]
     Completions(completions::Args),
+    #[command(args = records::refused())]
     Man(man::Args),
 }
 
@@ -214,11 +223,12 @@ impl Accepted {
     /// As [`Wanted::wishes`].
     fn of_flags(&self, fleet: &Fleet) -> Result<Vec<Acceptance>, Failure> {
         let mut accepted = Vec::new();
-        for (flag, what, values) in [
-            ("--accept-deletions", Accept::Deletions, &self.accept_deletions),
-            ("--accept-recipients", Accept::Recipients, &self.accept_recipients),
-            ("--accept-reseal", Accept::Reseal, &self.accept_reseal),
+        for (what, values) in [
+            (Accept::Deletions, &self.accept_deletions),
+            (Accept::Recipients, &self.accept_recipients),
+            (Accept::Reseal, &self.accept_reseal),
         ] {
+            let (flag, _) = accepted::names(what);
             for value in values {
                 let (region, digest) = pair(flag, value, fleet)?;
                 if !is_digest(&digest) {
@@ -294,11 +304,11 @@ pub fn finish(
     let summary = summary_of(report, command, commit, fleet, code);
     record(&summary, global, ambient, "The bundles are written")?;
     let Some(c) = &report.credentials else { return Ok(code) };
-    let credentials = if c.admitted == 1 { "Credential" } else { "Credentials" };
+    let credentials = counted(c.admitted, "Credential", "Credentials");
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
     ui.note(&format!(
-        "{} {credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
-        c.admitted, c.refused, c.broken, c.unpublished
+        "{credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
+        c.refused, c.broken, c.unpublished
     ));
     Ok(code)
 }

@@ -9,7 +9,7 @@ pub mod refs;
 
 use std::collections::BTreeMap;
 
-use pouch_core::bundle::path::BundlePath;
+use pouch_core::bundle::path::{BundlePath, TOPS};
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 
@@ -117,7 +117,7 @@ impl ShelfError {
     }
 }
 
-/// The three folders that can hold a region's files, relative to the output.
+/// The folders that can hold a region's files, relative to the output.
 pub fn folders(directory: &Directory) -> [String; 3] {
-    [format!("regions/{directory}"), format!("flux/{directory}"), format!("argocd/{directory}")]
+    TOPS.map(|top| format!("{top}/{directory}"))
 }

@@ -33,9 +33,6 @@ pub const MAX_FILE_BYTES: u64 = 1 << 30;
 /// The most files, folders and links of one source that are looked at.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// How deep folders may lie in each other.
-const MOST_DEPTH: usize = 64;
-
 /// What reading a source depends on beside the source itself.
 #[derive(Clone)]
 pub struct Given<'a> {

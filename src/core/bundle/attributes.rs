@@ -8,6 +8,8 @@
 
 use alloc::vec::Vec;
 
+use super::path::TOPS;
+
 /// What pouch writes.
 pub const TEXT: &str = "* -text\n";
 
@@ -31,13 +33,13 @@ pub fn keeps_bytes(found: &[u8], above: &[&[u8]]) -> bool {
         return false;
     }
     let Some(ours) = lines.iter().rposition(|line| *line == TEXT.trim()) else { return false };
-    let further: Vec<&str> = above.iter().flat_map(|found| macros(found)).collect();
-    let macros = macros(found);
+    let further = above.iter().filter_map(|found| core::str::from_utf8(found).ok()).flat_map(self::lines);
+    let macros: Vec<&str> = lines.iter().copied().chain(further).filter_map(macro_name).collect();
     lines.iter().enumerate().all(|(at, line)| {
         let Some(words) = words(line, "") else { return true };
         words.into_iter().all(|word| match name(word) {
             "text" | "crlf" | "eol" => at <= ours || matches!(word, "-text" | "-crlf"),
-            name => spares_bytes(word) && !macros.contains(&name) && !further.contains(&name),
+            name => spares_bytes(word) && !macros.contains(&name),
         })
     })
 }
@@ -46,16 +48,16 @@ pub fn keeps_bytes(found: &[u8], above: &[&[u8]]) -> bool {
 /// bundles says `* -text`. `way` leads from its folder to theirs, without a slash at either end.
 pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
     let Ok(text) = core::str::from_utf8(found) else { return Some(1) };
-    let text = text.strip_prefix(MARK).unwrap_or(text);
+    let lines = lines(text);
     // Macros may stand on each other.
-    let defined = macros(found);
+    let defined: Vec<&str> = lines.iter().copied().filter_map(macro_name).collect();
     let is_strange = |line: &&str| {
         let Some(rest) = line.strip_prefix(MACRO) else { return false };
         let words = rest.split(BLANK).filter(|word| !word.is_empty()).skip(1);
         words.into_iter().any(|word| !spares_bytes(word) || defined.contains(&name(word)))
     };
-    let strange: Vec<&str> = lines(text).into_iter().filter(is_strange).filter_map(|line| macro_name(line)).collect();
-    let at = lines(text).into_iter().position(|line| {
+    let strange: Vec<&str> = lines.iter().copied().filter(is_strange).filter_map(macro_name).collect();
+    let at = lines.iter().position(|line| {
         let words = words(line, way).unwrap_or_default();
         is_disguised(line) || words.into_iter().any(|word| !spares_bytes(word) || strange.contains(&name(word)))
     })?;
@@ -65,7 +67,7 @@ pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
 /// How the definition of a macro begins.
 const MACRO: &str = "[attr]";
 
-/// The byte order mark, which git skips in the work tree and not elsewhere.
+/// The byte order mark, which git skips in the work tree and not elsewhere: what follows it counts.
 const MARK: char = '\u{feff}';
 
 /// Whether a line may define a macro in quotes, which git takes off before it looks for `[attr]`.
@@ -73,19 +75,15 @@ fn is_disguised(line: &str) -> bool {
     line.starts_with('"') && (line.contains(MACRO) || line.contains('\\'))
 }
 
-/// Lines without what git takes for blanks; a comment is an empty one.
+/// Lines without what git takes for blanks, and without a byte order mark; a comment is an empty one.
 fn lines(text: &str) -> Vec<&str> {
-    let lines = text.lines().map(|line| line.trim_matches(BLANK));
+    let lines = text.strip_prefix(MARK).unwrap_or(text).lines().map(|line| line.trim_matches(BLANK));
     lines.map(|line| if line.starts_with('#') { "" } else { line }).collect()
 }
 
+/// The macro that a line defines.
 fn macro_name(line: &str) -> Option<&str> {
     line.strip_prefix(MACRO)?.split(BLANK).find(|word| !word.is_empty())
-}
-
-/// The macros that a file defines.
-fn macros(found: &[u8]) -> Vec<&str> {
-    lines(core::str::from_utf8(found).unwrap_or_default()).into_iter().filter_map(macro_name).collect()
 }
 
 /// The attributes of a line whose pattern may match a bundle's file.
@@ -126,7 +124,7 @@ fn may_match(pattern: &str, way: &str) -> bool {
             _ if folder.contains(WILD) => return true,
             Some(part) if !same(&part) => return false,
             Some(_) => {}
-            None => return ["regions", "flux", "argocd"].iter().any(same),
+            None => return TOPS.iter().any(same),
         }
     }
     true
@@ -174,6 +172,7 @@ mod tests {
         assert!(!keeps_bytes(b"* -text\n\xff\n", &[]));
         assert!(keeps_bytes(b"* -text\n* mine\n", &[b"[attr]yours text\n"]));
         assert!(!keeps_bytes(b"* -text\n* mine\n", &[b"[attr] mine text eol=crlf\n"]));
+        assert!(!keeps_bytes(b"* -text\n* mine\n", &["\u{feff}[attr]mine text eol=crlf\n".as_bytes()]));
         check("\"[attr]mine\" text eol=crlf\n* -text\n* mine\n", false);
         check("\"\\133attr]mine\" text eol=crlf\n* -text\n* mine\n", false);
         check("\"my notes.txt\" text\n* -text\n", true);
@@ -210,6 +209,7 @@ mod tests {
         check("*.rs text\n\"[attr]mine\" text eol=crlf\n", Some(2));
         check("\"\\133attr]mine\" text eol=crlf\n", Some(1));
         check("\u{feff}*.yaml ident\n", Some(1));
+        check("\u{feff}[attr]inner ident\n[attr]outer inner\n*.yaml outer\n", Some(3));
         assert_eq!(converts_below(b"\xff", ""), Some(1));
     }
 }

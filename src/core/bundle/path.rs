@@ -57,6 +57,9 @@ impl fmt::Debug for BundlePath {
     }
 }
 
+/// The folders that hold regions.
+pub const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
+
 const GITATTRIBUTES: &str = ".gitattributes";
 
 /// The file that keeps git from touching line ends.

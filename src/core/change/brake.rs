@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use super::{Action, Change};
 use crate::bundle::sha256_hex;
 use crate::config::{Accept, Acceptance, Limits};
-use crate::few::few;
+use crate::few::{counted, few};
 use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Region};
 use crate::object::ObjectKey;
@@ -144,10 +144,7 @@ fn count_losses(load: &Load<'_>) -> String {
     let objects = changes().filter(|change| change.action == Action::Removed).count();
     let entries: usize = changes().map(|change| change.lost_entries.len()).sum();
     let whole = format!("{objects} of its {} objects", load.published);
-    let parts = match entries {
-        1 => "1 entry of a Secret that stays".to_owned(),
-        more => format!("{more} entries of Secrets that stay"),
-    };
+    let parts = counted(entries, "entry of a Secret that stays", "entries of Secrets that stay");
     match (objects, entries) {
         (_, 0) => whole,
         (0, _) => parts,

@@ -10,7 +10,7 @@ use alloc::string::String;
 use crate::node::Node;
 
 /// What every value starts with that SOPS sealed.
-const MARK: &[u8] = b"ENC[AES256_GCM,";
+pub const CIPHERTEXT_MARK: &str = "ENC[AES256_GCM,";
 
 /// The most characters of a path that are said: keys may have any length.
 const MOST_WORDS: usize = 400;
@@ -25,7 +25,7 @@ pub fn is_ciphertext(value: &[u8]) -> bool {
     {
         rest = inner;
     }
-    rest.starts_with(MARK)
+    rest.starts_with(CIPHERTEXT_MARK.as_bytes())
 }
 
 fn is_around(byte: u8) -> bool {

@@ -8,7 +8,8 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::tree::{TOPS, Tree};
+use super::tree::Tree;
+use crate::bundle::path::TOPS;
 
 /// What makes a part of a pattern stand for several names.
 const WILD: [char; 5] = ['*', '?', '[', ']', '\\'];

@@ -10,8 +10,8 @@ use core::str;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
-const BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----\n";
-const END: &str = "\n-----END AGE ENCRYPTED FILE-----\n";
+use crate::sops::metadata::{ARMOR_BEGIN, ARMOR_END};
+
 const VERSION: &str = "age-encryption.org/v1";
 
 /// What follows the header: a nonce of 16 bytes, and a data key of 32 with its tag of 16.
@@ -20,7 +20,7 @@ const PAYLOAD: usize = 64;
 /// What is wrong with the armored age file of a recipient; none if it opens in one way only, for an
 /// X25519 identity, and holds as much as a data key.
 pub(super) fn flaw(armored: &str) -> Option<&'static str> {
-    let inner = armored.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
+    let inner = armored.strip_prefix(ARMOR_BEGIN).and_then(|rest| rest.strip_suffix(ARMOR_END));
     let Some(inner) = inner else { return Some("is no armored age file") };
     let encoded: String = inner.split('\n').collect();
     let Ok(bytes) = STANDARD.decode(encoded) else { return Some("is no armored age file") };
@@ -107,7 +107,7 @@ mod tests {
     fn armored(bytes: &[u8]) -> String {
         let text = STANDARD.encode(bytes);
         let lines: Vec<&str> = text.as_bytes().chunks(64).map(|line| str::from_utf8(line).unwrap()).collect();
-        format!("{BEGIN}{}{END}", lines.join("\n"))
+        format!("{ARMOR_BEGIN}{}{ARMOR_END}", lines.join("\n"))
     }
 
     /// A file with these stanzas and as many bytes behind the header.
@@ -149,7 +149,7 @@ mod tests {
             (armored(b"age-encryption.org/v2\n"), Some("has a header that is none of age's")),
             (armored(b"\xff\xfe"), Some("has a header that is none of age's")),
             (String::from("AGE"), Some("is no armored age file")),
-            (format!("{BEGIN}***{END}"), Some("is no armored age file")),
+            (format!("{ARMOR_BEGIN}***{ARMOR_END}"), Some("is no armored age file")),
         ];
         for (text, expect) in table {
             assert_eq!(flaw(&text), expect, "{text}");

@@ -7,9 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::plain;
-
-/// The folders that hold regions.
-pub const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
+use crate::bundle::path::TOPS;
 
 /// What a path of the tree is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

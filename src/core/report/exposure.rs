@@ -8,6 +8,7 @@ use super::escape;
 use crate::exposure::{
     Commit, EntryRecord, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, NowAt, Reader, SkippedFile, Verdict,
 };
+use crate::few::counted;
 
 /// How many characters of a commit's id are shown.
 const SHORT: usize = 10;
@@ -213,8 +214,4 @@ fn short(commit: &Commit, timed: bool) -> String {
         (false, true) => format!("{id} (no date)"),
         (false, false) => format!("{id} ({time})"),
     }
-}
-
-fn counted(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }

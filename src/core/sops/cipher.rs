@@ -15,8 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-/// What every sealed value starts with.
-pub const MARK: &str = "ENC[AES256_GCM,";
+pub use crate::object::CIPHERTEXT_MARK as MARK;
 
 /// How many bytes a sealed text hides: AES-GCM makes nothing longer. None where it is not in SOPS' form.
 pub fn length(sealed: &str) -> Option<usize> {

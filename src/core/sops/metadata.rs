@@ -23,6 +23,12 @@ pub const ENCRYPTED_REGEX: &str = "^(data|stringData)$";
 /// and the command refuses files without one.
 pub const VERSION: &str = "3.9.0";
 
+/// The line that an armored age file begins with: <https://c2sp.org/age>.
+pub const ARMOR_BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----\n";
+
+/// The line that it ends with, after the line feed before it.
+pub const ARMOR_END: &str = "\n-----END AGE ENCRYPTED FILE-----\n";
+
 /// Whether a key brings all below it under the rule of [`ENCRYPTED_REGEX`].
 pub fn is_sealed_key(key: &str) -> bool {
     key == "data" || key == "stringData"
@@ -43,9 +49,7 @@ pub fn is_time(text: &str) -> bool {
 
 /// Whether text is an armored age file, in form.
 pub fn is_stanza(text: &str) -> bool {
-    let inner = text
-        .strip_prefix("-----BEGIN AGE ENCRYPTED FILE-----\n")
-        .and_then(|rest| rest.strip_suffix("\n-----END AGE ENCRYPTED FILE-----\n"));
+    let inner = text.strip_prefix(ARMOR_BEGIN).and_then(|rest| rest.strip_suffix(ARMOR_END));
     inner.is_some_and(|inner| {
         !inner.is_empty() && inner.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'\n'))
     })

@@ -21,7 +21,7 @@ pub(super) fn warn_unneeded(accepted: &[Acceptance], report: &Report, ui: &Ui) {
 }
 
 /// The flag of an acceptance, and the finding that asks for it.
-fn names(what: Accept) -> (&'static str, Code) {
+pub(super) fn names(what: Accept) -> (&'static str, Code) {
     match what {
         Accept::Deletions => ("--accept-deletions", Code::DeletionsHeld),
         Accept::Recipients => ("--accept-recipients", Code::RecipientAdded),

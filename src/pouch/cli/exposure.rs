@@ -9,10 +9,11 @@ use jiff::civil::Date;
 use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::Fleet;
 use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
-use pouch_core::few::few;
+use pouch_core::few::{counted, few};
 use pouch_core::finding::{Code, CredentialName};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{self, escape_json};
+use pouch_core::reuse::is_key_id;
 
 use super::publish::private_folder;
 use super::reach::{self, ReachArgs};
@@ -33,6 +34,9 @@ use crate::ui::Ui;
 
 /// How many broken Credentials are named.
 const MOST_BROKEN: usize = 20;
+
+/// How many ids of keys are named.
+const MOST_KEYS: usize = 20;
 
 /// How long fetching a whole history may take.
 const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
@@ -109,13 +113,17 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     {
         return Err(Failure::usage("--since names a time that is yet to come", "Name one from when on commits count."));
     }
-    let found = args.repository(opened.as_ref(), ambient, stop)?;
+    let Place { path, called, fetched } = args.repository(opened.as_ref(), ambient, stop)?;
     let published_now = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
     let wanted = Wanted { revisions: &args.rev, since, current: &published_now };
-    let Read { facts, mut looked, proved } =
-        read(&found.path, found.called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
+    let Read { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
+    // All that was wanted of it is read, and what follows may take its time.
+    drop(fetched);
     looked.since = args.since.clone();
-    warn(&looked, ui);
+    // The text says it itself, in its first lines.
+    if args.output == Format::Json {
+        warn(&looked, ui);
+    }
     if let Some(id) = key_id.filter(|id| !id.is_empty()) {
         has_key(id, &facts)?;
     }
@@ -148,7 +156,7 @@ struct Place {
     path: PathBuf,
     called: String,
     /// Removed in the end: what was fetched.
-    _fetched: Option<tempfile::TempDir>,
+    fetched: Option<tempfile::TempDir>,
 }
 
 impl Args {
@@ -196,7 +204,7 @@ impl Args {
             (None, None) => {
                 let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
                 let path = history::find(around)?;
-                return Ok(Place { called: around.display().to_string(), path, _fetched: None });
+                return Ok(Place { called: around.display().to_string(), path, fetched: None });
             }
         };
         let refused = |why: String| {
@@ -211,7 +219,7 @@ impl Args {
                     "See that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
                 ))
             }
-            Address::Local(path) => Ok(Place { path: base.join(path), called, _fetched: None }),
+            Address::Local(path) => Ok(Place { path: base.join(path), called, fetched: None }),
             Address::Remote(url) => fetched(&url, called, ambient, stop),
         }
     }
@@ -232,11 +240,6 @@ fn is_missing(path: &Path) -> bool {
     matches!(objects::open(path), Err(ObjectsError::NoRepository(_)))
 }
 
-/// Whether the text can be the id of a reuse key.
-fn is_key_id(text: &str) -> bool {
-    text.len() == 8 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-}
-
 /// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be
 /// guessed.
 fn has_key(id: &str, facts: &Facts) -> Result<(), Failure> {
@@ -245,15 +248,15 @@ fn has_key(id: &str, facts: &Facts) -> Result<(), Failure> {
     if known.contains(id) {
         return Ok(());
     }
-    let message = format!("no sealed file of these commits has tags of the reuse key {id}");
-    let known: Vec<&str> = known.into_iter().take(20).collect();
-    Err(Failure::usage(
-        message,
-        match known.as_slice() {
-            [] => "They have none of any other key either; see which repository and commits are looked at.".to_owned(),
-            known => format!("They have those of {}.", known.join(", ")),
-        },
-    ))
+    Err(Failure::usage(format!("no sealed file of these commits has tags of the reuse key {id}"), others(&known)))
+}
+
+/// Of which keys there are tags.
+fn others(known: &BTreeSet<&str>) -> String {
+    match known.len() {
+        0 => "They have none of any other key either; see which repository and commits are looked at.".to_owned(),
+        count => format!("They have those of {}.", few(known, count, MOST_KEYS)),
+    }
 }
 
 /// A whole copy of a remote repository, which only its owner can read.
@@ -265,7 +268,7 @@ fn fetched(url: &str, called: String, ambient: &Ambient, stop: &Stop) -> Result<
         let message = format!("{called} cannot be fetched: {error}");
         Failure::unavailable(message, error.help(url))
     })?;
-    Ok(Place { path, called, _fetched: Some(folder) })
+    Ok(Place { path, called, fetched: Some(folder) })
 }
 
 /// What is published now, as a repository of its own or a clone of it names it.
@@ -311,7 +314,7 @@ fn warn_of_broken(broken: &BTreeMap<CredentialName, Code>, ui: &Ui) {
     ));
 }
 
-/// Says what is missing from the answer.
+/// Says beside an answer for machines what is missing from it.
 fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
     if looked.commits == 0 {
         ui.warn("the repository has no commit");
@@ -322,7 +325,8 @@ fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
             looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
         let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         ui.warn(&format!(
-            "{count} files or folders could not be looked at, and what they hold is not in the answer: {}",
+            "{} could not be looked at, and what they hold is not in the answer: {}",
+            counted(count, "file or folder", "files or folders"),
             first.join("; ")
         ));
     }
@@ -331,6 +335,16 @@ fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_that_are_not_named_are_counted() {
+        let ids: Vec<String> = (0..MOST_KEYS + 2).map(|at| format!("{at:08x}")).collect();
+        let known = |count: usize| others(&ids.iter().take(count).map(String::as_str).collect());
+        assert!(known(0).starts_with("They have none"), "{}", known(0));
+        assert_eq!(known(2), "They have those of 00000000, 00000001.");
+        assert!(known(MOST_KEYS).ends_with(", 00000013."), "{}", known(MOST_KEYS));
+        assert!(known(MOST_KEYS + 2).ends_with(", 00000013 and 2 more."), "{}", known(MOST_KEYS + 2));
+    }
 
     #[test]
     fn dates_are_times_and_all_else_is_a_revision() {

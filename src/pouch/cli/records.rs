@@ -6,10 +6,19 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, value_parser};
 
 use super::Global;
 use crate::failure::Failure;
+
+/// The flags of both files for a command that refuses them: its help does not offer them, and who gives one all the
+/// same is told by [`refuse`] why not. Clap takes these for the global ones, which have the same names.
+pub fn refused() -> [Arg; 2] {
+    ["summary", "metrics"]
+        .map(|name| Arg::new(name).long(name).value_parser(value_parser!(PathBuf)).global(true).hide(true))
+}
 
 /// Refuses the flags of a command that writes neither file: a job that waits for one would never see it.
 ///
@@ -99,7 +108,29 @@ fn writable(path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::{CommandFactory as _, Parser as _};
+
     use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn help_offers_these_files_where_a_command_writes_them() {
+        let mut cli = Cli::command();
+        cli.build();
+        for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
+            let writes = ["render", "publish", "rekey", "verify"].contains(&command.get_name());
+            for name in ["summary", "metrics"] {
+                let flag = command.get_arguments().find(|flag| flag.get_id() == name).unwrap();
+                assert_eq!(flag.is_hide_set(), !writes, "{} --{name}", command.get_name());
+            }
+        }
+        // Hidden or not, and on either side of the command, the flag is the same one.
+        for words in [["pouch", "keygen", "--summary", "x"], ["pouch", "--summary", "x", "man"]] {
+            let global = Cli::try_parse_from(words).unwrap().global;
+            assert_eq!(global.summary.as_deref(), Some(Path::new("x")), "{words:?}");
+            assert!(refuse(&global).is_err());
+        }
+    }
 
     #[test]
     fn a_summary_of_an_earlier_run_goes_and_what_is_no_file_stays() {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use pouch_core::few::counted;
 use pouch_core::report::escape;
 use pouch_core::report::summary::{self, ChangeRecord, Outcome};
 
@@ -82,10 +83,6 @@ pub fn outcomes(report: &Report) -> String {
     report.regions.iter().map(|region| outcome_line(region, width, region.outcome.word())).collect()
 }
 
-fn counted(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
 /// What became of a region: its name, a word for that, and counts.
 pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     if region.outcome == Outcome::Paused {
@@ -94,7 +91,7 @@ pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> Strin
     let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group.is_empty();
     let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
     let held = region.outcome == Outcome::Held;
-    let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object")] };
+    let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object", "objects")] };
     for action in ["added", "changed", "resealed", "removed"] {
         let count = |changes: &[&ChangeRecord]| changes.iter().filter(|change| change.action == action).count();
         // What a bundle has is counted without its Namespaces, so these are counted apart.
@@ -102,7 +99,7 @@ pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> Strin
             parts.push(format!("{} {action}", count(&objects)));
         }
         if count(&namespaces) > 0 {
-            parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace")));
+            parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace", "Namespaces")));
         }
     }
     if region.carried > 0 {

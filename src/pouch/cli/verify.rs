@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use pouch_core::bundle::published::Files;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
+use pouch_core::few::counted;
 use pouch_core::finding::{Finding, Severity};
 use pouch_core::report::summary::{FindingRecord, Summary, Verified};
 
@@ -170,21 +171,15 @@ fn region<'a>(fleet: &'a Fleet, wanted: Option<&str>) -> Result<&'a RegionConfig
 
 /// One line for the region.
 fn outcome(region: &RegionConfig, verdict: &Verdict) -> String {
-    let objects = match verdict.objects {
-        1 => "1 object".to_owned(),
-        count => format!("{count} objects"),
-    };
+    let objects = counted(verdict.objects, "object", "objects");
     let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
     let warnings = verdict.findings.iter().filter(is_warning).count();
     let mut line = match verdict.faults() {
         0 => format!("{}  as published  {objects}", region.name),
-        1 => format!("{}  not as published  {objects}, 1 fault", region.name),
-        faults => format!("{}  not as published  {objects}, {faults} faults", region.name),
+        faults => format!("{}  not as published  {objects}, {}", region.name, counted(faults, "fault", "faults")),
     };
-    match warnings {
-        0 => {}
-        1 => line.push_str(", 1 warning"),
-        count => line.push_str(&format!(", {count} warnings")),
+    if warnings > 0 {
+        line.push_str(&format!(", {}", counted(warnings, "warning", "warnings")));
     }
     line.push('\n');
     line

@@ -16,14 +16,11 @@ use pouch_core::report::shell;
 
 use graph::{Commit, Graph};
 
-use super::objects::{self, Id, Kind, ObjectsError, kind_of};
+use super::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, kind_of};
 use crate::stop::{Stop, Stopped};
 
 /// The name of the folder below which files count.
 const FOLDER: &str = "regions";
-
-/// The deepest folder that is looked into; git's own programs take about as much.
-const MOST_DEPTH: usize = 64;
 
 /// The most entries of folders that are looked at for one commit.
 const MOST_ENTRIES: usize = 10_000_000;
@@ -135,21 +132,13 @@ impl HistoryError {
     pub fn help(&self) -> String {
         match self {
             HistoryError::Shallow(path) => format!("Fetch the rest: git -C {} fetch --unshallow", shell::word(path)),
-            HistoryError::Objects(ObjectsError::Partial(_) | ObjectsError::Missing) => {
-                "Clone the repository anew, without --filter and --depth; git fsck says what is missing.".to_owned()
-            }
             HistoryError::Objects(ObjectsError::NoRepository(_)) => {
                 "Name a repository, bare or not: `pouch exposure PATH|URL`.".to_owned()
-            }
-            HistoryError::Objects(ObjectsError::Owner(path)) => objects::trust(path),
-            HistoryError::Objects(ObjectsError::NoReference { known, .. }) if !known.is_empty() => {
-                let most = known.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
-                format!("It has {most}.")
             }
             HistoryError::TooMuch { .. } => {
                 "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned()
             }
-            HistoryError::Objects(_) => "Check the repository with git fsck.".to_owned(),
+            HistoryError::Objects(error) => error.help(),
             HistoryError::Stopped(_) => String::new(),
         }
     }
@@ -190,7 +179,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
     if repository.is_shallow() {
         return Err(HistoryError::Shallow(path.display().to_string()));
     }
-    let graph = Graph::of(&repository, wanted)?;
+    let graph = Graph::of(&repository, wanted, stop)?;
     let mut walker = Walker {
         repository: &repository,
         counts,
@@ -201,6 +190,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
         spans: BTreeMap::new(),
         too_deep: BTreeMap::new(),
         left: 0,
+        stop,
     };
     for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_none()) {
         stop.check()?;
@@ -259,6 +249,7 @@ struct Difference {
 enum Fault {
     Objects(ObjectsError),
     TooMuch(usize),
+    Stopped(Stopped),
 }
 
 impl Fault {
@@ -266,6 +257,7 @@ impl Fault {
         match self {
             Fault::Objects(error) => error.into(),
             Fault::TooMuch(most) => HistoryError::TooMuch { commit: commit.id.to_string(), most },
+            Fault::Stopped(stopped) => stopped.into(),
         }
     }
 }
@@ -273,6 +265,12 @@ impl Fault {
 impl From<git2::Error> for Fault {
     fn from(error: git2::Error) -> Self {
         Fault::Objects(error.into())
+    }
+}
+
+impl From<Stopped> for Fault {
+    fn from(stopped: Stopped) -> Self {
+        Fault::Stopped(stopped)
     }
 }
 
@@ -299,6 +297,7 @@ struct Walker<'r> {
     too_deep: BTreeMap<Oid, String>,
     /// How many more entries may be looked at for this commit.
     left: usize,
+    stop: &'r Stop,
 }
 
 impl Walker<'_> {
@@ -454,6 +453,7 @@ impl Walker<'_> {
 
     /// A folder's entries, sorted: git's own order is nothing that a hostile tree keeps to.
     fn tree(&mut self, id: Option<Oid>) -> Result<Tree, Fault> {
+        self.stop.check()?;
         let Some(id) = id else { return Ok(Rc::new([])) };
         let known = self.trees.get(&id).cloned();
         let tree = match known {

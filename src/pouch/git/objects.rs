@@ -8,6 +8,7 @@ pub mod standing;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
+use pouch_core::few::few;
 use pouch_core::report::shell;
 
 /// Modes of tree entries; libgit2 gives no other ones.
@@ -103,7 +104,38 @@ impl From<git2::Error> for ObjectsError {
     }
 }
 
-/// The most folders of a tree that lie in each other.
+/// How many branches and tags a message names.
+const MOST_NAMED: usize = 8;
+
+impl ObjectsError {
+    /// What to do about it. Where the repository was named, the command or the configuration knows better than this.
+    pub fn help(&self) -> String {
+        match self {
+            ObjectsError::NoRepository(_) => "Name the root of a repository, bare or with a work tree.".to_owned(),
+            ObjectsError::Owner(path) => trust(path),
+            ObjectsError::NoReference { known, .. } => correct(known),
+            ObjectsError::Partial(_) | ObjectsError::Missing => {
+                "Clone the repository anew, without --filter; git fsck says what is missing.".to_owned()
+            }
+            ObjectsError::Strange { .. } => {
+                "Find out who made it: git writes no such thing, and git fsck names it.".to_owned()
+            }
+            ObjectsError::NoPath(_) | ObjectsError::TooLarge(_) | ObjectsError::TooMuch(_) | ObjectsError::Other(_) => {
+                "Check the repository with git fsck.".to_owned()
+            }
+        }
+    }
+}
+
+/// What to do where no branch, tag or commit is called so: the names that there are.
+pub fn correct(known: &[String]) -> String {
+    match known.len() {
+        0 => "Correct the name; no branch and no tag is known there.".to_owned(),
+        count => format!("Correct the name; there are {}.", few(known, count, MOST_NAMED)),
+    }
+}
+
+/// The most folders that lie in each other, in a tree and wherever else folders are walked through.
 pub const MOST_DEPTH: usize = 64;
 
 /// The most files and folders of a tree.
@@ -374,6 +406,16 @@ pub fn work_tree(folder: &Path) -> WorkTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_not_told_are_counted() {
+        let known = |count: usize| (0..count).map(|name| format!("b{name}")).collect::<Vec<_>>();
+        let help = |count| ObjectsError::NoReference { reference: "x".to_owned(), known: known(count) }.help();
+        assert_eq!(help(0), "Correct the name; no branch and no tag is known there.");
+        assert_eq!(help(2), "Correct the name; there are b0, b1.");
+        assert!(help(MOST_NAMED).ends_with(", b7."), "{}", help(MOST_NAMED));
+        assert!(help(MOST_NAMED + 3).ends_with(", b7 and 3 more."), "{}", help(MOST_NAMED + 3));
+    }
 
     #[test]
     fn a_tree_has_bounds() {

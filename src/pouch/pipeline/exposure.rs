@@ -1,6 +1,7 @@
 //! Exposure: reads what stood in a repository's history, and today's values where they are wanted.
 //!
-//! Every file is read once, however many commits and paths have it. What it means is the core's business.
+//! A file is read once, however many commits and paths have it; a manifest once for each path, because what it
+//! says is for one folder. What they mean is the core's business.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -205,12 +206,12 @@ type Contents = Result<Files, &'static str>;
 /// The Secrets of each file.
 fn sealed(path: &Path, ids: &[Id], stop: &Stop) -> Result<BTreeMap<Id, Contents>, Failure> {
     let task = |ids: &[Id]| -> Result<Vec<(Id, Contents)>, Failure> {
-        stop.check()?;
         // A repository belongs to one thread.
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
         let mut read = Vec::with_capacity(ids.len());
         for id in ids {
+            stop.check()?;
             let secrets = bytes(&store, *id)?.and_then(|bytes| Sealed::read(&bytes, &mut interner));
             read.push((*id, secrets.map(|secrets| secrets.into_iter().map(Arc::new).collect())));
         }
@@ -239,12 +240,12 @@ fn vouched(
     stop: &Stop,
 ) -> Result<(Vouched, Vouched, Faults), Failure> {
     let task = |spans: &[&Span]| -> Result<(Vouched, Vouched, Faults), Failure> {
-        stop.check()?;
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
         let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
         let (mut before, mut before_proved) = (None, None);
         for span in spans {
+            stop.check()?;
             let outcome = bytes(&store, span.id)?.and_then(|bytes| {
                 said.read(&bytes, &mut before, &mut interner)?;
                 let verifies = |(fleet, keys): (&Fleet, &KeyRing)| {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use pouch_core::bundle::attributes::keeps_bytes;
+use pouch_core::bundle::path::TOPS;
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with, syncfs};
@@ -23,9 +24,6 @@ use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 
 /// The staging folder's name. It is left behind only by a crash, and the next run removes it.
 const STAGING: &str = ".pouch-staging";
-
-/// The folders that hold regions, as [`folders`] has them.
-const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
 
 /// In the staging folder: what is written, and after the exchange what was there before.
 const NEW: &str = "new";

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 
+use pouch_core::bundle::path::TOPS;
 use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
 use tempfile::TempDir;
@@ -176,17 +177,15 @@ fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, Gi
 
 /// Refuses an output that lies behind a link or a file: nothing in there would be what it seems.
 fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
-    let mut way = String::new();
-    for name in prefix.split('/').filter(|name| !name.is_empty()).chain(["regions", "flux", "argocd"]) {
-        let path = if way.is_empty() { name.to_owned() } else { format!("{way}/{name}") };
+    let ends = prefix.match_indices('/').map(|(end, _)| prefix.split_at(end).0);
+    let output = Some(prefix).filter(|prefix| !prefix.is_empty());
+    let below = |top: &str| if prefix.is_empty() { top.to_owned() } else { format!("{prefix}/{top}") };
+    for path in ends.chain(output).map(str::to_owned).chain(TOPS.map(below)) {
         match store.at(tip, &path) {
             Ok(entry) if entry.kind == Kind::Folder => {}
             Ok(_) => return Err(ShelfError::NotPlain(path)),
             Err(ObjectsError::NoPath(_)) => {}
             Err(error) => return Err(damaged(error)),
-        }
-        if !["regions", "flux", "argocd"].contains(&name) {
-            way = path;
         }
     }
     Ok(())

@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use pouch_core::few::few;
 use pouch_core::finding::Origin;
 use pouch_core::inquiry;
 use pouch_core::json;
-use pouch_core::name::{GroupKind, SourceName, split_api_version};
+use pouch_core::name::SourceName;
 use pouch_core::node::{Interner, Key, Node};
-use pouch_core::object::{ObjectKey, ciphertext_below};
+use pouch_core::object::{ObjectKey, ciphertext_below, kind_of};
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
@@ -33,6 +34,9 @@ use crate::harden::wiped;
 
 /// The longest reason that is given, in characters: a path of keys may have any length.
 const MOST_WORDS: usize = 400;
+
+/// How many of a file's recipients are named.
+const MOST_RECIPIENTS: usize = 3;
 
 /// How a sealed file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -304,12 +308,14 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
 /// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
 fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
     let stanzas = sealed.stanzas();
-    let recipients: Vec<String> =
-        stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).take(3).map(|r| r.to_string()).collect();
+    let recipients: Vec<Recipient> = stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).collect();
     let why = match error {
         AgeError::Length => "its data key does not have 32 bytes".to_owned(),
         _ if recipients.is_empty() => "no identity of this source opens it".to_owned(),
-        _ => format!("no identity of this source opens it; it says to be for {}", recipients.join(", ")),
+        _ => format!(
+            "no identity of this source opens it; it says to be for {}",
+            few(&recipients, recipients.len(), MOST_RECIPIENTS)
+        ),
     };
     // Any of them will do; who has none of the file's own cannot run it.
     let help = match identities.recipients().next() {
@@ -432,11 +438,6 @@ fn without_values(node: &Node) -> Node {
         }
         other => other.clone(),
     }
-}
-
-fn kind_of(node: &Node) -> GroupKind {
-    let (group, _) = split_api_version(node.str_at(&["apiVersion"]).unwrap_or_default());
-    GroupKind::new(group, node.str_at(&["kind"]).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -7,15 +7,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pouch_core::config::FileGlobs;
-use pouch_core::few::few;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
 use rayon::prelude::*;
 
 use super::document::{self, Form, Text};
-use super::{Filter, Given, MAX_FILE_BYTES, MOST_DEPTH, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
-use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
+use super::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
 use crate::git::{self, Address, program};
 use crate::harden::wiped;
 
@@ -30,9 +29,6 @@ const MOST_LINK_BYTES: u64 = 4096;
 
 /// How many links may lead to each other.
 const MOST_LINKS: usize = 8;
-
-/// How many branches and tags a message names.
-const MOST_NAMED: usize = 8;
 
 /// What the configuration asks for.
 pub(super) struct Wanted<'a> {
@@ -96,22 +92,13 @@ fn unreachable(source: &SourceName, identity: &str, trouble: &ObjectsError) -> S
         ObjectsError::NoRepository(_) => "Give the root of a repository, bare or not; it is relative to the \
                                           configuration."
             .to_owned(),
-        ObjectsError::Owner(path) => objects::trust(path),
-        ObjectsError::NoReference { known, .. } => name_some(known),
-        _ => "Check the repository with git fsck.".to_owned(),
+        trouble => trouble.help(),
     };
     let message = match trouble {
         ObjectsError::NoRepository(_) | ObjectsError::Owner(_) => trouble.to_string(),
         _ => format!("{identity} cannot be read: {trouble}"),
     };
     SourceError::new(source, message, help)
-}
-
-fn name_some(known: &[String]) -> String {
-    match known.len() {
-        0 => "Correct the ref.".to_owned(),
-        count => format!("Correct the ref; there are {}.", few(known, count, MOST_NAMED)),
-    }
 }
 
 fn fetch(
@@ -131,7 +118,7 @@ fn fetch(
         Ok(()) => Ok(folder),
         Err(program::GitError::Failed { words, .. }) if is_unknown_reference(&words) => {
             let message = format!("{} has no branch, tag or commit {reference}", git::identity(remote));
-            Err(SourceError::new(source, message, name_some(&git::branches_and_tags(&git, remote))))
+            Err(SourceError::new(source, message, objects::correct(&git::branches_and_tags(&git, remote))))
         }
         Err(trouble) => {
             let message = format!("{} cannot be fetched: {trouble}", git::identity(remote));
@@ -324,7 +311,7 @@ impl Tree<'_> {
                         let why = format!("is larger than {most} bytes");
                         reading.refuse(source, &file.shown, &why, "Split it, or exclude it.");
                     }
-                    Err(trouble) => reading.miss(source, &file.shown, &trouble.to_string(), HELP),
+                    Err(trouble) => reading.miss(source, &file.shown, &trouble.to_string(), &trouble.help()),
                 }
             }
             reading
@@ -340,11 +327,9 @@ impl Tree<'_> {
     }
 
     fn miss(&self, reading: &mut Reading, path: &str, trouble: &ObjectsError) {
-        reading.miss(self.source, &self.show(path), &trouble.to_string(), HELP);
+        reading.miss(self.source, &self.show(path), &trouble.to_string(), &trouble.help());
     }
 }
-
-const HELP: &str = "Use a whole clone; git fsck says what is missing.";
 
 /// Where a link in a tree leads.
 enum Target {

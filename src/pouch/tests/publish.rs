@@ -161,6 +161,14 @@ fn what_stands_in_the_way_is_not_written_over() {
         origin.publish(&[]).ends(5).says("no plain file or folder");
         assert_eq!(origin.tip(), before, "{script}");
     }
+    // An output below a folder that is called like those of regions.
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("path: bundles", "path: flux/bundles");
+    origin.commit_beside("mkdir flux; ln -s /etc flux/bundles");
+    let before = origin.tip();
+    origin.publish(&[]).ends(5).says("flux/bundles is no plain file or folder");
+    assert_eq!(origin.tip(), before);
     let fleet = Fleet::with_credentials(1);
     let origin = Origin::new(&fleet, "");
     origin.commit_beside("mkdir bundles; echo '*.yaml text' > bundles/.gitattributes");

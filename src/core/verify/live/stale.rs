@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 
 use super::{Bundle, entry_path};
 use crate::config::Delivery;
-use crate::few::few;
+use crate::few::{counted, few};
 use crate::finding::{Code, Finding};
 use crate::node::Node;
 use crate::object::ObjectKey;
@@ -43,8 +43,8 @@ pub(super) fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, extra: &[
         named.iter().map(|(field, name)| entry(bundle, key, &owners, (field, name))).collect();
     let more = extra.len().saturating_sub(named.len());
     if more > 0 {
-        let entries = if more == 1 { "entry" } else { "entries" };
-        let message = format!("{key} has {more} more {entries} on the region that the bundle does not have");
+        let more = counted(more, "more entry", "more entries");
+        let message = format!("{key} has {more} on the region that the bundle does not have");
         findings.push(
             Finding::new(Code::StaleEntry, message)
                 .about(key)

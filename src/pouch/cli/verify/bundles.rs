@@ -1,14 +1,17 @@
 //! `pouch verify` without a cluster: are bundles whole, sealed, separated and readable?
 
+mod staged;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use pouch_core::bundle::path::gitattributes;
 use pouch_core::config::Fleet;
+use pouch_core::few::counted;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, holds_key, is_regions};
+use pouch_core::proof::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, is_regions};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::reuse::KeyRing;
 
@@ -437,89 +440,6 @@ impl Asking<'_> {
              commit signed.",
         )))
     }
-
-    /// Reads what is staged.
-    fn index(&self, start: &Path, output: &str) -> Result<Read, Failure> {
-        let (store, way) = discover(start).map_err(|error| unreadable(&error))?;
-        let Some(top) = store.root() else {
-            return Err(Failure::usage("a bare repository has nothing staged", "Name a revision with --rev."));
-        };
-        // Git names the index that a commit is made from, relative to the root of the work tree.
-        let file = self.ambient.var("GIT_INDEX_FILE").filter(|file| !file.is_empty()).map(|file| top.join(file));
-        let found = store.index(file.as_deref()).map_err(|error| unreadable(&error))?;
-        let staged: BTreeSet<String> =
-            store.staged(file.as_deref()).map_err(|error| unreadable(&error))?.into_iter().collect();
-        let roots = roots(&way, output);
-        let index: BTreeSet<&str> = found.iter().map(|found| &*found.path).collect();
-        let has = |root: &str, tops: &[&str]| {
-            let stands = |top: &&str| {
-                let before = if root.is_empty() { format!("{top}/") } else { format!("{root}/{top}/") };
-                index.iter().copied().chain(staged.iter().map(|path| &**path)).any(|path| path.starts_with(&before))
-            };
-            Ok(tops.iter().any(stands))
-        };
-        let chosen = place::choose(&roots, self.opened.is_some(), has)?;
-        // Without bundles, a Secret that somebody commits where they will be is looked for all the same.
-        let root = chosen.map(|chosen| chosen.root.to_owned()).or(roots.last().cloned()).unwrap_or_default();
-        let fleet = self.opened.map(|opened| opened.settings.fleet.name.as_str());
-        let read = |path: &str| {
-            let at = found.iter().find(|found| found.path == path && found.mode != Mode::Submodule);
-            match at.map(|found| store.blob(found.id, MOST_BYTES)) {
-                None | Some(Err(ObjectsError::TooLarge(_))) => Ok(Vec::new()),
-                Some(bytes) => bytes.map_err(|error| unreadable(&error)),
-            }
-        };
-        let elsewhere = place::Staged { root: &root, fleet, index, changed: &staged }.elsewhere(read)?;
-        let below = if root.is_empty() { String::new() } else { format!("{root}/") };
-        let inside = |path: &str| path.strip_prefix(&below).map(str::to_owned);
-        let mut findings = elsewhere;
-        // Below the output every file is looked at, so there a key is found with all else.
-        let outside = |found: &&Found| staged.contains(&found.path) && inside(&found.path).is_none();
-        for Found { path, mode, id } in found.iter().filter(outside) {
-            let is_file = matches!(mode, Mode::File | Mode::Executable | Mode::Nameless);
-            let find = |code, line: usize, message: String, help: &str| {
-                let line = u32::try_from(line).unwrap_or(u32::MAX);
-                let place = Place::File { path: path.as_str().into(), line, column: 1 };
-                let origin = Origin { source: SourceName::from("staged"), place };
-                Finding::new(code, message).at(&origin).help(help.to_owned())
-            };
-            let bytes = match is_file.then(|| store.blob(*id, MOST_BYTES)) {
-                Some(Ok(bytes)) => bytes,
-                None => continue,
-                Some(Err(ObjectsError::TooLarge(_))) => {
-                    let message = format!("{path} is larger than 64 MiB, so nobody looked whether it holds a key");
-                    findings.push(find(Code::NotSearched, 1, message, "See for yourself that it holds none."));
-                    continue;
-                }
-                Some(Err(error)) => return Err(unreadable(&error)),
-            };
-            if let Some(line) = holds_key(&bytes) {
-                let message = format!("{path} holds an age identity or a reuse key");
-                let help = "Take it out of the commit, and keep it where git ignores it.";
-                findings.push(find(Code::PlaintextSecret, line, message, help));
-            }
-        }
-        let asked = |path: &String| match &self.region {
-            Some(region) => directory_of(path).is_some_and(|directory| directory == region),
-            None => true,
-        };
-        let scope = Scope::Changed(staged.iter().filter_map(|path| inside(path)).filter(asked).collect());
-        let mut above = Vec::new();
-        for (name, path, way) in further_up(&root) {
-            let found = found.iter().find(|found| found.path == path && staged.contains(&found.path));
-            if found.is_some_and(|found| found.mode == Mode::Link) {
-                above.extend(Above::link(name, path, way));
-            } else if let Some(found) = found.filter(|found| matches!(found.mode, Mode::File | Mode::Executable)) {
-                let bytes = store.blob(found.id, MOST_BYTES).map_err(|error| unreadable(&error))?;
-                above.push(Above { name, shown: path, way, bytes });
-            }
-        }
-        let within =
-            found.into_iter().filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
-        let tree = tree(&store, within)?;
-        let places = roots.iter().map(|root| place::folder(root)).collect::<Vec<_>>().join(", nor in ");
-        Ok(Read { tree, shown: below, scope, commit: None, is_held: false, above, findings, places })
-    }
 }
 
 /// Whether a path is no path but a repository elsewhere.
@@ -538,18 +458,8 @@ fn unreadable(error: &ObjectsError) -> Failure {
         ObjectsError::NoRepository(_) => {
             "Name a repository on this machine, bare or with a work tree; clone it first if it is elsewhere.".to_owned()
         }
-        ObjectsError::Owner(path) => objects::trust(path),
-        ObjectsError::NoReference { known, .. } if !known.is_empty() => {
-            format!("Correct --rev; there are {}.", known.iter().take(8).cloned().collect::<Vec<_>>().join(", "))
-        }
-        ObjectsError::NoReference { .. } => "It has no branch and no tag.".to_owned(),
-        ObjectsError::Partial(_) | ObjectsError::Missing => {
-            "Clone the repository anew, without --filter; git fsck says what is missing.".to_owned()
-        }
-        ObjectsError::Strange { .. } => {
-            "Nothing was proved. Find out who made it: git writes no such thing, and git fsck names it.".to_owned()
-        }
-        _ => "Check the repository with git fsck.".to_owned(),
+        ObjectsError::Strange { .. } => format!("Nothing was proved. {}", error.help()),
+        error => error.help(),
     };
     match error {
         ObjectsError::NoRepository(_) | ObjectsError::NoReference { .. } => Failure::usage(error.to_string(), help),
@@ -595,22 +505,22 @@ fn outcomes(verdict: &Verdict) -> String {
     for region in &verdict.regions {
         let faults = faults.remove(region.name.as_str()).unwrap_or_default();
         let word = if faults == 0 { "proved" } else { "not proved" };
-        let _ = write!(text, "{}  {word}  {}", region.name, count(region.objects, "object"));
-        let _ = write!(text, ", {}", count(region.secrets, "Secret"));
+        let _ = write!(text, "{}  {word}  {}", region.name, counted(region.objects, "object", "objects"));
+        let _ = write!(text, ", {}", counted(region.secrets, "Secret", "Secrets"));
         if region.opened > 0 {
             let _ = write!(text, ", {} opened", region.opened);
         }
-        text.push_str(&if faults == 0 { "\n".to_owned() } else { format!(", {}\n", count(faults, "fault")) });
+        text.push_str(&if faults == 0 {
+            "\n".to_owned()
+        } else {
+            format!(", {}\n", counted(faults, "fault", "faults"))
+        });
     }
     for (region, faults) in faults {
         let place = if region.is_empty() { "elsewhere" } else { region };
-        let _ = writeln!(text, "{place}  not proved  {}", count(faults, "fault"));
+        let _ = writeln!(text, "{place}  not proved  {}", counted(faults, "fault", "faults"));
     }
     text
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn summary(fleet: Option<&Fleet>, verdict: &Verdict, commit: Option<String>, code: u8) -> Summary {

@@ -2,12 +2,10 @@
 //!
 //! Who puts old bundles beside the real ones must not have those proved in their place.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use pouch_core::bundle::published::fleet_of;
+use pouch_core::bundle::path::TOPS;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{STEERING, TOPS, secret_in_clear};
+use pouch_core::proof::STEERING;
 
 use crate::failure::Failure;
 
@@ -109,99 +107,6 @@ fn shown(before: &str) -> &str {
     }
 }
 
-/// What is staged, as far as it matters where bundles stand.
-pub struct Staged<'a> {
-    /// The folder that is looked at.
-    pub root: &'a str,
-    /// The fleet of the configuration, where there is one.
-    pub fleet: Option<&'a str>,
-    /// Every path of the index.
-    pub index: BTreeSet<&'a str>,
-    /// The paths that the next commit changes or removes.
-    pub changed: &'a BTreeSet<String>,
-}
-
-impl Staged<'_> {
-    /// Finds what is staged in other folders with bundles than the one that is looked at; `read` gives the bytes of
-    /// a path in the index.
-    ///
-    /// # Errors
-    /// Where bundles that nobody would look at are staged, and those of `read`.
-    pub fn elsewhere(&self, read: impl Fn(&str) -> Result<Vec<u8>, Failure>) -> Result<Vec<Finding>, Failure> {
-        let mut findings = Vec::new();
-        let mut fleets: BTreeMap<String, Option<String>> = BTreeMap::new();
-        for path in self.changed {
-            let Some((output, directory)) = below_regions(path).filter(|(output, _)| *output != self.root) else {
-                continue;
-            };
-            let before = if output.is_empty() { String::new() } else { format!("{output}/") };
-            let manifest = format!("{before}regions/{directory}/bundle.yaml");
-            if !fleets.contains_key(&manifest) {
-                let is_there = self.index.contains(&*manifest);
-                let fleet = if is_there { fleet_of(&read(&manifest)?) } else { None };
-                if let (Some(ours), Some(fleet)) =
-                    (self.fleet, fleet.as_deref().filter(|fleet| Some(*fleet) != self.fleet))
-                {
-                    let message = format!(
-                        "{before}regions/{directory}: by its manifest this is of fleet {fleet:?} and not of {ours}, so \
-                         nothing of it was looked at"
-                    );
-                    findings.push(at(Code::OtherFleet, message, &manifest, 1).help(
-                        "Have that fleet's configuration look at it too: pouch verify --staged -f DIR/pouch.yaml.",
-                    ));
-                }
-                fleets.insert(manifest.clone(), fleet);
-            }
-            let fleet = fleets.get(&manifest).and_then(Option::as_deref);
-            let is_bundle = match self.fleet {
-                Some(ours) => fleet == Some(ours),
-                None => fleet.is_some() || *path == manifest || path.ends_with(".sops.yaml"),
-            };
-            if is_bundle {
-                return Err(self.misplaced(path, output));
-            }
-            if self.fleet.is_none() && self.index.contains(&**path) {
-                let found = secret_in_clear(path, &read(path)?);
-                findings.extend(found.map(|line| {
-                    let message = format!("{path} holds a Secret in clear, below a folder `regions`");
-                    at(Code::PlaintextSecret, message, path, line)
-                        .help("Take it out. If this is no output of pouch, name the configuration with -f.")
-                }));
-            }
-        }
-        Ok(findings)
-    }
-
-    fn misplaced(&self, path: &str, output: &str) -> Failure {
-        let folders = output.match_indices('/').map(|(at, _)| output.split_at(at).0).chain([output, ""]);
-        let configs: BTreeSet<String> = folders
-            .map(|folder| if folder.is_empty() { "pouch.yaml".to_owned() } else { format!("{folder}/pouch.yaml") })
-            .filter(|config| self.index.contains(&**config))
-            .collect();
-        // The nearest one, which is the longest.
-        let config = configs.into_iter().max_by_key(String::len).unwrap_or_else(|| "DIR/pouch.yaml".to_owned());
-        Failure::usage(
-            format!("{path} is staged in {}, and only {} was looked at", folder(output), folder(self.root)),
-            format!("Name the configuration whose output it is: pouch verify --staged -f {config}."),
-        )
-    }
-}
-
-fn at(code: Code, message: String, path: &str, line: usize) -> Finding {
-    let line = u32::try_from(line).unwrap_or(u32::MAX);
-    let place = Place::File { path: path.into(), line, column: 1 };
-    Finding::new(code, message).at(&Origin { source: SourceName::from("staged"), place })
-}
-
-/// The folder and the region's folder of a path below `regions/`.
-fn below_regions(path: &str) -> Option<(&str, &str)> {
-    let (output, rest) = match path.strip_prefix("regions/") {
-        Some(rest) => ("", rest),
-        None => path.split_once("/regions/")?,
-    };
-    rest.split_once('/').map(|(directory, _)| (output, directory))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,15 +139,6 @@ mod tests {
             check(&both, is_configured, &["a/b/regions", "a/flux"], Ok(Some(("a/b", None))));
             check(&both, is_configured, &["a/flux"], Ok(None));
             check(&roots("a", "a"), is_configured, &["a/regions"], Ok(Some(("a", None))));
-        }
-    }
-
-    #[test]
-    fn paths_below_regions_have_an_output() {
-        assert_eq!(below_regions("regions/eu/bundle.yaml"), Some(("", "eu")));
-        assert_eq!(below_regions("a/b/regions/eu/core/x.yaml"), Some(("a/b", "eu")));
-        for path in ["regions/x", "a/regions", "regionsx/eu/x", "a/xregions/eu/x"] {
-            assert_eq!(below_regions(path), None, "{path}");
         }
     }
 }

@@ -10,6 +10,7 @@ use git2::{ErrorCode, Object, ObjectType, Oid, Reference, Repository, Repository
 
 use super::{HistoryError, Since, Wanted};
 use crate::git::objects::{Kind, ObjectsError, refused};
+use crate::stop::Stop;
 
 /// A commit as the walk needs it; or a folder or file that a reference leads to without one.
 pub(super) struct Commit {
@@ -34,8 +35,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn of(repository: &Repository, wanted: &Wanted<'_>) -> Result<Self, HistoryError> {
-        let mut found = Found { repository, infos: BTreeMap::new() };
+    pub(super) fn of(repository: &Repository, wanted: &Wanted<'_>, stop: &Stop) -> Result<Self, HistoryError> {
+        let mut found = Found { repository, infos: BTreeMap::new(), stop };
         let mut starts = BTreeSet::new();
         let mut references = 0_usize;
         for revision in wanted.revisions {
@@ -196,6 +197,7 @@ fn detached(repository: &Repository, name: &str) -> Result<Option<Oid>, HistoryE
 struct Found<'r> {
     repository: &'r Repository,
     infos: BTreeMap<Oid, Info>,
+    stop: &'r Stop,
 }
 
 #[derive(Clone)]
@@ -207,7 +209,10 @@ struct Info {
 }
 
 impl Found<'_> {
+    /// What a commit says. Whoever goes through many asks here for each, so here it is noticed that the run should
+    /// end: what is cut off in the middle leaves a repository behind that was fetched to be looked at.
     fn info(&mut self, id: Oid) -> Result<Info, HistoryError> {
+        self.stop.check()?;
         if let Some(info) = self.infos.get(&id) {
             return Ok(info.clone());
         }
@@ -254,5 +259,28 @@ impl Found<'_> {
         let info = self.infos.entry(id).or_insert(new);
         info.seconds = info.seconds.into_iter().chain(tagged).min();
         Ok(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use git2::Signature;
+
+    use super::*;
+    use crate::stop::Stopped;
+
+    #[test]
+    fn a_run_that_should_end_goes_through_no_more_commits() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = Repository::init_bare(folder.path()).unwrap();
+        let tree = repository.find_tree(repository.treebuilder(None).unwrap().write().unwrap()).unwrap();
+        let who = Signature::now("a", "a@example.com").unwrap();
+        repository.commit(Some("HEAD"), &who, &who, "x", &tree, &[]).unwrap();
+        let (wanted, stop) = (Wanted { revisions: &[], since: None, current: &[] }, Stop::never());
+        assert_eq!(Graph::of(&repository, &wanted, &stop).map(|graph| graph.commits.len()), Ok(1));
+        stop.flag().store(true, Ordering::SeqCst);
+        assert_eq!(Graph::of(&repository, &wanted, &stop).err(), Some(HistoryError::Stopped(Stopped)));
     }
 }

@@ -9,9 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::super::ShelfError;
 use super::read_plain;
-
-/// The most folders that lie in each other.
-const MOST_DEPTH: usize = 64;
+use crate::git::objects::MOST_DEPTH;
 
 /// Adds a path. One that is no text, as a whole or in a part, never takes another's place.
 pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {

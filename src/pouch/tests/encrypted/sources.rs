@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::fleet::{CANARY, Fleet};
+use crate::fleet::{CANARY, EU, Fleet, US};
 use crate::support::{Age, Sops, printed, run};
 
 /// A fleet whose one source is sealed for its own identity, and a stranger's identity beside it.
@@ -192,6 +192,10 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     fleet.secret("eu", "c0", &format!("value: {CANARY}"));
     sealed.seal(FIRST, &sealed.stranger);
     check("another's identity", "no identity of this source opens it", "");
+    const FOURTH: &str = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";
+    fleet.secret("eu", "c0", &format!("value: {CANARY}"));
+    sealed.seal(FIRST, &format!("'{},{EU},{US},{FOURTH}'", sealed.stranger));
+    check("those of four others", &format!("it says to be for {}, {EU}, {US} and 1 more", sealed.stranger), "");
 }
 
 /// SOPS binds a sealed value to no name: whoever may write files could have another's value opened for himself.

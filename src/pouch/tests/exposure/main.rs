@@ -258,10 +258,21 @@ fn a_value_that_lives_on_under_another_name_is_told() {
 
 #[test]
 fn a_signal_while_fetching_leaves_no_child_and_no_folder() {
+    check_signal_while_fetching("");
+}
+
+#[test]
+fn a_git_that_hears_no_signal_is_ended_before_the_run_is() {
+    check_signal_while_fetching("trap '' TERM; ");
+}
+
+/// Ends a run while a `git` runs that began with these commands.
+#[track_caller]
+fn check_signal_while_fetching(begins: &str) {
     let fleet = Fleet::new();
     let origin = Origin::new(&fleet, "");
     std::fs::create_dir(fleet.path("tmp")).unwrap();
-    let script = format!("echo $$ > '{0}.part'; mv '{0}.part' '{0}'; sleep 30", fleet.path("pid").display());
+    let script = format!("{begins}echo $$ > '{0}.part'; mv '{0}.part' '{0}'; sleep 30", fleet.path("pid").display());
     let mut command = origin.wrapped_run(&script, &["exposure", "https://127.0.0.1:1/nobody.git"]);
     command.env("TMPDIR", fleet.path("tmp")).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().unwrap();

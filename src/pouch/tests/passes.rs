@@ -1,6 +1,12 @@
 //! The two passes of a run: what stands in a region's folders when it is sealed counts, not what stood there
 //! when it was compared.
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
 
 mod support;
 

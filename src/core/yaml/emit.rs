@@ -289,6 +289,10 @@ fn quote(text: &str, out: &mut String) {
 /// direction, tags) is written as escapes, against sources that look like something else
 /// (CVE-2021-42574).
 fn is_visible(c: char) -> bool {
+    // Nearly all that is written.
+    if matches!(c, ' '..='~') {
+        return true;
+    }
     is_printable(c)
         && !matches!(c,
             '\t' | '\n' | '\r' | '\u{85}' | '\u{ad}' | '\u{61c}' | '\u{180e}'

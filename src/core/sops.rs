@@ -18,6 +18,7 @@ use alloc::borrow::{Cow, ToOwned as _};
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -108,7 +109,7 @@ pub enum SealError {
 /// check that nothing readable is left.
 pub fn seal(document: Tree<'_>, ingredients: Ingredients<'_>) -> Result<SealedText, SealError> {
     let (sealed, leaves) = seal_tree(document, ingredients)?;
-    let text = core::mem::take(&mut *emit::emit(&sealed));
+    let text = mem::take(&mut *emit::emit(&sealed));
     Ok(SealedText { text, leaves })
 }
 
@@ -127,7 +128,7 @@ fn seal_tree<'t>(document: Tree<'t>, ingredients: Ingredients<'_>) -> Result<(Tr
     }
     let mut sealing = Sealing { cipher: Cipher::new(data_key), mac: Mac::default(), ivs, used: BTreeSet::new() };
     let mut sealed = sealing.tree(document, &mut String::new(), false)?;
-    let sum = core::mem::take(&mut sealing.mac).finish();
+    let sum = mem::take(&mut sealing.mac).finish();
     // The MAC's place is the time, not a path.
     let mac = sealing.text(sum.as_bytes(), last_modified)?;
     let leaves = judge_sealed(&sealed)?;
@@ -149,17 +150,15 @@ impl Sealing<'_> {
     /// add nothing to it.
     fn tree<'t>(&mut self, tree: Tree<'t>, path: &mut String, below: bool) -> Result<Tree<'t>, SealError> {
         match tree {
-            Tree::Map(entries) => {
-                let mut sealed = Vec::with_capacity(entries.len());
-                for (key, value) in order::arranged(entries.into_iter().collect(), |(key, _)| key) {
+            Tree::Map(mut entries) => {
+                for (key, value) in order::arranged(entries.iter_mut().collect(), |(key, _)| key) {
                     let length = path.len();
-                    path.push_str(&key);
+                    path.push_str(key);
                     path.push(':');
-                    let value = self.tree(value, path, below || is_sealed_key(&key))?;
+                    *value = self.tree(mem::replace(value, Tree::Null), path, below || is_sealed_key(key))?;
                     path.truncate(length);
-                    sealed.push((key, value));
                 }
-                Ok(Tree::map(sealed))
+                Ok(Tree::Map(entries))
             }
             Tree::List(items) => {
                 let sealed: Result<_, _> = items.into_iter().map(|item| self.tree(item, path, below)).collect();

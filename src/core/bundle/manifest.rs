@@ -8,7 +8,6 @@
 mod read;
 pub mod schema;
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -155,32 +154,20 @@ fn sorted<T: Ord>(items: &[T]) -> Vec<&T> {
 
 fn object(object: &ManifestObject) -> Tree<'_> {
     let key = &object.key;
-    let mut fields = BTreeMap::from([
-        (
-            "key",
-            place(
-                [("group", key.kind.group.as_str()), ("kind", key.kind.kind.as_str())],
-                key.namespace.as_ref(),
-                &key.name,
-            ),
-        ),
+    let from = object.from.as_ref().map(|from| ("from", place([], from.namespace.as_ref(), &from.name)));
+    let group_kind = [("group", key.kind.group.as_str()), ("kind", key.kind.kind.as_str())];
+    let (state, reason) = match object.state {
+        State::Current => ("current", None),
+        State::Carried(code) => ("carried", Some(("reason", Tree::text(code.text())))),
+    };
+    let fields = [
+        ("key", place(group_kind, key.namespace.as_ref(), &key.name)),
         ("neededBy", Tree::List(sorted(&object.needed_by).into_iter().map(needed_by).collect())),
         ("path", Tree::text(object.path.as_str())),
         ("sha256", Tree::text(&*object.sha256)),
-    ]);
-    if let Some(from) = &object.from {
-        fields.insert("from", place([], from.namespace.as_ref(), &from.name));
-    }
-    match object.state {
-        State::Current => {
-            fields.insert("state", Tree::text("current"));
-        }
-        State::Carried(code) => {
-            fields.insert("state", Tree::text("carried"));
-            fields.insert("reason", Tree::text(code.text()));
-        }
-    }
-    Tree::map(fields)
+        ("state", Tree::text(state)),
+    ];
+    Tree::map(from.into_iter().chain(fields).chain(reason))
 }
 
 /// A namespace, where there is one, and a name, with further fields.

@@ -9,7 +9,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::super::ShelfError;
 use super::read_plain;
-use crate::git::objects::MOST_DEPTH;
+use crate::git::objects::{Budget, ObjectsError};
 
 /// Adds a path. One that is no text, as a whole or in a part, never takes another's place.
 pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
@@ -22,7 +22,7 @@ pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
 /// Reads everything below `root` that can hold bundles or Secrets; no run exchanges folders meanwhile.
 ///
 /// # Errors
-/// Where something cannot be read, or another run writes there.
+/// Where something cannot be read, another run writes there, or there is more than [`Budget`] allows.
 pub fn read(root: &Path) -> Result<Tree, ShelfError> {
     let lock = File::open(root).map_err(|error| ShelfError::unread(root, error))?;
     flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
@@ -30,20 +30,22 @@ pub fn read(root: &Path) -> Result<Tree, ShelfError> {
         error => ShelfError::unread(root, error.into()),
     })?;
     let mut tree = Tree::new();
-    walk(root, "", 0, &mut tree)?;
+    walk(root, "", 0, &mut Budget::default(), &mut tree)?;
     Ok(tree)
 }
 
-fn walk(folder: &Path, before: &str, depth: usize, tree: &mut Tree) -> Result<(), ShelfError> {
+fn walk(folder: &Path, before: &str, depth: usize, budget: &mut Budget, tree: &mut Tree) -> Result<(), ShelfError> {
     let unread = |error| ShelfError::unread(folder, error);
-    if depth > MOST_DEPTH {
-        return Err(ShelfError::NotPlain(folder.display().to_string()));
-    }
+    let too_much = |error: ObjectsError| ShelfError::Unreachable {
+        message: format!("{} cannot be looked at: {error}", folder.display()),
+        help: "No bundles are that large: see what lies there, or name the folder that holds them.".to_owned(),
+    };
     for entry in fs::read_dir(folder).map_err(unread)? {
         let entry = entry.map_err(unread)?;
         let (name, path) = (entry.file_name(), entry.path());
         let relative = format!("{before}{}", name.to_string_lossy());
         let kind = entry.file_type().map_err(unread)?;
+        budget.enter(&relative, depth).map_err(too_much)?;
         let is_named = std::str::from_utf8(name.as_bytes()).is_ok();
         // Modes are no part of this: some file systems mark every file as executable.
         let form = if kind.is_symlink() {
@@ -51,7 +53,7 @@ fn walk(folder: &Path, before: &str, depth: usize, tree: &mut Tree) -> Result<()
         } else if kind.is_dir() {
             // Its files are looked at, whatever it is called; another repository's are not.
             match name == ".git" {
-                false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), tree)?,
+                false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), budget, tree)?,
                 true if before.is_empty() => {}
                 true => insert(tree, relative, Standing::odd(Form::Special)),
             }
@@ -67,6 +69,7 @@ fn walk(folder: &Path, before: &str, depth: usize, tree: &mut Tree) -> Result<()
             true => Standing::file(&relative, form, read_plain(&path)?),
             false => Standing::odd(form),
         };
+        budget.keep(standing.bytes.len()).map_err(too_much)?;
         insert(tree, relative, standing);
     }
     Ok(())

@@ -459,3 +459,15 @@ fn a_branch_that_grows_without_end_is_refused() {
         }
     }
 }
+
+#[test]
+fn a_folder_that_is_too_deep_is_refused() {
+    let fleet = Fleet::new();
+    fleet.run(&["render"]).ended(0);
+    let mut deep = fleet.path("bundles/regions");
+    deep.extend(std::iter::repeat_n("a", 70));
+    fs::create_dir_all(&deep).unwrap();
+    fleet.run(&["verify"]).ended(5).says(&["64 folders deep"]).helps();
+    fs::remove_dir_all(fleet.path("bundles/regions/a")).unwrap();
+    fleet.run(&["verify"]).ended(0);
+}

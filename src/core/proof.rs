@@ -36,7 +36,7 @@ use crate::recipient::Recipient;
 use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
 use other::{Other, other, unproved};
-pub use plain::{holds_key, secret_in_clear};
+pub use plain::{holds_key, secret_in_clear, secret_manifest};
 pub use sealed::Sealed;
 pub use tree::{Above, Changes, Form, MOST_BYTES, STEERING, Scope, Standing, Tree, directory_of, is_regions};
 use tree::{folders, form};

@@ -4,6 +4,7 @@ use alloc::string::ToString as _;
 use super::*;
 use crate::config::{resolve, shape};
 use crate::node::Interner;
+use crate::report::exposure::Whom;
 
 const EU: &str = "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q";
 const US: &str = "age1xtgp6s7dvnkl6j78c5qhjpas67680rrfpads7wfqay29thqs7scsfjs9hg";
@@ -121,8 +122,10 @@ fn readers_whom_no_recipient_names_and_what_stands_beside_in_clear_are_told() {
     let one = Asked { recipients: BTreeSet::from([Recipient::parse(OLD).unwrap()]), ..with() };
     let answer = expose(&known, &one, Looked::default());
     assert_eq!((told(&answer), answer.never), (Vec::from([all[0].into()]), Vec::from([OLD.into()])));
-    let text =
-        crate::report::exposure::exposure(&expose(&known, &with(), Looked { commits: 1, ..Looked::default() }), false);
+    let text = crate::report::exposure::exposure(
+        &expose(&known, &with(), Looked { commits: 1, ..Looked::default() }),
+        Whom::default(),
+    );
     assert!(text.contains("\nreader unknown  (no recipient that pouch knows)\n  Published in a file"), "{text}");
 
     let applied = ", annotations: {kubectl.kubernetes.io/last-applied-configuration: '{\"data\":{\"e\":\"hunter2\"}}'}";
@@ -184,6 +187,6 @@ fn folders_are_found_where_regions_are() {
 fn words_escape_what_histories_hold() {
     let facts = facts(Vec::from([stood("eu", "\"a\\u001b[31m\\n\"", &["\"x\\u202e\""], 0..=3)]));
     let looked = Looked { commits: facts.commits.len(), ..Looked::default() };
-    let text = crate::report::exposure::exposure(&expose(&facts, &Asked::default(), looked), false);
+    let text = crate::report::exposure::exposure(&expose(&facts, &Asked::default(), looked), Whom::default());
     assert!(text.contains("a\\u{1b}[31m\\u{a}") && text.contains("x\\u{202e}") && !text.contains('\u{1b}'), "{text}");
 }

@@ -227,6 +227,15 @@ pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
     look(path, bytes).filter(Found::is_clear).map(|found| found.line)
 }
 
+/// The line of a Secret in clear in a manifest that can be read, for files that are nobody's bundle: prose that shows
+/// one, and templates, are none.
+pub fn secret_manifest(path: &str, bytes: &[u8]) -> Option<usize> {
+    let text = read::text_of(bytes).ok().filter(|_| is_manifest(path))?;
+    let mut interner = Interner::new();
+    let found = read::documents(text).find(|document| holds_secrets(document, &mut interner) == Ok(true))?;
+    Some(usize::try_from(found.line).unwrap_or(usize::MAX))
+}
+
 /// What can be read of bytes that are no text in UTF-8.
 fn lossy(bytes: &[u8]) -> Cow<'static, str> {
     let bytes = bytes.strip_prefix(b"\xff\xfe").or(bytes.strip_prefix(b"\xfe\xff")).unwrap_or(bytes);
@@ -345,6 +354,21 @@ mod tests {
     #[track_caller]
     fn unread(path: &str, bytes: impl AsRef<[u8]>, line: usize) {
         check(path, bytes, Some((Code::NotReadable, line)));
+    }
+
+    #[test]
+    fn elsewhere_only_manifests_count() {
+        let secret = "a: b\n---\nkind: Secret\nstringData: {a: b}\n";
+        for (path, text, expect) in [
+            ("a/x.yaml", secret, Some(3)),
+            ("x.json", r#"{"kind": "Secret", "data": {"a": "Yg=="}}"#, Some(1)),
+            ("x.md", secret, None),
+            ("x.yaml", "kind: Secret\ndata:\n  a: {{ .Values.a }}\n", None),
+            ("x.yaml", "kind: Secret\ndata: {}\n", None),
+            ("x.yaml", "kind: ConfigMap\ndata: {a: b}\n", None),
+        ] {
+            assert_eq!(secret_manifest(path, text.as_bytes()), expect, "{path}: {text}");
+        }
     }
 
     #[test]

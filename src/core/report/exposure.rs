@@ -13,9 +13,17 @@ use crate::few::counted;
 /// How many characters of a commit's id are shown.
 const SHORT: usize = 10;
 
-/// The whole answer, ending in a line feed. `named` says that recipients were asked for by name, whom their
-/// holder is then taken to have lost.
-pub fn exposure(answer: &Exposure, named: bool) -> String {
+/// Who was asked for.
+#[derive(Clone, Copy, Default)]
+pub struct Whom {
+    /// Recipients by name.
+    pub named: bool,
+    /// Only those that are recipients no more.
+    pub removed: bool,
+}
+
+/// The whole answer, ending in a line feed. Recipients that were asked for by name are taken for lost by their holders.
+pub fn exposure(answer: &Exposure, whom: Whom) -> String {
     let mut lines = Lines { out: String::new() };
     if answer.looked.commits == 0 {
         lines.line(0, "The repository has no commit: nothing was ever published there.");
@@ -26,15 +34,16 @@ pub fn exposure(answer: &Exposure, named: bool) -> String {
         lines.line(0, &format!("{recipient} stands in no sealed file of these commits"));
     }
     for reader in answer.readers.iter().flatten() {
-        lines.reader(reader, named);
+        lines.reader(reader, whom.named);
     }
     for key in answer.reuse_keys.iter().flatten() {
         lines.key(key);
     }
     let none = |list: Option<usize>| list == Some(0);
     if none(answer.readers.as_ref().map(Vec::len)) && answer.never.is_empty() {
-        let asked = if named { "No recipient that was asked for" } else { "No recipient" };
-        lines.line(0, &format!("{asked} could read anything."));
+        let asked = if whom.named { "No recipient that was asked for" } else { "No recipient" };
+        let of = if whom.removed { " of a region of which it is no recipient any more" } else { "" };
+        lines.line(0, &format!("{asked} could read anything{of}."));
     }
     if none(answer.reuse_keys.as_ref().map(Vec::len)) {
         lines.line(0, "No sealed file of these commits has tags of a reuse key that was asked for.");

@@ -12,6 +12,7 @@ use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
 use pouch_core::few::{counted, few};
 use pouch_core::finding::{Code, CredentialName};
 use pouch_core::recipient::Recipient;
+use pouch_core::report::exposure::Whom;
 use pouch_core::report::{self, escape_json};
 use pouch_core::reuse::is_key_id;
 
@@ -226,7 +227,10 @@ impl Args {
 
     fn shown(&self, answer: &Exposure) -> Result<String, Failure> {
         match self.output {
-            Format::Text => Ok(report::exposure::exposure(answer, !self.recipient.is_empty())),
+            Format::Text => {
+                let whom = Whom { named: !self.recipient.is_empty(), removed: self.removed };
+                Ok(report::exposure::exposure(answer, whom))
+            }
             Format::Json => {
                 let text = serde_json::to_string_pretty(answer).map_err(|_| Failure::bug("the answer is not JSON"))?;
                 Ok(escape_json(&text) + "\n")

@@ -43,10 +43,14 @@ pub struct BundleArgs {
     /// Prove what a branch, tag or commit holds, also REV~3, read from git's objects and not from the work tree
     #[arg(long, value_name = "REV", conflicts_with = "live")]
     rev: Option<String>,
-    /// Prove what is staged for the next commit, and refuse Secrets in clear and attributes that change bytes where
-    /// bundles are, and age identities and reuse keys in any staged file; for hooks
+    /// Prove what is staged for the next commit, and refuse Secrets in clear in any staged manifest that is no
+    /// source's, age identities and reuse keys in any staged file, and attributes that change bytes where bundles
+    /// are; for hooks
     #[arg(long, conflicts_with_all = ["live", "rev", "allowed_signers"])]
     staged: bool,
+    /// With --staged: look for Secrets in clear where bundles are and nowhere else
+    #[arg(long, requires = "staged")]
+    bundles_only: bool,
     /// Open with the age identities in FILE what is for them, and nothing else; may be given several times
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     identity: Vec<PathBuf>,

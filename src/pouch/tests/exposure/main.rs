@@ -155,6 +155,12 @@ fn a_removed_recipient_is_told_with_what_it_could_read() {
         assert!(ran.stdout.contains(says), "{}", ran.stdout);
     }
     assert!(!ran.stdout.to_lowercase().contains(CANARY) && !ran.stdout.contains(US), "{}", ran.stdout);
+    // Of nobody removed it does not say that nobody could read anything.
+    let stayed = Fleet::with_credentials(1);
+    Origin::new(&stayed, "").publish(&[]).ends(0);
+    let ran = stayed.run(&["exposure", "--removed"]).ends(0);
+    let says = "No recipient could read anything of a region of which it is no recipient any more.\n";
+    assert!(ran.stdout.ends_with(says), "{}", ran.stdout);
     let never = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
     assert_eq!(asked(&fleet, &["--recipient", never])["never"][0], never);
 }

@@ -88,7 +88,9 @@ fn a_hook_says_where_it_did_not_look() {
     stage.write("other/regions/eu/x.yaml", super::table::PLAIN);
     repository.git(&["add", "other"]);
     stage.verify(&["--staged"]).finds("a Secret in clear", &["plaintext-secret"]);
-    stage.verify(&["--staged", "-f", "fleet/pouch.yaml"]).finds("a source's, by the configuration", &[]);
+    stage.verify(&["--staged", "-f", "fleet/pouch.yaml"]).finds("no output's", &["plaintext-secret"]);
+    stage.verify(&["--staged", "--bundles-only", "-f", "fleet/pouch.yaml"]).finds("bundles only", &[]);
+    stage.verify(&["--staged", "--bundles-only"]).finds("what may be an output's", &["plaintext-secret"]);
     fs::remove_dir_all(stage.path("other")).unwrap();
     // Another fleet's hook looks at that fleet's.
     let manifest = "fleet/bundles/regions/eu-west/bundle.yaml";

@@ -219,10 +219,16 @@ fn a_hook_refuses_what_is_staged() {
     refused("a Secret that is staged", "plaintext-secret", &[]);
     repository.git(&["add", "--all"]);
     taken("nothing of it is left", &["--allow-empty"]);
-    // Elsewhere a manifest is the user's own, and a private key never is.
+    // Elsewhere a source's manifest may be one, and a private key never.
     stage.write("manifests/x.yaml", secret);
-    repository.git(&["add", "manifests"]);
-    taken("a Secret of a source", &[]);
+    stage.write("docs/x.md", &format!("An example:\n\n{secret}"));
+    repository.git(&["add", "manifests", "docs"]);
+    taken("a Secret of a source, and prose", &[]);
+    stage.write("apps/x.yaml", secret);
+    repository.git(&["add", "apps"]);
+    refused("a Secret that is no source's", "plaintext-secret", &[]);
+    stage.verify(&["--staged", "--bundles-only"]).finds("bundles only", &[]);
+    repository.git(&["rm", "--quiet", "-r", "--force", "apps"]);
     stage.write("notes.txt", &format!("key:\n{}", stage.read("quickstart/keys/eu-west.txt")));
     repository.git(&["add", "notes.txt"]);
     refused("an identity", "plaintext-secret", &[]);

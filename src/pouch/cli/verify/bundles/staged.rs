@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use pouch_core::bundle::published::fleet_of;
+use pouch_core::config::SourcePlace;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{Above, MOST_BYTES, Scope, directory_of, holds_key, secret_in_clear};
+use pouch_core::proof::{Above, MOST_BYTES, Scope, directory_of, holds_key, secret_in_clear, secret_manifest};
 
 use super::super::place::{self, folder, further_up, roots};
 use super::{Asking, Read, tree, unreadable};
@@ -51,9 +52,15 @@ impl Asking<'_> {
         };
         let staged = Staged { root: &root, fleet, index: &index, changed: &changed };
         let mut findings = staged.elsewhere(read)?;
-        // Below the output every file is looked at, so there a key is found with all else.
+        let sources = if self.args.bundles.bundles_only { vec![String::new()] } else { self.sources(&top) };
+        // Below the output every file is looked at, so there a key or a Secret is found with all else.
         for found in found.iter().filter(|found| changed.contains(&found.path) && inside(&found.path).is_none()) {
-            findings.extend(key_in(&store, found)?);
+            let Some(bytes) = staged.searched(&store, found, &mut findings)? else { continue };
+            let is_source = || sources.iter().any(|source| is_below(&found.path, source));
+            findings.extend(key_in(&found.path, &bytes).or_else(|| {
+                let is_told = staged.fleet.is_none() && below_regions(&found.path).is_some();
+                if is_told || is_source() { None } else { secret_in(&found.path, &bytes) }
+            }));
         }
 
         let mut above = Vec::new();
@@ -79,6 +86,25 @@ impl Asking<'_> {
         let places = roots.iter().map(|root| folder(root)).collect::<Vec<_>>().join(", nor in ");
         Ok(Read { tree, shown: below, scope, commit: None, is_held: false, above, findings, places })
     }
+
+    /// The folders and files of the configuration's sources, relative to the repository at `top`.
+    fn sources(&self, top: &Path) -> Vec<String> {
+        let Some(opened) = self.opened else { return Vec::new() };
+        let within = |path: &String| {
+            let (store, way) = discover(&opened.settings.base.join(path)).ok()?;
+            (store.root().as_deref() == Some(top)).then_some(way)
+        };
+        let places = opened.settings.fleet.sources.iter().filter_map(|source| match &source.place {
+            SourcePlace::Directory { path, .. } => Some(path),
+            SourcePlace::Git { .. } | SourcePlace::Stdin | SourcePlace::Cluster { .. } => None,
+        });
+        places.filter_map(within).collect()
+    }
+}
+
+/// Whether a path is that of a folder or lies below it; everything does below the root, which has no name.
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The paths of an index. While a merge is under way it may have one more than once: then what can be read counts.
@@ -102,21 +128,21 @@ fn blob(store: &Store, found: &Found) -> Result<Option<Vec<u8>>, Failure> {
     }
 }
 
-/// Looks for an age identity or a reuse key in a file that is staged.
-fn key_in(store: &Store, found: &Found) -> Result<Option<Finding>, Failure> {
-    let Found { path, mode, .. } = found;
-    if !matches!(mode, Mode::File | Mode::Executable | Mode::Nameless) {
-        return Ok(None);
-    }
-    let Some(bytes) = blob(store, found)? else {
-        let message = format!("{path} is larger than 64 MiB, so nobody looked whether it holds a key");
-        return Ok(Some(at(Code::NotSearched, message, path, 1).help("See for yourself that it holds none.")));
-    };
-    Ok(holds_key(&bytes).map(|line| {
-        let message = format!("{path} holds an age identity or a reuse key");
-        at(Code::PlaintextSecret, message, path, line)
-            .help("Take it out of the commit, and keep it where git ignores it.")
-    }))
+/// An age identity or a reuse key in a file that is staged.
+fn key_in(path: &str, bytes: &[u8]) -> Option<Finding> {
+    let line = holds_key(bytes)?;
+    let found = at(Code::PlaintextSecret, format!("{path} holds an age identity or a reuse key"), path, line);
+    Some(found.help("Take it out of the commit, and keep it where git ignores it."))
+}
+
+/// A Secret in clear in a manifest that is staged.
+fn secret_in(path: &str, bytes: &[u8]) -> Option<Finding> {
+    let line = secret_manifest(path, bytes)?;
+    let found = at(Code::PlaintextSecret, format!("{path} holds a Secret in clear"), path, line);
+    Some(found.help(
+        "Take it out of the commit, or seal it. A source of the configuration may have it; for all else, with \
+         --bundles-only nothing but bundles is searched for Secrets.",
+    ))
 }
 
 /// What is staged, as far as it matters where bundles stand.
@@ -132,6 +158,20 @@ struct Staged<'a> {
 }
 
 impl Staged<'_> {
+    /// The bytes of a staged file; none, and perhaps a finding, where it is none that can be searched.
+    fn searched(&self, store: &Store, found: &Found, findings: &mut Vec<Finding>) -> Result<Option<Vec<u8>>, Failure> {
+        let Found { path, mode, .. } = found;
+        if !matches!(mode, Mode::File | Mode::Executable | Mode::Nameless) {
+            return Ok(None);
+        }
+        let bytes = blob(store, found)?;
+        if bytes.is_none() {
+            let message = format!("{path} is larger than 64 MiB, so nobody looked whether it holds a key");
+            findings.push(at(Code::NotSearched, message, path, 1).help("See for yourself that it holds none."));
+        }
+        Ok(bytes)
+    }
+
     /// Finds what is staged in other folders with bundles than the one that is looked at; `read` gives the bytes of
     /// a path in the index.
     ///

@@ -228,6 +228,9 @@ fn a_hook_refuses_what_is_staged() {
     repository.git(&["add", "apps"]);
     refused("a Secret that is no source's", "plaintext-secret", &[]);
     stage.verify(&["--staged", "--bundles-only"]).finds("bundles only", &[]);
+    let of_git = "git: {repository: ., ref: main, path: apps}";
+    stage.write("git.yaml", &stage.read("pouch.yaml").replace("directory: {path: manifests}", of_git));
+    stage.verify(&["--staged", "-f", "git.yaml"]).finds("a source in this very repository", &[]);
     repository.git(&["rm", "--quiet", "-r", "--force", "apps"]);
     stage.write("notes.txt", &format!("key:\n{}", stage.read("quickstart/keys/eu-west.txt")));
     repository.git(&["add", "notes.txt"]);

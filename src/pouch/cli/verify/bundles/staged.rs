@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use pouch_core::bundle::published::fleet_of;
-use pouch_core::config::SourcePlace;
+use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::proof::{Above, MOST_BYTES, Scope, directory_of, holds_key, secret_in_clear, secret_manifest};
@@ -14,6 +14,7 @@ use super::{Asking, Read, tree, unreadable};
 use crate::failure::Failure;
 use crate::git::objects::standing::{Found, Mode, discover};
 use crate::git::objects::{ObjectsError, Store};
+use crate::git::{self, Address};
 
 /// Every path of the index.
 type Index<'a> = BTreeMap<&'a str, &'a Found>;
@@ -90,15 +91,20 @@ impl Asking<'_> {
     /// The folders and files of the configuration's sources, relative to the repository at `top`.
     fn sources(&self, top: &Path) -> Vec<String> {
         let Some(opened) = self.opened else { return Vec::new() };
-        let within = |path: &String| {
+        let within = |path: &str| {
             let (store, way) = discover(&opened.settings.base.join(path)).ok()?;
             (store.root().as_deref() == Some(top)).then_some(way)
         };
-        let places = opened.settings.fleet.sources.iter().filter_map(|source| match &source.place {
-            SourcePlace::Directory { path, .. } => Some(path),
-            SourcePlace::Git { .. } | SourcePlace::Stdin | SourcePlace::Cluster { .. } => None,
-        });
-        places.filter_map(within).collect()
+        let place = |source: &Source| match &source.place {
+            SourcePlace::Directory { path, .. } => within(path),
+            // Of a repository by its URL nobody knows whether it is this one.
+            SourcePlace::Git { repository, path, .. } => match git::address(repository) {
+                Ok(Address::Local(root)) => within(&root).filter(String::is_empty).map(|_| path.clone()),
+                _ => None,
+            },
+            SourcePlace::Stdin | SourcePlace::Cluster { .. } => None,
+        };
+        opened.settings.fleet.sources.iter().filter_map(place).collect()
     }
 }
 

@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use pouch_core::ciphertext::sealed_value_below;
 use pouch_core::few::few;
 use pouch_core::finding::Origin;
 use pouch_core::inquiry;
 use pouch_core::json;
 use pouch_core::name::SourceName;
 use pouch_core::node::{Interner, Key, Node};
-use pouch_core::object::{ObjectKey, ciphertext_below, kind_of};
+use pouch_core::object::{ObjectKey, kind_of};
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
@@ -367,8 +368,8 @@ fn would_show(sealed: &Node) -> Option<Reason> {
     let notes = notes.iter().filter(|(key, _)| !(is_secret && NOTES.contains(&&**key)));
     let mut fields = sealed.entries().iter().filter(|(key, _)| **key != *"metadata" && !stays_sealed(key));
     let path = fields
-        .find_map(|(key, value)| ciphertext_below(key, value))
-        .or_else(|| notes.into_iter().find_map(|(key, value)| ciphertext_below(&format!("metadata.{key}"), value)))?;
+        .find_map(|(key, value)| sealed_value_below(key, value))
+        .or_else(|| notes.into_iter().find_map(|(key, value)| sealed_value_below(&format!("metadata.{key}"), value)))?;
     let why = format!("{path} is encrypted, and would be published or said in clear");
     let help = match is_secret {
         true => "Seal the entries of data and stringData alone: encrypted_regex ^(data|stringData)$.",

@@ -90,11 +90,14 @@ pub struct Fault {
     pub message: String,
     /// What to do about it.
     pub help: String,
+    /// The line of the file that it is about, from one, where it is another than the object's own.
+    pub line: Option<u32>,
 }
 
 impl Fault {
-    fn new(code: Code, message: impl Into<String>, help: &str) -> Self {
-        Self { code, message: message.into(), help: help.to_owned() }
+    /// Makes one about the object as a whole.
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: help.into(), line: None }
     }
 }
 

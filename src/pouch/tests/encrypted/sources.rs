@@ -147,12 +147,9 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     let check = |what: &str, says: &str, start: &str| {
         let _ = fs::remove_dir_all(fleet.path("bundles"));
         let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("Secret eu-team/c0").says(says);
-        let at = if start.is_empty() { String::new() } else { format!("(line {})", number(&fleet.read(FIRST), start)) };
-        assert!(
-            ran.stderr.contains(&at) && ran.stderr.contains("(line ") != start.is_empty(),
-            "{what}: {at} {}",
-            ran.stderr
-        );
+        let line = if start.is_empty() { 1 } else { number(&fleet.read(FIRST), start) };
+        let at = format!("\n  --> {FIRST}:{line}:1\n");
+        assert!(ran.stderr.contains(&at) && !ran.stderr.contains("(line "), "{what}: {at} {}", ran.stderr);
         assert!(!ran.stderr.contains(CANARY), "{what}: {}", ran.stderr);
         assert!(!sealed.published("eu", "c0").exists() && sealed.published("eu", "c1").exists(), "{what}");
         fleet.write(FIRST, &first);
@@ -160,7 +157,7 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     };
     let edit = |change: &dyn Fn(String) -> String| sealed.edit(FIRST, change);
     edit(&|text| text.replace("sops:\n", "sops:\n    encrypted_suffix: x\n"));
-    check("two rules", "two rules", "sops:");
+    check("two rules", "two rules", "encrypted_regex:");
     edit(&|text| text.lines().filter(|line| !line.contains("version:")).map(|line| format!("{line}\n")).collect());
     check("no version", "names no version", "sops:");
     edit(&|text| text.lines().filter(|line| !line.contains("mac:")).map(|line| format!("{line}\n")).collect());

@@ -164,10 +164,10 @@ fn required_by_schema(rules: &KindRules, path: &[&str]) -> bool {
 pub fn immutable_changes(rules: &KindRules, published: &Node, new: &Node) -> Vec<Fault> {
     let changed = rules.immutable.iter().filter(|path| !same(published.at(path), new.at(path)));
     changed
-        .map(|path| Fault {
-            code: Code::ImmutableField,
-            message: format!("{} of {} cannot change once the object exists", path.join("."), rules.kind),
-            help: String::from("Make an identity under a new name and move the Credential to it."),
+        .map(|path| {
+            let message = format!("{} of {} cannot change once the object exists", path.join("."), rules.kind);
+            let help = "Make an identity under a new name and move the Credential to it.";
+            Fault::new(Code::ImmutableField, message, help)
         })
         .collect()
 }

@@ -176,7 +176,10 @@ impl Asked {
 
 /// What a fault of an object becomes for a claim that needs it.
 pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
-    Finding::new(fault.code, fault.message.clone()).about(&object.key).at(&object.origin).help(fault.help.clone())
+    Finding::new(fault.code, fault.message.clone())
+        .about(&object.key)
+        .at(&object.origin.at_line(fault.line))
+        .help(fault.help.clone())
 }
 
 fn unknown_region(fleet: &Fleet, region: &Region, object: &Object) -> Finding {

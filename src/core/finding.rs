@@ -65,6 +65,18 @@ pub enum Place {
     Whole,
 }
 
+impl Origin {
+    /// The same place, at another line of the file where one is given.
+    pub fn at_line(&self, line: Option<u32>) -> Self {
+        match (&self.place, line) {
+            (Place::File { path, .. }, Some(line)) => {
+                Self { source: self.source.clone(), place: Place::File { path: path.clone(), line, column: 1 } }
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
 /// `path:line:column`, the cluster's context, or the source's name. A path in a commit is `REF:PATH`, which
 /// several repositories may have, so the source is named too.
 impl fmt::Display for Origin {

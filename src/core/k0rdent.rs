@@ -78,7 +78,7 @@ impl Faults {
 
     fn add(&mut self, message: String, help: &str) {
         if self.found.len() < Self::MOST && !self.found.iter().any(|fault| fault.message == message) {
-            self.found.push(Fault { code: self.code, message, help: help.to_owned() });
+            self.found.push(Fault::new(self.code, message, help));
         }
     }
 

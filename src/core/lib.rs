@@ -63,6 +63,7 @@
 //! | what is carried over, what keeps its bytes, what counts as a change | [`bundle::carry`], [`bundle::draft`] and its `pack` and `compare` |
 //! | deletion budgets and acceptances | [`change::brake`] |
 //! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
+//! | what counts as ciphertext where a value should be | [`ciphertext`] |
 //! | what is encrypted where it stands, and when it is opened | [`snapshot`] and its `sealed` |
 //! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
 //! | what is compared between a region and its bundle | [`verify`] |
@@ -80,6 +81,7 @@ extern crate alloc;
 pub mod bundle;
 pub mod capi;
 pub mod change;
+pub mod ciphertext;
 pub mod claim;
 pub mod closure;
 pub mod config;

@@ -5,8 +5,6 @@
 //! annotations that are not allowed (`last-applied-configuration` is a cleartext copy of the Secret),
 //! `status` except where it is read. It knows nothing of sources beyond the [`Origin`] it is told.
 
-mod ciphertext;
-
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::format;
@@ -18,14 +16,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
+use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
 use crate::finding::{Code, Origin};
 use crate::k0rdent;
 use crate::name::{GroupKind, Name, Namespace, Version, is_data_key, split_api_version};
 use crate::node::{Key, Node};
 use crate::scope::{Scope, Scopes};
 use crate::secret::{Payload, SecretBytes, holds_key};
-
-pub use ciphertext::{CIPHERTEXT_MARK, ciphertext_below, is_ciphertext};
 
 /// What identifies an object: group, kind, namespace and name, whatever version it is written in.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -93,11 +90,14 @@ pub struct Fault {
     pub message: String,
     /// What to do about it.
     pub help: String,
+    /// The line of the file that it is about, from one, where it is another than the object's own.
+    pub line: Option<u32>,
 }
 
 impl Fault {
-    fn new(code: Code, message: impl Into<String>, help: &str) -> Self {
-        Self { code, message: message.into(), help: help.to_owned() }
+    /// Makes one about the object as a whole.
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: help.into(), line: None }
     }
 }
 
@@ -255,8 +255,8 @@ pub fn admit(
         }
     }
     for (field, pairs) in [("labels", &object.labels), ("annotations", &object.annotations)] {
-        let sealed = pairs.iter().find(|(_, value)| is_ciphertext(value.as_bytes()));
-        let place = || sealed.map(|(key, _)| format!("key {key:?} of metadata.{field}"));
+        let sealed = pairs.iter().find_map(|(key, value)| Some((key, ciphertext(value.as_bytes())?)));
+        let place = || sealed.map(|(key, what)| (format!("key {key:?} of metadata.{field}"), what));
         // A document with a block has its fault already.
         if doc.get("sops").is_none() {
             object.faults.extend(sealed_fault(doc, &object.key.kind, place));
@@ -333,11 +333,13 @@ fn admit_secret(doc: &Node, object: &mut Object) {
         for (name, value) in node.entries() {
             object.faults.extend(null_entry(doc, field, name, value));
             match entry(field, encoded, name, value) {
-                Ok(bytes) if is_ciphertext(bytes.expose()) => {
-                    let place = || Some(format!("entry {name:?} of {field}"));
-                    object.faults.extend(sealed_fault(doc, &key, place));
-                }
-                Ok(bytes) => entries.push((name.clone(), bytes)),
+                Ok(bytes) => match ciphertext(bytes.expose()) {
+                    Some(what) => {
+                        let place = || Some((format!("entry {name:?} of {field}"), what));
+                        object.faults.extend(sealed_fault(doc, &key, place));
+                    }
+                    None => entries.push((name.clone(), bytes)),
+                },
                 Err(fault) => object.faults.push(fault),
             }
         }
@@ -384,7 +386,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
             return Err(malformed(message, "Quote the value, so that YAML reads it as text."));
         }
     };
-    if !encoded || is_ciphertext(text.as_bytes()) {
+    if !encoded || is_sealed_value(text.as_bytes()) {
         return Ok(SecretBytes::new(text.as_bytes().to_vec()));
     }
     // As Go's decoder, which the API uses, line breaks count for nothing.
@@ -409,7 +411,7 @@ fn null_entry(doc: &Node, field: &str, name: &str, value: &Node) -> Option<Fault
 }
 
 /// What is wrong with a document that SOPS sealed as a whole, or with one where `place` names ciphertext.
-fn sealed_fault(doc: &Node, kind: &GroupKind, place: impl FnOnce() -> Option<String>) -> Option<Fault> {
+fn sealed_fault(doc: &Node, kind: &GroupKind, place: impl FnOnce() -> Option<(String, Ciphertext)>) -> Option<Fault> {
     let kind = &kind.kind;
     if doc.get("sops").is_some() {
         return Some(Fault::new(
@@ -419,12 +421,26 @@ fn sealed_fault(doc: &Node, kind: &GroupKind, place: impl FnOnce() -> Option<Str
              manifest, for example on stdin. Ciphertext is never published as a credential.",
         ));
     }
-    let place = place()?;
-    Some(Fault::new(
-        Code::UndecryptableSource,
-        format!("{place} of the {kind} is a value that SOPS sealed, and no sops block is there to open it by"),
-        "Take the whole document as SOPS wrote it. Ciphertext is never published as a credential.",
-    ))
+    let (place, what) = place()?;
+    let (is, help) = match what {
+        Ciphertext::Value => (
+            "is a value that SOPS sealed, and no sops block is there to open it by",
+            "Take the whole document as SOPS wrote it. Ciphertext is never published as a credential.",
+        ),
+        Ciphertext::SopsFile => (
+            "is itself a file that SOPS sealed, and nobody opens it there",
+            "Put the decrypted file in its place; to keep it encrypted in the source, seal the whole manifest, and name \
+             an age identity that opens it under the source's `decryption`. Ciphertext is never published as a \
+             credential.",
+        ),
+        Ciphertext::AgeFile => (
+            "is itself a file that age encrypted, and nobody opens it there",
+            "Put what it decrypts to in its place; to keep it encrypted in the source, seal the whole manifest with SOPS. \
+             What is meant for another program belongs in an object that no identity names. Ciphertext is never published \
+             as a credential.",
+        ),
+    };
+    Some(Fault::new(Code::UndecryptableSource, format!("{place} of the {kind} {is}"), help))
 }
 
 /// Why the Secret of a document never leaves its cluster, as far as that can be read there.

@@ -38,6 +38,7 @@ use crate::yaml::read;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear, secret_manifest};
 pub use sealed::Sealed;
+use sealed::first_difference;
 pub use tree::{Above, Changes, Form, MOST_BYTES, STEERING, Scope, Standing, Tree, directory_of, is_regions};
 use tree::{folders, form};
 
@@ -227,18 +228,20 @@ fn region<'a>(
 ) -> (Option<Region<'a>>, Vec<Finding>) {
     let own = format!("regions/{folder}/bundle.yaml");
     let name = config.map_or_else(|| RegionName::from(folder), |config| config.name.clone());
-    let find = |code, message: String, help: &str| {
-        measure.find(code, &own, 1, message).in_region(&name).help(String::from(help))
+    let find_at = |code, line, message: String, help: &str| {
+        measure.find(code, &own, line, message).in_region(&name).help(String::from(help))
     };
+    let find = |code, message: String, help: &str| find_at(code, 1, message, help);
     let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
     let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
     if let (Some(configured), None) = (measure.fleet, config) {
         let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
         // Another fleet's bundles may stand beside ours, and only they.
         if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
+            let Wrong { why, line } = why;
             let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
             let help = "Find out who put it there. If it is that fleet's, have it rendered anew, or upgrade pouch.";
-            return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
+            return (None, Vec::from([find_at(Code::RegionNotConfigured, line, message, help)]));
         }
         let message = format!("regions/{folder} holds files, and no region of the configuration has that folder");
         let help =
@@ -252,8 +255,8 @@ fn region<'a>(
     }
     let (manifest, authentic) = match manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)) {
         Ok(read) => read,
-        Err(why) => {
-            findings.push(find(Code::UntrustedBundle, format!("regions/{folder} {why}"), UNTRUSTED));
+        Err(Wrong { why, line }) => {
+            findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), UNTRUSTED));
             // What it says may still be held against the files, so that all faults are seen at once.
             match standing.and_then(|standing| manifest::parse(read::text_of(&standing.bytes).ok()?).ok()) {
                 Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
@@ -270,18 +273,31 @@ fn region<'a>(
     (Some(Region { name, directory: folder.into(), manifest, authentic, config, recipients, by_path }), findings)
 }
 
+/// Why a folder's manifest is not believed.
+struct Wrong {
+    /// What is said of the folder.
+    why: String,
+    /// The line of the manifest.
+    line: usize,
+}
+
+impl<T: Into<String>> From<T> for Wrong {
+    fn from(why: T) -> Self {
+        Self { why: why.into(), line: 1 }
+    }
+}
+
 /// Reads a manifest; what is said of it where it cannot be believed.
-fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Result<(Manifest, bool), String> {
+fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Result<(Manifest, bool), Wrong> {
     let Some(bytes) = bytes else { return Err("has files and no bundle.yaml".into()) };
     let (tagged, manifest) = listed_by(folder, bytes)?;
     if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
-        return Err(format!(
-            "has a bundle of fleet {}, and the configuration is that of {}",
-            manifest.fleet, fleet.name
-        ));
+        let (fleet, ours) = (&manifest.fleet, &fleet.name);
+        return Err(format!("has a bundle of fleet {fleet}, and the configuration is that of {ours}").into());
     }
-    if manifest::emit(&manifest).as_bytes() != tagged.body {
-        return Err("has a bundle.yaml that says the same as pouch's and more, such as comments".into());
+    if let Some(line) = first_difference(&manifest::emit(&manifest), read::text_of(tagged.body).unwrap_or_default()) {
+        let why = String::from("has a bundle.yaml that says the same as pouch's and more, such as comments");
+        return Err(Wrong { why, line: line.saturating_add(header_lines(bytes, tagged.body)) });
     }
     let Some(keys) = measure.keys else { return Ok((manifest, false)) };
     let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
@@ -290,7 +306,7 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
 }
 
 /// Reads a manifest of a folder, whosever; what is said of it where it is none.
-fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Manifest), String> {
+fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Manifest), Wrong> {
     if !is_directory(folder) {
         return Err("is no folder of a region".into());
     }
@@ -299,15 +315,26 @@ fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Ma
     }
     let tagged = reuse::split(bytes).filter(|tagged| tagged.entry_lines.is_empty());
     let Some(tagged) = tagged else { return Err("has a bundle.yaml without the tag that pouch writes".into()) };
-    let text = read::text_of(tagged.body).map_err(|_| String::from("has a bundle.yaml that is no text"))?;
+    let text = read::text_of(tagged.body).map_err(|_| "has a bundle.yaml that is no text")?;
     let manifest = manifest::parse(text).map_err(|flaw| match flaw {
-        Unusable::Newer(_) => String::from("is written in a later format, which this pouch does not know"),
-        Unusable::Malformed(why) => format!("has a bundle.yaml that is not what pouch writes: {why}"),
+        Unusable::Newer(_) => Wrong::from("is written in a later format, which this pouch does not know"),
+        Unusable::Malformed(why, spot) => Wrong {
+            why: format!("has a bundle.yaml that is not what pouch writes: {why}"),
+            line: spot
+                .line(text)
+                .map_or(1, |line| usize::try_from(line).unwrap_or(1).saturating_add(header_lines(bytes, tagged.body))),
+        },
     })?;
     if manifest.directory != *folder {
-        return Err(format!("has the bundle.yaml of {}", manifest.directory));
+        return Err(format!("has the bundle.yaml of {}", manifest.directory).into());
     }
     Ok((tagged, manifest))
+}
+
+/// How many lines stand before a file's body.
+fn header_lines(file: &[u8], body: &[u8]) -> usize {
+    let header = file.len().saturating_sub(body.len());
+    file.iter().take(header).filter(|byte| **byte == b'\n').count()
 }
 
 /// Which regions each recipient should be able to open.

@@ -73,6 +73,15 @@ pub struct Reason {
     pub why: String,
     /// What to do about it.
     pub help: String,
+    /// The line of the file that it is about, from one, where one is.
+    pub line: Option<u32>,
+}
+
+impl Reason {
+    /// Makes one about nothing smaller than a document.
+    pub fn new(why: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { why: why.into(), help: help.into(), line: None }
+    }
 }
 
 impl Unread<'_> {
@@ -264,10 +273,10 @@ impl Snapshot {
                             place(&mut self.objects, fleet, index, object);
                             Ok(())
                         }
-                        _ => Err(Reason {
-                            why: format!("source {} answered with something else", source.name),
-                            help: "See what stands between pouch and the API server.".to_owned(),
-                        }),
+                        _ => Err(Reason::new(
+                            format!("source {} answered with something else", source.name),
+                            "See what stands between pouch and the API server.",
+                        )),
                     }
                 }
             };
@@ -481,11 +490,8 @@ fn repeat(fleet: &Fleet, index: usize, earlier: &mut Object, mut object: Object)
         earlier.faults.extend(told);
     }
     let message = format!("{} stands twice in source {}, also at {}", object.key, source.name, object.origin);
-    earlier.faults.push(Fault {
-        code: Code::DuplicateObject,
-        message,
-        help: "Remove one of the two, or keep one out of the source with exclude.".to_owned(),
-    });
+    let help = "Remove one of the two, or keep one out of the source with exclude.";
+    earlier.faults.push(Fault::new(Code::DuplicateObject, message, help));
 }
 
 impl Held {
@@ -514,11 +520,8 @@ impl Held {
             }
             let name = &other.origin.source;
             let message = format!("{} says something else in source {name}, at {}", other.key, other.origin);
-            self.object.faults.push(Fault {
-                code: Code::Shadowed,
-                message,
-                help: "Make the two equal, remove one, or say overrides: true on the later source.".to_owned(),
-            });
+            let help = "Make the two equal, remove one, or say overrides: true on the later source.";
+            self.object.faults.push(Fault::new(Code::Shadowed, message, help));
             // One fault tells it; comparing with it would find everything different.
             break;
         }

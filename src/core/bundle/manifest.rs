@@ -11,7 +11,7 @@ pub mod schema;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use read::{Unusable, parse};
+pub use read::{Spot, Unusable, parse};
 
 use super::path::BundlePath;
 use crate::finding::Code;

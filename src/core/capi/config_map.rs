@@ -51,13 +51,13 @@ pub fn check_config_map(object: &Object) -> Vec<Fault> {
     wrong.sort();
     wrong.dedup();
     let help = "Correct the ConfigMap; its entries are text, or base64 in binaryData.";
-    wrong.into_iter().map(|message| Fault { code: Code::InvalidObject, message, help: help.to_owned() }).collect()
+    wrong.into_iter().map(|message| Fault::new(Code::InvalidObject, message, help)).collect()
 }
 
 /// What the API server rejects of any object: labels that are none, and too many bytes.
 pub fn check_size(object: &Object) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let mut add = |code, message, help: &str| faults.push(Fault { code, message, help: help.to_owned() });
+    let mut add = |code, message, help: &str| faults.push(Fault::new(code, message, help));
     for (key, _) in object.labels.iter().filter(|(_, value)| !is_label_value(value)) {
         let help = "Use at most 63 letters, digits, dots, dashes and underscores.";
         add(Code::InvalidObject, format!("the value of label {key:?} is none that the API takes"), help);

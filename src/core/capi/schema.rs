@@ -132,7 +132,7 @@ pub(super) fn check_names(object: &Object, faults: &mut Vec<Fault>) {
 
 fn say(faults: &mut Vec<Fault>, message: String, help: String) {
     if faults.len() < MOST_FAULTS {
-        faults.push(Fault { code: Code::InvalidObject, message, help });
+        faults.push(Fault::new(Code::InvalidObject, message, help));
     }
 }
 

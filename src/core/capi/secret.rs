@@ -5,7 +5,7 @@
 //! <https://kubernetes.io/docs/concepts/configuration/secret/#secret-types>
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::schema::check_names;
@@ -52,11 +52,8 @@ fn check_entries(kind: &str, payload: &Payload) -> Vec<Fault> {
         }
         _ => {}
     }
-    let fault = |message| Fault {
-        code: Code::MalformedSecret,
-        message,
-        help: "Add what is missing, or make the Secret one of type Opaque.".to_string(),
-    };
+    const HELP: &str = "Add what is missing, or make the Secret one of type Opaque.";
+    let fault = |message: String| Fault::new(Code::MalformedSecret, message, HELP);
     wrong.into_iter().map(fault).collect()
 }
 

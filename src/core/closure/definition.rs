@@ -125,11 +125,8 @@ fn add(known: &mut Known, definition: Definition) {
                 "ProviderInterfaces {} and {} define {} differently",
                 earlier.interface, definition.interface, definition.kind
             );
-            known.faults.push(Fault {
-                code: Code::ConflictingDefinitions,
-                message,
-                help: "Make the two agree, or remove one of them from the sources.".to_owned(),
-            });
+            let help = "Make the two agree, or remove one of them from the sources.";
+            known.faults.push(Fault::new(Code::ConflictingDefinitions, message, help));
         }
     }
 }

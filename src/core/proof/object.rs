@@ -22,6 +22,7 @@ use crate::node::{Interner, Node};
 use crate::object::{ObjectKey, TEMPLATE_ANNOTATION};
 use crate::place::forbidden;
 use crate::yaml::emit::{Tree, emit};
+use crate::yaml::lines::line_of;
 use crate::yaml::read;
 
 const HELP: &str = "Pouch does not write this. Find out who changed it, and render the bundle anew.";
@@ -53,7 +54,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestO
             return Vec::from([find(Code::UntrustedBundle, line, format!("{path} is not one document of YAML"))]);
         }
     };
-    let mut findings = identity(measure, region, entry, &document);
+    let mut findings = identity(measure, region, entry, &document, bytes);
     let fields: &[&str] = match &entry.key.kind {
         kind if kind.is_namespace() => &["apiVersion", "kind", "metadata"],
         kind if kind.is_config_map() => &["apiVersion", "binaryData", "data", "kind", "metadata"],
@@ -84,6 +85,7 @@ pub(super) fn identity(
     region: &Region<'_>,
     entry: &ManifestObject,
     document: &Node,
+    bytes: &[u8],
 ) -> Vec<Finding> {
     let (path, key) = (entry.path.as_str(), &entry.key);
     let find =
@@ -111,11 +113,19 @@ pub(super) fn identity(
     let system = measure.fleet.map(|fleet| &fleet.system_namespace);
     let places = forbidden(delivery, system, key);
     findings.extend(places.into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))));
-    if let Some(what) = steered(region, entry, document) {
-        findings.push(region.or_paused(find(Code::UnsafeDelivery, format!("{key} {what}"))));
+    if let Some((field, what)) = steered(region, entry, document) {
+        let text = read::text_of(bytes).unwrap_or_default();
+        let line = match what == UNGUARDED {
+            true => text.lines().position(|line| line.contains("${")).map(|at| at.saturating_add(1)),
+            false => line_of(text, &["metadata", field]).and_then(|line| usize::try_from(line).ok()),
+        };
+        let finding = measure.find(Code::UnsafeDelivery, path, line.unwrap_or(1), format!("{key} {what}"));
+        findings.push(region.or_paused(finding.in_region(&region.name).about(key).help(HELP)));
     }
     findings
 }
+
+const UNGUARDED: &str = "holds ${, and Flux is not told to leave it alone";
 
 /// The object that a document says it is.
 fn key_of(document: &Node) -> Option<ObjectKey> {
@@ -140,8 +150,10 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     }
 }
 
-/// What is wrong with the labels and annotations that tell a consumer what to do with an object.
-fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
+/// What is wrong with the labels and annotations that tell a consumer what to do with an object, and with which of
+/// the two.
+fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
+    const LABELS: &str = "labels";
     let kind = &entry.key.kind;
     let configured = region.config.and_then(|config| config.labels.get(&Namespace::new(entry.key.name.shared())));
     let labels = document.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
@@ -156,12 +168,13 @@ fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Opti
     };
     for (key, value) in labels.iter().filter(|(key, _)| steers(key) && !of_config(key)) {
         if expected.get(&**key).copied() != value.as_str() {
-            return Some(format!("has the label {key:?}, which steers its consumer otherwise than pouch does"));
+            let what = format!("has the label {key:?}, which steers its consumer otherwise than pouch does");
+            return Some((LABELS, what));
         }
     }
     let has = |(key, value): (&&str, &&str)| labels.iter().any(|(k, v)| **k == **key && v.as_str() == Some(value));
     if let Some((key, _)) = expected.iter().find(|pair| !has(*pair)) {
-        return Some(format!("lacks the label {key:?}"));
+        return Some((LABELS, format!("lacks the label {key:?}")));
     }
     // Who may use an identity there can hang on any label of a Namespace.
     if kind.is_namespace() && region.follows() {
@@ -172,10 +185,10 @@ fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Opti
             expected.into_iter().map(|(key, value)| (key, Some(value))).collect();
         let mut keys = wanted.keys().chain(found.keys());
         if let Some(key) = keys.find(|key| wanted.get(*key) != found.get(*key)) {
-            return Some(format!("has not the labels that the configuration gives it, by {}", quoted(key)));
+            return Some((LABELS, format!("has not the labels that the configuration gives it, by {}", quoted(key))));
         }
     }
-    annotated(region, entry, document)
+    annotated(region, entry, document).map(|what| ("annotations", what))
 }
 
 fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
@@ -209,7 +222,7 @@ fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Op
         return None;
     }
     Some(match holds_variable(document) && !found.contains_key("kustomize.toolkit.fluxcd.io/substitute") {
-        true => String::from("holds ${, and Flux is not told to leave it alone"),
+        true => String::from(UNGUARDED),
         false => String::from("has not the annotations by which pouch steers its consumer, or others beside them"),
     })
 }

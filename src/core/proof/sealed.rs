@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Book, Looked, Region, Standing, object, plain, stanza};
+use super::{Book, Looked, Region, Standing, header_lines, object, plain, stanza};
 use crate::bundle::manifest::ManifestObject;
 use crate::finding::{Code, Finding};
 use crate::name::Region as RegionName;
@@ -75,14 +75,13 @@ pub(super) fn look(
             return;
         }
     };
-    let header_lines = standing.bytes.len().saturating_sub(body.len());
-    let header_lines = standing.bytes.iter().take(header_lines).filter(|b| **b == b'\n').count();
+    let header_lines = header_lines(&standing.bytes, body);
     let text = core::str::from_utf8(body).unwrap_or_default();
     let line_of = |start: &str| {
         let at = text.lines().position(|line| line.trim_start_matches([' ', '-']).starts_with(start));
         at.unwrap_or_default().saturating_add(header_lines).saturating_add(1)
     };
-    looked.findings.extend(object::identity(book.measure, region, entry, &document));
+    looked.findings.extend(object::identity(book.measure, region, entry, &document, &standing.bytes));
     if let Some(why) = never_leaves(&document) {
         let message = format!("{path} is of a kind that pouch never publishes: {why}");
         looked.findings.push(find(Code::UntrustedBundle, line_of("type:"), message));

@@ -4,7 +4,6 @@
 //! source may hold thousands for others. Until then looking it up says that the source was not asked. It
 //! knows nothing of how a document is opened.
 
-use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
@@ -34,9 +33,9 @@ pub struct SealedDocument {
 }
 
 /// What is the matter with an object of a kind of which all are looked at, and that does not open.
-pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help }: &Reason) -> Finding {
+pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }: &Reason) -> Finding {
     let message = format!("a {kind} is encrypted where it stands and cannot be opened: {why}");
-    Finding::new(Code::UnparsableDocument, message).at(origin).help(help)
+    Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help)
 }
 
 /// The encrypted objects of a source that were not opened.
@@ -65,10 +64,10 @@ impl Unopened {
 }
 
 /// Notes on an object that it cannot be opened.
-pub(super) fn close(object: &mut Object, Reason { why, help }: Reason) {
+pub(super) fn close(object: &mut Object, Reason { why, help, line }: Reason) {
     let message = format!("the {} is encrypted where it stands and cannot be opened: {why}", object.key.kind.kind);
     object.faults.retain(|fault| is_of_sources(fault.code));
-    object.faults.push(Fault { code: Code::UndecryptableSource, message, help });
+    object.faults.push(Fault { line, ..Fault::new(Code::UndecryptableSource, message, help) });
 }
 
 /// Whether a fault is about what else the sources hold, whatever the object itself says.
@@ -101,7 +100,7 @@ impl Snapshot {
                 }
             };
             if let Some(object) = held.copy_of(source) {
-                object.faults.push(Fault { code: Code::CopiedCiphertext, message, help: help.to_owned() });
+                object.faults.push(Fault::new(Code::CopiedCiphertext, message, help));
             }
             held.settle(fleet);
         }
@@ -116,10 +115,10 @@ impl Snapshot {
                 sealed.0.entry(key).and_modify(|(_, told)| *told = Some(reason));
                 return;
             }
-            Answer::Found(document, _) if is_unbound(&key, &document) => Reason {
-                why: "it says no namespace, so that its MAC binds it to none".to_owned(),
-                help: "Write its metadata.namespace, and seal it again.".to_owned(),
-            },
+            Answer::Found(document, _) if is_unbound(&key, &document) => {
+                let why = "it says no namespace, so that its MAC binds it to none";
+                Reason::new(why, "Write its metadata.namespace, and seal it again.")
+            }
             Answer::Found(document, origin) => {
                 match admit(&document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if object.key == key => {
@@ -149,8 +148,8 @@ fn is_unbound(key: &ObjectKey, document: &Node) -> bool {
 }
 
 fn changed() -> Reason {
-    let why = "opened, it is another object than it says outside".to_owned();
-    Reason { why, help: "Seal the document again from its plain manifest.".to_owned() }
+    let why = "opened, it is another object than it says outside";
+    Reason::new(why, "Seal the document again from its plain manifest.")
 }
 
 /// Puts an object in the place of the source's own encrypted one.

@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-pub use crate::object::CIPHERTEXT_MARK as MARK;
+pub use crate::ciphertext::CIPHERTEXT_MARK as MARK;
 
 /// How many bytes a sealed text hides: AES-GCM makes nothing longer. None where it is not in SOPS' form.
 pub fn length(sealed: &str) -> Option<usize> {

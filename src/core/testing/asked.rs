@@ -99,7 +99,7 @@ fn answer(
     for (index, keys) in wanted {
         let reply = |key: ObjectKey| {
             let answer = match clusters[index].get(&key) {
-                _ if refused(&key) => Answer::Unread(Reason { why: "no".into(), help: "Ask.".into() }),
+                _ if refused(&key) => Answer::Unread(Reason::new("no", "Ask.")),
                 Some((document, origin)) => Answer::Found(document.clone(), origin.clone()),
                 None => Answer::Absent,
             };

@@ -24,6 +24,33 @@ pub fn line_of(text: &str, path: &[&str]) -> Option<u32> {
     None
 }
 
+/// The line, from one, on which an item begins of a list that is the value of a top-level key; none where it is
+/// not found. Items count from zero.
+pub fn line_of_item(text: &str, list: &str, item: usize) -> Option<u32> {
+    let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| key(line) != Some(list));
+    lines.next()?;
+    let (mut depth, mut left) = (None, item);
+    for (number, line) in lines {
+        let indent = line.len().saturating_sub(line.trim_start_matches(' ').len());
+        let is_item = line.get(indent..).is_some_and(|rest| rest == "-" || rest.starts_with("- "));
+        if !is_item {
+            // The next key of the top level ends the list.
+            if indent == 0 && key(line).is_some() {
+                return None;
+            }
+            continue;
+        }
+        if *depth.get_or_insert(indent) != indent {
+            continue;
+        }
+        match left.checked_sub(1) {
+            Some(fewer) => left = fewer,
+            None => return Some(number),
+        }
+    }
+    None
+}
+
 /// The key that a line begins with.
 fn key(line: &str) -> Option<&str> {
     for quote in ['"', '\''] {
@@ -59,5 +86,25 @@ mod tests {
             assert_eq!(line_of(TEXT, path), line, "{path:?}");
         }
         assert_eq!(line_of("{data: {a: b}}\n", &["data", "a"]), None);
+    }
+
+    #[test]
+    fn items_are_counted_by_their_dashes() {
+        const FLUSH: &str =
+            "# one\nfiles:\n- path: a\n  sub:\n  - x\n  - y\n\n- path: b\n-\n  path: c\nobjects:\n- path: d\n";
+        const INDENTED: &str = "objects:\n    - a: |\n        - no\n    - b: 1\nfiles: []\n";
+        for (text, list, item, line) in [
+            (FLUSH, "files", 0, Some(3)),
+            (FLUSH, "files", 1, Some(8)),
+            (FLUSH, "files", 2, Some(9)),
+            (FLUSH, "files", 3, None),
+            (FLUSH, "objects", 0, Some(12)),
+            (FLUSH, "objects", 1, None),
+            (FLUSH, "path", 0, None),
+            (INDENTED, "objects", 1, Some(4)),
+            (INDENTED, "files", 0, None),
+        ] {
+            assert_eq!(line_of_item(text, list, item), line, "{list}[{item}]");
+        }
     }
 }

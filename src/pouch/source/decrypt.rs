@@ -8,19 +8,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use pouch_core::ciphertext::sealed_value_below;
 use pouch_core::few::few;
 use pouch_core::finding::Origin;
 use pouch_core::inquiry;
 use pouch_core::json;
 use pouch_core::name::SourceName;
 use pouch_core::node::{Interner, Key, Node};
-use pouch_core::object::{ObjectKey, ciphertext_below, kind_of};
+use pouch_core::object::{ObjectKey, kind_of};
 use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
 use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
+use pouch_core::sops::rule::FIELDS;
 use pouch_core::sops::{OpenError, Sealed, cipher};
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::lines::line_of;
@@ -90,6 +92,13 @@ impl SealedFile {
             OpenError::KeyGroups => vec!["sops", "key_groups"],
             OpenError::Time => vec!["sops", "lastmodified"],
             OpenError::Mac | OpenError::SealedMac(_) => vec!["sops", "mac"],
+            // The first is as SOPS wrote it, as far as anybody can tell.
+            OpenError::Rules => {
+                let mut lines: Vec<u32> =
+                    FIELDS.iter().filter_map(|field| line_of(&part.text, &["sops", field])).collect();
+                lines.sort_unstable();
+                return lines.get(1).or(lines.first()).map(|line| part.line_of_file(*line));
+            }
             _ => vec!["sops"],
         };
         let line = line_of(&part.text, &path).or_else(|| line_of(&part.text, path.get(..1)?))?;
@@ -230,8 +239,8 @@ impl Vault {
         let (node, origin) = self.files.get(file)?.parts.get(at)?.documents.get(index)?;
         Some(match (&*self.opener, opened.get(&file)) {
             (Opener::Nobody, _) if key.kind.is_secret() => {
-                let why = "it is encrypted, and values of Secrets were not asked for".to_owned();
-                Answer::Unread(Reason { why, help: "This run reads no Secrets.".to_owned() })
+                let why = "it is encrypted, and values of Secrets were not asked for";
+                Answer::Unread(Reason::new(why, "This run reads no Secrets."))
             }
             (Opener::Nobody, _) => Answer::Found(without_block(node), origin.clone()),
             (_, Some(Ok((parts, _)))) => {
@@ -268,10 +277,8 @@ impl Vault {
                 read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })
             })
             .collect();
-        let documents = documents.map_err(|flaw| Reason {
-            why: format!("{} (line {})", flaw.what, flaw.line),
-            help: SEAL_AGAIN.to_owned(),
-        })?;
+        let documents = documents
+            .map_err(|flaw| Reason { line: Some(flaw.line), ..Reason::new(flaw.what.into_owned(), SEAL_AGAIN) })?;
         let not_opened = |error: OpenError| not_opened(&error, file.line_of(&error));
         let sealed = Sealed::new(documents).map_err(not_opened)?;
         if sealed.mac_only_encrypted() {
@@ -301,8 +308,7 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
         _ => SEAL_AGAIN,
     };
     let why: String = error.to_string().chars().take(MOST_WORDS).collect();
-    let why = line.map(|line| format!("{why} (line {line})")).unwrap_or(why);
-    Reason { why, help: help.to_owned() }
+    Reason { line, ..Reason::new(why, help) }
 }
 
 /// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
@@ -326,7 +332,7 @@ fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &Seal
         ),
         None => "Add an identity that opens it to the source's `decryption`.".to_owned(),
     };
-    Reason { why, help }
+    Reason::new(why, help)
 }
 
 /// What is known of the objects in sealed files of a source that opens none: those of kinds of which all are
@@ -334,7 +340,7 @@ fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &Seal
 pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
     let no_key = || {
         let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
-        Reason { why: "no key is configured to open it".to_owned(), help: help.to_owned() }
+        Reason::new("no key is configured to open it", help)
     };
     let seen = move |(file, node, origin, is_item): (usize, Node, Origin, bool)| {
         let trouble = match is_item {
@@ -355,7 +361,7 @@ pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
 fn item_of_a_list() -> Reason {
     let why = "it is an item of a List and has a sops block of its own, and SOPS opens whole documents only";
     let help = "Write it as a document of its own, as SOPS wrote it, or seal the List as a whole.";
-    Reason { why: why.to_owned(), help: help.to_owned() }
+    Reason::new(why, help)
 }
 
 /// Why an object cannot be used although it opens: only the values of Secrets are published sealed, so what
@@ -367,14 +373,14 @@ fn would_show(sealed: &Node) -> Option<Reason> {
     let notes = notes.iter().filter(|(key, _)| !(is_secret && NOTES.contains(&&**key)));
     let mut fields = sealed.entries().iter().filter(|(key, _)| **key != *"metadata" && !stays_sealed(key));
     let path = fields
-        .find_map(|(key, value)| ciphertext_below(key, value))
-        .or_else(|| notes.into_iter().find_map(|(key, value)| ciphertext_below(&format!("metadata.{key}"), value)))?;
+        .find_map(|(key, value)| sealed_value_below(key, value))
+        .or_else(|| notes.into_iter().find_map(|(key, value)| sealed_value_below(&format!("metadata.{key}"), value)))?;
     let why = format!("{path} is encrypted, and would be published or said in clear");
     let help = match is_secret {
         true => "Seal the entries of data and stringData alone: encrypted_regex ^(data|stringData)$.",
         false => "Keep the object in a file of its own that is not encrypted, or what is secret in a Secret.",
     };
-    Some(Reason { why, help: help.to_owned() })
+    Some(Reason::new(why, help))
 }
 
 /// What is said of an object beside what it is: whoever seals it in a Secret does not want it seen, and no Secret
@@ -407,8 +413,7 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
 }
 
 fn changed() -> Reason {
-    let why = "opened, it is another object than it says outside".to_owned();
-    Reason { why, help: SEAL_AGAIN.to_owned() }
+    Reason::new("opened, it is another object than it says outside", SEAL_AGAIN)
 }
 
 /// The object among those of a document that says to be the same as `sealed`. Numbers would do but for

@@ -207,7 +207,7 @@ impl Live {
             return Err(self.error(message, help));
         }
         let help = "Install k0rdent's CRDs; until then what its objects decide is unknown.".to_owned();
-        self.inquiry.listed.insert(listed.kind.clone(), Err(Reason { why: message, help }));
+        self.inquiry.listed.insert(listed.kind.clone(), Err(Reason::new(message, help)));
         Ok(0)
     }
 
@@ -271,7 +271,7 @@ impl Live {
                         self.context(),
                         broken.what()
                     );
-                    self.note(key, Seen::Unread, Answer::Unread(Reason { why, help: broken.help() }))
+                    self.note(key, Seen::Unread, Answer::Unread(Reason::new(why, broken.help())))
                 }
             });
         }
@@ -302,14 +302,14 @@ impl Live {
     fn not_served(&self, kind: &GroupKind) -> Reason {
         let context = self.context();
         match self.served.unknown.get(kind.group.as_str()) {
-            Some(broken) => Reason {
-                why: format!("the API group {} of cluster {context} is in trouble: {}", kind.group, broken.what()),
-                help: broken.help(),
-            },
-            None => Reason {
-                why: format!("cluster {context} serves no {kind}"),
-                help: "Install the provider's CRDs there, or correct the reference.".to_owned(),
-            },
+            Some(broken) => Reason::new(
+                format!("the API group {} of cluster {context} is in trouble: {}", kind.group, broken.what()),
+                broken.help(),
+            ),
+            None => Reason::new(
+                format!("cluster {context} serves no {kind}"),
+                "Install the provider's CRDs there, or correct the reference.",
+            ),
         }
     }
 
@@ -376,14 +376,14 @@ impl Live {
     }
 
     fn may_not(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> Reason {
-        Reason {
-            why: self.cluster.refusal(verb, resource, place, name),
-            help: "Grant it: `pouch rbac` prints the rules that this configuration needs.".to_owned(),
-        }
+        Reason::new(
+            self.cluster.refusal(verb, resource, place, name),
+            "Grant it: `pouch rbac` prints the rules that this configuration needs.",
+        )
     }
 
     fn refused(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> SourceError {
-        let Reason { why, help } = self.may_not(verb, resource, place, name);
+        let Reason { why, help, .. } = self.may_not(verb, resource, place, name);
         self.error(why, help)
     }
 }
@@ -397,5 +397,5 @@ fn presumed(key: &ObjectKey) -> Node {
 
 fn not_read() -> Reason {
     let why = "values of Secrets were not asked for".to_owned();
-    Reason { why, help: "This run reads no Secrets.".to_owned() }
+    Reason::new(why, "This run reads no Secrets.")
 }

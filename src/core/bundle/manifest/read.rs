@@ -17,6 +17,7 @@ use crate::name::{Directory, GroupKind, Name, is_directory};
 use crate::node::{Interner, Node};
 use crate::object::ObjectKey;
 use crate::recipient::Recipient;
+use crate::yaml::lines::line_of_item;
 use crate::yaml::read::{documents, read};
 
 /// Why a manifest cannot be used.
@@ -25,13 +26,35 @@ pub enum Unusable {
     /// It is written in a format that this pouch does not know.
     #[error("the manifest says apiVersion {0:?}, which is newer than this pouch knows")]
     Newer(String),
-    /// It is not what pouch writes.
+    /// It is not what pouch writes, there.
     #[error("the manifest is not what pouch writes: {0}")]
-    Malformed(String),
+    Malformed(String, Spot),
+}
+
+/// Where in a manifest something is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spot {
+    /// Nowhere in particular.
+    Whole,
+    /// At a line, from one.
+    Line(u32),
+    /// In an item of one of its lists, counted from zero.
+    Item(&'static str, usize),
+}
+
+impl Spot {
+    /// The line in a manifest's text, from one, if it is known.
+    pub fn line(self, text: &str) -> Option<u32> {
+        match self {
+            Spot::Whole => None,
+            Spot::Line(line) => Some(line),
+            Spot::Item(list, index) => line_of_item(text, list, index),
+        }
+    }
 }
 
 fn malformed(why: impl Into<String>) -> Unusable {
-    Unusable::Malformed(why.into())
+    Unusable::Malformed(why.into(), Spot::Whole)
 }
 
 /// Reads a manifest; comment lines before it, such as the tag, are skipped.
@@ -44,7 +67,7 @@ pub fn parse(text: &str) -> Result<Manifest, Unusable> {
         return Err(malformed("it is not exactly one document"));
     };
     let node = read(&document, &mut Interner::new())
-        .map_err(|flaw| malformed(format!("line {} is no YAML that pouch reads", flaw.line)))?;
+        .map_err(|flaw| Unusable::Malformed("it is no YAML that pouch reads".into(), Spot::Line(flaw.line)))?;
     of_node(&node)
 }
 
@@ -75,20 +98,21 @@ pub(super) fn of_node(node: &Node) -> Result<Manifest, Unusable> {
     ascending("recipients", recipients.iter())?;
     ascending("sources", sources.iter().map(|source| &source.name))?;
     ascending("objects", objects.iter().map(|object| &object.key))?;
-    ascending("files", files.iter().map(|file| &file.path))?;
     let mut taken = BTreeSet::from([path::manifest(&directory)]);
     if !objects.iter().all(|object| taken.insert(object.path.clone())) {
         return Err(malformed("two objects share a path"));
     }
     let folders = [path::region(&directory), path::flux(&directory), path::argocd(&directory)];
-    for file in &files {
+    for (at, file) in files.iter().enumerate() {
+        let wrong = |what: &str| Err(Unusable::Malformed(format!("{} {what}", file.path), Spot::Item("files", at)));
         if !folders.iter().any(|folder| file.path.below(folder).is_some()) {
-            return Err(malformed(format!("{} is no path of this region", file.path)));
+            return wrong("is no path of this region");
         }
         if taken.contains(&file.path) {
-            return Err(malformed(format!("{} is listed as a file and is something else", file.path)));
+            return wrong("is listed as a file and is something else");
         }
     }
+    ascending("files", files.iter().map(|file| &file.path))?;
     let fleet = text(fleet, "fleet")?.into();
     Ok(Manifest { directory, fleet, recipients, sources, objects, files })
 }
@@ -163,11 +187,16 @@ fn map<'n, const N: usize>(
 }
 
 /// A list's items; what is wrong with one says which.
-fn each<T>(node: Option<&Node>, what: &str, item: impl Fn(&Node) -> Result<T, Unusable>) -> Result<Vec<T>, Unusable> {
+fn each<T>(
+    node: Option<&Node>,
+    what: &'static str,
+    item: impl Fn(&Node) -> Result<T, Unusable>,
+) -> Result<Vec<T>, Unusable> {
     let Some(Node::List(items)) = node else { return Err(malformed(format!("{what} is no list"))) };
     let located = |(at, node)| {
         item(node).map_err(|flaw| match flaw {
-            Unusable::Malformed(why) => malformed(format!("{what}[{at}]: {why}")),
+            // The outermost list is a manifest's own.
+            Unusable::Malformed(why, _) => Unusable::Malformed(format!("{what}[{at}]: {why}"), Spot::Item(what, at)),
             newer => newer,
         })
     };
@@ -196,10 +225,12 @@ fn digest(node: Option<&Node>) -> Result<String, Unusable> {
     }
 }
 
-fn ascending<T: Ord>(what: &str, items: impl Iterator<Item = T> + Clone) -> Result<(), Unusable> {
-    if items.clone().zip(items.skip(1)).all(|(a, b)| a < b) {
-        Ok(())
-    } else {
-        Err(malformed(format!("{what} are not sorted, or one stands twice")))
+fn ascending<T: Ord>(what: &'static str, items: impl Iterator<Item = T> + Clone) -> Result<(), Unusable> {
+    match items.clone().zip(items.skip(1)).position(|(a, b)| a >= b) {
+        None => Ok(()),
+        Some(at) => {
+            let spot = Spot::Item(what, at.saturating_add(1));
+            Err(Unusable::Malformed(format!("{what} are not sorted, or one stands twice"), spot))
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use pouch::age::{self, AgeError, Identities, IdentityError};
+use pouch_core::ciphertext::{Ciphertext, ciphertext};
 use pouch_core::json;
 use pouch_core::node::{Interner, Node};
 use pouch_core::ordered::Ordered;
@@ -171,23 +172,86 @@ fn files_of_an_older_sops_open_or_are_refused_by_name() {
     }
 }
 
+/// What one of Flux's own fixtures is to the codec.
+#[derive(Clone, Copy)]
+enum Fixture {
+    /// It opens with the identities of a file, and this stands at a path. Flux itself asks for no MAC; these have
+    /// one that fits.
+    Opens(&'static str, &'static [&'static str], &'static str),
+    /// It is for a post-quantum recipient, so that no identity of ours opens it.
+    Locked,
+    /// It has no `sops` block.
+    Clear,
+    /// A manifest in clear, of which one entry is itself a sealed file.
+    Within(&'static [&'static str]),
+    /// A sealed file that is no document.
+    Flat,
+    /// A file of identities that can be used.
+    Identities,
+    /// A file of identities that is refused.
+    PostQuantum,
+}
+
+fn fixture(name: &str) -> Option<Fixture> {
+    const KEY: &[&str] = &["stringData", "key"];
+    const AGE: &str = "keys/age.txt";
+    Some(match name {
+        "algorithms/age.yaml" => Fixture::Opens(AGE, KEY, "value"),
+        "patches/merge1.yaml" => Fixture::Opens(AGE, KEY, "merge1"),
+        "patches/merge2.yaml" => Fixture::Opens(AGE, &["stringData", "merge2"], "merge2"),
+        "global/secret.yaml" => Fixture::Opens("keys/age-global.txt", KEY, "global-value"),
+        "files/file.txt" => Fixture::Opens(AGE, &["data"], "value"),
+        "algorithms/age-pq.yaml" => Fixture::Locked,
+        "inside/secret.yaml" => Fixture::Within(&["data", "key"]),
+        "component/env.env" | "envs/env.env" | "remote/env.env" => Fixture::Flat,
+        "keys/age.txt" | "keys/age-global.txt" => Fixture::Identities,
+        "keys/age-pq.txt" => Fixture::PostQuantum,
+        _ if name == ".sops.yaml" || name.ends_with("kustomization.yaml") => Fixture::Clear,
+        _ => return None,
+    })
+}
+
 #[test]
 fn flux_s_own_files_open() {
     let Some(folder) = shared("data/sops/flux") else { return };
-    let key = folder.join("keys/age.txt");
-    for (file, path, expect) in [
-        ("algorithms/age.yaml", &["stringData", "key"][..], None),
-        ("patches/merge1.yaml", &["stringData", "key"], None),
-        ("files/file.txt", &["data"], None),
-    ] {
-        // Flux itself asks for no MAC; these have one that fits, or the test would say so.
-        let opened = open(&folder.join(file), &key).unwrap_or_else(|error| panic!("{file}: {error}"));
-        let value = opened[0].str_at(path).unwrap_or_else(|| panic!("{file}"));
-        assert!(!value.is_empty() && !value.starts_with("ENC[") && expect.is_none_or(|expect: &str| expect == value));
+    let Ok(own) = Identities::parse(&fs::read_to_string(folder.join("keys/age.txt")).unwrap()) else { panic!("keys") };
+    let mut opened_files = 0;
+    for entry in walkdir::WalkDir::new(&folder).into_iter().map(Result::unwrap).filter(|e| e.file_type().is_file()) {
+        let name = entry.path().strip_prefix(&folder).unwrap().to_str().unwrap();
+        let text = fs::read_to_string(entry.path()).unwrap();
+        match fixture(name).unwrap_or_else(|| panic!("nothing is expected of {name}")) {
+            Fixture::Opens(keys, path, value) => {
+                let opened = open(entry.path(), &folder.join(keys)).unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert_eq!(opened[0].str_at(path), Some(value), "{name}");
+                assert_eq!(ciphertext(text.as_bytes()), Some(Ciphertext::SopsFile), "{name}");
+                opened_files += 1;
+            }
+            Fixture::Locked => {
+                let sealed = Sealed::new(ordered(&text, false)).unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert!(matches!(own.unwrap(sealed.stanzas()), Err(AgeError::Unwrap)), "{name}");
+            }
+            Fixture::Clear => {
+                assert!(plain(&text)[0].get("sops").is_none() && ciphertext(text.as_bytes()).is_none(), "{name}");
+            }
+            Fixture::Within(path) => {
+                assert!(ciphertext(text.as_bytes()).is_none(), "{name}");
+                let inner = STANDARD.decode(plain(&text)[0].str_at(path).unwrap()).unwrap();
+                assert_eq!(ciphertext(&inner), Some(Ciphertext::SopsFile), "{name}");
+                let inner = Sealed::new(ordered(std::str::from_utf8(&inner).unwrap(), true)).unwrap();
+                let data_key = own.unwrap(inner.stanzas()).expect("a stanza that opens");
+                assert_eq!(inner.open(&data_key).unwrap()[0].str_at(&["data"]), Some("value"), "{name}");
+                opened_files += 1;
+            }
+            Fixture::Flat => {
+                assert_eq!(ciphertext(text.as_bytes()), Some(Ciphertext::SopsFile), "{name}");
+            }
+            Fixture::Identities => assert!(Identities::parse(&text).is_ok(), "{name}"),
+            Fixture::PostQuantum => {
+                assert_eq!(Identities::parse(&text).err().expect("refused").1, IdentityError::PostQuantum, "{name}");
+            }
+        }
     }
-    assert!(open(&folder.join("global/secret.yaml"), &folder.join("keys/age-global.txt")).is_ok());
-    let quantum = fs::read_to_string(folder.join("keys/age-pq.txt")).unwrap();
-    assert_eq!(Identities::parse(&quantum).err().expect("refused").1, IdentityError::PostQuantum);
+    assert_eq!(opened_files, 6, "of Flux's sealed documents");
 }
 
 /// Shapes under every rule, as YAML and as JSON: what sops seals pouch opens, to what sops itself opens.

@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::fleet::{CANARY, EU, Fleet, US};
-use crate::support::{Age, Sops, printed, run};
+use crate::support::{Age, Sops, printed, run, shared};
 
 /// A fleet whose one source is sealed for its own identity, and a stranger's identity beside it.
 pub struct Sealed {
@@ -144,12 +147,9 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     let check = |what: &str, says: &str, start: &str| {
         let _ = fs::remove_dir_all(fleet.path("bundles"));
         let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("Secret eu-team/c0").says(says);
-        let at = if start.is_empty() { String::new() } else { format!("(line {})", number(&fleet.read(FIRST), start)) };
-        assert!(
-            ran.stderr.contains(&at) && ran.stderr.contains("(line ") != start.is_empty(),
-            "{what}: {at} {}",
-            ran.stderr
-        );
+        let line = if start.is_empty() { 1 } else { number(&fleet.read(FIRST), start) };
+        let at = format!("\n  --> {FIRST}:{line}:1\n");
+        assert!(ran.stderr.contains(&at) && !ran.stderr.contains("(line "), "{what}: {at} {}", ran.stderr);
         assert!(!ran.stderr.contains(CANARY), "{what}: {}", ran.stderr);
         assert!(!sealed.published("eu", "c0").exists() && sealed.published("eu", "c1").exists(), "{what}");
         fleet.write(FIRST, &first);
@@ -157,7 +157,7 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     };
     let edit = |change: &dyn Fn(String) -> String| sealed.edit(FIRST, change);
     edit(&|text| text.replace("sops:\n", "sops:\n    encrypted_suffix: x\n"));
-    check("two rules", "two rules", "sops:");
+    check("two rules", "two rules", "encrypted_regex:");
     edit(&|text| text.lines().filter(|line| !line.contains("version:")).map(|line| format!("{line}\n")).collect());
     check("no version", "names no version", "sops:");
     edit(&|text| text.lines().filter(|line| !line.contains("mac:")).map(|line| format!("{line}\n")).collect());
@@ -196,6 +196,72 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     fleet.secret("eu", "c0", &format!("value: {CANARY}"));
     sealed.seal(FIRST, &format!("'{},{EU},{US},{FOURTH}'", sealed.stranger));
     check("those of four others", &format!("it says to be for {}, {EU}, {US} and 1 more", sealed.stranger), "");
+}
+
+/// Flux opens a file within an entry only where the Secret itself is not sealed, as it is on no region.
+#[test]
+fn a_sealed_file_within_an_entry_is_no_credential() {
+    const MAC: &str = "ENC[AES256_GCM,data:AAAA,iv:AAAA,tag:AAAA,type:str]";
+    let fleet = Fleet::with_credentials(2);
+    let check = |data: &str, what: &str| {
+        let _ = fs::remove_dir_all(fleet.path("bundles"));
+        fleet.write(
+            "manifests/eu-c0-secret.yaml",
+            &format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: c0, namespace: eu-team}}\n{data}\n"),
+        );
+        let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("Secret eu-team/c0");
+        let ran = ran.says(what).says("manifests/eu-c0-secret.yaml:1:1").outcome("us", "published");
+        assert!(!ran.stderr.contains("AAAA") && !ran.stderr.contains("AGE ENCRYPTED"), "{}", ran.stderr);
+        let secret = |name: &str| fleet.has(&format!("bundles/regions/eu/core/secrets/eu-team/{name}.sops.yaml"));
+        assert!(!secret("c0") && secret("c1"), "{data}");
+    };
+    let json = format!("{{\n\t\"data\": \"{MAC}\",\n\t\"sops\": {{\n\t\t\"mac\": \"{MAC}\"\n\t}}\n}}\n");
+    let yaml = format!("key: {MAC}\nsops:\n  mac: {MAC}\n");
+    let armored = "-----BEGIN AGE ENCRYPTED FILE-----\nAAAA\n-----END AGE ENCRYPTED FILE-----\n";
+    let binary = b"age-encryption.org/v1\n-> X25519 AAAA\n\xff\xfe";
+    let is_sops = "entry \"key\" of data of the Secret is itself a file that SOPS sealed";
+    let is_age = "entry \"key\" of data of the Secret is itself a file that age encrypted";
+    for (value, what) in [
+        (json.as_bytes(), is_sops),
+        (yaml.as_bytes(), is_sops),
+        (format!("a: 1\n---\n{yaml}").as_bytes(), is_sops),
+        (armored.as_bytes(), is_age),
+        (binary, is_age),
+    ] {
+        check(&format!("data: {{other: YQ==, key: {}}}", STANDARD.encode(value)), what);
+    }
+    let indented = |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    for (value, what) in [(&*yaml, is_sops), (armored, is_age)] {
+        check(&format!("stringData:\n  key: |\n{}", indented(value)), &what.replace("of data", "of stringData"));
+    }
+    if let Some(theirs) = shared("data/sops/flux/inside/secret.yaml") {
+        let theirs = fs::read_to_string(theirs).unwrap();
+        let (_, entries) = theirs.split_once("\ndata:").unwrap();
+        check(&format!("data:{entries}"), is_sops);
+    }
+    // What only speaks of it is a value like others.
+    let talk = format!("# sops: {{mac: {MAC}}}\nhow: 'seal it, and sops writes mac: {MAC}'\n");
+    fleet.write(
+        "manifests/eu-c0-secret.yaml",
+        &format!(
+            "apiVersion: v1\nkind: Secret\nmetadata: {{name: c0, namespace: eu-team}}\ndata: {{key: {}}}\n",
+            STANDARD.encode(talk)
+        ),
+    );
+    fleet.render(&[]).ends(0).outcome("eu", "published");
+}
+
+/// Sealed as a whole, and in it an entry that is a sealed file: one opening is not enough.
+#[test]
+fn what_opens_to_a_sealed_file_is_no_credential() {
+    let Some(sealed) = Sealed::new(1) else { return };
+    let fleet = &sealed.fleet;
+    let inner = fleet.read(FIRST);
+    fleet.secret("eu", "c0", &format!("inner: {}", serde_json::to_string(&inner).unwrap()));
+    sealed.seal(FIRST, &sealed.own);
+    let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").outcome("us", "published");
+    ran.says("entry \"inner\" of stringData of the Secret is itself a file that SOPS sealed");
+    assert!(!sealed.published("eu", "c0").exists());
 }
 
 /// SOPS binds a sealed value to no name: whoever may write files could have another's value opened for himself.

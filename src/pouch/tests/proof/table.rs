@@ -50,7 +50,9 @@ pub const PLACES: &[(&str, &str, &str)] = &[
     ("another region's stanza added", AWS, "age:"),
     ("the manifest for a stranger", MANIFEST, ""),
     ("no manifest", MANIFEST, ""),
-    ("an entry that leads out", MANIFEST, ""),
+    ("an entry that leads out", MANIFEST, "- path: ../../x"),
+    ("an entry twice", MANIFEST, "- path: flux/eu-west/awsclusterstaticidentity"),
+    ("a file of another region", MANIFEST, "- path: flux/us-east/core.yaml"),
     ("another fleet", MANIFEST, ""),
     ("a region gone", "bundles/regions/us-east", ""),
     ("a region too many", "bundles/regions/evil/bundle.yaml", ""),
@@ -87,9 +89,9 @@ pub const PLACES: &[(&str, &str, &str)] = &[
     ("an identity with a comment", IDENTITY, "spec: #"),
     ("an identity with status", IDENTITY, "status:"),
     ("a ConfigMap with a field of its own", TEMPLATE, "immutable:"),
-    ("a variable", IDENTITY, ""),
-    ("an object of nobody's", AWS, ""),
-    ("a Namespace that is pruned", TEAM, ""),
+    ("a variable", IDENTITY, "clientID:"),
+    ("an object of nobody's", AWS, "labels:"),
+    ("a Namespace that is pruned", TEAM, "annotations:"),
 ];
 
 /// What a row does.

@@ -162,6 +162,14 @@ pub const NEVER: &[Never] = &[
         why: "an object does not know where it came from or what becomes of it",
     },
     Never {
+        places: &["src/core/ciphertext"],
+        words: &[],
+        modules: &[
+            "object", "config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "sops", "report",
+        ],
+        why: "ciphertext is known by its form, wherever it stands and whoever opens it",
+    },
+    Never {
         places: &["src/core/yaml", "src/core/json"],
         words: &[],
         modules: &["config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "sops", "report"],

@@ -20,6 +20,7 @@ mod cluster;
 #[path = "../support/spoilt.rs"]
 mod fleet;
 mod good;
+mod panics;
 #[path = "../support/rig/mod.rs"]
 mod rig;
 mod sealed;

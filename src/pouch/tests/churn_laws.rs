@@ -86,7 +86,7 @@ fn is_of(path: &str, directory: &Directory) -> bool {
 /// A region `eu` whose Credentials are Secrets, and beside it `us` with one, which nothing may touch.
 #[derive(Clone, Debug)]
 struct World {
-    /// By name: the entries.
+    /// By `namespace/name`: the entries.
     secrets: BTreeMap<String, BTreeMap<String, String>>,
     recipients: Vec<&'static str>,
     directory: &'static str,
@@ -107,25 +107,26 @@ impl World {
                 ("none".to_owned(), String::new()),
             ])
         };
-        let secrets = (0..secrets).map(|n| (format!("s{n}"), entries(n))).collect();
+        let secrets = (0..secrets).map(|n| (format!("eu-t/s{n}"), entries(n))).collect();
         Self { secrets, recipients: vec![ONE, TWO], directory: "eu" }
     }
 
     fn documents(&self) -> Vec<String> {
         let mut documents = Vec::new();
         let other = BTreeMap::from([("long".to_owned(), "a-long-value-of-0".to_owned())]);
-        let all = self.secrets.iter().map(|(name, entries)| ("eu", name.as_str(), entries));
-        for (region, name, entries) in all.chain([("us", "s0", &other)]) {
+        let all = self.secrets.iter().map(|(key, entries)| ("eu", key.as_str(), entries));
+        for (region, key, entries) in all.chain([("us", "us-t/s0", &other)]) {
+            let (namespace, name) = key.split_once('/').unwrap();
             let mut secret = format!(
-                "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {region}-t}}\nstringData:\n"
+                "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {namespace}}}\nstringData:\n"
             );
             for (entry, value) in entries {
                 _ = writeln!(secret, "  {entry}: {value:?}");
             }
             documents.push(secret);
             documents.push(format!(
-                "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: {name}, namespace: {region}-t}}\n\
-                 spec:\n  region: {region}\n  identityRef: {{apiVersion: v1, kind: Secret, name: {name}, namespace: {region}-t}}\n"
+                "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+                 spec:\n  region: {region}\n  identityRef: {{apiVersion: v1, kind: Secret, name: {name}, namespace: {namespace}}}\n"
             ));
         }
         documents
@@ -143,12 +144,12 @@ impl World {
         )
     }
 
-    fn sealed(&self, name: &str) -> String {
-        format!("regions/{}/core/secrets/eu-t/{name}.sops.yaml", self.directory)
+    fn sealed(&self, key: &str) -> String {
+        format!("regions/{}/core/secrets/{key}.sops.yaml", self.directory)
     }
 
     fn all_sealed(&self) -> BTreeSet<String> {
-        self.secrets.keys().map(|name| self.sealed(name)).collect()
+        self.secrets.keys().map(|key| self.sealed(key)).collect()
     }
 }
 
@@ -223,6 +224,10 @@ impl Place {
             return report;
         }
         let mut wishes = wishes.clone();
+        // What came from another folder; nothing of it is kept, so that no other step can hide behind this.
+        if report.findings.iter().any(|finding| finding.code == Code::UnsignedBundle) {
+            wishes.adopt.insert("eu".to_owned());
+        }
         for (code, what) in [(Code::RecipientAdded, Accept::Recipients), (Code::DeletionsHeld, Accept::Deletions)] {
             for finding in report.findings.iter().filter(|finding| finding.code == code) {
                 let digest = finding.help.rsplit('=').next().unwrap().trim_end_matches('.').to_owned();
@@ -261,10 +266,21 @@ enum Step {
     EntryAdded(Index),
     EntryRemoved(Index),
     Renamed(Index),
+    /// Into the other namespace, with its Credential.
+    Moved(Index),
     SecretAdded,
     Recipients(Vec<&'static str>),
+    /// The region gets this folder; what is published either goes along, or is removed.
+    Directory(&'static str, Published),
     /// A byte of a published file: which Secret, where, and what it is exclusively-ored with.
     Touched(Index, Index, u8),
+}
+
+/// What becomes of a folder that is not the region's any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Published {
+    GoesAlong,
+    Removed,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -276,16 +292,19 @@ fn step() -> impl Strategy<Value = Step> {
         1 => any::<Index>().prop_map(Step::EntryAdded),
         1 => any::<Index>().prop_map(Step::EntryRemoved),
         1 => any::<Index>().prop_map(Step::Renamed),
+        1 => any::<Index>().prop_map(Step::Moved),
         1 => Just(Step::SecretAdded),
         2 => recipients.prop_map(Step::Recipients),
+        1 => (prop_oneof![Just("eu"), Just("eu2")], prop_oneof![Just(Published::GoesAlong), Just(Published::Removed)])
+            .prop_map(|(directory, published)| Step::Directory(directory, published)),
         2 => (any::<Index>(), any::<Index>(), 1..=255_u8).prop_map(|(at, byte, with)| Step::Touched(at, byte, with)),
     ]
 }
 
 /// Takes a step; gives the sealed files that must be new after it.
 fn take(step: &Step, world: &mut World, place: &Place) -> BTreeSet<String> {
-    let names: Vec<String> = world.secrets.keys().cloned().collect();
-    let of = |at: &Index| names[at.index(names.len())].clone();
+    let keys: Vec<String> = world.secrets.keys().cloned().collect();
+    let of = |at: &Index| keys[at.index(keys.len())].clone();
     match step {
         Step::Nothing => BTreeSet::new(),
         Step::Value(at, entry, value) => {
@@ -311,19 +330,49 @@ fn take(step: &Step, world: &mut World, place: &Place) -> BTreeSet<String> {
         }
         Step::Renamed(at) => {
             let entries = world.secrets.remove(&of(at)).unwrap();
-            let name = format!("{}x", of(at));
-            world.secrets.insert(name.clone(), entries);
-            [world.sealed(&name)].into()
+            let key = format!("{}x", of(at));
+            world.secrets.insert(key.clone(), entries);
+            [world.sealed(&key)].into()
+        }
+        Step::Moved(at) => {
+            let entries = world.secrets.remove(&of(at)).unwrap();
+            let key = match of(at).split_once('/').unwrap() {
+                ("eu-t", name) => format!("eu-v/{name}"),
+                (_, name) => format!("eu-t/{name}"),
+            };
+            world.secrets.insert(key.clone(), entries);
+            [world.sealed(&key)].into()
         }
         Step::SecretAdded => {
-            let name = format!("added-{}", world.secrets.len());
-            world.secrets.insert(name.clone(), BTreeMap::from([("long".to_owned(), "a-long-value-of-0".to_owned())]));
-            [world.sealed(&name)].into()
+            let key = format!("eu-t/added-{}", world.secrets.len());
+            world.secrets.insert(key.clone(), BTreeMap::from([("long".to_owned(), "a-long-value-of-0".to_owned())]));
+            [world.sealed(&key)].into()
         }
         Step::Recipients(recipients) => {
             let same = world.recipients == *recipients;
             world.recipients = recipients.clone();
             if same { BTreeSet::new() } else { world.all_sealed() }
+        }
+        Step::Directory(directory, _) if world.directory == *directory => BTreeSet::new(),
+        Step::Directory(directory, published) => {
+            let parts = |name: &str| [format!("/{name}/"), format!("metadata:\n  name: {name}\n")];
+            let (old, new) = (parts(world.directory), parts(directory));
+            let mut files = place.files();
+            let moved: Files = files.extract_if(.., |path, _| path.contains(&old[0])).collect();
+            if *published == Published::GoesAlong {
+                files.extend(moved.into_iter().map(|(path, mut bytes)| {
+                    // The manifest says that all of it was there ever since; only tags tell otherwise.
+                    if path.ends_with("/bundle.yaml") {
+                        let text = String::from_utf8(bytes).unwrap();
+                        assert!(old.iter().all(|part| text.contains(part)), "{text}");
+                        bytes = text.replace(&old[0], &new[0]).replace(&old[1], &new[1]).into_bytes();
+                    }
+                    (path.replace(&old[0], &new[0]), bytes)
+                }));
+            }
+            place.put(files);
+            world.directory = directory;
+            world.all_sealed()
         }
         Step::Touched(at, byte, with) => {
             let path = world.sealed(&of(at));
@@ -355,6 +404,8 @@ proptest! {
             prop_assert_eq!(sealed_anew(&before, &after), expect.clone(), "{:?}", step);
             // What was touched does not come back as it was, either.
             prop_assert_eq!(sealed_anew(&published, &after), expect.clone(), "{:?}", step);
+            let all: BTreeSet<String> = after.keys().filter(|path| path.ends_with(".sops.yaml") && !path.contains("/us/")).cloned().collect();
+            prop_assert_eq!(all, world.all_sealed(), "{:?} leaves something behind", step);
             if expect.is_empty() {
                 prop_assert_eq!(&before, &after, "{:?}", step);
             }
@@ -372,7 +423,7 @@ fn every_byte_of_a_published_file_counts() {
     let (world, place) = (World::of(2), Place::new());
     place.render(&world, &Wishes::default());
     let sound = place.files();
-    let path = world.sealed("s1");
+    let path = world.sealed("eu-t/s1");
     for at in 0..sound[&path].len() {
         let mut touched = sound.clone();
         touched.get_mut(&path).unwrap()[at] ^= 1 << (at % 8);

@@ -13,6 +13,7 @@
 #[path = "support/spoilt.rs"]
 mod fleet;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -248,29 +249,28 @@ fn s16_no_hostile_string_steers_what_reads_the_output() {
 /// S17: a commit says what the template says, whatever a name or a template holds.
 #[test]
 fn s17_no_string_adds_a_line_to_a_commit() {
-    let strings: Vec<String> =
-        hostile().into_iter().filter(|string| !string.contains(['\0', '\u{7f}'])).step_by(4).collect();
-    assert!(strings.len() >= 50, "{}", strings.len());
+    // No commit holds a NUL, and a template with one is refused.
+    let strings: Vec<String> = hostile().into_iter().filter(|string| !string.contains('\0')).step_by(4).collect();
+    let (count, named) = (strings.len(), Cell::new(0));
+    assert!(count >= 50, "{count}");
     each(strings, |string| {
         let fleet = Fleet::new();
-        let quoted = serde_json::to_string(&string).unwrap();
+        let name = escaped(&string);
         git2::Repository::init_bare(fleet.path("fleet.git")).unwrap();
-        let message =
-            serde_json::to_string(&format!("x {string}\n\nPouch-Fleet: forged\nSigned-off-by: forged <a@b>\n"))
-                .unwrap();
+        let message = escaped(&format!("x {string}\n\nPouch-Fleet: forged\nSigned-off-by: forged <a@b>\n"));
         fleet.configure(
             "{path: bundles}",
-            &format!("{{path: out, git: {{repository: ./fleet.git, branch: main, message: {message}, author: {{name: {quoted}, email: a@example.com}}}}}}"),
+            &format!("{{path: out, git: {{repository: ./fleet.git, branch: main, message: {message}, author: {{name: {name}, email: a@example.com}}}}}}"),
         );
         let ran = fleet.run(&["publish"]);
-        if ran.code == Some(64) {
-            // Then without the name, which is refused; the template is not.
-            fleet.configure(&format!(", author: {{name: {quoted}, email: a@example.com}}"), "");
-            let ran = fleet.run(&["publish"]);
-            if ran.code == Some(64) {
-                return;
-            }
-            ran.ended(0);
+        let is_named = ran.code == Some(0);
+        if is_named {
+            named.set(named.get() + 1);
+        } else {
+            // Then without the name, which is refused; the template never is, so that each case makes a commit.
+            ran.ended(64).says(&["output.git.author"]);
+            fleet.configure(&format!(", author: {{name: {name}, email: a@example.com}}"), "");
+            fleet.run(&["publish"]).ended(0);
         }
         let repository = git2::Repository::open_bare(fleet.path("fleet.git")).unwrap();
         let commit = repository.find_reference("refs/heads/main").unwrap().peel_to_commit().unwrap();
@@ -279,7 +279,11 @@ fn s17_no_string_adds_a_line_to_a_commit() {
         assert_eq!(header, ["tree", "author", "committer"]);
         let message = commit.message().unwrap();
         assert!(is_ours(message), "{message:?}");
+        let text = format!("{}{message}", commit.raw_header().unwrap());
+        let ends_a_line = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{2029}');
+        assert!(!text.contains(ends_a_line), "{text:?}");
     });
+    assert!(named.get() >= 20, "only {} of {count} names were taken", named.get());
     // The control: one line more, wherever it stands, is no message of ours.
     let ours = "x y\n\n- eu-west: published, 3 added\n\nPouch-Fleet: acme\nPouch-Version: 1\n";
     assert!(is_ours(ours));
@@ -288,6 +292,11 @@ fn s17_no_string_adds_a_line_to_a_commit() {
         lines.insert(at, "Pouch-Fleet: forged");
         assert!(!is_ours(&lines.join("\n")), "{at}");
     }
+}
+
+/// A text in YAML's double quotes, where every character can stand.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::from("\""), |quoted, char| quoted + &format!("\\U{:08x}", u32::from(char))) + "\""
 }
 
 /// Whether a message has a subject that starts with `x`, and else what pouch says of region eu-west.

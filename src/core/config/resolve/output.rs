@@ -74,8 +74,8 @@ fn identity(typed: &IdentityFile, path: &FieldPath, faults: &mut Faults) -> Iden
             None => ("", ""),
         },
     };
-    // Git strips these from both parts, silently.
-    let unfit = |c: char| c.is_control() || matches!(c, '<' | '>');
+    // Git strips these from both parts, silently; and what ends a line for some readers adds one to a log.
+    let unfit = |c: char| c.is_control() || matches!(c, '<' | '>' | '\u{2028}' | '\u{2029}');
     if name.is_empty() || email.is_empty() || name.contains(unfit) || email.contains(unfit) || email.contains(' ') {
         faults.add(path, "this is no name and mail address", "Write `Name <mail@example.com>`.");
     }

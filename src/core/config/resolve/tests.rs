@@ -465,6 +465,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     (OUTPUT, "output: {git: {repository: a, branch: HEAD}}", "18:39 output.git.branch: HEAD is no branch"),
     (
         OUTPUT,
+        "output: {git: {repository: a, branch: main, author: \"a\\u2028b <a@b>\"}}",
+        "18:53 output.git.author: this is no name and mail address",
+    ),
+    (
+        OUTPUT,
         "output: {git: {repository: a, branch: \"pouch/{region}\"}}",
         "18:39 output.git.branch: \"pouch/{region}\" cannot be used: it has braces in it, and this release fills in no placeholder there",
     ),

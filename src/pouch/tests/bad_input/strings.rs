@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use pouch_core::node::{Interner, Node};
+use pouch_core::node::Interner;
 use pouch_core::yaml::read;
 use serde_json::{Value, json};
 
-use crate::fleet::{Fleet, base64};
+use crate::fleet::{Fleet, base64, json_of};
 use crate::support::{Kustomize, PyYaml, Sops, shared};
 
 fn strings() -> Option<Vec<String>> {
@@ -37,20 +37,7 @@ fn ours(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap();
     let documents: Vec<_> = read::documents(&text).collect();
     assert_eq!(documents.len(), 1, "{}", path.display());
-    value(&read::read(&documents[0], &mut Interner::new()).unwrap())
-}
-
-fn value(node: &Node) -> Value {
-    match node {
-        Node::Null => Value::Null,
-        Node::Bool(value) => json!(value),
-        Node::Int(value) => json!(value),
-        Node::Uint(value) => json!(value),
-        Node::Float(value) => json!(value),
-        Node::Text(text) => json!(&**text),
-        Node::List(items) => items.iter().map(value).collect(),
-        Node::Map(entries) => Value::Object(entries.iter().map(|(key, node)| (key.to_string(), value(node))).collect()),
-    }
+    json_of(&read::read(&documents[0], &mut Interner::new()).unwrap())
 }
 
 fn pyyaml(program: &PyYaml, path: &Path) -> Vec<Value> {

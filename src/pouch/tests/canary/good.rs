@@ -256,6 +256,12 @@ fn a_leak_in_any_sink_is_heard_there() {
             assert!(!heard.is_empty() && heard.iter().all(|hit| hit.starts_with(&there)), "{form}, {sink}: {heard:?}");
             assert!(heard.iter().any(|hit| hit.contains(form)), "{form}, {sink}: {heard:?}");
         };
+        let check_object = |kind: git2::ObjectType, bytes: &[u8]| {
+            let id = store.write(kind, bytes).unwrap();
+            check(&format!("git {} {id}", kind.str()), &ran);
+            let id = id.to_string();
+            stage.fleet.remove(&format!("origin.git/objects/{}/{}", &id[..2], &id[2..]));
+        };
         // UTF-16 has bytes that no name and no text of ours can have.
         if let Some(text) = String::from_utf8(leak.clone()).ok().filter(|text| !text.contains('\0')) {
             let said = |out: &str, err: &str| Ran {
@@ -271,6 +277,9 @@ fn a_leak_in_any_sink_is_heard_there() {
             stage.fleet.write(&name, "");
             check("name of tmp/", &ran);
             stage.fleet.remove(&name);
+            // A file's name in a folder of the repository.
+            let entry = [b"100644 ".as_slice(), text.replace('/', "_").as_bytes(), b"\0", &[1; 20]].concat();
+            check_object(git2::ObjectType::Tree, &entry);
         }
         for path in [
             "bundles/regions/eu-west/core/new.yaml",
@@ -288,17 +297,13 @@ fn a_leak_in_any_sink_is_heard_there() {
                 None => stage.fleet.remove(path),
             }
         }
-        for (kind, bytes) in [
-            (git2::ObjectType::Blob, leak.clone()),
-            (
-                git2::ObjectType::Commit,
-                [b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\n".as_slice(), &leak].concat(),
-            ),
+        let empty = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        for (kind, head) in [
+            (git2::ObjectType::Blob, String::new()),
+            (git2::ObjectType::Commit, format!("tree {empty}\n\n")),
+            (git2::ObjectType::Tag, format!("object {empty}\ntype tree\ntag x\n\n")),
         ] {
-            let id = store.write(kind, &bytes).unwrap();
-            check(&format!("git {} {id}", kind.str()), &ran);
-            let id = id.to_string();
-            stage.fleet.remove(&format!("origin.git/objects/{}/{}", &id[..2], &id[2..]));
+            check_object(kind, &[head.as_bytes(), &leak].concat());
         }
     }
 }

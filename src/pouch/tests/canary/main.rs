@@ -16,11 +16,17 @@
 mod broken;
 #[path = "../support/choir.rs"]
 mod choir;
+mod cluster;
 #[path = "../support/spoilt.rs"]
 mod fleet;
 mod good;
+mod panics;
+#[path = "../support/rig/mod.rs"]
+mod rig;
 mod sealed;
 mod stage;
+#[path = "../support/mod.rs"]
+mod support;
 
 use choir::{Choir, forms, random};
 use fleet::base64;

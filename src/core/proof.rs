@@ -238,7 +238,7 @@ fn region<'a>(
         let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
         // Another fleet's bundles may stand beside ours, and only they.
         if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
-            let Wrong { why, line } = why;
+            let Wrong { why, line, .. } = why;
             let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
             let help = "Find out who put it there. If it is that fleet's, have it rendered anew, or upgrade pouch.";
             return (None, Vec::from([find_at(Code::RegionNotConfigured, line, message, help)]));
@@ -255,8 +255,8 @@ fn region<'a>(
     }
     let (manifest, authentic) = match manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)) {
         Ok(read) => read,
-        Err(Wrong { why, line }) => {
-            findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), UNTRUSTED));
+        Err(Wrong { why, line, help }) => {
+            findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), help));
             // What it says may still be held against the files, so that all faults are seen at once.
             match standing.and_then(|standing| manifest::parse(read::text_of(&standing.bytes).ok()?).ok()) {
                 Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
@@ -279,11 +279,19 @@ struct Wrong {
     why: String,
     /// The line of the manifest.
     line: usize,
+    /// What to do about it.
+    help: &'static str,
 }
 
 impl<T: Into<String>> From<T> for Wrong {
     fn from(why: T) -> Self {
-        Self { why: why.into(), line: 1 }
+        Self { why: why.into(), line: 1, help: UNTRUSTED }
+    }
+}
+
+impl Wrong {
+    fn later() -> Self {
+        Self { help: NEWER, ..Self::from("is written in a later format, which this pouch does not know") }
     }
 }
 
@@ -297,12 +305,16 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
     }
     if let Some(line) = first_difference(&manifest::emit(&manifest), read::text_of(tagged.body).unwrap_or_default()) {
         let why = String::from("has a bundle.yaml that says the same as pouch's and more, such as comments");
-        return Err(Wrong { why, line: line.saturating_add(header_lines(bytes, tagged.body)) });
+        let line = line.saturating_add(header_lines(bytes, tagged.body));
+        return Err(Wrong { why, line, help: UNTRUSTED });
     }
     let Some(keys) = measure.keys else { return Ok((manifest, false)) };
     let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
     let verifies = reuse::manifest_verifies(keys, fleet, &manifest.directory, bytes).is_some();
-    if verifies { Ok((manifest, true)) } else { Err("has a bundle.yaml that no reuse key authenticates".into()) }
+    match verifies {
+        true => Ok((manifest, true)),
+        false => Err(format!("has a bundle.yaml that no reuse key authenticates{}", keys.unfit(bytes)).into()),
+    }
 }
 
 /// Reads a manifest of a folder, whosever; what is said of it where it is none.
@@ -311,15 +323,16 @@ fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Ma
         return Err("is no folder of a region".into());
     }
     if reuse::is_newer(bytes) {
-        return Err("is written in a later format, which this pouch does not know".into());
+        return Err(Wrong::later());
     }
     let tagged = reuse::split(bytes).filter(|tagged| tagged.entry_lines.is_empty());
     let Some(tagged) = tagged else { return Err("has a bundle.yaml without the tag that pouch writes".into()) };
     let text = read::text_of(tagged.body).map_err(|_| "has a bundle.yaml that is no text")?;
     let manifest = manifest::parse(text).map_err(|flaw| match flaw {
-        Unusable::Newer(_) => Wrong::from("is written in a later format, which this pouch does not know"),
+        Unusable::Newer(_) => Wrong::later(),
         Unusable::Malformed(why, spot) => Wrong {
             why: format!("has a bundle.yaml that is not what pouch writes: {why}"),
+            help: UNTRUSTED,
             line: spot
                 .line(text)
                 .map_or(1, |line| usize::try_from(line).unwrap_or(1).saturating_add(header_lines(bytes, tagged.body))),
@@ -592,6 +605,8 @@ const UNTRUSTED: &str = "See that this is what pouch published there, for this f
                          older reuse key, give that as `reuseKey.previous`; if that key is lost, `pouch rekey \
                          --new-reuse-key` seals the bundle anew. Else find out who changed it; as the last resort \
                          `--adopt` renders it anew whatever stands there.";
+
+const NEWER: &str = "Verify it with the pouch that wrote it, or a newer one.";
 
 const FORM_HELP: &str = "Pouch writes plain files alone. Find out who put it there, and remove it.";
 

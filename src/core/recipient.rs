@@ -85,12 +85,14 @@ impl RecipientError {
                 "Write it without quotes and blanks; in a file, one to a line, ended by a line feed alone."
             }
             RecipientError::UpperCase | RecipientError::MixedCase => "Write it in small letters, as age-keygen does.",
+            RecipientError::LowOrder => {
+                "Make a new key pair with `pouch keygen` or age-keygen, and write its public key: no such tool makes this one."
+            }
             RecipientError::Repeated => "Take one of the two lines out.",
             RecipientError::Unknown
             | RecipientError::Length(_)
             | RecipientError::Checksum
-            | RecipientError::NotCanonical
-            | RecipientError::LowOrder => "Copy the whole public key again from where age-keygen printed it.",
+            | RecipientError::NotCanonical => "Copy the whole public key again from where age-keygen printed it.",
         }
     }
 }

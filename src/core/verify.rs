@@ -73,7 +73,10 @@ pub fn open<'p>(
         }
         State::Unsigned => {
             let message = match keys {
-                Some(_) => format!("regions/{directory} has files and no manifest that the reuse key authenticates"),
+                Some(_) => format!(
+                    "regions/{directory} has files and no manifest that the reuse key authenticates{}",
+                    published.unfit()
+                ),
                 None => format!("regions/{directory} has files and no manifest of this fleet and folder"),
             };
             let help = "See that these are this fleet's bundles, and the reuse key is the one they were written with.";

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use pouch_core::config::error::{ConfigError, holds_secret, leaks};
 use pouch_core::config::shape::{self, Unfit};
 use pouch_core::config::written::{Position, Written};
@@ -51,6 +51,8 @@ pub struct Problem {
     pub help: String,
     /// The line of the place, if it may be shown.
     line: Option<String>,
+    /// Whether it says that a secret stands at the place.
+    is_leak: bool,
 }
 
 /// Everything that is wrong with a configuration; exit code 64.
@@ -78,21 +80,20 @@ impl fmt::Display for SettingsError {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (message, help) = (escape(&self.message), escape(&self.help));
-        let title = Level::ERROR.primary_title(message.as_str());
-        let help = Level::HELP.message(help.as_str());
         if let (Some(at), Some(line)) = (self.position, &self.line) {
+            let title = Level::ERROR.primary_title(message.as_str());
             let mark = AnnotationKind::Primary.span(marked(line, at.column));
             let number = usize::try_from(at.line).unwrap_or(0);
             let snippet = Snippet::source(line.as_str()).line_start(number).path(escape(&self.file)).annotation(mark);
-            let report = [title.element(snippet).element(help)];
+            let report = [title.element(snippet).element(Level::HELP.message(help.as_str()))];
             return f.write_str(&Renderer::plain().render(&report));
         }
         let place = match self.position {
             Some(at) => format!("{}:{}:{}", self.file, at.line, at.column),
             None => self.file.clone(),
         };
-        let report: [Group<'_>; 1] = [title.element(annotate_snippets::Origin::path(escape(&place))).element(help)];
-        f.write_str(&Renderer::plain().render(&report))
+        // Without a line to show, as findings are written.
+        write!(f, "error: {message}\n  --> {}\n  = help: {help}", escape(&place))
     }
 }
 
@@ -134,7 +135,7 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
             let line = position.and_then(|at| line_of(&text, at.line));
             let help = String::from("docs/configuration.md has examples; `pouch schema` lets an editor help.");
             let message = flaw.what.into_owned();
-            let problems = vec![Problem { file: shown.clone(), position, message, help, line }];
+            let problems = vec![Problem { file: shown.clone(), position, message, help, line, is_leak: false }];
             return Err(SettingsError { problems: with_exposed(problems, &text, &shown) });
         }
         Err(Unfit::Misshapen(written, errors)) => {
@@ -181,14 +182,17 @@ fn exposed(text: &str, file: &str) -> Vec<Problem> {
             String::from("a key or a password stands in this line, and the configuration is no place for one");
         let help = String::from("Take it out and treat it as leaked; `reuseKey` says where a key is found.");
         let position = Some(Position { line: number, column });
-        Problem { file: file.to_owned(), position, message, help, line: None }
+        Problem { file: file.to_owned(), position, message, help, line: None, is_leak: true }
     };
     (1..).zip(text.lines()).filter(|(_, line)| leaks(line)).map(problem).collect()
 }
 
 /// The problems, and the keys that lie open beside them: what else is wrong makes no key less leaked.
 fn with_exposed(mut problems: Vec<Problem>, text: &str, file: &str) -> Vec<Problem> {
-    problems.extend(exposed(text, file));
+    // What says which field it is, and what belongs there, says more.
+    let lines = |problem: &Problem| problem.position.filter(|_| problem.is_leak).map(|at| at.line);
+    let told: Vec<u32> = problems.iter().filter_map(lines).collect();
+    problems.extend(exposed(text, file).into_iter().filter(|one| lines(one).is_none_or(|line| !told.contains(&line))));
     problems.sort_by_key(|problem| problem.position);
     problems
 }
@@ -199,7 +203,8 @@ fn place(errors: Vec<ConfigError>, written: &Written, text: &str, file: &str) ->
         .map(|error| {
             let position = written.position(&error.field, error.spot);
             let line = position.filter(|_| !error.secret).and_then(|at| line_of(text, at.line));
-            Problem { file: file.to_owned(), position, message: error.to_string(), help: error.help, line }
+            let message = error.to_string();
+            Problem { file: file.to_owned(), position, message, help: error.help, line, is_leak: error.secret }
         })
         .collect();
     problems.sort_by_key(|problem| problem.position);
@@ -214,7 +219,9 @@ fn line_of(text: &str, number: u32) -> Option<String> {
 }
 
 fn one(file: String, message: String, help: &str) -> SettingsError {
-    SettingsError { problems: vec![Problem { file, position: None, message, help: help.to_owned(), line: None }] }
+    SettingsError {
+        problems: vec![Problem { file, position: None, message, help: help.to_owned(), line: None, is_leak: false }],
+    }
 }
 
 /// The reuse keys of a run, and what is worth a warning about them.

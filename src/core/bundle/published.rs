@@ -43,6 +43,8 @@ pub struct Published {
     pub state: State,
     /// What an unsigned bundle says of itself.
     claimed: Option<Manifest>,
+    /// Why its tag does not verify; empty where there is none.
+    unfit: String,
     /// The place of each object in the manifest, and whether its file is the one that the manifest vouches for.
     by_key: BTreeMap<ObjectKey, (usize, bool)>,
 }
@@ -50,7 +52,13 @@ pub struct Published {
 impl Published {
     /// Nothing at all.
     pub fn nothing() -> Self {
-        Self { files: Files::new(), state: State::Nothing, claimed: None, by_key: BTreeMap::new() }
+        Self {
+            files: Files::new(),
+            state: State::Nothing,
+            claimed: None,
+            unfit: String::new(),
+            by_key: BTreeMap::new(),
+        }
     }
 
     /// Files that nobody has looked at yet: nothing vouches for them.
@@ -70,7 +78,8 @@ impl Published {
             State::Bundle(manifest) => Some(manifest),
             _ => None,
         });
-        Self { claimed, ..Self::of_state(files, state) }
+        let unfit = bytes.map(|bytes| keys.unfit(bytes)).unwrap_or_default();
+        Self { claimed, unfit, ..Self::of_state(files, state) }
     }
 
     /// Takes a region's manifest at its word, where there is no reuse key to prove it: to look at what it
@@ -93,12 +102,17 @@ impl Published {
             };
             by_key.extend(manifest.objects.iter().enumerate().map(placed));
         }
-        Self { files, state, claimed: None, by_key }
+        Self { files, state, claimed: None, unfit: String::new(), by_key }
     }
 
     /// The manifest, if one is authenticated.
     pub fn manifest(&self) -> Option<&Manifest> {
         if let State::Bundle(manifest) = &self.state { Some(manifest) } else { None }
+    }
+
+    /// Why the tag of an unsigned bundle does not verify; ends a sentence, and is empty where there is no tag.
+    pub fn unfit(&self) -> &str {
+        &self.unfit
     }
 
     /// What an unsigned bundle says of itself, which nobody vouches for: a reason to hold, never to write.
@@ -181,7 +195,10 @@ impl Published {
             State::Unsigned => findings.push(
                 Finding::new(
                     Code::UnsignedBundle,
-                    format!("regions/{directory} has files and no manifest that the reuse key authenticates"),
+                    format!(
+                        "regions/{directory} has files and no manifest that the reuse key authenticates{}",
+                        self.unfit
+                    ),
                 )
                 .help(format!(
                     "If the reuse key changed, add the old one to reuseKey.previous; if that is lost, use `pouch rekey \
@@ -222,7 +239,11 @@ fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &K
     let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) else {
         // Nobody vouches for this word, and it can only hold the region; what it would be wrong to offer
         // is to adopt, and so overwrite, what a later pouch wrote.
-        return if reuse::is_newer(bytes) { State::Newer(String::from("a later format")) } else { State::Unsigned };
+        return match parsed(fleet, directory, bytes) {
+            _ if reuse::is_newer(bytes) => State::Newer(String::from("a later format")),
+            State::Newer(version) => State::Newer(version),
+            _ => State::Unsigned,
+        };
     };
     parsed(fleet, directory, rest)
 }

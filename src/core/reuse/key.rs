@@ -4,6 +4,7 @@
 //! tags and forge tags, and decrypts no file.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::hint;
@@ -15,6 +16,8 @@ use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
+use super::{Tagged, split};
+use crate::few::few;
 use crate::hex;
 
 /// HMAC-SHA-256 that has taken its key in already, so that a tag costs no derivation.
@@ -25,6 +28,8 @@ const PREFIX: Hrp = Hrp::parse_unchecked("pouch-reuse-key-");
 const SHOWN: &str = "POUCH-REUSE-KEY-1";
 /// Length of a key's text: the start, 52 characters for 32 bytes, and the checksum.
 const LENGTH: usize = 75;
+/// How many previous keys are named.
+const MOST_NAMED: usize = 5;
 const SALT: &[u8] = b"pouch/v1";
 
 /// Why text is no reuse key. The text itself is never part of it.
@@ -164,6 +169,21 @@ pub struct KeyRing {
 }
 
 impl KeyRing {
+    /// Why a file's tag does not verify, as far as the ids of keys tell, which are public: ends a sentence. Nothing
+    /// where the file has no tag.
+    pub fn unfit(&self, file: &[u8]) -> String {
+        let Some(Tagged { key_id, .. }) = split(file) else { return String::new() };
+        if self.with_id(key_id).next().is_some() {
+            return format!(": it names our key {key_id}, and was changed, or is of another fleet or folder");
+        }
+        let previous: Vec<&str> = self.previous.iter().map(ReuseKey::id).collect();
+        let previous = match previous.is_empty() {
+            true => String::new(),
+            false => format!(", before it {}", few(&previous, previous.len(), MOST_NAMED)),
+        };
+        format!(": it names key {key_id}, and ours is {}{previous}", self.current.id())
+    }
+
     /// All keys with this id, the current one first. Two may share one: an id has 32 bits.
     pub fn with_id<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a ReuseKey, Under)> {
         let previous = self.previous.iter().map(|key| (key, Under::Previous));

@@ -139,10 +139,12 @@ fn files(
         None => opened.settings.base.join(&fleet.output.path),
     };
     if !root.is_dir() {
-        return Err(Failure::unavailable(
-            format!("there is no folder {}", root.display()),
-            "Name the folder that holds the bundles, in a checkout of the branch that they are published to.",
-        ));
+        let message = format!("there is no folder {}", root.display());
+        let help = "Name the folder that holds the bundles, in a checkout of the branch that they are published to.";
+        return Err(match args.path {
+            Some(_) => Failure::usage(message, help),
+            None => Failure::unavailable(message, help),
+        });
     }
     look(&root, &region.directory).map_err(unread)
 }

@@ -564,7 +564,9 @@ fn only_what_the_manifest_vouches_for_is_compared() {
     let shelf = Shelf::new(&[&secret("stringData: {a: short}")]);
     assert_eq!(shelf.opened(Some(&ring(1))), "");
     let unsigned = "untrusted-bundle: regions/eu has files and no manifest that the reuse key authenticates";
-    assert_eq!(shelf.opened(Some(&ring(2))), unsigned);
+    let (theirs, ours) = (ring(1), ring(2));
+    let ids = format!(": it names key {}, and ours is {}", theirs.current.id(), ours.current.id());
+    assert_eq!(shelf.opened(Some(&ours)), format!("{unsigned}{ids}"));
 
     let mut nothing = Shelf::new(&[]);
     nothing.files.clear();
@@ -583,7 +585,9 @@ fn only_what_the_manifest_vouches_for_is_compared() {
     // One byte of the manifest.
     let mut forged = Shelf::new(&[&secret("stringData: {a: short}")]);
     forged.files.get_mut("regions/eu/bundle.yaml").unwrap().push(b'\n');
-    assert_eq!(forged.opened(Some(&ring(1))), unsigned);
+    let changed =
+        format!(": it names our key {}, and was changed, or is of another fleet or folder", theirs.current.id());
+    assert_eq!(forged.opened(Some(&ring(1))), format!("{unsigned}{changed}"));
 
     // Signed, and another object than the manifest says.
     let mut wrong = Shelf::new(&[IDENTITY]);

@@ -200,6 +200,13 @@ impl Asking<'_> {
                 "Clone the repository first, `git clone --bare URL` is enough, and name the clone.",
             ));
         }
+        // What the configuration names may have gone; what somebody types he may have mistyped.
+        if let Some(path) = args.path.as_deref().filter(|_| !start.exists()) {
+            return Err(Failure::usage(
+                format!("{} is not there", path.display()),
+                "Name the folder that holds the bundles, or the repository.",
+            ));
+        }
         // What the configuration names is the output, and what somebody types may be the folder above.
         let output = if args.path.is_none() && opened.is_some() { "" } else { output };
         if args.bundles.staged {

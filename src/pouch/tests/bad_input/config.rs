@@ -27,9 +27,27 @@ fn edited(name: &str, from: &str, to: &str, words: &[&str]) {
 
 const SECRET_KEY: &str = "AGE-SECRET-KEY-1C9GDVNS3E05H0VJLZYVQA40T0V0M84RJF8L2LGZU6NDQHQLHCT8QA49E75";
 
+/// One line, one error, with the help that belongs to its field; and without a line to show the place stands where
+/// findings have theirs.
+#[test]
+fn a_pasted_key_is_said_once() {
+    let fleet = Fleet::new();
+    fleet.configure(RECIPIENT, SECRET_KEY);
+    let ran = fleet.render();
+    ran.ended(64)
+        .keeps_quiet_about(&["AGE-SECRET-KEY-1", KEY])
+        .says(&["\n  --> pouch.yaml:13:18\n  = help: Remove it"]);
+    assert!(ran.err.matches("error: ").count() == 1 && !ran.err.contains("reuseKey"), "{}", ran.shown());
+    // In a comment it has no field of its own, and beside a recipient's it is another one.
+    fleet.configure("detached: true", &format!("detached: true # {SECRET_KEY}"));
+    let ran = fleet.render();
+    ran.ended(64).says(&["pouch.yaml:13:18", "\n  --> pouch.yaml:15:5\n", "`reuseKey` says where"]);
+    assert_eq!(ran.err.matches("error: ").count(), 2, "{}", ran.shown());
+}
+
 #[test]
 fn broken_configurations_are_placed() {
-    let low_order = "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq4jjxjh";
+    let low_order = "age1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq5cu47z";
     each(
         [
             (
@@ -74,7 +92,7 @@ fn broken_configurations_are_placed() {
                 "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368p",
                 &["pouch.yaml:13:18"],
             ),
-            ("a low-order recipient", RECIPIENT, low_order, &["pouch.yaml:13:18"]),
+            ("a low-order recipient", RECIPIENT, low_order, &["pouch.yaml:13:18", "Make a new key pair"]),
             ("an SSH recipient", RECIPIENT, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIN", &["pouch.yaml:13:18"]),
             ("no recipient", &format!("recipients: [{RECIPIENT}]"), "recipients: []", &["pouch.yaml:13:17"]),
             ("no namespaces", "namespaces: {allowed: ['*']}", "state: active", &["pouch.yaml:12:", "namespaces"]),

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use pouch_core::reuse::ReuseKey;
+use pouch_core::name::{Directory, FleetName};
+use pouch_core::reuse::{ReuseKey, manifest_line};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::fleet::{Fleet, GOOD, Tree, differing, each, none, plain, tree};
@@ -285,6 +286,16 @@ fn regions_that_are_held() {
         0,
     );
     held("a newer format", edit("# pouch/v1 ", "# pouch/v2 "), "newer-format", &[], 4);
+    held("a newer manifest that nobody vouches for", edit("pouch/v1alpha1", "pouch/v2"), "newer-format", &[], 4);
+    let newer = |fleet: &Fleet| {
+        edit("pouch/v1alpha1", "pouch/v2")(fleet);
+        let key = fs::read_to_string(fleet.path("reuse.key")).unwrap();
+        let (key, text) = (ReuseKey::parse(key.trim()).unwrap(), fs::read_to_string(fleet.path(manifest)).unwrap());
+        let (_, body) = text.split_once('\n').unwrap();
+        let tag = manifest_line(&key, &FleetName::from("acme"), &Directory::from("eu-west"), body.as_bytes());
+        fleet.write(manifest, format!("{tag}{body}"));
+    };
+    held("a newer manifest whose tag fits", newer, "newer-format", &[], 4);
     held(
         "another reuse key",
         |fleet| fleet.write("reuse.key", &*ReuseKey::to_text(&[9; 32])),

@@ -187,7 +187,7 @@ fn s05_sets_of_recipients_that_make_no_sense_are_refused() {
         ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW", &["SSH", "age-keygen"][..]),
         (&encoded("age1yubikey", &[2; 33]), &["plugin", "age-keygen"]),
         (IDENTITY, &["secret key"]),
-        (&encoded("age", &[0; 32]), &["low order"]),
+        (&encoded("age", &[0; 32]), &["low order", "Make a new key pair"]),
     ] {
         said(&one, &format!("recipients: [{recipient}]"), words);
     }

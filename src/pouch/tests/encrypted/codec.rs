@@ -82,7 +82,7 @@ fn plain(text: &str) -> Vec<Node> {
 #[test]
 fn age_s_own_vectors_pass_and_fail_as_each_says() {
     let Some(folder) = shared("data/sops/age-testkit") else { return };
-    let (mut passed, mut failed, mut refused) = (0, 0, 0);
+    let (mut passed, mut failed, mut refused, mut skipped) = (0, 0, 0, 0);
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -104,7 +104,10 @@ fn age_s_own_vectors_pass_and_fail_as_each_says() {
             [] => body.to_vec(),
             [how] => {
                 assert_eq!(how, "zlib", "{name}");
-                let Some(python) = tool_on_path("python3") else { continue };
+                let Some(python) = tool_on_path("python3") else {
+                    skipped += 1;
+                    continue;
+                };
                 let script = "import sys, zlib; raw = open(sys.argv[1], 'rb').read()\n\
                               sys.stdout.buffer.write(zlib.decompress(raw.split(b'\\n\\n', 1)[1]))";
                 let arguments = ["-I".as_ref(), "-c".as_ref(), OsStr::new(script), path.as_os_str()];
@@ -134,8 +137,10 @@ fn age_s_own_vectors_pass_and_fail_as_each_says() {
         assert_eq!(opens, wanted, "{name}: {header}");
         *(if opens { &mut passed } else { &mut failed }) += 1;
     }
-    println!("{passed} open, {failed} do not, {refused} are post-quantum");
-    assert!(passed >= 5 && failed >= 20 && refused >= 10, "{passed} {failed} {refused}");
+    println!("{passed} open, {failed} do not, {refused} are post-quantum, {skipped} are left out");
+    // As many as the kit has of each; none may get lost unseen.
+    assert_eq!(passed + failed + refused + skipped, 60);
+    assert!(skipped > 0 || (passed, failed, refused) == (7, 35, 18), "{passed} {failed} {refused}");
 }
 
 #[test]
@@ -157,11 +162,17 @@ fn files_of_an_older_sops_open_or_are_refused_by_name() {
         let opened = open(&file(&format!("{name}.enc.yaml")), &key).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(opened == plain(&fs::read_to_string(file(&format!("{name}.plain.yaml"))).unwrap()), "{name}");
     }
-    let all = open(&file("all-types.enc.yaml"), &key).unwrap();
-    let list = all[0].get("list").unwrap().items();
-    assert!(all[0].get("int") == Some(&Node::Int(42)) && all[0].get("bigfloat") == Some(&Node::Float(1e21)));
-    assert!(all[0].get("date") == Some(&Node::text("2024-01-02T00:00:00Z")) && all[0].get("nul") == Some(&Node::Null));
-    assert!(list.len() == 7 && list[4] == Node::Bool(true) && list[6] == Node::text(""));
+    // A date is a time to SOPS, and it gives it back as one; a key `y` is text to it, and none to kubectl.
+    let mut whole = fs::read_to_string(file("all-types.plain.yaml")).unwrap();
+    for (from, to) in [("\ndate: 2024-01-02\n", "\ndate: 2024-01-02T00:00:00Z\n"), ("{y: ", "{\"y\": ")] {
+        assert!(whole.contains(from), "{from}");
+        whole = whole.replace(from, to);
+    }
+    let (opened, whole) = (open(&file("all-types.enc.yaml"), &key).unwrap(), plain(&whole));
+    for (key, value) in whole[0].entries() {
+        assert!(opened[0].get(key) == Some(value), "all-types: {key}");
+    }
+    assert!(opened == whole, "all-types");
     for (name, expect) in [
         ("bad.tampered-name.enc.yaml", OpenError::Mac),
         ("bad.blanked-value.enc.yaml", OpenError::Mac),

@@ -11,6 +11,8 @@
 
 #[path = "../support/fleet.rs"]
 mod fleet;
+#[path = "../support/origin.rs"]
+mod origin;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::fleet::{CANARY, EU, Fleet, US};
+use crate::origin::Origin;
 use crate::support::{Age, Sops, printed, run, shared};
 
 /// A fleet whose one source is sealed for its own identity, and a stranger's identity beside it.
@@ -262,6 +263,46 @@ fn what_opens_to_a_sealed_file_is_no_credential() {
     let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").outcome("us", "published");
     ran.says("entry \"inner\" of stringData of the Secret is itself a file that SOPS sealed");
     assert!(!sealed.published("eu", "c0").exists());
+}
+
+/// DESIGN's own example of `decryption`: a repository of a team, opened with the team's identity.
+#[test]
+fn a_repository_is_opened_as_a_folder_is() {
+    let Some(sealed) = Sealed::new(2) else { return };
+    let fleet = &sealed.fleet;
+    let origin = Origin::new(fleet, "");
+    let commit = || origin.commit_beside(&format!("rm -rf manifests; cp -r '{}' .", fleet.path("manifests").display()));
+    fleet.configure("directory: {path: manifests}", "git: {repository: repo.git, ref: main, path: manifests}");
+    commit();
+    origin.publish(&[]).ends(0).outcome("eu", "published").outcome("us", "published");
+    let first = "bundles/regions/eu/core/secrets/eu-team/c0.sops.yaml";
+    let published = origin.git(&["show", &format!("main:{first}")]);
+    assert!(published.contains("ENC[AES256_GCM,") && !published.contains(&sealed.own), "sealed anew, for the region");
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    // What stands in the folder and in no commit is not read.
+    let whole = fleet.read(FIRST);
+    let mac = |text: &str| text.lines().find(|line| line.starts_with("    mac:")).unwrap().to_owned();
+    let other = mac(&fleet.read("manifests/eu-c1-secret.yaml"));
+    sealed.edit(FIRST, |text| text.replace(&mac(&whole), &other));
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    commit();
+    let ran = origin.publish(&[]).ends(3).says("error[undecryptable-source]").says("the MAC cannot be opened");
+    let line = (1..).zip(whole.lines()).find(|(_, line)| line.starts_with("    mac:")).unwrap().0;
+    let ran = ran.says("Secret eu-team/c0").says(&format!("{FIRST}:{line}:1"));
+    assert!(!ran.stderr.contains("Secret eu-team/c1"), "{}", ran.stderr);
+    assert_eq!(origin.git(&["show", &format!("main:{first}")]), published, "what was published stays");
+    // A value of another file, and nobody's identity.
+    fleet.write(FIRST, &whole);
+    sealed.edit(FIRST, |text| text.replace("    name: c0", "    name: c0\n    labels: {a: b}"));
+    commit();
+    origin.publish(&[]).ends(3).says("error[undecryptable-source]").says("the MAC does not fit");
+    fleet.write(FIRST, &whole);
+    commit();
+    fleet.configure("keys/own.txt", "keys/stranger.txt");
+    origin.publish(&[]).ends(3).says("error[undecryptable-source]").says("no identity of this source opens it");
+    fleet.configure("keys/stranger.txt", "keys/own.txt");
+    origin.publish(&[]).ends(0).outcome("eu", "published");
+    assert_eq!(origin.git(&["show", &format!("main:{first}")]), published, "the values are what they were");
 }
 
 /// SOPS binds a sealed value to no name: whoever may write files could have another's value opened for himself.

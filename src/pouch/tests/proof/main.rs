@@ -25,8 +25,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use fleet::Fleet;
+use pouch_core::reuse::ReuseKey;
 use stage::Stage;
-use table::{PLACES, WEST, tampers};
+use table::{MANIFEST, PLACES, WEST, tampers};
 
 #[test]
 fn a_good_bundle_is_proved() {
@@ -435,7 +436,9 @@ fn what_cannot_be_proved_or_read_is_said() {
         assert!(answer.stderr.contains(says), "{arguments:?}: no {says:?} in\n{}", answer.stderr);
     };
     ends(&[], 64, "pouch init");
-    ends(&["elsewhere"], 5, "neither has a folder `regions`");
+    ends(&["elsewhere"], 64, "elsewhere is not there");
+    fs::create_dir(stage.path("empty")).unwrap();
+    ends(&["empty"], 5, "neither has a folder `regions`");
     ends(&["-f", "elsewhere.yaml", "bundles"], 64, "the configuration is not there");
     ends(&["-f", "quickstart/keyless.yaml", "bundles", "--region", "west"], 64, "Its regions are eu-west, us-east.");
     ends(&["-f", "quickstart/keyless.yaml", "bundles", "--require-tags"], 64, "NOT_THERE");
@@ -450,6 +453,17 @@ fn what_cannot_be_proved_or_read_is_said() {
     ends(&["bundles", "--live", "x", "--rev", "HEAD"], 64, "cannot be used with");
     ends(&["bundles", "--live", ""], 64, "--live names no context");
     ends(&["bundles", "--no-values"], 64, "--live");
+    // What a later pouch wrote is for that one to prove, whether or not its tag fits.
+    let manifest = stage.read(MANIFEST);
+    for (from, to) in [("pouch/v1alpha1", "pouch/v2"), ("# pouch/v1 ", "# pouch/v2 ")] {
+        stage.edit(MANIFEST, from, to);
+        ends(&["bundles"], 8, "help: Verify it with the pouch that wrote it, or a newer one.");
+        stage.write(MANIFEST, &manifest);
+    }
+    let key = stage.read("quickstart/reuse.key");
+    stage.write("quickstart/reuse.key", &ReuseKey::to_text(&[9; 32]));
+    ends(&["-f", "quickstart/pouch.yaml", "bundles"], 8, "authenticates: it names key 5a6aa2d1, and ours is ");
+    stage.write("quickstart/reuse.key", &key);
     // A key that is there and is none is an error, not a weaker proof; so is an empty variable.
     stage.write("quickstart/reuse.key", "nonsense\n");
     ends(&["-f", "quickstart/pouch.yaml", "bundles"], 64, "no reuse key");

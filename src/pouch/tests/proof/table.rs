@@ -340,7 +340,7 @@ fn manifests() -> Vec<Tamper> {
         edit("a comment", NOT, MANIFEST, "kind: Bundle\n", "kind: Bundle # hunter2\n"),
         edit("another fleet", NOT, MANIFEST, "fleet: quickstart", "fleet: slowstart"),
         edit("another folder", NOT, MANIFEST, "  name: eu-west\n", "  name: eu-east\n"),
-        edit("a later format", NOT, MANIFEST, "pouch/v1alpha1", "pouch/v2"),
+        stays("a later format", NOT, |stage| stage.edit(MANIFEST, "pouch/v1alpha1", "pouch/v2")),
         stays("a later tag", NOT, |stage| stage.edit(MANIFEST, "# pouch/v1 ", "# pouch/v2 ")),
         row("no tag", NOT, |stage| {
             let text = stage.read(MANIFEST);

@@ -130,6 +130,35 @@ fn a_flood_from_one_namespace_leaves_room_for_others() {
     fleet.write("platform/b.yaml", &plain("team-b", "one", "v"));
     let answer = fleet.render(&[]).exits(3);
     assert!(fleet.has("core/secrets/team-b/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+    // The control: where a namespace may have as much as the region, the flood takes all the room.
+    fleet.edit("pouch.yaml", "objectsPerNamespace: 5", "objectsPerNamespace: 12");
+    fs::remove_dir_all(fleet.path("bundles")).unwrap();
+    let answer = fleet.render(&[]).exits(3);
+    assert!(!fleet.has("core/secrets/team-b/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+}
+
+/// What is written into an identity is published in the open, so a password there stops the claim.
+#[test]
+fn s02_a_password_in_an_identity_is_not_published() {
+    let azure = "infrastructure.cluster.x-k8s.io/v1beta1";
+    let key = ("certPath", "AGE-SECRET-KEY-1CANARY", 3);
+    // The control: what does not look like a secret is published from the same place, and the same search finds it.
+    for (field, value, expect) in [("password", "CANARY", 3), key, ("certPath", "CANARY", 0)] {
+        let fleet = Fleet::new();
+        let identity = format!(
+            "{}---\napiVersion: {azure}\nkind: AzureClusterIdentity\nmetadata: {{name: az, namespace: team-a}}\n\
+             spec: {{type: WorkloadIdentity, tenantID: t, clientID: c, allowedNamespaces: {{}}, {field}: {value}}}\n",
+            credential("team-a", "az", azure, "AzureClusterIdentity", "az")
+        );
+        fleet.write("tenant/a.yaml", &identity);
+        let answer = fleet.render(&[]).exits(expect);
+        let found = answer.findings(&[]).contains(&"inline-secret team-a/az".to_owned());
+        assert_eq!(found, expect == 3, "{}", answer.stderr);
+        let published = support::tree::read(&fleet.path("bundles"));
+        let found = published.values().any(|bytes| String::from_utf8_lossy(bytes).contains("CANARY"));
+        assert_eq!(found, expect == 0, "{field}, {value}: {:?}", published.keys());
+        assert!(!format!("{}{}{}", answer.stdout, answer.stderr, answer.summary).contains("CANARY"));
+    }
 }
 
 /// What the region's API refuses stops everybody's reconcile, so it must stop at its own claim.

@@ -23,7 +23,7 @@ use std::process::{Child, Command, Stdio};
 use pouch::ambient::Ambient;
 
 use crate::choir::{Choir, Ear};
-use crate::fleet::{Fleet, KEY, RECIPIENT, base64};
+use crate::fleet::{Fleet, KEY, RECIPIENT, Tree, base64};
 use crate::support::{printed, run};
 
 /// Says to the child where its fleet is.
@@ -34,6 +34,9 @@ const ARGUMENTS: &str = "POUCH_TEST_ARGUMENTS";
 
 /// Where the fleet keeps the identity of its region.
 const IDENTITY: &str = "keys/own.txt";
+
+/// The repository of bundles.
+const ORIGIN: &str = "origin.git";
 
 /// How many Credentials the fleet has, each with a Secret.
 const COUNT: usize = 25;
@@ -49,17 +52,24 @@ pub enum Work {
     Rekey,
     /// Opens what is published.
     Verify,
+    /// Renders plain sources and commits and pushes what comes of it.
+    Publish,
+    /// Compares today's values with a history.
+    Exposure,
 }
 
 impl Work {
     /// Each of them.
-    pub const ALL: [Self; 4] = [Self::Render, Self::RenderSealed, Self::Rekey, Self::Verify];
+    pub const ALL: [Self; 6] =
+        [Self::Render, Self::RenderSealed, Self::Rekey, Self::Verify, Self::Publish, Self::Exposure];
 
     fn arguments(self) -> String {
         match self {
             Self::Render | Self::RenderSealed => "render -v".to_owned(),
             Self::Rekey => format!("rekey -v --identity {IDENTITY}"),
             Self::Verify => format!("verify bundles -v --identity {IDENTITY}"),
+            Self::Publish => "publish -v".to_owned(),
+            Self::Exposure => format!("exposure {ORIGIN} -v --values"),
         }
     }
 }
@@ -67,7 +77,9 @@ impl Work {
 /// The child's part; nothing where this is no child.
 pub fn child() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
-    let ambient = Ambient::fixed(Path::new(&folder), "2026-03-01T12:00:00Z".parse().unwrap(), &[]);
+    let path = std::env::var("PATH").unwrap();
+    let ambient =
+        Ambient::fixed(Path::new(&folder), "2026-03-01T12:00:00Z".parse().unwrap(), &[("PATH", path.as_str())]);
     let arguments = std::env::var(ARGUMENTS).unwrap();
     let file = format!("{folder}/pouch.yaml");
     let arguments: Vec<&str> = ["pouch", "-f", &file].into_iter().chain(arguments.split(' ')).collect();
@@ -139,6 +151,30 @@ fn seal_sources(fleet: &Fleet) -> Option<()> {
     Some(())
 }
 
+/// Makes the fleet publish to a repository of its own.
+fn add_origin(fleet: &Fleet) {
+    git2::Repository::init_bare(fleet.path(ORIGIN)).unwrap();
+    fleet.configure(
+        "output: {path: bundles}",
+        &format!("output: {{path: bundles, git: {{repository: {ORIGIN}, branch: main}}}}"),
+    );
+}
+
+/// Whether what a child was to do is done, given what was published before.
+fn is_done(work: Work, fleet: &Fleet, before: &Tree) -> bool {
+    let last = format!("regions/eu-west/core/secrets/team-b/s{}.sops.yaml", COUNT - 1);
+    let published = fleet.published();
+    match work {
+        Work::Render | Work::RenderSealed | Work::Rekey => published.contains_key(&last) && published != *before,
+        Work::Verify => published.contains_key(&last) && published == *before,
+        Work::Publish | Work::Exposure => {
+            let origin = git2::Repository::open_bare(fleet.path(ORIGIN)).unwrap();
+            let tree = origin.find_reference("refs/heads/main").unwrap().peel_to_tree().unwrap();
+            tree.get_path(&Path::new("bundles").join(&last)).is_ok()
+        }
+    }
+}
+
 /// Lets a child work, and gives the places whose canaries are still in its memory.
 ///
 /// None where memory cannot be looked at, or a program is absent.
@@ -152,11 +188,17 @@ pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
         Work::Render => {}
         Work::RenderSealed => seal_sources(&fleet)?,
         Work::Rekey | Work::Verify => _ = fleet.render().ended(0),
+        Work::Publish => add_origin(&fleet),
+        Work::Exposure => {
+            add_origin(&fleet);
+            fleet.run(&["publish"]).ended(0);
+        }
     }
     let before = fleet.published();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--ignored", "--nocapture"])
         .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
         .env(FOLDER, fleet.path(""))
         .env(ARGUMENTS, work.arguments())
         .stdin(Stdio::piped())
@@ -168,9 +210,7 @@ pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
     let ready = lines.by_ref().inspect(|line| said.push(line.clone())).any(|line| line.starts_with("done with "));
     assert!(ready && said.last().is_some_and(|line| line == "done with 0"), "{said:?}");
-    let last = format!("regions/eu-west/core/secrets/team-b/s{}.sops.yaml", COUNT - 1);
-    assert!(fleet.published().contains_key(&last));
-    assert_eq!(fleet.published() == before, work == Work::Verify, "{work:?}");
+    assert!(is_done(work, &fleet, &before), "{work:?}: {said:?}");
     let found = search(&child, &ear);
     drop(child.stdin.take());
     child.kill().unwrap();

@@ -374,3 +374,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_tag_speaks_against_a_file_only_where_its_key_is_at_hand() {
+    let owned = owned();
+    let context = owned.context();
+    let sealed = file(&key(1), &context, PLAIN, BODY, &[]);
+    let check = |keys: &KeyRing, plain: &[u8], file: &[u8]| contradicts(keys, &context, plain, file);
+    assert!(!check(&ring(1, &[]), PLAIN, &sealed));
+    assert!(!check(&ring(2, &[1]), PLAIN, &sealed));
+    assert!(check(&ring(1, &[]), b"another: text\n", &sealed));
+    assert!(check(&ring(2, &[1]), b"another: text\n", &sealed));
+    // Of a key that is gone nothing is known.
+    assert!(!check(&ring(2, &[3]), b"another: text\n", &sealed));
+    assert!(check(&ring(1, &[]), PLAIN, BODY));
+}

@@ -303,7 +303,9 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
         let (fleet, ours) = (&manifest.fleet, &fleet.name);
         return Err(format!("has a bundle of fleet {fleet}, and the configuration is that of {ours}").into());
     }
-    if let Some(line) = first_difference(&manifest::emit(&manifest), read::text_of(tagged.body).unwrap_or_default()) {
+    let written = manifest::emit(&manifest);
+    if written.as_bytes() != tagged.body {
+        let line = first_difference(&written, read::text_of(tagged.body).unwrap_or_default()).unwrap_or(1);
         let why = String::from("has a bundle.yaml that says the same as pouch's and more, such as comments");
         let line = line.saturating_add(header_lines(bytes, tagged.body));
         return Err(Wrong { why, line, help: UNTRUSTED });

@@ -502,7 +502,8 @@ fn no_summary_of_an_earlier_run_is_left() {
     }
     assert_eq!(fleet.read("summary.json"), "mine");
     // Also a verification that could not be made is told to who watches.
-    fleet.run(&["verify", "--live", "nowhere", "--region", "eu", "none", "--metrics", "pouch.prom"]).ends(5);
+    fs::remove_dir_all(fleet.path("bundles")).unwrap();
+    fleet.run(&["verify", "--live", "nowhere", "--region", "eu", "--metrics", "pouch.prom"]).ends(5);
     let text = fleet.read("pouch.prom");
     let says = |line: &str| {
         line.starts_with("pouch_last_run_exit_code{fleet=\"acme\",command=\"verify\"") && line.ends_with("} 5")

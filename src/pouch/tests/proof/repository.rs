@@ -451,7 +451,7 @@ fn the_live_comparison_finds_its_bundle_where_the_proof_does() {
         assert!(answer.stderr.contains("nowhere"), "{}", answer.stderr);
         assert!(!answer.stderr.contains("there is no folder"), "{}", answer.stderr);
     }
-    assert_eq!(stage.verify(&["--live", "nowhere", "--region", "west", "bundles"]).code, 5);
+    assert_eq!(stage.verify(&["--live", "nowhere", "--region", "west", "bundles"]).code, 64);
     let unknown = stage.verify(&["--live", "nowhere", "--region", "x"]);
     assert_eq!(unknown.code, 64);
     assert!(unknown.stderr.contains("Its regions are us-east, west."), "{}", unknown.stderr);

@@ -302,6 +302,7 @@ fn a_value_of_then_is_found_among_others() {
     const B: &str = "bbbbbbbbbbbbbbbbbbbb";
     check(&[("k", A), ("l", B)], "k", &[B, A, "", A], &[1, 3]);
     check(&[("k", A), ("s", "x"), ("e", "")], "s", &[A, "x", "y"], &[1]);
+    check(&[("k", A), ("l", B), ("s", "x"), ("e", ""), ("f", "")], "s", &[A, "x", "y"], &[1]);
     // Short values that share a tag are none's own, and an empty one is everybody's.
     check(&[("s", "x"), ("t", "y")], "s", &["x", "y", "xy"], &[]);
     check(&[("k", A), ("e", "")], "e", &["", A], &[]);

@@ -176,6 +176,24 @@ mod tests {
     }
 
     #[test]
+    fn a_sealed_value_tells_its_length() {
+        assert_eq!(length(KNOWN), Some(3));
+        for (data, expect) in [
+            ("oYyi", Some(3)),
+            ("oYyioYyi", Some(6)),
+            ("oYyioYw=", Some(5)),
+            ("oYyioQ==", Some(4)),
+            ("", None),
+            ("oYy", None),
+            ("o===", None),
+            ("=", None),
+        ] {
+            assert_eq!(length(&format!("{MARK}data:{data},iv:x,tag:x,type:str]")), expect, "{data}");
+        }
+        assert_eq!(length("data:oYyi"), None);
+    }
+
+    #[test]
     fn another_place_key_or_byte_does_not_open() {
         let cipher = Cipher::new(&KEY);
         for place in ["", "bar", "Bar:", "bar::"] {

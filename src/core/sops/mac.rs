@@ -76,6 +76,14 @@ mod tests {
     }
 
     #[test]
+    fn a_sum_of_sealed_values_begins_as_sops_begins_it() {
+        let (mut mac, mut same) = (Mac::of_sealed_values(), Mac::default());
+        same.bytes(&SEALED_VALUES_ONLY);
+        [&mut mac, &mut same].map(|mac| mac.bytes(b"x"));
+        assert_eq!(*mac.finish(), *same.finish());
+    }
+
+    #[test]
     fn the_sum_is_upper_case_sha_512() {
         let mut mac = Mac::default();
         mac.bytes(b"abc");

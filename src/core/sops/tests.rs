@@ -219,6 +219,7 @@ fn what_must_not_be_sealed_is_refused() {
     check(Tree::List(vec![]), SealError::NotMap);
     check(Tree::map([("sops", Tree::Null)]), SealError::Sealed);
     check(Tree::map([("x", Tree::Plain("ENC[AES256_GCM,…]".into()))]), SealError::Sealed);
+    check(Tree::map([("x", text("ENC[AES256_GCM,…]"))]), SealError::LooksSealed);
     check(Tree::map([("x", secret("YQ=="))]), SealError::Exposed);
     check(Tree::map([("x", Tree::List(vec![secret("")]))]), SealError::Exposed);
     check(Tree::map([("Data", Tree::map([("k", secret("YQ=="))]))]), SealError::Exposed);

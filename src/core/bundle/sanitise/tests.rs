@@ -320,3 +320,16 @@ fn our_own_labels_win() {
         })
     );
 }
+
+#[test]
+fn what_steers_a_kind_is_known_without_an_object() {
+    let secret = GroupKind::new("", "Secret");
+    let keys = |style, open| steering(&secret, style, open).into_keys().collect::<Vec<_>>();
+    assert_eq!(keys(Style::Plain, true), [""; 0]);
+    assert_eq!(keys(Style::Flux, false), ["kustomize.toolkit.fluxcd.io/force"]);
+    assert_eq!(
+        keys(Style::Flux, true),
+        ["kustomize.toolkit.fluxcd.io/force", "kustomize.toolkit.fluxcd.io/substitute"]
+    );
+    assert_eq!(keys(Style::ArgoCd, false), ["argocd.argoproj.io/sync-options", "argocd.argoproj.io/sync-wave"]);
+}

@@ -16,6 +16,9 @@ use crate::yaml::read::{documents, read_ordered, text_of};
 /// What every value starts with that SOPS sealed.
 pub const CIPHERTEXT_MARK: &str = "ENC[AES256_GCM,";
 
+/// The line that an armored age file begins with: <https://c2sp.org/age>.
+pub const ARMOR_BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----\n";
+
 /// The most characters of a path that are said: keys may have any length.
 const MOST_WORDS: usize = 400;
 
@@ -66,7 +69,7 @@ fn without_around(value: &[u8], is_around: impl Fn(u8) -> bool) -> &[u8] {
 /// <https://c2sp.org/age>
 fn is_age_file(value: &[u8]) -> bool {
     let armored = without_around(value, |byte| byte.is_ascii_whitespace());
-    let behind = armored.strip_prefix(b"-----BEGIN AGE ENCRYPTED FILE-----");
+    let behind = armored.strip_prefix(ARMOR_BEGIN.trim_end().as_bytes());
     behind.is_some_and(|rest| rest.starts_with(b"\n") || rest.starts_with(b"\r"))
         || value.starts_with(b"age-encryption.org/v1\n-> ")
 }

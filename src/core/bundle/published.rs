@@ -68,17 +68,14 @@ impl Published {
 
     /// Judges what stands in a region's folders.
     pub fn examine(fleet: &FleetName, directory: &Directory, files: Files, keys: &KeyRing) -> Self {
-        let state = match files.get(path::manifest(directory).as_str()) {
-            None if files.is_empty() => State::Nothing,
-            None => State::Unsigned,
+        let bytes = files.get(path::manifest(directory).as_str());
+        let (state, claimed) = match bytes {
+            None if files.is_empty() => (State::Nothing, None),
+            None => (State::Unsigned, None),
             Some(bytes) => authenticate(fleet, directory, bytes, keys),
         };
-        let bytes = files.get(path::manifest(directory).as_str()).filter(|_| matches!(state, State::Unsigned));
-        let claimed = bytes.and_then(|bytes| match parsed(fleet, directory, bytes) {
-            State::Bundle(manifest) => Some(manifest),
-            _ => None,
-        });
-        let unfit = bytes.map(|bytes| keys.unfit(bytes)).unwrap_or_default();
+        let unsigned = bytes.filter(|_| matches!(state, State::Unsigned));
+        let unfit = unsigned.map(|bytes| keys.unfit(bytes)).unwrap_or_default();
         Self { claimed, unfit, ..Self::of_state(files, state) }
     }
 
@@ -235,17 +232,20 @@ pub(super) fn foreign_file(directory: &Directory, path: &str) -> Finding {
         .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed."))
 }
 
-fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> State {
-    let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) else {
-        // Nobody vouches for this word, and it can only hold the region; what it would be wrong to offer
-        // is to adopt, and so overwrite, what a later pouch wrote.
-        return match parsed(fleet, directory, bytes) {
-            _ if reuse::is_newer(bytes) => State::Newer(String::from("a later format")),
-            State::Newer(version) => State::Newer(version),
-            _ => State::Unsigned,
-        };
-    };
-    parsed(fleet, directory, rest)
+/// What a manifest is worth, and what one says of itself that nobody vouches for.
+fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> (State, Option<Manifest>) {
+    if let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) {
+        return (parsed(fleet, directory, rest), None);
+    }
+    // Its word can only hold the region; what it would be wrong to offer is to adopt, and so overwrite, what a
+    // later pouch wrote.
+    if reuse::is_newer(bytes) {
+        return (State::Newer(String::from("a later format")), None);
+    }
+    match parsed(fleet, directory, bytes) {
+        State::Bundle(manifest) => (State::Unsigned, Some(manifest)),
+        other => (other, None),
+    }
 }
 
 fn parsed(fleet: &FleetName, directory: &Directory, bytes: &[u8]) -> State {

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 
 use super::OpenError;
 use super::rule::FIELDS;
+pub use crate::ciphertext::ARMOR_BEGIN;
 use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
@@ -23,10 +24,7 @@ pub const ENCRYPTED_REGEX: &str = "^(data|stringData)$";
 /// and the command refuses files without one.
 pub const VERSION: &str = "3.9.0";
 
-/// The line that an armored age file begins with: <https://c2sp.org/age>.
-pub const ARMOR_BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----\n";
-
-/// The line that it ends with, after the line feed before it.
+/// The line that an armored age file ends with, after the line feed before it.
 pub const ARMOR_END: &str = "\n-----END AGE ENCRYPTED FILE-----\n";
 
 /// Whether a key brings all below it under the rule of [`ENCRYPTED_REGEX`].

@@ -9,7 +9,7 @@
 
 use pouch::age::{prepare, stanzas};
 use pouch::ambient::Ambient;
-use pouch_core::object::ObjectKey;
+use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::{Context, KeyRing, ReuseKey, Under, header, verify};
 use rayon::prelude::*;

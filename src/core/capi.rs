@@ -13,6 +13,7 @@ pub mod oci;
 pub mod openstack;
 pub mod schema;
 pub mod secret;
+pub mod tenancy;
 pub mod vsphere;
 
 use alloc::collections::BTreeMap;
@@ -22,13 +23,11 @@ use alloc::vec::Vec;
 
 pub use self::schema::check;
 use self::schema::{Field, Shape};
-use crate::config::Tenancy;
-use crate::finding::Code;
-use crate::k0rdent::builtin::Release;
-use crate::name::{GroupKind, Namespace, Version};
+use crate::capi::tenancy::Tenancy;
+use crate::finding::{Code, Fault};
+use crate::k0rdent::release::Release;
+use crate::name::{GroupKind, Namespace, Scope, Version};
 use crate::node::Node;
-use crate::object::Fault;
-use crate::scope::Scope;
 
 /// The API group of all built-in identity kinds.
 pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";

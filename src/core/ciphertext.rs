@@ -10,7 +10,7 @@ use alloc::string::String;
 
 use crate::json;
 use crate::node::{Interner, Node};
-use crate::ordered::Ordered;
+use crate::sops_document::Ordered;
 use crate::yaml::read::{documents, read_ordered, text_of};
 
 /// What every value starts with that SOPS sealed.

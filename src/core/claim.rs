@@ -12,10 +12,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, RegionState, Resolution};
-use crate::finding::{Class, Code, CredentialName, Finding, Origin};
+use crate::finding::{Class, Code, Fault, Finding, Origin};
+use crate::k0rdent::root::Root;
 use crate::k0rdent::{self, credential};
-use crate::name::{GroupKind, Name, Namespace, Region, Version};
-use crate::object::{Fault, Object};
+use crate::name::{Claimant, Region};
+use crate::object::Object;
 use crate::snapshot::Snapshot;
 pub use access::Access;
 
@@ -26,24 +27,11 @@ pub enum Destination {
     Region(Region),
 }
 
-/// The object that a claim starts from, as the claimant wrote it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Root {
-    /// Group and kind.
-    pub kind: GroupKind,
-    /// The version that the reference names.
-    pub version: Version,
-    /// The name.
-    pub name: Name,
-    /// The namespace that the reference names, if any.
-    pub namespace: Option<Namespace>,
-}
-
 /// One request for a root and all that it needs, at a destination.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// Who asks.
-    pub by: CredentialName,
+    pub by: Claimant,
     /// Where that stands.
     pub origin: Origin,
     /// Where the objects go.
@@ -77,7 +65,7 @@ pub struct Edit {
 #[derive(Debug)]
 pub struct Asked {
     /// The Credential.
-    pub by: CredentialName,
+    pub by: Claimant,
     /// Where it stands, or what it is made from.
     pub origin: Origin,
     /// The region that it names, whether or not the configuration knows it.
@@ -109,7 +97,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
     let mut asked = Vec::new();
     for object in snapshot.all(&access::credential_kind()) {
         let Some(namespace) = object.key.namespace.clone() else { continue };
-        let by = CredentialName { namespace, name: object.key.name.clone() };
+        let by = Claimant::credential(namespace, object.key.name.clone());
         let is_copy = object.label(k0rdent::MANAGED_LABEL) == Some("true");
         asked.push(match (made.remove(&by), is_copy) {
             (Some(source), true) => access::managed(&access, by, source, Some(object)),
@@ -128,7 +116,7 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
 }
 
 /// What a Credential asks for: in its own name, or as the source of a managed claim in the name of `by`.
-fn ask(fleet: &Fleet, object: &Object, by: CredentialName, managed: bool) -> Asked {
+fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -> Asked {
     let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
     asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
     let spec = match credential::read(object) {

@@ -8,9 +8,7 @@
 pub mod companion;
 #[cfg(test)]
 mod conformance;
-pub mod definition;
 pub mod landing;
-pub mod open;
 pub mod readiness;
 pub mod reference;
 
@@ -20,18 +18,18 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::admission::{Sought, is_open, is_shut};
 use crate::capi::{self, Need};
 use crate::claim::{Claim, Edit};
 use crate::config::{Fleet, Grant, Resolution};
 use crate::finding::{Code, Finding};
-use crate::name::{GroupKind, Name};
+use crate::name::{GroupKind, Name, ObjectKey, Scope};
 use crate::node::Key;
-use crate::object::{Object, ObjectKey};
-use crate::scope::Scope;
+use crate::object::Object;
 use crate::snapshot::{Elsewhere, Lookup, Snapshot};
-use definition::{Defined, Definitions};
+use crate::world::definition::{Defined, Definitions};
+use crate::world::deployments::Deployments;
 use landing::Places;
-use open::{Sought, is_open, is_shut};
 use reference::{Reference, dotted, follow};
 
 /// The longest chain of references.
@@ -119,7 +117,7 @@ pub struct View<'a> {
     /// What refers to what.
     pub definitions: &'a Definitions,
     /// Which ClusterDeployments use which Credential.
-    pub deployments: &'a companion::Deployments,
+    pub deployments: &'a Deployments,
 }
 
 /// The kind and name of the identity that CAPA makes by itself on every cluster.

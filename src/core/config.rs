@@ -17,12 +17,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::finding::{Code, CredentialName, Severity};
-use crate::k0rdent::builtin::Release;
-use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, Region, SourceName};
-use crate::object::{Keep, ObjectKey};
+use crate::capi::tenancy::Tenancy;
+use crate::finding::{Code, Severity};
+use crate::k0rdent::release::Release;
+use crate::name::{Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
+use crate::object::Keep;
 use crate::recipient::Recipient;
-use crate::scope::Scope;
 
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
 
@@ -156,23 +156,6 @@ pub enum Companions {
     Follow,
     /// They are not.
     None,
-}
-
-/// Whose meaning of "which namespaces may use this" a kind follows.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Tenancy {
-    /// No namespace but its own may use it, or nobody if it is cluster-scoped.
-    None,
-    /// Every namespace may use it.
-    All,
-    /// As AWS identities mean `allowedNamespaces`.
-    Aws,
-    /// As Azure identities mean it; OCI's are the same.
-    Azure,
-    /// As vSphere identities mean it.
-    Vsphere,
-    /// As OpenStack identities mean `namespaceSelector`.
-    Openstack,
 }
 
 /// A further publishable kind (`kinds:`).
@@ -430,7 +413,7 @@ pub struct Fleet {
 
 impl Fleet {
     /// Whether some grant lets a Credential use an object, by the key that is read, in a region.
-    pub fn grants(&self, by: &CredentialName, region: &Region, object: &ObjectKey) -> bool {
+    pub fn grants(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
         self.grants.iter().any(|grant| grant.opens(by, region, object))
     }
 }

@@ -17,10 +17,10 @@
 //!
 //! Whether a provider still takes an old value, nobody can see from here.
 
-mod living;
+pub mod listed_by;
 mod schema;
 pub mod sealed;
-pub mod vouched;
+mod values_today;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -32,16 +32,14 @@ pub use schema::{
     SkippedFile, Verdict, schema,
 };
 
-use self::living::{Tagged, Today, in_base64, today};
 use self::sealed::{Cover, Leaf, Sealed, UNKNOWN};
-use self::vouched::Vouched;
 use crate::config::{Fleet, RegionConfig, RegionState};
-use crate::finding::CredentialName;
-use crate::name::{Directory, FleetName, is_directory};
-use crate::object::ObjectKey;
+use crate::name::{Claimant, Directory, FleetName, ObjectKey, is_directory};
 use crate::recipient::Recipient;
 use crate::reuse::{self, Change, Context, KeyRing};
 use crate::secret::Payload;
+use listed_by::Vouched;
+use values_today::{Tagged, Today, in_base64, today};
 
 /// A file that stood in some commits.
 pub struct Stood {
@@ -111,7 +109,7 @@ struct Place {
 /// A version of a Secret.
 struct Version<'f> {
     stood: &'f Stood,
-    credentials: BTreeSet<&'f CredentialName>,
+    credentials: BTreeSet<&'f Claimant>,
 }
 
 type Places<'f> = BTreeMap<Place, Vec<Version<'f>>>;
@@ -418,8 +416,7 @@ impl<'f, 'a> Court<'f, 'a> {
 }
 
 fn credentials(versions: &[&Version<'_>]) -> Vec<String> {
-    let names: BTreeSet<&CredentialName> =
-        versions.iter().flat_map(|version| version.credentials.iter().copied()).collect();
+    let names: BTreeSet<&Claimant> = versions.iter().flat_map(|version| version.credentials.iter().copied()).collect();
     names.into_iter().map(ToString::to_string).collect()
 }
 

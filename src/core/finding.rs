@@ -9,8 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::name::{Name, Namespace, Region, SourceName};
-use crate::object::ObjectKey;
+use crate::name::{Claimant, ObjectKey, Region, SourceName};
 pub use codes::{Class, Code};
 
 /// How much a finding matters to the person who reads it.
@@ -92,21 +91,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A Credential by namespace and name: who makes a claim.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct CredentialName {
-    /// The Credential's namespace.
-    pub namespace: Namespace,
-    /// The Credential's name.
-    pub name: Name,
-}
-
-impl fmt::Display for CredentialName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
 /// One thing that is wrong or worth knowing. It never holds a Secret's value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Finding {
@@ -117,7 +101,7 @@ pub struct Finding {
     /// The region it concerns, if one.
     pub region: Option<Region>,
     /// The Credential whose claim it concerns, if one.
-    pub credential: Option<CredentialName>,
+    pub credential: Option<Claimant>,
     /// The object it is about.
     pub object: Option<ObjectKey>,
     /// Where that stands.
@@ -156,7 +140,7 @@ impl Finding {
     }
 
     /// Says whose claim it concerns.
-    pub fn claimed_by(mut self, credential: &CredentialName) -> Self {
+    pub fn claimed_by(mut self, credential: &Claimant) -> Self {
         self.credential = Some(credential.clone());
         self
     }
@@ -182,6 +166,26 @@ impl Finding {
     /// Whether it stops the claim that it concerns.
     pub fn stops_claim(&self) -> bool {
         self.severity == Severity::Error && matches!(self.code.class(), Class::Refused | Class::Broken)
+    }
+}
+
+/// What is wrong with an object as it is written; a claim that needs the object is broken by it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// Which finding it becomes.
+    pub code: Code,
+    /// What is the matter; never quotes a value.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+    /// The line of the file that it is about, from one, where it is another than the object's own.
+    pub line: Option<u32>,
+}
+
+impl Fault {
+    /// Makes one about the object as a whole.
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code, message: message.into(), help: help.into(), line: None }
     }
 }
 

@@ -7,14 +7,13 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::capi;
 use crate::claim::{Asked, Claim};
 use crate::closure::{View, close};
 use crate::config::{Fleet, Provides, RegionConfig};
-use crate::k0rdent;
-use crate::name::{GroupKind, Namespace};
+use crate::name::{GroupKind, Namespace, ObjectKey};
 use crate::node::Node;
-use crate::object::{ObjectKey, kind_of};
+use crate::object::kind_of;
+use crate::{capi, k0rdent};
 
 /// The namespace whose UID tells one cluster from another: it exists from the first start of an API
 /// server on, and cannot be deleted.

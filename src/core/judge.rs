@@ -17,14 +17,14 @@ use alloc::vec::Vec;
 
 use crate::capi;
 use crate::claim::{Access, Claim, finding_of};
+use crate::cleartext::inline_secrets;
 use crate::closure::{Closure, Role, is_publishable};
 use crate::config::Fleet;
 use crate::finding::{Class, Code, Finding};
-use crate::inline::inline_secrets;
 use crate::k0rdent::region::RegionFacts;
 use crate::k0rdent::{self};
-use crate::name::{GroupKind, Name, Region, is_dns_label, is_dns_subdomain};
-use crate::object::{Object, ObjectKey};
+use crate::name::{GroupKind, Name, ObjectKey, Region, is_dns_label, is_dns_subdomain};
+use crate::object::Object;
 use crate::snapshot::Snapshot;
 
 /// What becomes of a claim.

@@ -8,16 +8,17 @@ pub mod builtin;
 pub mod credential;
 pub mod provider_interface;
 pub mod region;
+pub mod release;
+pub mod root;
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::finding::Code;
+use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, is_dns_label};
 use crate::node::Node;
-use crate::object::Fault;
 
 /// The API group of k0rdent's kinds.
 pub const GROUP: &str = "k0rdent.mirantis.com";

@@ -78,41 +78,42 @@
 #[cfg_attr(test, macro_use, allow(unused_imports, reason = "no test of ours needs it"))]
 extern crate alloc;
 
-pub mod bundle;
+pub mod admission;
 pub mod capi;
-pub mod change;
 pub mod ciphertext;
 pub mod claim;
+pub mod cleartext;
 pub mod closure;
 pub mod config;
-pub mod draft_fleet;
 pub mod exposure;
-pub mod few;
 pub mod finding;
-pub mod fragment;
-pub mod hex;
-pub mod inline;
+pub mod go_time;
+pub mod hash;
+pub mod init;
 pub mod inquiry;
 pub mod json;
 pub mod judge;
 pub mod k0rdent;
-pub mod moment;
+pub mod kinds;
+pub mod layout;
+pub mod listing;
 pub mod name;
 pub mod node;
 pub mod object;
-pub mod ordered;
 pub mod place;
-pub mod proof;
 pub mod rbac;
 pub mod recipient;
+pub mod region;
 pub mod report;
 pub mod reuse;
-pub mod scope;
 pub mod secret;
 pub mod selector;
 pub mod snapshot;
 pub mod sops;
+pub mod sops_document;
+pub mod unread_words;
 pub mod verify;
+pub mod world;
 pub mod yaml;
 
 #[cfg(test)]

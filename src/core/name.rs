@@ -153,6 +153,98 @@ impl fmt::Display for GroupKind {
     }
 }
 
+/// What identifies an object: group, kind, namespace and name, whatever version it is written in.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ObjectKey {
+    /// Group and kind.
+    pub kind: GroupKind,
+    /// The namespace; none for cluster-scoped kinds.
+    pub namespace: Option<Namespace>,
+    /// The name.
+    pub name: Name,
+}
+
+impl ObjectKey {
+    /// Joins the parts.
+    pub fn new(kind: GroupKind, namespace: Option<Namespace>, name: Name) -> Self {
+        Self { kind, namespace, name }
+    }
+
+    /// A Secret's key.
+    pub fn secret(namespace: Namespace, name: Name) -> Self {
+        Self::new(GroupKind::new("", "Secret"), Some(namespace), name)
+    }
+
+    /// A ConfigMap's key.
+    pub fn config_map(namespace: Namespace, name: Name) -> Self {
+        Self::new(GroupKind::new("", "ConfigMap"), Some(namespace), name)
+    }
+
+    /// A Namespace's key.
+    pub fn namespace(namespace: &Namespace) -> Self {
+        Self::new(GroupKind::new("", "Namespace"), None, Name::new(namespace.shared()))
+    }
+
+    /// The namespace, empty for cluster-scoped kinds.
+    pub fn namespace_text(&self) -> &str {
+        self.namespace.as_ref().map_or("", Namespace::as_str)
+    }
+}
+
+/// `Kind.group namespace/name`, for people.
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
+            None => write!(f, "{} {}", self.kind, self.name),
+        }
+    }
+}
+
+/// Who makes a claim: an object whose own kind says what it asks for.
+///
+/// The unit of failure: each claimant is resolved, refused or broken by itself.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Claimant {
+    /// Its kind, such as `Credential`.
+    pub kind: Kind,
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// Its name.
+    pub name: Name,
+}
+
+/// The kind of claimants that are Credentials.
+const CREDENTIAL: &str = "Credential";
+
+impl Claimant {
+    /// A Credential.
+    pub fn credential(namespace: Namespace, name: Name) -> Self {
+        Self { kind: CREDENTIAL.into(), namespace, name }
+    }
+
+    /// Whether it is a Credential.
+    pub fn is_credential(&self) -> bool {
+        self.kind == CREDENTIAL
+    }
+}
+
+/// `Kind namespace/name`, for people.
+impl fmt::Display for Claimant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)
+    }
+}
+
+/// Whether objects of a kind have a namespace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Scope {
+    /// They have one.
+    Namespaced,
+    /// They have none, whatever a manifest says.
+    Cluster,
+}
+
 /// Splits `apiVersion` into group and version: `v1` is the core group's.
 pub fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))

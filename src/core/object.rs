@@ -10,67 +10,18 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
-use crate::finding::{Code, Origin};
+use crate::finding::{Code, Fault, Origin};
 use crate::k0rdent;
-use crate::name::{GroupKind, Name, Namespace, Version, is_data_key, split_api_version};
+use crate::kinds::Scopes;
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::node::{Key, Node};
-use crate::scope::{Scope, Scopes};
 use crate::secret::{Payload, SecretBytes, holds_key};
-
-/// What identifies an object: group, kind, namespace and name, whatever version it is written in.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ObjectKey {
-    /// Group and kind.
-    pub kind: GroupKind,
-    /// The namespace; none for cluster-scoped kinds.
-    pub namespace: Option<Namespace>,
-    /// The name.
-    pub name: Name,
-}
-
-impl ObjectKey {
-    /// Joins the parts.
-    pub fn new(kind: GroupKind, namespace: Option<Namespace>, name: Name) -> Self {
-        Self { kind, namespace, name }
-    }
-
-    /// A Secret's key.
-    pub fn secret(namespace: Namespace, name: Name) -> Self {
-        Self::new(GroupKind::new("", "Secret"), Some(namespace), name)
-    }
-
-    /// A ConfigMap's key.
-    pub fn config_map(namespace: Namespace, name: Name) -> Self {
-        Self::new(GroupKind::new("", "ConfigMap"), Some(namespace), name)
-    }
-
-    /// A Namespace's key.
-    pub fn namespace(namespace: &Namespace) -> Self {
-        Self::new(GroupKind::new("", "Namespace"), None, Name::new(namespace.shared()))
-    }
-
-    /// The namespace, empty for cluster-scoped kinds.
-    pub fn namespace_text(&self) -> &str {
-        self.namespace.as_ref().map_or("", Namespace::as_str)
-    }
-}
-
-/// `Kind.group namespace/name`, for people.
-impl fmt::Display for ObjectKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind, self.name),
-            None => write!(f, "{} {}", self.kind, self.name),
-        }
-    }
-}
 
 /// The group and kind that a document says it is of; each empty where it does not say.
 pub fn kind_of(document: &Node) -> GroupKind {
@@ -80,26 +31,6 @@ pub fn kind_of(document: &Node) -> GroupKind {
 
 /// Labels or annotations that were kept, sorted by key.
 pub type Pairs = Box<[(Key, Box<str>)]>;
-
-/// What is wrong with an object as it is written; a claim that needs the object is broken by it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
-    /// Which finding it becomes.
-    pub code: Code,
-    /// What is the matter; never quotes a value.
-    pub message: String,
-    /// What to do about it.
-    pub help: String,
-    /// The line of the file that it is about, from one, where it is another than the object's own.
-    pub line: Option<u32>,
-}
-
-impl Fault {
-    /// Makes one about the object as a whole.
-    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { code, message: message.into(), help: help.into(), line: None }
-    }
-}
 
 /// An admitted object.
 pub struct Object {

@@ -5,8 +5,7 @@
 use alloc::vec::Vec;
 
 use crate::config::{Delivery, Flux};
-use crate::name::Namespace;
-use crate::object::ObjectKey;
+use crate::name::{Namespace, ObjectKey};
 
 /// Why nothing lands at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,22 +10,17 @@ mod write;
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString};
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use core::mem;
 
 pub use self::owners::owners;
-use crate::capi;
 use crate::config::{Companions, Fleet, Source, SourcePlace};
-use crate::few::few;
-use crate::finding::CredentialName;
 use crate::inquiry::{self, Listed};
-use crate::k0rdent;
-use crate::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain};
-use crate::object::ObjectKey;
-use crate::scope::Scope;
+use crate::listing::few;
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, is_dns_label, is_dns_subdomain};
+use crate::{capi, k0rdent};
 
 /// The most bytes of names that stand in one Role; what is more goes into another.
 ///
@@ -63,7 +58,7 @@ pub enum Subject {
 }
 
 /// The objects that closures ask a source for by name, and the Credentials that do; absent ones too.
-pub type Asked = BTreeMap<ObjectKey, BTreeSet<CredentialName>>;
+pub type Asked = BTreeMap<ObjectKey, BTreeSet<Claimant>>;
 
 /// What decides which rights are needed.
 #[derive(Clone, Copy)]
@@ -275,7 +270,7 @@ fn asked_in<'a>(
     terms: &Terms<'a>,
     kind: &'a GroupKind,
     namespace: Option<&'a Namespace>,
-) -> impl Iterator<Item = (&'a ObjectKey, &'a BTreeSet<CredentialName>)> {
+) -> impl Iterator<Item = (&'a ObjectKey, &'a BTreeSet<Claimant>)> {
     let least = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
     let here = terms.asked.range(least..);
     let here = here.take_while(move |(key, _)| key.kind == *kind && key.namespace.as_ref() == namespace);
@@ -312,7 +307,7 @@ fn identity_kinds(
 }
 
 fn identity_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: Option<&Namespace>) -> Rule {
-    let by: BTreeSet<&CredentialName> = asked_in(terms, kind, namespace).flat_map(|(_, by)| by).collect();
+    let by: BTreeSet<&Claimant> = asked_in(terms, kind, namespace).flat_map(|(_, by)| by).collect();
     let why = match by.is_empty() {
         true => "Identities that Credentials may name.".to_owned(),
         false => format!("Identities, for {}.", credentials(by.into_iter())),
@@ -321,7 +316,7 @@ fn identity_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: Option<&Namespa
 }
 
 fn named_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: &Namespace) -> Option<Rule> {
-    let whose = |by: &BTreeSet<CredentialName>| match by.is_empty() {
+    let whose = |by: &BTreeSet<Claimant>| match by.is_empty() {
         true => String::new(),
         false => format!("For {}.", credentials(by.iter())),
     };
@@ -353,7 +348,7 @@ fn can_exist(key: &ObjectKey) -> bool {
 }
 
 /// `Credential a/b`, or several of them, and how many more.
-fn credentials<'a>(by: impl ExactSizeIterator<Item = &'a CredentialName>) -> String {
+fn credentials<'a>(by: impl ExactSizeIterator<Item = &'a Claimant>) -> String {
     let all = by.len();
     let noun = if all == 1 { "Credential" } else { "Credentials" };
     format!("{noun} {}", few(by, all, MOST_TOLD))

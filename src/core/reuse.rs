@@ -34,8 +34,7 @@ use key::Keyed;
 pub use key::{KeyRing, ReuseKey, ReuseKeyError, Under};
 pub use manifest::{manifest_line, manifest_verifies};
 
-use crate::name::{Directory, FleetName};
-use crate::object::ObjectKey;
+use crate::name::{Directory, FleetName, ObjectKey};
 use crate::recipient::Recipient;
 use crate::secret::same_bytes;
 

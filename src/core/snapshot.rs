@@ -16,14 +16,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, Provides, Source};
-use crate::finding::{Code, Finding, Origin};
-use crate::fragment::Fragment;
-use crate::inquiry;
-use crate::k0rdent;
-use crate::name::{GroupKind, Name, Namespace, SourceName, Version};
+use crate::finding::{Code, Fault, Finding, Origin};
+use crate::kinds::Scopes;
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
-use crate::object::{Fault, Object, ObjectKey, Refusal, admit, kind_of};
-use crate::scope::{Scope, Scopes};
+use crate::object::{Object, Refusal, admit, kind_of};
+use crate::unread_words::Fragment;
+use crate::{inquiry, k0rdent};
 
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;

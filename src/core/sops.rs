@@ -25,9 +25,9 @@ use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroize as _;
 
 use crate::node::Node;
-use crate::ordered::Ordered;
 use crate::recipient::Recipient;
 use crate::secret::SecretBytes;
+use crate::sops_document::Ordered;
 use crate::yaml::emit::{self, Tree};
 use crate::yaml::order;
 use cipher::{Cipher, CipherError};

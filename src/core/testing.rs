@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::finding::{Origin, Place};
+use crate::kinds::Scopes;
 use crate::node::{Key, Node};
 use crate::object::{Keep, Object, admit};
-use crate::scope::Scopes;
 
 /// Reads one YAML document without the doors, which have tests of their own.
 #[track_caller]

@@ -1,7 +1,7 @@
 //! The command line: one file per command, each an `Args` struct and one function.
 //!
 //! Here stands what commands share: global flags, opening the configuration, what a user lets through,
-//! and how a run ends. Exit codes are known here and in [`failure`](crate::failure) only.
+//! and how a run ends. Exit codes are known here and in [`failure`](crate::error) only.
 
 mod accepted;
 pub mod completions;
@@ -25,18 +25,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
-use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::error::leaks;
 use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
-use pouch_core::few::counted;
+use pouch_core::listing::counted;
 use pouch_core::name::Region;
+use pouch_core::region::draft::Wishes;
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::report::{escape, escape_json};
 use pouch_core::reuse::KeyRing;
 
 use crate::ambient::Ambient;
-use crate::failure::{Failure, exit};
-use crate::pipeline::Report;
+use crate::error::{Failure, exit};
+use crate::run::Report;
 use crate::settings::{self, Settings};
 use crate::stop::{Stop, Stopped};
 use crate::telemetry;

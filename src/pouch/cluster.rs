@@ -18,10 +18,8 @@ use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
 use pouch_core::k0rdent::provider_interface::version_priority;
-use pouch_core::name::{GroupKind, Name, Namespace, Version};
+use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version};
 use pouch_core::node::Node;
-use pouch_core::object::ObjectKey;
-use pouch_core::scope::Scope;
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::kubeconfig::{AccessError, Wanted};

@@ -19,7 +19,7 @@ pub fn harden() {
 
 /// Runs `work` and gives exit code 70 where it panics.
 pub fn guarded(work: impl FnOnce() -> u8 + panic::UnwindSafe) -> u8 {
-    panic::catch_unwind(work).unwrap_or(crate::failure::exit::BUG)
+    panic::catch_unwind(work).unwrap_or(crate::error::exit::BUG)
 }
 
 /// How much of the stack is wiped. What works with secrets here goes less deep, hashes and ciphers included.

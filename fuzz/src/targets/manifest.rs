@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use pouch_core::bundle::manifest::{Unusable, emit, parse};
-use pouch_core::bundle::path;
-use pouch_core::bundle::published::{Published, State, fleet_of};
+use pouch_core::layout::manifest::{Unusable, emit, parse};
+use pouch_core::layout::path;
 use pouch_core::name::{Directory, FleetName, is_directory};
+use pouch_core::region::published::{Published, State, fleet_of};
 use pouch_core::report::text::{Paint, finding};
 use pouch_core::reuse::{KeyRing, ReuseKey, manifest_line};
 

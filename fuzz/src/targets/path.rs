@@ -3,10 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use pouch_core::bundle::path::{component, delivery_name, of_object};
-use pouch_core::bundle::{BundlePath, Leaf};
-use pouch_core::name::{Directory, GroupKind, is_dns_subdomain};
-use pouch_core::object::ObjectKey;
+use pouch_core::layout::path::{component, delivery_name, of_object};
+use pouch_core::layout::{BundlePath, Leaf};
+use pouch_core::name::{Directory, GroupKind, ObjectKey, is_dns_subdomain};
 
 /// Paths that were made are kept up to here, so that one meets the names of many inputs.
 const KEPT: usize = 100_000;

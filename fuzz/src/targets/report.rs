@@ -1,8 +1,8 @@
 //! What people and logs see of untrusted text: nothing steers a terminal or forges a line.
 
-use pouch_core::bundle::path;
-use pouch_core::finding::{Code, CredentialName, Finding, Origin, Place};
-use pouch_core::object::ObjectKey;
+use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::layout::path;
+use pouch_core::name::{Claimant, ObjectKey};
 use pouch_core::report::text::{Paint, finding};
 use pouch_core::report::{escape, escape_json};
 
@@ -18,7 +18,7 @@ pub fn run(data: &[u8]) {
         &Finding::new(Code::ForeignFile, text)
             .about(&ObjectKey::secret(text.into(), text.into()))
             .at(&Origin { source: text.into(), place: Place::File { path: text.into(), line: 1, column: 1 } })
-            .claimed_by(&CredentialName { namespace: text.into(), name: text.into() })
+            .claimed_by(&Claimant::credential(text.into(), text.into()))
             .in_region(&text.into())
             .help(text),
         Paint::Plain,

@@ -1,8 +1,7 @@
 //! The tags in front of sealed files and manifests.
 
-use pouch_core::name::{Directory, FleetName};
+use pouch_core::name::{Directory, FleetName, ObjectKey};
 use pouch_core::node::Key;
-use pouch_core::object::ObjectKey;
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::{self, Change, Context, KeyRing, ReuseKey, Under};
 use pouch_core::secret::{Payload, SecretBytes};

@@ -5,10 +5,9 @@
 use super::allowed::{Allowed, Chosen, Labels};
 use super::schema::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
 use super::{Admits, GROUP, KindRules, Served};
-use crate::config::Tenancy;
-use crate::name::Namespace;
+use crate::capi::tenancy::Tenancy;
+use crate::name::{Namespace, Scope};
 use crate::node::Node;
-use crate::scope::Scope;
 
 /// The name of the one controller identity.
 pub const CONTROLLER_NAME: &str = "default";

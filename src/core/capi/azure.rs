@@ -5,10 +5,9 @@
 use super::allowed::{Allowed, Labels};
 use super::schema::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, Shape, TEXT};
 use super::{Admits, Conditional, GROUP, KindRules, Served};
-use crate::config::Tenancy;
-use crate::name::Namespace;
+use crate::capi::tenancy::Tenancy;
+use crate::name::{Namespace, Scope};
 use crate::node::Node;
-use crate::scope::Scope;
 
 /// The types that read `spec.clientSecret`; the others authenticate by the pod or by files on it.
 const WITH_SECRET: &[&str] = &["ServicePrincipal", "ManualServicePrincipal", "ServicePrincipalCertificate"];

@@ -12,10 +12,10 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::finding::Code;
+use crate::finding::{Code, Fault};
 use crate::name::is_data_key;
 use crate::node::Node;
-use crate::object::{Fault, MAX_SECRET_BYTES, Object};
+use crate::object::{MAX_SECRET_BYTES, Object};
 
 /// The most bytes of all annotations, keys included.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;

@@ -5,8 +5,8 @@
 
 use super::schema::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, TEXT};
 use super::{Conditional, GROUP, KindRules, Served};
-use crate::config::Tenancy;
-use crate::scope::Scope;
+use crate::capi::tenancy::Tenancy;
+use crate::name::Scope;
 
 /// An Oracle Cloud identity.
 pub static IDENTITY: KindRules = KindRules {

@@ -5,10 +5,9 @@
 use super::allowed::{Chosen, Labels};
 use super::schema::{Field, SELECTOR, Shape, TEXT};
 use super::{Admits, GROUP, KindRules, Served};
-use crate::config::Tenancy;
-use crate::name::Namespace;
+use crate::capi::tenancy::Tenancy;
+use crate::name::{Namespace, Scope};
 use crate::node::Node;
-use crate::scope::Scope;
 
 const SELECTOR_FIELD: &str = "namespaceSelector";
 

@@ -9,11 +9,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::KindRules;
-use crate::config::Tenancy;
-use crate::finding::Code;
+use crate::capi::tenancy::Tenancy;
+use crate::finding::{Code, Fault};
 use crate::name::{is_dns_label, is_dns_subdomain};
 use crate::node::Node;
-use crate::object::{Fault, Object};
+use crate::object::Object;
 use crate::selector::{Selector, Unusable};
 
 /// One field of a map.

@@ -9,8 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::schema::check_names;
-use crate::finding::Code;
-use crate::object::{Fault, Object};
+use crate::finding::{Code, Fault};
+use crate::object::Object;
 use crate::secret::Payload;
 
 /// What a region's API server would reject of a Secret because of its names or its type.

@@ -10,13 +10,14 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Asked, Root, ask, finding_of};
+use super::{Asked, ask, finding_of};
 use crate::config::Fleet;
-use crate::finding::{Code, CredentialName, Finding};
+use crate::finding::{Code, Finding};
 use crate::k0rdent::access::{self, Choice, Labels, NAME, Rule, Targets};
+use crate::k0rdent::root::Root;
 use crate::k0rdent::{self, credential};
-use crate::name::{GroupKind, Name, Namespace};
-use crate::object::{Object, ObjectKey};
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
+use crate::object::Object;
 use crate::selector::{Label, NAME_LABEL, Selector, Truth};
 use crate::snapshot::{Lookup, Snapshot};
 
@@ -84,7 +85,7 @@ impl<'a> Access<'a> {
     }
 
     /// Whether the rules make a Credential; what they make it from has to be there.
-    pub fn makes(&self, by: &CredentialName) -> Truth {
+    pub fn makes(&self, by: &Claimant) -> Truth {
         let system = &self.fleet.system_namespace;
         if by.namespace == *system {
             return Truth::No;
@@ -137,7 +138,7 @@ impl<'a> Access<'a> {
     }
 
     /// Everything that the rules certainly make, and what from.
-    pub(super) fn made(&self) -> BTreeMap<CredentialName, &'a Object> {
+    pub(super) fn made(&self) -> BTreeMap<Claimant, &'a Object> {
         let mut made = BTreeMap::new();
         if self.unknown.is_some() || self.rules.is_empty() {
             return made;
@@ -160,7 +161,7 @@ impl<'a> Access<'a> {
                     continue;
                 }
                 for namespace in namespaces.iter().filter(|namespace| **namespace != system) {
-                    let by = CredentialName { namespace: (*namespace).clone(), name: source.key.name.clone() };
+                    let by = Claimant::credential((*namespace).clone(), source.key.name.clone());
                     made.insert(by, *source);
                 }
             }
@@ -169,7 +170,7 @@ impl<'a> Access<'a> {
     }
 
     /// Why what the rules decide is unknown.
-    fn why_unknown(&self, by: &CredentialName) -> String {
+    fn why_unknown(&self, by: &Claimant) -> String {
         if let Some(why) = &self.unknown {
             return why.clone();
         }
@@ -188,7 +189,7 @@ impl<'a> Access<'a> {
 }
 
 /// The claim that a rule makes for `by` from `source`; `copy` is k0rdent's, if the sources have one.
-pub(super) fn managed(access: &Access<'_>, by: CredentialName, source: &Object, copy: Option<&Object>) -> Asked {
+pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: Option<&Object>) -> Asked {
     let key = credential_key(&by.namespace, &by.name);
     let mut asked = ask(access.fleet, source, by, true);
     if let Lookup::Unread(unread) = access.snapshot.look_up(&key) {
@@ -209,7 +210,7 @@ pub(super) fn handed_over(identity: Root, namespace: &Namespace) -> Root {
 }
 
 /// What k0rdent's copy says otherwise than the rule now would.
-fn outdated(by: &CredentialName, source: &Object, copy: &Object) -> Option<Finding> {
+fn outdated(by: &Claimant, source: &Object, copy: &Object) -> Option<Finding> {
     let source = credential::read(source).ok()?;
     let differs = match credential::read(copy) {
         Err(_) => "spec",
@@ -227,7 +228,7 @@ fn outdated(by: &CredentialName, source: &Object, copy: &Object) -> Option<Findi
 }
 
 /// A Credential with k0rdent's label that no rule certainly makes.
-pub(super) fn unexplained(access: &Access<'_>, by: CredentialName, copy: &Object) -> Asked {
+pub(super) fn unexplained(access: &Access<'_>, by: Claimant, copy: &Object) -> Asked {
     if access.makes(&by) == Truth::No {
         return forged(access.fleet, by, copy);
     }
@@ -243,7 +244,7 @@ pub(super) fn unexplained(access: &Access<'_>, by: CredentialName, copy: &Object
     asked
 }
 
-fn forged(fleet: &Fleet, by: CredentialName, copy: &Object) -> Asked {
+fn forged(fleet: &Fleet, by: Claimant, copy: &Object) -> Asked {
     let mut asked = ask(fleet, copy, by, false);
     // Without a region nothing is claimed, forged or not.
     if asked.region.is_some() {

@@ -3,67 +3,17 @@
 //! k0rdent does not distribute them (k0rdent/kcm#2836). Sveltos reads ConfigMap
 //! `<identity>-resource-template` and hard-codes the name of Secret `<identity>-secret`.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::open::{Sought, is_open, is_shut};
 use super::{Closure, Member, Role, Via, View};
+use crate::admission::{Sought, is_open, is_shut};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
-use crate::finding::{Code, CredentialName, Finding, Severity};
-use crate::k0rdent;
-use crate::name::{GroupKind, Name, Namespace};
-use crate::node::Node;
-use crate::object::ObjectKey;
+use crate::finding::{Code, Finding, Severity};
+use crate::name::{Name, Namespace, ObjectKey};
 use crate::snapshot::{Lookup, Snapshot, Unread};
-
-/// Which ClusterDeployments use which Credential.
-#[derive(Default)]
-pub struct Deployments {
-    propagate: BTreeMap<CredentialName, bool>,
-    /// Namespaces with one that does not say, or cannot be believed, which it uses.
-    doubtful: BTreeSet<Namespace>,
-}
-
-impl Deployments {
-    /// Reads the ClusterDeployments of the snapshot.
-    pub fn collect(snapshot: &Snapshot) -> Self {
-        let mut propagate: BTreeMap<CredentialName, bool> = BTreeMap::new();
-        let mut doubtful = BTreeSet::new();
-        for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ClusterDeployment")) {
-            let Some(namespace) = &object.key.namespace else { continue };
-            let spec = object.at(&["spec"]);
-            let named = spec.and_then(|spec| spec.at(&["credential"]));
-            let is_odd = spec.is_some_and(|spec| !spec.is_map()) || named.is_some_and(|name| name.as_str().is_none());
-            if is_odd || !object.faults.is_empty() {
-                doubtful.insert(namespace.clone());
-            }
-            let Some(name) = named.and_then(Node::as_str) else { continue };
-            let credential = CredentialName { namespace: namespace.clone(), name: name.into() };
-            let wants = object.at(&["spec", "propagateCredentials"]).and_then(Node::as_bool).unwrap_or(true);
-            let known = propagate.entry(credential).or_default();
-            *known = *known || wants;
-        }
-        Self { propagate, doubtful }
-    }
-
-    /// Whether some ClusterDeployment of a namespace may use a Credential, and nobody can tell.
-    pub fn may_use_any(&self, namespace: &Namespace) -> bool {
-        self.doubtful.contains(namespace)
-    }
-
-    /// Whether some ClusterDeployment names the Credential.
-    pub fn use_credential(&self, credential: &CredentialName) -> bool {
-        self.propagate.contains_key(credential)
-    }
-
-    /// Whether some ClusterDeployment that names it wants it propagated.
-    pub fn propagate(&self, credential: &CredentialName) -> bool {
-        self.propagate.get(credential).copied().unwrap_or(false)
-    }
-}
 
 /// Adds the companions of a claim's identity.
 pub fn add(view: &View<'_>, claim: &Claim, closure: &mut Closure) {

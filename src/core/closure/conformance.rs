@@ -7,18 +7,17 @@
 extern crate std;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString as _};
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::bundle::Style;
-use crate::bundle::sanitise::sanitise;
 use crate::closure::{Role, close, is_controller_identity};
 use crate::finding::{Code, Finding};
+use crate::layout::Style;
+use crate::layout::sanitise::sanitise;
 use crate::name::split_api_version;
 use crate::testing::case::{Document, World, json_of};
 use crate::testing::stages::Desk;

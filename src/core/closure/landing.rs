@@ -7,10 +7,8 @@ use super::reference::NamespaceField;
 use super::{Member, View, scope_of};
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
-use crate::name::{GroupKind, Name, Namespace};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::node::Key;
-use crate::object::ObjectKey;
-use crate::scope::Scope;
 
 /// Where an object is read and where it lands.
 #[derive(Clone, PartialEq, Eq, Debug)]

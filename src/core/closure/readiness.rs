@@ -13,10 +13,9 @@ use super::{Closure, View, is_controller_identity, scope_of};
 use crate::claim::Claim;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::ReferencePath;
-use crate::name::Namespace;
+use crate::name::{Namespace, ObjectKey, Scope};
 use crate::node::{Key, Node};
-use crate::object::{Object, ObjectKey};
-use crate::scope::Scope;
+use crate::object::Object;
 use crate::snapshot::Lookup;
 
 /// Warns where k0rdent's own rules would leave the Credential unready.

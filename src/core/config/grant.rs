@@ -9,9 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-use crate::finding::CredentialName;
-use crate::name::{Namespace, Region};
-use crate::object::ObjectKey;
+use crate::name::{Claimant, Namespace, ObjectKey, Region};
 
 /// One entry of `grants`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,7 +28,7 @@ pub enum Grantee {
     /// Every Credential of a namespace.
     Namespace(Namespace),
     /// One Credential.
-    Credential(CredentialName),
+    Credential(Claimant),
 }
 
 /// What is granted.
@@ -53,7 +51,7 @@ pub enum GrantRegions {
 
 impl Grant {
     /// The narrowest grant that lets one Credential use one object in one region.
-    pub fn least(by: &CredentialName, region: &Region, object: &ObjectKey) -> Self {
+    pub fn least(by: &Claimant, region: &Region, object: &ObjectKey) -> Self {
         Self {
             from: Grantee::Credential(by.clone()),
             to: Granted::Object(object.clone()),
@@ -63,7 +61,7 @@ impl Grant {
 
     /// Whether it lets a Credential use an object in a region. `object` is the key that is read,
     /// wherever the object lands.
-    pub fn opens(&self, by: &CredentialName, region: &Region, object: &ObjectKey) -> bool {
+    pub fn opens(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
         let who = match &self.from {
             Grantee::Namespace(namespace) => *namespace == by.namespace,
             Grantee::Credential(credential) => credential == by,
@@ -131,8 +129,8 @@ mod tests {
     use crate::name::{GroupKind, Name};
     use alloc::string::ToString as _;
 
-    fn credential(namespace: &str, name: &str) -> CredentialName {
-        CredentialName { namespace: namespace.into(), name: name.into() }
+    fn credential(namespace: &str, name: &str) -> Claimant {
+        Claimant::credential(namespace.into(), name.into())
     }
 
     #[test]

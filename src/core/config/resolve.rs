@@ -18,12 +18,11 @@ use alloc::vec::Vec;
 
 use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, CompanionsWord, FleetFile, KindFile, ResolutionWord, ScopeWord, TenancyWord};
-use super::{Companions, ExtraKind, Fleet, Globs, Resolution, Tenancy};
-use crate::capi;
-use crate::k0rdent;
-use crate::k0rdent::builtin::Release;
-use crate::name::{FleetName, GroupKind, Namespace, is_dns_label, is_dns_subdomain};
-use crate::scope::Scope;
+use super::{Companions, ExtraKind, Fleet, Globs, Resolution};
+use crate::capi::tenancy::Tenancy;
+use crate::k0rdent::release::Release;
+use crate::name::{FleetName, GroupKind, Namespace, Scope, is_dns_label, is_dns_subdomain};
+use crate::{capi, k0rdent};
 
 /// What is said of a file of recipients whose content was not handed over.
 pub const NOT_READ: &str = "the file was not read";

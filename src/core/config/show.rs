@@ -5,20 +5,19 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::ToString as _;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use super::file::{API_VERSION, KIND};
 use super::{
     Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet,
     Flux, Globs, Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState,
-    Resolution, ReuseKeyPlaces, Source, SourcePlace, Tenancy,
+    Resolution, ReuseKeyPlaces, Source, SourcePlace,
 };
-use crate::name::GroupKind;
+use crate::capi::tenancy::Tenancy;
+use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
-use crate::scope::Scope;
 use crate::yaml::emit::Tree;
 
 /// The tree of a resolved configuration, defaults written out.

@@ -10,10 +10,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::bundle::sha256_hex;
-use crate::name::GroupKind;
+use crate::hash::sha256_hex;
+use crate::name::{GroupKind, ObjectKey};
 use crate::node::{Interner, Node};
-use crate::object::ObjectKey;
 use crate::reuse;
 use crate::sops::{cipher, metadata};
 use crate::yaml::read::{documents, read, text_of};

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 
 use super::{KeySeed, flaw};
 use crate::node::{Interner, Key};
-use crate::ordered::Ordered;
+use crate::sops_document::Ordered;
 use crate::yaml::Flaw;
 
 /// Reads one JSON document as SOPS does: in its order, and an integer beyond 64 bits as a number.

@@ -10,7 +10,7 @@ use alloc::string::String;
 use super::Court;
 use crate::claim::Claim;
 use crate::config::Grant;
-use crate::object::ObjectKey;
+use crate::name::ObjectKey;
 
 /// Whether the claim may use an object because a grant says so.
 pub(super) fn opens(court: &Court<'_>, claim: &Claim, read: &ObjectKey) -> bool {

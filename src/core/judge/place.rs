@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::Court;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
-use crate::object::ObjectKey;
+use crate::name::ObjectKey;
 use crate::place::{Forbidden, forbidden};
 
 /// Checks where an object would land.

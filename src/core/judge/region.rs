@@ -11,12 +11,11 @@ use alloc::vec::Vec;
 use super::{Court, Verdict, verdict};
 use crate::capi;
 use crate::claim::{Claim, Edit, finding_of};
-use crate::closure::definition::{Defined, Definitions};
 use crate::closure::{Closure, Member, Role};
 use crate::config::RegionConfig;
-use crate::finding::{Class, Code, CredentialName, Finding, Severity};
-use crate::name::{Name, Namespace};
-use crate::object::ObjectKey;
+use crate::finding::{Class, Code, Finding, Severity};
+use crate::name::{Claimant, Name, Namespace, ObjectKey};
+use crate::world::definition::{Defined, Definitions};
 
 /// One claim with everything that is known of it.
 #[derive(Debug)]
@@ -54,7 +53,7 @@ impl Case {
 #[derive(Default)]
 pub struct Incumbents {
     /// The claimants that have something published.
-    pub claimants: BTreeSet<CredentialName>,
+    pub claimants: BTreeSet<Claimant>,
     /// For every published object, the namespace and name that it was read from.
     pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
 }

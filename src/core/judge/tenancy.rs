@@ -11,11 +11,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Court, grant};
+use crate::admission::{Sought, admits, is_open, tenancy_of};
 use crate::capi::Admits;
+use crate::capi::tenancy::Tenancy;
 use crate::claim::Claim;
-use crate::closure::open::{Sought, admits, is_open, tenancy_of};
 use crate::closure::{Closure, Member, Role, is_publishable};
-use crate::config::{RegionConfig, Tenancy};
+use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
 use crate::name::Namespace;
 use crate::object::Object;

@@ -10,10 +10,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{Faults, GROUP, Told};
-use crate::finding::Code;
+use crate::finding::{Code, Fault};
 use crate::name::{Name, Namespace, is_dns_label};
 use crate::node::Node;
-use crate::object::{Fault, Object};
+use crate::object::Object;
 use crate::selector::{Label, Selector, Truth, Unusable};
 
 /// The only name that k0rdent gives to an AccessManagement.

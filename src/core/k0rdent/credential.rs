@@ -4,10 +4,10 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use super::{API_GROUP, Faults, KIND, LABEL, MANAGED_LABEL, SUBDOMAIN, VERSION, is_kind, is_version};
-use crate::claim::Root;
-use crate::finding::Code;
+use crate::finding::{Code, Fault};
+use crate::k0rdent::root::Root;
 use crate::name::{GroupKind, Namespace, Region, is_dns_label, is_dns_subdomain, split_api_version};
-use crate::object::{Fault, Object};
+use crate::object::Object;
 
 /// What a Credential says.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 use super::{API_GROUP, Faults, KIND, PROVIDER_LABEL, VERSION, dotted, is_kind, is_version};
-use crate::finding::Code;
+use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, Version, is_dns_subdomain};
 use crate::node::{Key, Node};
-use crate::object::{Fault, Object};
+use crate::object::Object;
 
 /// The most keys of one field path.
 pub const MAX_SEGMENTS: usize = 16;

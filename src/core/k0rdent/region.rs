@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 use super::provider_interface::Definition;
 use super::{Faults, builtin};
 use crate::capi;
-use crate::finding::Code;
+use crate::finding::{Code, Fault};
 use crate::name::Name;
 use crate::node::Node;
-use crate::object::{Fault, Object};
+use crate::object::Object;
 
 /// What a Region object says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -95,7 +95,8 @@ fn kubeconfigs(object: &Object, faults: &mut Faults) -> BTreeSet<Name> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::k0rdent::builtin::{Release, definitions};
+    use crate::k0rdent::builtin::definitions;
+    use crate::k0rdent::release::Release;
     use crate::testing::object;
 
     fn written(rest: &str) -> Object {

@@ -12,7 +12,7 @@ use crate::closure::landing::of_root;
 use crate::closure::{View, close};
 use crate::config::{Companions, Resolution};
 use crate::finding::{Code, Finding};
-use crate::object::ObjectKey;
+use crate::name::ObjectKey;
 
 /// Adds the Credentials to what was asked for; and says what keeps the names from being all of them.
 ///

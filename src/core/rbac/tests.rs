@@ -19,7 +19,7 @@ const ASKED: &[(&str, &[&str])] = &[
 fn asked(keys: &[(&str, &[&str])]) -> Asked {
     let name = |text: &&str| {
         let (namespace, name) = text.split_once('/').unwrap();
-        CredentialName { namespace: namespace.into(), name: name.into() }
+        Claimant::credential(namespace.into(), name.into())
     };
     keys.iter().map(|(text, by)| (key(text), by.iter().map(name).collect())).collect()
 }
@@ -270,7 +270,7 @@ rules:
 
 #[test]
 fn many_names_are_divided_among_roles() {
-    let owner = BTreeSet::from([CredentialName { namespace: "team-a".into(), name: "c".into() }]);
+    let owner = BTreeSet::from([Claimant::credential("team-a".into(), "c".into())]);
     let keys = (0..2_000).map(|n| ObjectKey::secret("team-a".into(), Name::new(format!("{}-{n}", "s".repeat(200)))));
     let asked: Asked = keys.map(|key| (key, owner.clone())).collect();
     let manifests = made(&everything(), Secrets::Names, &asked);
@@ -290,7 +290,7 @@ fn many_names_are_divided_among_roles() {
 /// What nobody can name is no right, and cannot write YAML of its own.
 #[test]
 fn names_that_cannot_be_are_left_out() {
-    let owner = BTreeSet::from([CredentialName { namespace: "team-a".into(), name: "c\n- apiGroups: [\"*\"]".into() }]);
+    let owner = BTreeSet::from([Claimant::credential("team-a".into(), "c\n- apiGroups: [\"*\"]".into())]);
     let secret = |namespace: &str, name: &str| ObjectKey::secret(namespace.into(), name.into());
     let keys = [secret("team-a", "a\n- b"), secret("Team_A", "a"), secret("team-a", ""), secret("team-a", "fine")];
     let asked: Asked = keys.into_iter().map(|key| (key, owner.clone())).collect();

@@ -3,10 +3,9 @@
 //! The emitter writes no comments, so a role is its head and its rules, each written by the emitter,
 //! with comments between them. What stands in a comment is escaped: names are anybody's.
 
-use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use super::{Manifest, Rule, Subject};
 use crate::name::Namespace;

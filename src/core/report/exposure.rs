@@ -8,7 +8,7 @@ use super::escape;
 use crate::exposure::{
     Commit, EntryRecord, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, NowAt, Reader, SkippedFile, Verdict,
 };
-use crate::few::counted;
+use crate::listing::counted;
 
 /// How many characters of a commit's id are shown.
 const SHORT: usize = 10;

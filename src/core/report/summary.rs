@@ -7,11 +7,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::change::Change;
 use crate::finding::{Finding, Place};
-use crate::name::Directory;
-use crate::object::ObjectKey;
+use crate::name::{Directory, ObjectKey};
 use crate::recipient::Recipient;
+use crate::region::change::Change;
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {

@@ -66,11 +66,12 @@ pub fn finding(finding: &Finding, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Code, CredentialName, Origin, Place};
+    use crate::finding::{Code, Origin, Place};
+    use crate::name::Claimant;
 
     #[test]
     fn a_finding_reads_from_what_to_what_to_do() {
-        let credential = CredentialName { namespace: "team-a".into(), name: "aws".into() };
+        let credential = Claimant::credential("team-a".into(), "aws".into());
         let place = Place::File { path: "a\u{1b}.yaml".into(), line: 3, column: 1 };
         let shown = finding(
             &Finding::new(Code::MissingReference, "spec.secretRef names Secret kcm-system/x, which is in no source")

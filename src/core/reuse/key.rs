@@ -17,8 +17,8 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::{Tagged, split};
-use crate::few::few;
-use crate::hex;
+use crate::hash;
+use crate::listing::few;
 
 /// HMAC-SHA-256 that has taken its key in already, so that a tag costs no derivation.
 pub(super) type Keyed = Hmac<Sha256>;
@@ -120,7 +120,7 @@ impl ReuseKey {
         };
         let states = States { file: subkey(b"file")?, entry: subkey(b"entry")?, manifest: subkey(b"manifest")? };
         let digest = Sha256::new_with_prefix(b"pouch/v1 key-id").chain_update(bytes).finalize();
-        let id = hex::digits(&digest).take(8).collect();
+        let id = hash::digits(&digest).take(8).collect();
         Ok(Self { id, states: Box::new(states) })
     }
 

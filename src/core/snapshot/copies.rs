@@ -13,7 +13,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use crate::object::ObjectKey;
+use crate::name::ObjectKey;
 use crate::sops::read::{Fingerprint, KeyFingerprint};
 
 /// A sealed file: the number of its source, and its own number there.

@@ -9,9 +9,8 @@ use alloc::vec::Vec;
 use super::may_provide;
 use crate::config::{Fleet, Source};
 use crate::finding::Origin;
-use crate::name::{GroupKind, Name, Namespace};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey};
 use crate::node::Node;
-use crate::object::ObjectKey;
 use crate::sops::cipher::MARK;
 
 /// What would make a Secret.

@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 use super::copies::{Copy, File, Proof};
 use super::{Answer, Held, Reason, Snapshot, State, Word, place};
 use crate::config::Fleet;
-use crate::finding::{Code, Finding, Origin};
-use crate::name::GroupKind;
+use crate::finding::{Code, Fault, Finding, Origin};
+use crate::name::{GroupKind, ObjectKey};
 use crate::node::Node;
-use crate::object::{Fault, Object, ObjectKey, admit};
+use crate::object::{Object, admit};
 use crate::sops::read::Fingerprint;
 
 /// A document that is encrypted where it stands.

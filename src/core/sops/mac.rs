@@ -8,7 +8,7 @@ use alloc::string::String;
 use sha2::{Digest as _, Sha512};
 use zeroize::Zeroizing;
 
-use crate::hex;
+use crate::hash;
 
 /// The sum while it is made. Values of a document are added in its order; `null` adds nothing.
 #[derive(Default)]
@@ -51,7 +51,7 @@ impl Mac {
     /// The 128 upper-case hexadecimal digits. They are made of secrets and are sealed like one.
     pub fn finish(self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(128));
-        text.extend(hex::digits(&self.0.finalize()).map(|digit| digit.to_ascii_uppercase()));
+        text.extend(hash::digits(&self.0.finalize()).map(|digit| digit.to_ascii_uppercase()));
         text
     }
 }

@@ -18,10 +18,10 @@ use super::mac::Mac;
 use super::metadata::KEY;
 use super::rule::{FIELDS, Rule};
 use super::{CipherError, OpenError};
-use crate::moment::Moment;
+use crate::go_time::Moment;
 use crate::node::Node;
-use crate::ordered::Ordered;
 use crate::secret::same_bytes;
+use crate::sops_document::Ordered;
 
 /// The most age recipients that a file may have: each costs a try to open.
 pub const MAX_STANZAS: usize = 256;

@@ -3,9 +3,8 @@
 extern crate std;
 
 use super::*;
-use alloc::format;
 use alloc::string::ToString as _;
-use alloc::vec;
+use alloc::{format, vec};
 use std::eprintln;
 use std::path::PathBuf;
 

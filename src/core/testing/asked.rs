@@ -18,17 +18,17 @@ use super::laws;
 use super::stages::Desk;
 use crate::claim::claims;
 use crate::closure::View;
-use crate::closure::companion::Deployments;
-use crate::closure::definition::Definitions;
 use crate::config::Fleet;
 use crate::finding::{Code, Origin};
 use crate::inquiry::{listed, listed_namespaces, select_namespaces, wanted};
 use crate::judge::Verdict;
-use crate::name::{GroupKind, Name, Version};
+use crate::kinds::Scopes;
+use crate::name::{GroupKind, Name, ObjectKey, Version};
 use crate::node::Node;
-use crate::object::{ObjectKey, admit};
-use crate::scope::Scopes;
+use crate::object::admit;
 use crate::snapshot::{Answer, Inquiry, Lookup, Reason, Snapshot, assemble};
+use crate::world::definition::Definitions;
+use crate::world::deployments::Deployments;
 
 /// What the made-up cluster of each source holds, by key.
 type Clusters = Vec<BTreeMap<ObjectKey, (Node, Origin)>>;

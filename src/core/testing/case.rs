@@ -18,8 +18,8 @@ use crate::config::file::FleetFile;
 use crate::config::resolve::{files_needed, resolve};
 use crate::config::{Fleet, Source};
 use crate::finding::{Finding, Origin, Place};
+use crate::name::ObjectKey;
 use crate::node::{Interner, Node};
-use crate::object::ObjectKey;
 use crate::snapshot::{Reading, Snapshot, assemble};
 use crate::yaml::read;
 

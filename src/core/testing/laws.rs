@@ -2,10 +2,9 @@
 //! tenants get nothing by what another tenant writes, and no graph of definitions runs away.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::{String, ToString as _};
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use core::fmt::Write as _;
 
 use proptest::prelude::*;
@@ -15,13 +14,13 @@ use serde_json::{Value, json};
 use super::case::{Document, World};
 use super::node;
 use super::stages::{Desk, keys, publish};
-use crate::bundle::draft::{Content, Draft, Wishes, bundle_yaml};
-use crate::bundle::published::Published;
 use crate::closure::{MAX_HOPS, MAX_OBJECTS, close, is_publishable};
 use crate::finding::{Code, Finding, settle};
 use crate::judge::Verdict;
 use crate::judge::region::Case;
-use crate::object::ObjectKey;
+use crate::name::ObjectKey;
+use crate::region::draft::{Content, Draft, Wishes, bundle_yaml};
+use crate::region::published::Published;
 
 const INFRA: &str = "infrastructure.cluster.x-k8s.io";
 

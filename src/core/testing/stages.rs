@@ -5,32 +5,32 @@
 extern crate std;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString as _};
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use core::fmt::Write as _;
 
 use serde_json::Value;
 
 use super::case::{Case, World, fleet, key, of_stage, show, show_findings, snapshot};
-use crate::bundle::draft::{Content, Draft, Input, Order, Wishes, bundle_yaml, draft};
-use crate::bundle::manifest::State;
-use crate::bundle::published::{Files, Published};
-use crate::bundle::sanitise::sanitise;
-use crate::bundle::{Style, path, sha256_hex};
 use crate::claim::{Asked, claims};
-use crate::closure::companion::Deployments;
-use crate::closure::definition::Definitions;
 use crate::closure::{Member, Role, View};
 use crate::config::{Accept, Acceptance, Fleet, RegionConfig};
-use crate::finding::{Code, CredentialName, Finding};
+use crate::finding::{Code, Finding};
+use crate::hash::sha256_hex;
 use crate::judge::region::{Case as Heard, Incumbents, settle};
 use crate::judge::{Court, Verdict, cases};
-use crate::name::Region;
+use crate::layout::manifest::State;
+use crate::layout::sanitise::sanitise;
+use crate::layout::{Style, path};
+use crate::name::{Claimant, Region};
+use crate::region::draft::{Content, Draft, Input, Order, Wishes, bundle_yaml, draft};
+use crate::region::published::{Files, Published};
 use crate::reuse::{self, KeyRing, ReuseKey};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
+use crate::world::definition::Definitions;
+use crate::world::deployments::Deployments;
 use crate::yaml::emit::emit;
 
 /// What a stage says of a case.
@@ -94,7 +94,7 @@ pub(crate) struct Desk {
     pub(crate) findings: Vec<Finding>,
     pub(crate) definitions: Definitions,
     pub(crate) deployments: Deployments,
-    pub(crate) asked: BTreeMap<CredentialName, Asked>,
+    pub(crate) asked: BTreeMap<Claimant, Asked>,
 }
 
 impl Desk {
@@ -237,7 +237,7 @@ fn judged(case: &Case) -> String {
     let desk = Desk::new(only(case));
     let (court, found) = desk.court();
     let mut out = String::new();
-    let mut heard: BTreeMap<CredentialName, Heard> = BTreeMap::new();
+    let mut heard: BTreeMap<Claimant, Heard> = BTreeMap::new();
     for region in desk.fleet.regions.values() {
         let mut cases = desk.heard(&court, &region.name);
         settle(&court, &desk.definitions, region, &Incumbents::default(), &mut cases);

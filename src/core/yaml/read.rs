@@ -19,9 +19,8 @@ use serde_yaml::granit_parser::{self, ErrorKind, Event, Marker, Parser, ScalarSt
 
 mod ordered;
 
-use super::Flaw;
-use super::expected;
 use super::scalar::{self, Word};
+use super::{Flaw, expected};
 pub use serde_yaml::Spanned;
 
 pub use self::ordered::read_ordered;

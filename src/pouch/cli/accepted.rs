@@ -7,7 +7,7 @@ use pouch_core::config::{Accept, Acceptance};
 use pouch_core::finding::Code;
 use pouch_core::report::summary::{Outcome, Region};
 
-use crate::pipeline::Report;
+use crate::run::Report;
 use crate::ui::Ui;
 
 /// Says which acceptances of flags let nothing through.

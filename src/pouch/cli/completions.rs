@@ -4,7 +4,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use super::Cli;
-use crate::failure::{Failure, exit};
+use crate::error::{Failure, exit};
 use crate::ui::Ui;
 
 /// Print a completion script for a shell

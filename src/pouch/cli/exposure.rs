@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use pouch_core::bundle::draft::Wishes;
 use pouch_core::config::Fleet;
 use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
-use pouch_core::few::{counted, few};
-use pouch_core::finding::{Code, CredentialName};
+use pouch_core::finding::Code;
+use pouch_core::listing::{counted, few};
+use pouch_core::name::Claimant;
 use pouch_core::recipient::Recipient;
+use pouch_core::region::draft::Wishes;
 use pouch_core::report::exposure::Whom;
 use pouch_core::report::{self, escape_json};
 use pouch_core::reuse::is_key_id;
@@ -20,17 +21,17 @@ use super::publish::private_folder;
 use super::reach::{self, ReachArgs};
 use super::{Global, Opened};
 use crate::ambient::Ambient;
-use crate::failure::{Failure, exit};
+use crate::error::{Failure, exit};
 use crate::git::history::{self, Since, Wanted};
 use crate::git::objects::{self, ObjectsError};
 use crate::git::program::git;
 use crate::git::{self, Address};
 use crate::harden::wiped;
-use crate::pipeline::Run;
-use crate::pipeline::exposure::{Read, current, read};
-use crate::pipeline::survey::{Surveyor, survey};
-use crate::source::live;
+use crate::run::Run;
+use crate::run::exposure::{Read, current, read};
 use crate::stop::Stop;
+use crate::survey::source::live;
+use crate::survey::{Surveyor, survey};
 use crate::ui::Ui;
 
 /// How many broken Credentials are named.
@@ -306,7 +307,7 @@ fn time_of(text: &str) -> Option<i64> {
 }
 
 /// Says whose values of today are not compared.
-fn warn_of_broken(broken: &BTreeMap<CredentialName, Code>, ui: &Ui) {
+fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
     if broken.is_empty() {
         return;
     }

@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use pouch_core::draft_fleet::{Blocks, SYSTEM_NAMESPACE};
+use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
@@ -23,7 +23,7 @@ use super::reach::ReachArgs;
 use super::{Global, keygen};
 use crate::age::{self, AgeError};
 use crate::ambient::{Ambient, NoEntropy};
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::stop::Stop;
 use crate::ui::Ui;
 

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use pouch_core::config::{Delivery, Fleet, RegionConfig, SourcePlace};
-use pouch_core::name::{Name, is_data_key, is_directory};
-use pouch_core::object::ObjectKey;
+use pouch_core::name::{Name, ObjectKey, Scope, is_data_key, is_directory};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{escape, shell};
-use pouch_core::scope::Scope;
 use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
 
@@ -21,11 +19,11 @@ use super::{Global, Opened};
 use crate::ambient::Ambient;
 use crate::cluster::request::{Resource, Trial};
 use crate::cluster::{Cluster, Created};
-use crate::failure::{Failure, exit};
+use crate::error::{Failure, exit};
 use crate::git::ignored::{Care, care};
 use crate::git::objects::{self, ObjectsError};
-use crate::pipeline::survey::Reach;
 use crate::stop::Stop;
+use crate::survey::Reach;
 use crate::ui::Ui;
 
 /// Make an age key pair for a region, and the Secret that its Flux or Argo CD wants

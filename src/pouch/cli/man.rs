@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::CommandFactory as _;
 
 use super::Cli;
-use crate::failure::{Failure, exit};
+use crate::error::{Failure, exit};
 use crate::ui::Ui;
 
 /// Print the manual page, or write one per command

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use pouch_core::claim::claims;
 use pouch_core::closure::View;
-use pouch_core::closure::companion::Deployments;
-use pouch_core::closure::definition::Definitions;
 use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Severity, settle};
 use pouch_core::inquiry;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests, owners};
+use pouch_core::world::definition::Definitions;
+use pouch_core::world::deployments::Deployments;
 
 use super::reach::ReachArgs;
 use super::{Global, Opened, Tolerate};
 use crate::ambient::Ambient;
-use crate::failure::{Failure, exit};
-use crate::pipeline::survey::{Surveyor, survey};
-use crate::source::live::Values;
+use crate::error::{Failure, exit};
 use crate::stop::Stop;
+use crate::survey::source::live::Values;
+use crate::survey::{Surveyor, survey};
 use crate::ui::Ui;
 
 /// Print the least RBAC rules for reading the configuration's clusters

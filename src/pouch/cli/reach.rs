@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::ambient::Ambient;
 use crate::cluster::{Absence, Manner, Patience, Wanted};
-use crate::pipeline::survey::Reach;
+use crate::survey::Reach;
 
 /// What is said below the flags of commands that read sources, of which few are clusters.
 pub const ONLY_FOR: &str = "\"Reaching a live cluster\" matters only where a source is a `cluster`.";

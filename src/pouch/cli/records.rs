@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, value_parser};
 
 use super::Global;
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// The flags of both files for a command that refuses them: its help does not offer them, and who gives one all the
 /// same is told by [`refuse`] why not. Clap takes these for the global ones, which have the same names.

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use pouch_core::bundle::draft::Wishes;
-use pouch_core::bundle::rekey::unpublished;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::name::Region;
+use pouch_core::region::draft::Wishes;
+use pouch_core::region::rekey::unpublished;
 use pouch_core::report::summary::{self, Outcome};
 
 use super::accepted::warn_unneeded;
@@ -17,16 +17,16 @@ use super::render::{self, outcome_line};
 use super::{Accepted, Global, Opened, finish, record, region_called, summary_of};
 use crate::age::Identities;
 use crate::ambient::Ambient;
-use crate::failure::{Failure, exit};
-use crate::pipeline::rekey::{Unproved, rekey};
-use crate::pipeline::survey::{Surveyor, survey};
-use crate::pipeline::{Report, Run, govern, preview, render as draw};
-use crate::publish::directory::{DirectoryShelf, LookedAt};
-use crate::publish::refs::BranchShelf;
-use crate::publish::{Look, Shelf};
+use crate::error::{Failure, exit};
+use crate::run::rekey::{Unproved, rekey};
+use crate::run::{Report, Run, govern, preview, render as draw};
 use crate::settings;
-use crate::source::live::Values;
+use crate::shelf::branch::BranchShelf;
+use crate::shelf::directory::{DirectoryShelf, LookedAt};
+use crate::shelf::{Look, Shelf};
 use crate::stop::Stop;
+use crate::survey::source::live::Values;
+use crate::survey::{Surveyor, survey};
 use crate::ui::Ui;
 
 /// Seal what is published anew, for the configured recipients

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pouch_core::few::counted;
+use pouch_core::listing::counted;
 use pouch_core::report::escape;
 use pouch_core::report::summary::{self, ChangeRecord, Outcome};
 
@@ -10,12 +10,12 @@ use super::accepted::warn_unneeded;
 use super::reach::{self, ReachArgs};
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
-use crate::failure::Failure;
-use crate::pipeline::survey::{Surveyor, survey};
-use crate::pipeline::{Report, Run, render};
-use crate::publish::directory::DirectoryShelf;
-use crate::source::live::Values;
+use crate::error::Failure;
+use crate::run::{Report, Run, render};
+use crate::shelf::directory::DirectoryShelf;
 use crate::stop::Stop;
+use crate::survey::source::live::Values;
+use crate::survey::{Surveyor, survey};
 use crate::ui::Ui;
 
 /// Write the bundles to a directory

@@ -1,9 +1,9 @@
 //! `pouch schema`: the JSON Schemas of what pouch reads and writes.
 
 use clap::{Args, ValueEnum};
-use pouch_core::bundle::manifest;
 use pouch_core::config::file;
 use pouch_core::exposure;
+use pouch_core::layout::manifest;
 use pouch_core::report::summary;
 
 /// Print a JSON Schema.

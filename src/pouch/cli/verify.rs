@@ -5,10 +5,10 @@ mod place;
 
 use std::path::PathBuf;
 
-use pouch_core::bundle::published::Files;
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
-use pouch_core::few::counted;
 use pouch_core::finding::{Finding, Severity};
+use pouch_core::listing::counted;
+use pouch_core::region::published::Files;
 use pouch_core::report::summary::{FindingRecord, Summary, Verified};
 
 use super::publish::Branch;
@@ -16,10 +16,10 @@ use super::reach::RegionReach;
 use super::{Global, Opened, record, region_called};
 use crate::ambient::Ambient;
 use crate::cluster::Cluster;
-use crate::failure::{Failure, exit};
-use crate::pipeline::verify::{Subject, Verdict, verify};
-use crate::publish::Look as _;
-use crate::publish::directory::look;
+use crate::error::{Failure, exit};
+use crate::run::live::{Subject, Verdict, verify};
+use crate::shelf::Look as _;
+use crate::shelf::directory::look;
 use crate::stop::Stop;
 use crate::ui::Ui;
 

@@ -8,10 +8,8 @@ use std::fmt::Write as _;
 
 use pouch_core::json::{self, Shape};
 use pouch_core::k0rdent;
-use pouch_core::name::{GroupKind, Namespace, Version};
+use pouch_core::name::{GroupKind, Namespace, ObjectKey, Scope, Version};
 use pouch_core::node::{Interner, Node};
-use pouch_core::object::ObjectKey;
-use pouch_core::scope::Scope;
 
 /// How many objects a page of a list has; the smaller ones are for lists whose pages are too long.
 pub const PAGES: [usize; 3] = [500, 50, 5];

@@ -8,7 +8,7 @@ pub mod standing;
 use std::path::{Path, PathBuf};
 
 use git2::{ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
-use pouch_core::few::few;
+use pouch_core::listing::few;
 use pouch_core::report::shell;
 
 /// Modes of tree entries; libgit2 gives no other ones.

@@ -18,9 +18,8 @@
 mod targets;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::panic;
 use std::path::{Path, PathBuf};
+use std::{fs, panic};
 
 // The targets reach age through the root of whatever they are compiled into.
 use pouch::age;

@@ -16,17 +16,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use pouch::ambient::Ambient;
-use pouch::failure::Failure;
-use pouch::pipeline::survey::{Reach, Surveyor, survey};
-use pouch::pipeline::{Run, render};
-use pouch::publish::directory::DirectoryShelf;
-use pouch::publish::{Look, NewFile, NewFiles, Shelf, ShelfError};
-use pouch::source::live::Values;
+use pouch::error::Failure;
+use pouch::run::{Run, render};
+use pouch::shelf::directory::DirectoryShelf;
+use pouch::shelf::{Look, NewFile, NewFiles, Shelf, ShelfError};
 use pouch::stop::Stop;
+use pouch::survey::source::live::Values;
+use pouch::survey::{Reach, Surveyor, survey};
 use pouch::ui::{Colour, Level, LogFormat, Ui};
-use pouch_core::bundle::draft::Wishes;
-use pouch_core::bundle::published::Files;
 use pouch_core::name::Directory;
+use pouch_core::region::draft::Wishes;
+use pouch_core::region::published::Files;
 use support::{pouch as program, tree};
 
 /// A shelf whose folders somebody changes after they were read for the first time; it takes note of what is

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use fleet::{CANARY, Fleet, GOOD, RECIPIENT, differing, each, none};
-use pouch_core::object::ObjectKey;
+use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::{Context, EntryLeaf, ReuseKey, entry_tag};
 use pouch_core::secret::SecretBytes;

@@ -11,10 +11,8 @@ use super::super::grant::{Grant, GrantRegions, Granted, Grantee};
 use super::super::{ExtraKind, RegionConfig};
 use super::{namespace, object_name};
 use crate::capi;
-use crate::finding::CredentialName;
-use crate::name::{GroupKind, Region};
-use crate::object::ObjectKey;
-use crate::scope::{Scope, Scopes};
+use crate::kinds::Scopes;
+use crate::name::{Claimant, GroupKind, ObjectKey, Region, Scope};
 
 /// Resolves `grants`, sorted and each once.
 pub(super) fn resolve(
@@ -55,7 +53,7 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
                 return None;
             };
             let (namespace, name) = (namespace(space, &path, faults), object_name(name, &path, faults));
-            Some(Grantee::Credential(CredentialName { namespace, name }))
+            Some(Grantee::Credential(Claimant::credential(namespace, name)))
         }
         _ => {
             let help = "Write one of `namespace` and `credential`; further ones are further entries.";

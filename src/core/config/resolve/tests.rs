@@ -6,8 +6,7 @@ extern crate std;
 mod decryption;
 
 use super::super::shape::{self, Unfit};
-use super::super::show;
-use super::super::{ArgoMode, Delivery, RegionState, SourcePlace};
+use super::super::{ArgoMode, Delivery, RegionState, SourcePlace, show};
 use super::*;
 use crate::yaml::emit::emit;
 use alloc::vec;

@@ -1,9 +1,8 @@
 //! Files are made here value by value, so that each test says what SOPS would have written.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use super::*;
 use crate::json;

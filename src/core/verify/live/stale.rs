@@ -12,10 +12,10 @@ use alloc::vec::Vec;
 
 use super::{Bundle, entry_path};
 use crate::config::Delivery;
-use crate::few::{counted, few};
 use crate::finding::{Code, Finding};
+use crate::listing::{counted, few};
+use crate::name::ObjectKey;
 use crate::node::Node;
-use crate::object::ObjectKey;
 
 /// How many entries of one object are named; the rest are counted.
 const MOST_ENTRIES: usize = 20;

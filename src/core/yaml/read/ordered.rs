@@ -11,9 +11,9 @@ use alloc::vec::Vec;
 use serde_yaml::granit_parser::{Event, Marker, ScalarStyle};
 
 use super::{Document, Events, deeper, flaw, is_bare};
-use crate::moment::Moment;
+use crate::go_time::Moment;
 use crate::node::{Interner, Key};
-use crate::ordered::Ordered;
+use crate::sops_document::Ordered;
 use crate::yaml::Flaw;
 use crate::yaml::scalar::{self, Word};
 

@@ -10,25 +10,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pouch_core::config::{Fleet, Globs, resolve, shape};
-use pouch_core::draft_fleet::examine::{Examined, examine};
-use pouch_core::draft_fleet::release::{Interfaces, Numbers, choose};
-use pouch_core::draft_fleet::{Draft, DraftRegion, Sure, directories};
-use pouch_core::inquiry;
-use pouch_core::k0rdent;
-use pouch_core::name::{GroupKind, Namespace, Region, is_dns_subdomain};
+use pouch_core::init::examine::{Examined, examine};
+use pouch_core::init::release::{Interfaces, Numbers, choose};
+use pouch_core::init::{Draft, DraftRegion, Sure, directories};
+use pouch_core::name::{GroupKind, Namespace, ObjectKey, Region, is_dns_subdomain};
 use pouch_core::node::Node;
-use pouch_core::object::ObjectKey;
 use pouch_core::report::escape;
+use pouch_core::{inquiry, k0rdent};
 
 use super::{InitArgs, Key, Place, check_fleet, file_flag, filled, hand_over, key_file};
 use crate::ambient::Ambient;
 use crate::cli::Global;
 use crate::cluster::request::{Form, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError, Listing, Served, core_resource};
-use crate::failure::Failure;
-use crate::pipeline::survey::{Reach, Surveyor, survey};
-use crate::source::live::Values;
+use crate::error::Failure;
 use crate::stop::Stop;
+use crate::survey::source::live::Values;
+use crate::survey::{Reach, Surveyor, survey};
 use crate::ui::{Level, Ui};
 
 /// How often a draft is examined. Each time cures what the one before showed: labels, the identity, what

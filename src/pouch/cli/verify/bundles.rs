@@ -6,27 +6,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use pouch_core::bundle::path::gitattributes;
 use pouch_core::config::Fleet;
-use pouch_core::few::counted;
 use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::layout::path::gitattributes;
+use pouch_core::listing::counted;
 use pouch_core::name::SourceName;
-use pouch_core::proof::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, is_regions};
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::reuse::KeyRing;
+use pouch_core::verify::bundles::{Above, Form, MOST_BYTES, Measure, Scope, Standing, Tree, directory_of, is_regions};
 
 use super::super::publish::Branch;
 use super::super::{Global, Opened, record, region_called};
 use super::place::{further_up, no_bundles, roots};
 use super::{Args, place};
 use crate::ambient::Ambient;
-use crate::failure::{Failure, exit};
+use crate::error::{Failure, exit};
 use crate::git::objects::standing::{Found, Mode, discover};
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::{self, Address, FETCHED, is_revision, program, signers};
-use crate::pipeline::proof::{Verdict, is_fault, prove};
-use crate::publish::directory::whole;
+use crate::run::verify::{Verdict, is_fault, prove};
 use crate::settings;
+use crate::shelf::directory::whole;
 use crate::stop::Stop;
 use crate::ui::Ui;
 

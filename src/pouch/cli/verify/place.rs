@@ -2,12 +2,12 @@
 //!
 //! Who puts old bundles beside the real ones must not have those proved in their place.
 
-use pouch_core::bundle::path::TOPS;
 use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::layout::path::TOPS;
 use pouch_core::name::SourceName;
-use pouch_core::proof::STEERING;
+use pouch_core::verify::bundles::STEERING;
 
-use crate::failure::Failure;
+use crate::error::Failure;
 
 /// The folder whose bundles are looked at.
 pub struct Chosen<'a> {

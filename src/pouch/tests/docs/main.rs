@@ -22,7 +22,7 @@ mod threats;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pouch::failure::exit;
+use pouch::error::exit;
 
 /// The top of the repository.
 pub fn root() -> PathBuf {

@@ -12,10 +12,10 @@ use pouch::age::{self, AgeError, Identities, IdentityError};
 use pouch_core::ciphertext::{Ciphertext, ciphertext};
 use pouch_core::json;
 use pouch_core::node::{Interner, Node};
-use pouch_core::ordered::Ordered;
 use pouch_core::recipient::Recipient;
 use pouch_core::sops::cipher::Cipher;
 use pouch_core::sops::{self, Ingredients, OpenError, Sealed};
+use pouch_core::sops_document::Ordered;
 use pouch_core::yaml::emit::Tree;
 use pouch_core::yaml::read::{documents, read, read_ordered};
 

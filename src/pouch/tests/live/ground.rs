@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use pouch::ambient::Ambient;
 use pouch::cluster::{Absence, Manner, Patience, Wanted};
-use pouch::pipeline::survey::{Reach, Surveyor, survey};
-use pouch::pipeline::{Failure, Report, Run, render};
-use pouch::publish::directory::DirectoryShelf;
+use pouch::run::{Failure, Report, Run, render};
 use pouch::settings;
-use pouch::source::live::Values;
+use pouch::shelf::directory::DirectoryShelf;
 use pouch::stop::Stop;
+use pouch::survey::source::live::Values;
+use pouch::survey::{Reach, Surveyor, survey};
 use pouch::ui::{Colour, Level, LogFormat, Ui};
-use pouch_core::bundle::draft::Wishes;
+use pouch_core::region::draft::Wishes;
 use serde_json::Value;
 use tempfile::TempDir;
 

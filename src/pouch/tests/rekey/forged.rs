@@ -11,7 +11,7 @@ fn forge(fleet: &Fleet, path: &str, from: &str, to: &str) {
     let text = fleet.read(path);
     assert!(text.contains(from), "{path} has no {from:?}");
     let new = text.replacen(from, to, 1);
-    let hash = |text: &str| pouch_core::bundle::sha256_hex(text.as_bytes());
+    let hash = |text: &str| pouch_core::hash::sha256_hex(text.as_bytes());
     fleet.write(path, &new);
     if path != MANIFEST {
         fleet.write(MANIFEST, &fleet.read(MANIFEST).replace(&hash(&text), &hash(&new)));
@@ -172,7 +172,7 @@ fn what_verify_would_not_believe_is_not_signed() {
             "- key:\n    group: rbac.authorization.k8s.io\n    kind: ClusterRoleBinding\n    name: forged\n  \
              neededBy: []\n  path: regions/eu/identities/clusterrolebinding.rbac.authorization.k8s.io/forged.yaml\n  \
              sha256: {}\n  state: current\nrecipients:\n",
-            pouch_core::bundle::sha256_hex(text.as_bytes())
+            pouch_core::hash::sha256_hex(text.as_bytes())
         )
     };
     let fleet = published(2);

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fleet::{CANARY, EU, Fleet, Tree, US};
-use pouch_core::bundle::published::document;
+use pouch_core::region::published::document;
 use pouch_core::sops;
 
 /// The file of a region's identity, relative to the fleet's folder.

@@ -1,8 +1,7 @@
 //! The real API server: its users, its kinds.
 
-use std::fs;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use serde_json::json;
 

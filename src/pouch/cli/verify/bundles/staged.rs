@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use pouch_core::bundle::published::fleet_of;
 use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
-use pouch_core::proof::{Above, MOST_BYTES, Scope, directory_of, holds_key, secret_in_clear, secret_manifest};
+use pouch_core::region::published::fleet_of;
+use pouch_core::verify::bundles::{
+    Above, MOST_BYTES, Scope, directory_of, holds_key, secret_in_clear, secret_manifest,
+};
 
 use super::super::place::{self, folder, further_up, roots};
 use super::{Asking, Read, tree, unreadable};
-use crate::failure::Failure;
+use crate::error::Failure;
 use crate::git::objects::standing::{Found, Mode, discover};
 use crate::git::objects::{ObjectsError, Store};
 use crate::git::{self, Address};

@@ -1,0 +1,403 @@
+//! Who needed which Secret: what the manifests of a history say, read once each.
+//!
+//! A manifest lists every object of its region, and one version differs from the next by a few of them.
+//! So a text that is laid out as pouch lays it out is cut at its objects, and only those that the version
+//! before did not have are parsed. Any other text is parsed as a whole: the layout saves time and decides
+//! nothing.
+//!
+//! A manifest binds an entry to a file by the file's hash, so that nobody needs to know at which commit
+//! both stood together.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::layout::manifest::{API_VERSION, KIND};
+use crate::name::{Claimant, Directory, FleetName, is_directory};
+use crate::node::{Interner, Node};
+use crate::yaml::read::{Document, documents, read, text_of};
+
+/// A region's folder, of a fleet.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Home {
+    /// The fleet.
+    pub fleet: FleetName,
+    /// The folder.
+    pub directory: Directory,
+}
+
+/// What manifests say of Secrets.
+#[derive(Default, Debug)]
+pub struct Vouched {
+    /// By folder and hash of a file: whose it is.
+    files: BTreeMap<(Directory, String), BTreeMap<FleetName, BTreeSet<Claimant>>>,
+    /// The fleets of each folder.
+    fleets: BTreeMap<Directory, BTreeSet<FleetName>>,
+}
+
+/// A version of a manifest that was read, for the one that comes after it.
+#[derive(Debug)]
+pub struct Before {
+    text: String,
+    cut: Option<Cut>,
+}
+
+impl Vouched {
+    /// Reads one version of a manifest. `before` is the version that was read before it, if there was one:
+    /// what both have is known already. This one stands there afterwards, unless it cannot be read.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn read(
+        &mut self,
+        bytes: &[u8],
+        before: &mut Option<Before>,
+        interner: &mut Interner,
+    ) -> Result<(), &'static str> {
+        let text = text_of(bytes).map_err(|_| "it is not UTF-8")?;
+        let alike = before.as_ref().and_then(|before| before.alike(text));
+        let Some(cut) = alike.or_else(|| Cut::of(text)) else {
+            self.read_whole(text, interner)?;
+            *before = Some(Before { text: text.to_owned(), cut: None });
+            return Ok(());
+        };
+        let head = home(&parsed(&cut.head, interner)?)?;
+        self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
+        // What another fleet's manifest said is nothing that this one has said.
+        let old = before.as_ref().filter(|before| before.cut.as_ref().is_some_and(|old| old.head == cut.head));
+        for item in new_items(cut.objects_of(text), old.map(Before::objects)) {
+            // A list of one.
+            let item = parsed(item, interner)?;
+            self.add(&head, item.items().first().ok_or(MISSHAPEN)?)?;
+        }
+        *before = Some(Before { text: text.to_owned(), cut: Some(cut) });
+        Ok(())
+    }
+
+    fn read_whole(&mut self, text: &str, interner: &mut Interner) -> Result<(), &'static str> {
+        let node = parsed(text, interner)?;
+        let head = home(&node)?;
+        self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
+        let objects = node.at(&["objects"]).map(Node::items).unwrap_or_default();
+        objects.iter().try_for_each(|object| self.add(&head, object))
+    }
+
+    fn add(&mut self, home: &Home, object: &Node) -> Result<(), &'static str> {
+        if object.str_at(&["key", "kind"]) != Some("Secret") {
+            return Ok(());
+        }
+        let sha256 = object.str_at(&["sha256"]).ok_or(MISSHAPEN)?;
+        let file = (home.directory.clone(), sha256.to_owned());
+        let credentials = self.files.entry(file).or_default().entry(home.fleet.clone()).or_default();
+        for by in object.at(&["neededBy"]).map(Node::items).unwrap_or_default() {
+            let name = by.str_at(&["namespace"]).zip(by.str_at(&["name"])).ok_or(MISSHAPEN)?;
+            credentials.insert(Claimant::credential(name.0.into(), name.1.into()));
+        }
+        Ok(())
+    }
+
+    /// Adds what others say.
+    pub fn absorb(&mut self, other: Self) {
+        for (file, fleets) in other.files {
+            let known = self.files.entry(file).or_default();
+            for (fleet, credentials) in fleets {
+                known.entry(fleet).or_default().extend(credentials);
+            }
+        }
+        for (directory, fleets) in other.fleets {
+            self.fleets.entry(directory).or_default().extend(fleets);
+        }
+    }
+
+    /// Whether a file was published for a fleet.
+    pub fn says(&self, fleet: &FleetName, directory: &Directory, sha256: &str) -> bool {
+        let file = (directory.clone(), sha256.to_owned());
+        self.files.get(&file).is_some_and(|fleets| fleets.contains_key(fleet))
+    }
+
+    /// The fleets that a file was published for, each with the Credentials that needed it.
+    pub fn of(&self, directory: &Directory, sha256: &str) -> Vec<(Option<&FleetName>, BTreeSet<&Claimant>)> {
+        match self.files.get(&(directory.clone(), sha256.to_owned())) {
+            Some(fleets) => fleets.iter().map(|(fleet, by)| (Some(fleet), by.iter().collect())).collect(),
+            // Nobody vouches for the file; it is the folder's, if that was ever one fleet's alone.
+            None => {
+                let mut fleets = self.fleets.get(directory).into_iter().flatten();
+                let only = fleets.next().filter(|_| fleets.next().is_none());
+                Vec::from([(only, BTreeSet::new())])
+            }
+        }
+    }
+}
+
+const MISSHAPEN: &str = "it is no manifest of a bundle";
+
+fn parsed(text: &str, interner: &mut Interner) -> Result<Node, &'static str> {
+    let mut documents = documents(text);
+    let (Some(document), None) = (documents.next(), documents.next()) else { return Err(MISSHAPEN) };
+    let document: Document<'_> = document;
+    read(&document, interner).map_err(|_| "it is no YAML that pouch reads")
+}
+
+fn home(node: &Node) -> Result<Home, &'static str> {
+    let text = |path: &[&str]| node.str_at(path).ok_or(MISSHAPEN);
+    let directory = text(&["metadata", "name"])?;
+    if text(&["apiVersion"])? != API_VERSION || text(&["kind"])? != KIND || !is_directory(directory) {
+        return Err(MISSHAPEN);
+    }
+    Ok(Home { fleet: text(&["fleet"])?.into(), directory: directory.into() })
+}
+
+/// What the section of objects begins with, if there are some.
+const OBJECTS: &str = "objects:\n";
+
+/// Where a manifest as pouch lays it out is cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Cut {
+    /// The sections that say whose it is.
+    head: String,
+    /// Where the section of objects is, without its first line.
+    objects: Range<usize>,
+}
+
+impl Cut {
+    /// Cuts a text into sections, which begin in the first column; none where it is not laid out so.
+    fn of(text: &str) -> Option<Self> {
+        let mut head = String::new();
+        let mut objects = None;
+        let mut at = 0_usize;
+        while at < text.len() {
+            let rest = text.get(at..)?;
+            let (section, _) = rest.split_at_checked(end_of_section(rest))?;
+            let end = at.checked_add(section.len())?;
+            if let Some(items) = section.strip_prefix(OBJECTS) {
+                let start = at.checked_add(OBJECTS.len())?;
+                if objects.replace(start..end).is_some() || !items.starts_with("- ") {
+                    return None;
+                }
+            } else if ["apiVersion: ", "fleet: ", "kind: ", "metadata:\n"].iter().any(|key| section.starts_with(key)) {
+                head.push_str(section);
+            } else if !["#", "files:", "recipients:", "sources:", "objects: []\n"]
+                .iter()
+                .any(|key| section.starts_with(key))
+            {
+                return None;
+            }
+            at = end;
+        }
+        Some(Self { head, objects: objects.unwrap_or_default() })
+    }
+
+    fn objects_of<'t>(&self, text: &'t str) -> &'t str {
+        text.get(self.objects.clone()).unwrap_or_default()
+    }
+}
+
+impl Before {
+    fn objects(&self) -> &str {
+        self.cut.as_ref().map(|cut| cut.objects_of(&self.text)).unwrap_or_default()
+    }
+
+    /// Where a text is cut that differs from this one within the section of objects alone; none where it does
+    /// not. Nearly all that is read in a long history is such a text, and cutting it anew would take longer
+    /// than all else that is done with it here.
+    fn alike(&self, text: &str) -> Option<Cut> {
+        let cut = self.cut.as_ref()?;
+        let (old, new) = (self.text.as_bytes(), text.as_bytes());
+        let after = old.len().checked_sub(cut.objects.end)?;
+        let end = new.len().checked_sub(after)?;
+        // What a first item begins with, and the line feed that the last one ends with, are to be the same too.
+        let (start, last) = (cut.objects.start.checked_add(2)?, end.checked_sub(1)?);
+        let is_same = start <= last && new.get(..start) == old.get(..start);
+        if !is_same || new.get(last..) != old.get(cut.objects.end.checked_sub(1)?..) {
+            return None;
+        }
+        let (old, new) = (old.get(cut.objects.clone())?, new.get(cut.objects.start..end)?);
+        let head = common(new.chunks(CHUNK), old.chunks(CHUNK));
+        let tail = common(new.get(head..)?.rchunks(CHUNK), old.get(head..)?.rchunks(CHUNK));
+        // The lines of the old text begin as they should. Left are those that begin in between, and the line feed
+        // before and the byte behind say which these are.
+        let between = new.get(head.saturating_sub(1)..new.len().checked_sub(tail)?.saturating_add(1).min(new.len()))?;
+        let between = between.strip_suffix(b"\n").unwrap_or(between);
+        let holds =
+            between.split(|byte| *byte == b'\n').skip(1).all(|line| line.starts_with(b" ") || line.starts_with(b"-"));
+        holds.then(|| Cut { head: cut.head.clone(), objects: cut.objects.start..end })
+    }
+}
+
+/// The items of a section of objects that `before` does not have at the same place from its start or from its
+/// end.
+fn new_items<'t>(objects: &'t str, before: Option<&str>) -> impl Iterator<Item = &'t str> + use<'t> {
+    let mut middle = objects;
+    if let Some(old) = before {
+        let head = item_start(middle, common(middle.as_bytes().chunks(CHUNK), old.as_bytes().chunks(CHUNK)));
+        let (kept, new) = middle.split_at_checked(head).unwrap_or(("", middle));
+        let old = old.get(kept.len()..).unwrap_or_default();
+        let tail = common(new.as_bytes().rchunks(CHUNK), old.as_bytes().rchunks(CHUNK));
+        let end = item_end(new, new.len().saturating_sub(tail));
+        middle = new.get(..end).unwrap_or(new);
+    }
+    Items(middle)
+}
+
+/// How much is compared at once: enough to be quick, little enough to cut off nearly all.
+const CHUNK: usize = 512;
+
+/// How many bytes two texts have in common, counted in whole chunks.
+fn common<'a>(one: impl Iterator<Item = &'a [u8]>, other: impl Iterator<Item = &'a [u8]>) -> usize {
+    one.zip(other).take_while(|(a, b)| a == b).map(|(chunk, _)| chunk.len()).sum()
+}
+
+/// The last start of an item at or before `at`.
+fn item_start(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    before.windows(3).rposition(|window| window == b"\n- ").map_or(0, |at| at.saturating_add(1))
+}
+
+/// The first start of an item after `at`, or the end.
+fn item_end(text: &str, at: usize) -> usize {
+    let after = text.as_bytes().get(at..).unwrap_or_default();
+    let found = after.windows(3).position(|window| window == b"\n- ");
+    found.map_or(text.len(), |found| at.saturating_add(found).saturating_add(1))
+}
+
+/// Where the section ends that a text begins with: before the next line that begins with a letter or `#`.
+fn end_of_section(text: &str) -> usize {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let goes_on = at > 0 && line.starts_with([' ', '-']);
+        if at > 0 && !goes_on {
+            return at;
+        }
+        at = at.saturating_add(line.len());
+    }
+    at
+}
+
+/// Items of a list, each with its dash.
+struct Items<'t>(&'t str);
+
+impl<'t> Iterator for Items<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let end = item_end(self.0, 0);
+        let (item, rest) = self.0.split_at_checked(end)?;
+        self.0 = rest;
+        Some(item)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use proptest::prelude::*;
+
+    fn item(name: &str, sha256: &str, by: &[&str]) -> String {
+        let by: String =
+            by.iter().map(|by| format!("  - kind: Credential\n    name: {by}\n    namespace: t\n")).collect();
+        let by = if by.is_empty() { String::from(" []\n") } else { format!("\n{by}") };
+        format!("- key:\n    group: \"\"\n    kind: Secret\n    name: {name}\n  neededBy:{by}  sha256: \"{sha256}\"\n")
+    }
+
+    fn manifest(fleet: &str, items: &str) -> String {
+        let objects = if items.is_empty() { String::from("objects: []\n") } else { format!("objects:\n{items}") };
+        format!(
+            "# pouch/v1 0123abcd x\napiVersion: pouch/v1alpha1\nfiles:\n- path: a\n  sha256: b\nfleet: {fleet}\nkind: Bundle\n\
+             metadata:\n  name: eu\n{objects}recipients: []\nsources: []\n"
+        )
+    }
+
+    fn read_all<'t>(texts: impl IntoIterator<Item = &'t String>, together: bool) -> Vouched {
+        let (mut said, mut before) = (Vouched::default(), None);
+        for text in texts {
+            said.read(text.as_bytes(), &mut before, &mut Interner::new()).unwrap();
+            before = before.filter(|_| together);
+        }
+        said
+    }
+
+    #[test]
+    fn an_entry_is_bound_to_a_file_by_its_hash() {
+        let said = read_all([&manifest("acme", &item("a", "1", &["x", "w"]))], true);
+        let eu = Directory::from("eu");
+        let told = |sha256: &str| {
+            let told = said.of(&eu, sha256).into_iter();
+            let line = |(fleet, by): (Option<&FleetName>, BTreeSet<&Claimant>)| format!("{fleet:?} {}", by.len());
+            told.map(line).collect::<Vec<_>>()
+        };
+        assert_eq!(told("1"), ["Some(\"acme\") 2"]);
+        assert_eq!(told("2"), ["Some(\"acme\") 0"], "the folder was that fleet's alone");
+        assert!(said.says(&"acme".into(), &eu, "1") && !said.says(&"other".into(), &eu, "1"));
+        let two = read_all([&manifest("acme", ""), &manifest("other", "")], true);
+        assert!(two.of(&eu, "2").iter().all(|(fleet, _)| fleet.is_none()), "nobody knows whose it is");
+    }
+
+    #[test]
+    fn other_layouts_are_read_as_a_whole() {
+        let flow = "{apiVersion: pouch/v1alpha1, kind: Bundle, fleet: acme, metadata: {name: eu}, objects: \
+                    [{key: {kind: Secret}, sha256: '1', neededBy: [{namespace: t, name: x}]}]}";
+        assert!(Cut::of(flow).is_none());
+        let mut said = Vouched::default();
+        said.read(flow.as_bytes(), &mut None, &mut Interner::new()).unwrap();
+        assert!(said.says(&"acme".into(), &"eu".into(), "1"));
+        for bad in
+            ["", "kind: [", "kind: Bundle\n", "a: 1\n---\nb: 2\n", "Secret \u{0}", "objects:\n- x\nobjects:\n- y\n"]
+        {
+            assert!(Vouched::default().read(bad.as_bytes(), &mut None, &mut Interner::new()).is_err(), "{bad:?}");
+        }
+        let odd = manifest("acme", "- 1\n- key: {kind: Secret}\n");
+        assert!(Vouched::default().read(odd.as_bytes(), &mut None, &mut Interner::new()).is_err());
+    }
+
+    proptest! {
+        /// Passing over what the version before had loses nothing, wherever versions differ.
+        #[test]
+        fn what_both_versions_have_is_read_once(
+            versions in prop::collection::vec(prop::collection::vec((0..6_u8, 0..4_u8, 0..3_usize), 0..40), 1..6),
+            other in any::<bool>(),
+        ) {
+            let texts: Vec<String> = versions.iter().enumerate().map(|(at, items)| {
+                let items: String = items.iter().map(|(name, sha256, by)| {
+                    item(&format!("s{name}"), &format!("{sha256}"), &["x", "w", "z"][..*by])
+                }).collect();
+                manifest(if other && at % 2 == 1 { "other" } else { "acme" }, &items)
+            }).collect();
+            for (old, new) in texts.iter().zip(texts.iter().skip(1)) {
+                let cut = Cut::of(old);
+                let both_have = [old, new].iter().all(|text| text.contains(OBJECTS));
+                let before = Before { text: old.clone(), cut };
+                let is_alike = before.alike(new).is_some();
+                prop_assert_eq!(is_alike, both_have && !(other && versions.len() > 1));
+            }
+            let (quick, slow) = (read_all(&texts, true), read_all(&texts, false));
+            prop_assert_eq!(quick.files, slow.files);
+            prop_assert_eq!(quick.fleets, slow.fleets);
+        }
+
+        /// A text that is like the one before is cut where it would be cut by itself, whatever was done to it.
+        #[test]
+        fn what_is_alike_is_cut_as_by_itself(
+            names in prop::collection::vec(0..6_u8, 1..60),
+            at in any::<prop::sample::Index>(),
+            gone in 0..40_usize,
+            put in prop::sample::select(Vec::from(["", "\n", "x", "\nx", "\n\n", "\n- x", " ", "-", "\nobjects:\n- a: 1\n", "\r\n"])),
+        ) {
+            let items: String = names.iter().map(|name| item(&format!("s{name}"), "1", &["x"])).collect();
+            let old = manifest("acme", &items);
+            let start = at.index(old.len());
+            let end = start.saturating_add(gone).min(old.len());
+            let new = format!("{}{put}{}", old.get(..start).unwrap(), old.get(end..).unwrap());
+            let before = Before { cut: Cut::of(&old), text: old };
+            prop_assert!(before.cut.is_some());
+            if let Some(cut) = before.alike(&new) {
+                prop_assert_eq!(Some(cut), Cut::of(&new));
+            }
+        }
+    }
+}

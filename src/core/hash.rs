@@ -1,0 +1,31 @@
+//! Hashes: SHA-256 and its hexadecimal digits, without the formatting machinery, since every file has a hash.
+
+use alloc::string::String;
+
+use sha2::{Digest as _, Sha256};
+
+/// The lower-case digits of `bytes`, two for each.
+pub fn digits(bytes: &[u8]) -> impl Iterator<Item = char> {
+    let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+    halves.filter_map(|half| char::from_digit(half.into(), 16))
+}
+
+/// SHA-256 of `bytes` in 64 lower-case hex digits: for ciphertext and open files, never for a value.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(64);
+    out.extend(digits(&Sha256::digest(bytes)));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn every_byte_has_the_digits_that_formatting_gives_it() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(digits(&[byte, 0]).collect::<String>(), format!("{byte:02x}00"));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What today's Credentials would lack under a draft of a configuration.
+//!
+//! Runs claims, closures and verdicts as a render does, and says what of their refusals a configuration
+//! can cure: labels of namespaces that identities select by, and the narrowest grants. What it cannot
+//! cure is named with its finding. Nothing is decided here that a render decides otherwise: the next
+//! draft is examined again.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::{Need, Sure};
+use crate::admission::{Sought, is_open};
+use crate::capi::{self, Admits};
+use crate::claim::{Claim, claims};
+use crate::closure::{Member, Role, View};
+use crate::config::{Fleet, Grant, RegionConfig, Resolution};
+use crate::finding::{Code, Finding};
+use crate::judge::region::{Case, Incumbents, settle};
+use crate::judge::{Court, Verdict, cases};
+use crate::k0rdent;
+use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, is_dns_label, is_dns_subdomain};
+use crate::node::Node;
+use crate::object::Object;
+use crate::selector::{NAME_LABEL, Selector};
+use crate::snapshot::{Lookup, Snapshot};
+use crate::world::definition::Definitions;
+use crate::world::deployments::Deployments;
+
+/// What a draft lacks.
+#[derive(Debug, Default)]
+pub struct Examined {
+    /// The Credentials of each region, by namespace.
+    pub claimants: BTreeMap<Region, BTreeMap<Namespace, BTreeSet<Name>>>,
+    /// The keys of labels that identities select by, of the namespaces that need them.
+    pub selected: BTreeMap<Region, BTreeMap<Namespace, BTreeSet<String>>>,
+    /// Secrets that k0rdent reads in the system namespace, and that are therefore not taken to be where
+    /// their Credentials say.
+    pub elsewhere: BTreeSet<ObjectKey>,
+    /// Grants that would cure a refusal and are not there yet.
+    pub lacking: BTreeMap<Grant, Need>,
+    /// Grants of the draft that some claim uses.
+    pub used: BTreeSet<Grant>,
+    /// The Credentials that would not be published, and the finding that says why.
+    pub stopped: BTreeMap<Claimant, Finding>,
+    /// What the cluster would not tell, though a Credential may need it, and the finding that says why.
+    pub unread: BTreeMap<ObjectKey, Finding>,
+}
+
+/// Examines a draft against what was read.
+pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
+    let (definitions, _) = Definitions::collect(fleet, snapshot);
+    let deployments = Deployments::collect(snapshot);
+    let view = View { fleet, snapshot, definitions: &definitions, deployments: &deployments };
+    let (court, _) = Court::open(fleet, snapshot);
+    let asked = claims(fleet, snapshot);
+    let mut examined = Examined::default();
+    for asked in &asked {
+        match (&asked.claim, asked.findings.iter().find(|finding| finding.stops_claim())) {
+            (Some(claim), _) => {
+                let namespaces = examined.claimants.entry(claim.region().clone()).or_default();
+                namespaces.entry(claim.by.namespace.clone()).or_default().insert(claim.by.name.clone());
+            }
+            (None, Some(finding)) => _ = examined.stopped.insert(asked.by.clone(), finding.clone()),
+            (None, None) => {}
+        }
+        examined.note_unread(snapshot, &asked.findings);
+    }
+    for region in fleet.regions.values() {
+        let of_region =
+            asked.iter().filter(|asked| asked.claim.as_ref().is_some_and(|claim| *claim.region() == region.name));
+        let mut cases = cases(&view, &court, of_region);
+        settle(&court, &definitions, region, &Incumbents::default(), &mut cases);
+        for case in &cases {
+            examined.case(&view, region, case);
+        }
+    }
+    examined
+}
+
+impl Examined {
+    /// Notes what nobody knows because it could not be read. Not all that is called unread is that: what a
+    /// rule selects may be unclear although everything was.
+    fn note_unread(&mut self, snapshot: &Snapshot, findings: &[Finding]) {
+        for finding in findings.iter().filter(|finding| finding.code == Code::Unread) {
+            let Some(key) = &finding.object else { continue };
+            if matches!(snapshot.look_up(key), Lookup::Unread(_)) {
+                self.unread.entry(key.clone()).or_insert_with(|| finding.clone());
+            }
+        }
+    }
+
+    fn case(&mut self, view: &View<'_>, region: &RegionConfig, case: &Case) {
+        let claim = &case.claim;
+        self.note_unread(view.snapshot, &case.findings);
+        for member in &case.closure.members {
+            let keys = view.snapshot.get(&member.read).map(|object| selected(object, claim, region));
+            for key in keys.unwrap_or_default() {
+                let namespaces = self.selected.entry(region.name.clone()).or_default();
+                namespaces.entry(claim.by.namespace.clone()).or_default().insert(key);
+            }
+            let grant = Grant::least(&claim.by, &region.name, &member.read);
+            if view.fleet.grants.contains(&grant) {
+                self.used.insert(grant);
+            }
+        }
+        if read_by_k0rdent(view, case) {
+            self.elsewhere.extend(case.closure.members.first().map(|root| root.read.clone()));
+        }
+        for finding in &case.findings {
+            let Some((key, need)) = curable(view, case, finding) else { continue };
+            let grant = Grant::least(&claim.by, &region.name, &key);
+            if is_writable(&claim.by, &key) && !view.fleet.grants.contains(&grant) {
+                self.lacking.insert(grant, need);
+            }
+        }
+        if case.verdict != Verdict::Admitted {
+            let stops = case.findings.iter().filter(|finding| finding.stops_claim());
+            // What a grant would cure says least about what it would not.
+            if let Some(finding) = stops.min_by_key(|finding| finding.code == Code::NotAdmitted) {
+                self.stopped.insert(claim.by.clone(), finding.clone());
+            }
+        }
+    }
+}
+
+/// The keys that decide whether an identity admits the claim's namespace, where nothing is configured.
+fn selected(identity: &Object, claim: &Claim, region: &RegionConfig) -> Vec<String> {
+    let namespace = &claim.by.namespace;
+    let Some(rules) = capi::rules(&identity.key.kind).filter(|_| !region.labels.contains_key(namespace)) else {
+        return Vec::new();
+    };
+    if !matches!(capi::admits(rules.tenancy, identity.at(&["spec"]), namespace, None), Admits::Unknown(_)) {
+        return Vec::new();
+    }
+    let places: [&[&str]; 2] = [&["spec", "allowedNamespaces", "selector"], &["spec", "namespaceSelector"]];
+    let selectors = places.iter().filter_map(|path| identity.at(path)).filter_map(|node| Selector::read(node).ok());
+    let keys = selectors.flat_map(|selector| selector.keys().map(String::from).collect::<Vec<_>>());
+    keys.filter(|key| key != NAME_LABEL).collect()
+}
+
+/// Whether a Secret that is taken to be where its Credential says stands in the system namespace: k0rdent
+/// looks nowhere else, and it says that the Credential is ready.
+fn read_by_k0rdent(view: &View<'_>, case: &Case) -> bool {
+    let claim = &case.claim;
+    let Some(root) = case.closure.members.first() else { return false };
+    if claim.resolution == Resolution::Kcm || !root.read.kind.is_secret() {
+        return false;
+    }
+    let own = &claim.by.namespace;
+    root.read.namespace.as_ref() == Some(own) && *own != view.fleet.system_namespace && is_ready(view, claim)
+}
+
+/// Whether k0rdent says that the Credential is ready. Of one that a rule makes and that is not there yet
+/// it says nothing.
+fn is_ready(view: &View<'_>, claim: &Claim) -> bool {
+    let Claimant { namespace, name, .. } = &claim.by;
+    let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Credential"), Some(namespace.clone()), name.clone());
+    let ready = view.snapshot.get(&key).and_then(|object| object.at(&["status", "ready"]));
+    ready.and_then(Node::as_bool) == Some(true)
+}
+
+/// How sure it is that a Credential uses the object `key` today, which is the identity or what `referrer`
+/// names: k0rdent says so, of what it reads itself (`domain/k0rdent.md` §2.4). Whoever can write a
+/// Credential can name anything in it, so that it is named alone says nothing.
+fn sureness(view: &View<'_>, case: &Case, key: &ObjectKey, referrer: Option<&ObjectKey>) -> Sure {
+    let claim = &case.claim;
+    let reads = |key: &ObjectKey| key.namespace.as_ref().is_none_or(|it| *it == view.fleet.system_namespace);
+    // Only what a definition of exactly this version refers to is read, and nothing that that refers to.
+    let is_defined = view.definitions.exactly(&claim.root.kind, &claim.root.version).is_some();
+    let is_read = match referrer {
+        None => reads(key),
+        Some(referrer) => reads(referrer) && case.closure.members.first().is_some_and(|root| root.read == *referrer),
+    };
+    match is_ready(view, claim) {
+        false => Sure::NotReady,
+        true if is_defined && is_read => Sure::Certain,
+        true => Sure::NotRead,
+    }
+}
+
+/// The object that a grant would open, if one would cure what a finding says.
+fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey, Need)> {
+    let key = finding.object.as_ref()?;
+    let root = case.closure.members.first()?;
+    match finding.code {
+        Code::NotAdmitted => {
+            let member = case.closure.members.iter().find(|member| member.read == *key)?;
+            let referrer = member.referrer.and_then(|index| case.closure.members.get(index)).map(|it| &it.read);
+            Some((key.clone(), Need { sure: sureness(view, case, key, referrer), why: reached(case, member) }))
+        }
+        // It may be where k0rdent looks; only where a grant says so is it looked for there.
+        Code::MissingReference if *key == root.read && case.claim.resolution == Resolution::AsWritten => {
+            let system = &view.fleet.system_namespace;
+            let elsewhere = root.read.namespace.as_ref().is_some_and(|namespace| namespace != system);
+            // No Secret is looked at, so none is said to be absent.
+            let how = if key.kind.is_secret() { "was not looked at" } else { "is absent" };
+            let why = format!("its identityRef names {}, which {how}; k0rdent looks in {system} only", root.read);
+            let key = ObjectKey::new(key.kind.clone(), Some(system.clone()), key.name.clone());
+            let sure = sureness(view, case, &key, None);
+            elsewhere.then_some((key, Need { sure, why }))
+        }
+        // What the template says, clusters get by the credential's propagation; k0rdent's own does not bring it.
+        Code::MissingCompanion => {
+            let namespace = root.read.namespace.as_ref().or(case.claim.root.namespace.as_ref())?;
+            let read = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
+            // Nobody looked whether the Secret is there, and without it nothing is missing.
+            let (role, sure, what) = match key.kind.is_config_map() {
+                true => (Role::ResourceTemplate, Sure::Propagation, "template"),
+                false => (Role::PropagationSecret, Sure::IfThere, "propagation Secret"),
+            };
+            let sought = Sought { read: &read, role, referrer: Some(0) };
+            let closed = !is_open(view.fleet, &case.claim, &case.closure, &sought);
+            let why = format!("credential propagation looks there for the {what} of {}", root.read);
+            closed.then_some((read, Need { sure, why }))
+        }
+        _ => None,
+    }
+}
+
+fn reached(case: &Case, member: &Member) -> String {
+    let referrer = member.referrer.and_then(|index| case.closure.members.get(index));
+    match (member.via.last(), referrer) {
+        (Some(via), Some(referrer)) if via.interface.is_some() => {
+            format!("{} of {} names it", via.field, referrer.read)
+        }
+        (Some(via), _) => format!("it is its {}", via.field),
+        (None, _) => "its identityRef names it".to_string(),
+    }
+}
+
+/// Whether a configuration takes the names. Others are in no cluster, so no grant for them is needed.
+fn is_writable(by: &Claimant, key: &ObjectKey) -> bool {
+    let place = key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
+    let who = is_dns_label(by.namespace.as_str()) && is_dns_subdomain(by.name.as_str());
+    let kind = key.kind.is_secret() || key.kind.is_config_map() || capi::rules(&key.kind).is_some();
+    place && who && kind && is_dns_subdomain(key.name.as_str())
+}

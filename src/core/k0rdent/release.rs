@@ -1,0 +1,59 @@
+//! Releases of k0rdent: those whose built-in ProviderInterfaces are known.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+/// A k0rdent release whose built-in ProviderInterfaces are known.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Release {
+    /// The minor version: 11 for v1.11.
+    pub minor: u8,
+}
+
+/// Why a text names no release with a known set.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum UnknownRelease {
+    /// The release exists, and what it ships is not known.
+    #[error("what k0rdent {0} ships is not known; take a neighbour: {1}")]
+    NoData(String, String),
+    /// It is none of the known ones.
+    #[error("no such release; known are {0}")]
+    Unlisted(String),
+}
+
+impl Release {
+    /// The releases whose set is known, oldest first.
+    pub const KNOWN: [Release; 7] = [
+        Release { minor: 5 },
+        Release { minor: 6 },
+        Release { minor: 8 },
+        Release { minor: 9 },
+        Release { minor: 10 },
+        Release { minor: 11 },
+        Release { minor: 12 },
+    ];
+
+    /// Understands `v1.11`.
+    ///
+    /// # Errors
+    /// Names the neighbours of a release without data, else all that are known.
+    pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
+        if let Some(release) = Self::KNOWN.iter().find(|release| release.name() == text) {
+            return Ok(*release);
+        }
+        let names = |which: &dyn Fn(u8) -> bool| {
+            let names: Vec<String> = Self::KNOWN.iter().filter(|r| which(r.minor)).map(|r| r.name()).collect();
+            names.join(", ")
+        };
+        Err(match text {
+            "v1.7" => UnknownRelease::NoData(text.to_string(), names(&|minor| minor == 6 || minor == 8)),
+            _ => UnknownRelease::Unlisted(names(&|_| true)),
+        })
+    }
+
+    /// The release as the configuration writes it: `v1.11`.
+    pub fn name(self) -> String {
+        format!("v1.{}", self.minor)
+    }
+}

@@ -1,0 +1,470 @@
+//! What makes Argo CD apply a region's bundle: an Application, or an element of the ApplicationSet.
+//!
+//! They are safe by default: everything is applied server-side (client-side apply would copy each
+//! Secret's cleartext into an annotation), deleting an Application leaves what it applied, and an
+//! ApplicationSet never deletes one. Where KSOPS decrypts, the region also gets a folder of its own,
+//! since Flux could not build one that names a generator.
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::path::{self, BundlePath, delivery_name, in_repository};
+use super::super::{Files, MANAGED_BY, MANAGED_BY_LABEL, kustomization, text};
+use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, RegionConfig};
+use crate::finding::{Code, Finding};
+use crate::name::{Directory, FleetName, Name, Namespace};
+use crate::node::Node;
+use crate::yaml::emit::Tree;
+
+const API_VERSION: &str = "argoproj.io/v1alpha1";
+
+/// The files of one region: its Application, and for KSOPS `regions/<directory>/argocd`.
+///
+/// `output` is `output.path` as the repository has it, `objects` the paths of the region's objects.
+pub fn files(
+    fleet: &FleetName,
+    directory: &Directory,
+    argo: &ArgoCd,
+    output: &str,
+    objects: &BTreeSet<BundlePath>,
+) -> Files {
+    trees(fleet, directory, argo, output, objects).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+}
+
+fn trees<'a>(
+    fleet: &FleetName,
+    directory: &Directory,
+    argo: &'a ArgoCd,
+    output: &str,
+    objects: &'a BTreeSet<BundlePath>,
+) -> BTreeMap<BundlePath, Tree<'a>> {
+    let mut all = BTreeMap::new();
+    if argo.mode == ArgoMode::Ksops {
+        all.extend(ksops(directory, objects));
+    }
+    if argo.kind == ArgoKind::Application {
+        all.insert(path::argocd(directory).join("application.yaml"), application(fleet, directory, argo, output));
+    }
+    all
+}
+
+/// The kustomization that runs KSOPS, and the list of what KSOPS decrypts.
+///
+/// The generator names its files one by one, and is left out with its list where there are none:
+/// KSOPS refuses an empty one.
+fn ksops<'a>(directory: &Directory, objects: &'a BTreeSet<BundlePath>) -> Vec<(BundlePath, Tree<'a>)> {
+    let region = path::region(directory);
+    let folder = region.join("argocd");
+    let beside = |rest: &str| Tree::Text(kustomization::beside(&format!("core/secrets/{rest}")));
+    let sealed: Vec<Tree<'a>> = kustomization::below(objects, &region.join("core/secrets")).map(beside).collect();
+    let mut kustomization = kustomization::tree(kustomization::open_folders());
+    if sealed.is_empty() {
+        return alloc::vec![(folder.join(kustomization::FILE), kustomization)];
+    }
+    if let Tree::Map(fields) = &mut kustomization {
+        fields.insert("generators".into(), Tree::List(alloc::vec![Tree::text("ksops.yaml")]));
+    }
+    let generator = Tree::map([
+        ("apiVersion", Tree::text("viaduct.ai/v1")),
+        ("files", Tree::List(sealed)),
+        ("kind", Tree::text("ksops")),
+        (
+            "metadata",
+            Tree::map([
+                ("annotations", Tree::map([("config.kubernetes.io/function", Tree::text("exec:\n  path: ksops\n"))])),
+                ("name", Tree::text("secrets")),
+            ]),
+        ),
+    ]);
+    alloc::vec![(folder.join(kustomization::FILE), kustomization), (folder.join("ksops.yaml"), generator)]
+}
+
+fn application<'a>(fleet: &FleetName, directory: &Directory, argo: &'a ArgoCd, output: &str) -> Tree<'a> {
+    let fields = Fields {
+        project: Cow::Borrowed(argo.project.as_str()),
+        repo_url: Cow::Borrowed(&argo.repo_url),
+        revision: Cow::Borrowed(&argo.target_revision),
+        path: Cow::Owned(applied(directory, argo, output)),
+        destination: Cow::Owned(destination(directory, argo)),
+    };
+    Tree::map([
+        ("apiVersion", Tree::text(API_VERSION)),
+        ("kind", Tree::text("Application")),
+        ("metadata", metadata(name(fleet, directory).into(), Some(&argo.namespace))),
+        ("spec", spec(fields, argo.mode, argo.plugin.as_ref())),
+    ])
+}
+
+fn name(fleet: &FleetName, directory: &Directory) -> String {
+    delivery_name(&format!("{fleet}-{directory}"))
+}
+
+/// The folder that Argo CD builds: the region's, where a plugin decrypts in place.
+fn applied(directory: &Directory, argo: &ArgoCd, output: &str) -> String {
+    let region = path::region(directory);
+    match argo.mode {
+        ArgoMode::Plugin => in_repository(output, &region),
+        ArgoMode::Ksops => in_repository(output, &region.join("argocd")),
+    }
+}
+
+fn destination(directory: &Directory, argo: &ArgoCd) -> String {
+    argo.destination_name.replace("{region}", directory.as_str())
+}
+
+fn metadata<'a>(name: Cow<'a, str>, namespace: Option<&'a Namespace>) -> Tree<'a> {
+    let mut fields = BTreeMap::from([
+        (Cow::Borrowed("labels"), Tree::map([(MANAGED_BY_LABEL, Tree::text(MANAGED_BY))])),
+        (Cow::Borrowed("name"), Tree::Text(name)),
+    ]);
+    if let Some(namespace) = namespace {
+        fields.insert("namespace".into(), Tree::text(namespace.as_str()));
+    }
+    Tree::Map(fields)
+}
+
+/// What differs from region to region.
+struct Fields<'a> {
+    project: Cow<'a, str>,
+    repo_url: Cow<'a, str>,
+    revision: Cow<'a, str>,
+    path: Cow<'a, str>,
+    destination: Cow<'a, str>,
+}
+
+impl Fields<'static> {
+    /// What stands in the template of an ApplicationSet for the elements' values.
+    const TEMPLATE: Self = Self {
+        project: Cow::Borrowed("{{.project}}"),
+        repo_url: Cow::Borrowed("{{.repoURL}}"),
+        revision: Cow::Borrowed("{{.targetRevision}}"),
+        path: Cow::Borrowed("{{.path}}"),
+        destination: Cow::Borrowed("{{.destination}}"),
+    };
+}
+
+/// The spec of an Application. `allowEmpty` is left out: Argo CD then refuses to prune everything.
+fn spec<'a>(fields: Fields<'a>, mode: ArgoMode, plugin: Option<&'a Name>) -> Tree<'a> {
+    let mut source = BTreeMap::from([
+        (Cow::Borrowed("path"), Tree::Text(fields.path)),
+        (Cow::Borrowed("repoURL"), Tree::Text(fields.repo_url)),
+        (Cow::Borrowed("targetRevision"), Tree::Text(fields.revision)),
+    ]);
+    if mode == ArgoMode::Plugin {
+        // Without a name Argo CD asks every plugin whether it wants the folder.
+        let plugin = plugin.map(|name| ("name", Tree::text(name.as_str())));
+        source.insert("plugin".into(), Tree::map(plugin));
+    }
+    let backoff =
+        Tree::map([("duration", Tree::text("30s")), ("factor", Tree::Int(2)), ("maxDuration", Tree::text("5m"))]);
+    let sync = Tree::map([
+        ("automated", Tree::map([("prune", Tree::Bool(true)), ("selfHeal", Tree::Bool(true))])),
+        ("retry", Tree::map([("backoff", backoff), ("limit", Tree::Int(5))])),
+        ("syncOptions", Tree::List(alloc::vec![Tree::text("ServerSideApply=true")])),
+    ]);
+    Tree::map([
+        ("destination", Tree::map([("name", Tree::Text(fields.destination))])),
+        ("project", Tree::Text(fields.project)),
+        ("source", Tree::Map(source)),
+        ("syncPolicy", sync),
+    ])
+}
+
+/// The file of the fleet's ApplicationSets, if a region has one.
+///
+/// A list of elements, not a generator that looks at folders: regions come from the configuration
+/// only. One ApplicationSet has one shape, so there is one per namespace and way of decrypting; each
+/// has a name of its own that does not depend on the others, because renaming one would recreate it.
+pub fn application_set(
+    fleet: &FleetName,
+    output: &str,
+    regions: &BTreeMap<&Directory, &ArgoCd>,
+) -> Option<(BundlePath, String)> {
+    let documents: Vec<String> = sets(fleet, output, regions).iter().map(text).collect();
+    (!documents.is_empty()).then(|| (path::application_set(fleet), documents.join("---\n")))
+}
+
+fn sets<'a>(fleet: &FleetName, output: &str, regions: &BTreeMap<&Directory, &'a ArgoCd>) -> Vec<Tree<'a>> {
+    let mut shapes: BTreeMap<(&Namespace, String), (&'a ArgoCd, Vec<Tree<'a>>)> = BTreeMap::new();
+    for (directory, argo) in regions {
+        let shape = match (argo.mode, &argo.plugin) {
+            (ArgoMode::Ksops, _) => format!("{fleet}-ksops"),
+            (ArgoMode::Plugin, None) => format!("{fleet}-plugin"),
+            (ArgoMode::Plugin, Some(plugin)) => format!("{fleet}-plugin-{plugin}"),
+        };
+        let (_, elements) = shapes.entry((&argo.namespace, shape)).or_insert((argo, Vec::new()));
+        elements.push(element(fleet, directory, argo, output));
+    }
+    shapes.into_iter().map(|((_, name), (argo, elements))| set(&name, argo, elements)).collect()
+}
+
+/// The same once more from what stands there, for who has no configuration: the text as pouch writes it for a
+/// fleet, with the names, projects, repositories, revisions and regions that the documents say. None where they are
+/// no such ApplicationSets, or name a region that `theirs` denies.
+pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Directory) -> bool) -> Option<String> {
+    let mut texts = Vec::new();
+    for document in documents {
+        let plugin = document.at(&["spec", "template", "spec", "source", "plugin"]);
+        let mode = if plugin.is_some() { ArgoMode::Plugin } else { ArgoMode::Ksops };
+        let plugin: Option<Name> = plugin.and_then(|plugin| plugin.str_at(&["name"])).map(Name::from);
+        let namespace: Namespace = document.str_at(&["metadata", "namespace"])?.into();
+        let [list] = document.at(&["spec", "generators"])?.items() else { return None };
+        let mut regions = BTreeMap::new();
+        let mut output = None;
+        for element in list.at(&["list", "elements"])?.items() {
+            let text = |field: &str| element.str_at(&[field]);
+            let argo = ArgoCd {
+                namespace: namespace.clone(),
+                project: text("project")?.into(),
+                repo_url: text("repoURL")?.into(),
+                target_revision: text("targetRevision")?.into(),
+                destination_name: text("destination")?.into(),
+                mode,
+                plugin: plugin.clone(),
+                kind: ArgoKind::ApplicationSet,
+            };
+            let path = text("path")?;
+            let region = if mode == ArgoMode::Ksops { path.strip_suffix("/argocd")? } else { path };
+            let (above, directory) = region.rsplit_once('/')?;
+            let above = above.strip_suffix("regions")?.trim_end_matches('/');
+            let directory = Directory::from(directory);
+            if !theirs(&directory) || *output.get_or_insert(above) != above {
+                return None;
+            }
+            regions.insert(directory, argo);
+        }
+        let regions: BTreeMap<&Directory, &ArgoCd> = regions.iter().collect();
+        texts.push(application_set(fleet, output?, &regions)?.1);
+    }
+    Some(texts.join("---\n"))
+}
+
+fn element<'a>(fleet: &FleetName, directory: &Directory, argo: &'a ArgoCd, output: &str) -> Tree<'a> {
+    Tree::map([
+        ("destination", Tree::text(destination(directory, argo))),
+        ("name", Tree::text(name(fleet, directory))),
+        ("path", Tree::text(applied(directory, argo, output))),
+        ("project", Tree::text(argo.project.as_str())),
+        ("repoURL", Tree::text(argo.repo_url.as_str())),
+        ("targetRevision", Tree::text(argo.target_revision.as_str())),
+    ])
+}
+
+fn set<'a>(name: &str, argo: &'a ArgoCd, elements: Vec<Tree<'a>>) -> Tree<'a> {
+    let list = Tree::map([("list", Tree::map([("elements", Tree::List(elements))]))]);
+    let template = Tree::map([
+        ("metadata", metadata(Cow::Borrowed("{{.name}}"), None)),
+        ("spec", spec(Fields::TEMPLATE, argo.mode, argo.plugin.as_ref())),
+    ]);
+    let policy = Tree::map([
+        ("applicationsSync", Tree::text("create-update")),
+        ("preserveResourcesOnDeletion", Tree::Bool(true)),
+    ]);
+    Tree::map([
+        ("apiVersion", Tree::text(API_VERSION)),
+        ("kind", Tree::text("ApplicationSet")),
+        ("metadata", metadata(delivery_name(name).into(), Some(&argo.namespace))),
+        (
+            "spec",
+            Tree::map([
+                ("generators", Tree::List(alloc::vec![list])),
+                ("goTemplate", Tree::Bool(true)),
+                ("goTemplateOptions", Tree::List(alloc::vec![Tree::text("missingkey=error")])),
+                ("syncPolicy", policy),
+                ("template", template),
+            ]),
+        ),
+    ])
+}
+
+/// Says where one Argo CD decrypts for several regions: its repo-server then holds all their keys.
+pub fn shared_decryptors<'a>(regions: impl IntoIterator<Item = &'a RegionConfig>) -> Vec<Finding> {
+    let mut served: BTreeMap<&Namespace, Vec<&str>> = BTreeMap::new();
+    for region in regions {
+        if let Delivery::ArgoCd(argo) = &region.delivery {
+            served.entry(&argo.namespace).or_default().push(region.name.as_str());
+        }
+    }
+    let shared = served.into_iter().filter(|(_, regions)| regions.len() > 1);
+    shared
+        .map(|(namespace, regions)| {
+            let message = format!(
+                "the Argo CD in namespace {namespace} decrypts for {}, so its repo-server holds all their keys",
+                regions.join(", ")
+            );
+            Finding::new(Code::SharedDecryptor, message)
+                .help("Give each region an Argo CD of its own, or use Flux on the region.")
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::sample::{json, object_paths};
+    use alloc::string::ToString as _;
+    use serde_json::{Value, json};
+
+    fn argo(mode: ArgoMode, kind: ArgoKind) -> ArgoCd {
+        ArgoCd {
+            namespace: "argocd".into(),
+            project: "default".into(),
+            repo_url: "https://git.example.com/fleet.git".into(),
+            target_revision: "main".into(),
+            destination_name: "{region}-cluster".into(),
+            mode,
+            plugin: Some("sops".into()),
+            kind,
+        }
+    }
+
+    fn sample(argo: &ArgoCd, objects: &BTreeSet<BundlePath>) -> BTreeMap<String, Value> {
+        let trees = trees(&"acme".into(), &"eu".into(), argo, "bundles", objects);
+        trees.into_iter().map(|(path, tree)| (path.to_string(), json(&tree))).collect()
+    }
+
+    #[test]
+    fn an_application_applies_server_side_and_leaves_things_behind() {
+        let files = sample(&argo(ArgoMode::Plugin, ArgoKind::Application), &object_paths("eu"));
+        assert_eq!(files.len(), 1);
+        assert_eq!(
+            files["argocd/eu/application.yaml"],
+            json!({
+                "apiVersion": "argoproj.io/v1alpha1",
+                "kind": "Application",
+                "metadata": {
+                    "labels": {"app.kubernetes.io/managed-by": "pouch"},
+                    "name": "acme-eu",
+                    "namespace": "argocd",
+                },
+                "spec": {
+                    "destination": {"name": "eu-cluster"},
+                    "project": "default",
+                    "source": {
+                        "path": "bundles/regions/eu",
+                        "plugin": {"name": "sops"},
+                        "repoURL": "https://git.example.com/fleet.git",
+                        "targetRevision": "main",
+                    },
+                    "syncPolicy": {
+                        "automated": {"prune": true, "selfHeal": true},
+                        "retry": {"backoff": {"duration": "30s", "factor": 2, "maxDuration": "5m"}, "limit": 5},
+                        "syncOptions": ["ServerSideApply=true"],
+                    },
+                },
+            })
+        );
+    }
+
+    #[test]
+    fn ksops_names_every_sealed_file() {
+        let argo = argo(ArgoMode::Ksops, ArgoKind::Application);
+        let files = sample(&argo, &object_paths("eu"));
+        let application = &files["argocd/eu/application.yaml"]["spec"]["source"];
+        assert_eq!(application["path"], "bundles/regions/eu/argocd");
+        assert!(application.get("plugin").is_none());
+        assert_eq!(
+            files["regions/eu/argocd/kustomization.yaml"],
+            json!({
+                "apiVersion": "kustomize.config.k8s.io/v1beta1",
+                "generators": ["ksops.yaml"],
+                "kind": "Kustomization",
+                "resources": ["../core/configmaps", "../core/namespaces", "../identities"],
+            })
+        );
+        assert_eq!(
+            files["regions/eu/argocd/ksops.yaml"],
+            json!({
+                "apiVersion": "viaduct.ai/v1",
+                "files": ["../core/secrets/kcm-system/aws.sops.yaml", "../core/secrets/team-a/aws.sops.yaml"],
+                "kind": "ksops",
+                "metadata": {
+                    "annotations": {"config.kubernetes.io/function": "exec:\n  path: ksops\n"},
+                    "name": "secrets",
+                },
+            })
+        );
+        let files = sample(&argo, &BTreeSet::new());
+        assert!(!files.contains_key("regions/eu/argocd/ksops.yaml"));
+        assert!(files["regions/eu/argocd/kustomization.yaml"].get("generators").is_none());
+    }
+
+    #[test]
+    fn an_application_set_lists_the_configured_regions() {
+        let (plugin, ksops) =
+            (argo(ArgoMode::Plugin, ArgoKind::ApplicationSet), argo(ArgoMode::Ksops, ArgoKind::ApplicationSet));
+        assert!(sample(&plugin, &object_paths("eu")).is_empty());
+        let (a, b, c) = ("a".into(), "b".into(), "c".into());
+        let regions = BTreeMap::from([(&a, &plugin), (&b, &ksops), (&c, &plugin)]);
+        let sets: Vec<Value> = sets(&"acme".into(), "bundles", &regions).iter().map(json).collect();
+        assert_eq!(sets.len(), 2);
+        assert_eq!(sets[0]["metadata"]["name"], "acme-ksops");
+        assert_eq!(sets[1]["metadata"]["name"], "acme-plugin-sops");
+        let spec = &sets[1]["spec"];
+        let elements = &spec["generators"][0]["list"]["elements"];
+        assert_eq!(
+            elements[1],
+            json!({
+                "destination": "c-cluster",
+                "name": "acme-c",
+                "path": "bundles/regions/c",
+                "project": "default",
+                "repoURL": "https://git.example.com/fleet.git",
+                "targetRevision": "main",
+            })
+        );
+        assert_eq!(elements.as_array().map(Vec::len), Some(2));
+        assert_eq!(
+            spec["syncPolicy"],
+            json!({"applicationsSync": "create-update", "preserveResourcesOnDeletion": true})
+        );
+        assert_eq!(spec["goTemplateOptions"], json!(["missingkey=error"]));
+        assert_eq!(spec["template"]["metadata"]["name"], "{{.name}}");
+        assert_eq!(spec["template"]["spec"]["source"]["plugin"], json!({"name": "sops"}));
+        assert!(sets[0]["spec"]["template"]["spec"]["source"].get("plugin").is_none());
+        let fields = elements[0].as_object().expect("a map");
+        let template = spec["template"].to_string();
+        assert!(fields.keys().all(|field| template.contains(&format!("{{{{.{field}}}}}"))), "{template}");
+        assert!(application_set(&"acme".into(), "bundles", &BTreeMap::new()).is_none());
+        let (path, text) = application_set(&"acme".into(), "bundles", &regions).expect("a file");
+        assert_eq!(path.as_str(), "argocd/acme-applicationset.yaml");
+        assert_eq!(text.matches("---\n").count(), 1);
+    }
+
+    #[test]
+    fn application_sets_are_known_again() {
+        let fleet = FleetName::from("acme");
+        for (mode, plugin) in [(ArgoMode::Ksops, None), (ArgoMode::Plugin, None), (ArgoMode::Plugin, Some("sops"))] {
+            let mut argo = argo(mode, ArgoKind::ApplicationSet);
+            argo.plugin = plugin.map(Name::from);
+            let (eu, us) = (Directory::from("eu"), Directory::from("us"));
+            let regions = BTreeMap::from([(&eu, &argo), (&us, &argo)]);
+            for output in ["bundles", "a/b", ""] {
+                let (_, text) = application_set(&fleet, output, &regions).unwrap();
+                let again = |text: &str| {
+                    let mut interner = crate::node::Interner::new();
+                    let read = |document| crate::yaml::read::read(&document, &mut interner).ok().unwrap();
+                    let documents: Vec<Node> = crate::yaml::read::documents(text).map(read).collect();
+                    inferred_sets(&fleet, &documents, |directory| directory.as_str() != "zz")
+                };
+                assert_eq!(again(&text).as_deref(), Some(&*text), "{output}");
+                for (from, to) in
+                    [("create-update", "sync"), ("regions/eu", "elsewhere/eu"), ("regions/eu", "regions/zz")]
+                {
+                    let other = text.replacen(from, to, 1);
+                    assert_ne!(text, other);
+                    assert_ne!(again(&other).as_deref(), Some(&*other), "{from}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_argo_object_ever_deletes_what_it_applied() {
+        let application = sample(&argo(ArgoMode::Plugin, ArgoKind::Application), &BTreeSet::new());
+        assert!(!application["argocd/eu/application.yaml"].to_string().contains("finalizers"));
+    }
+}

@@ -1,0 +1,168 @@
+//! What makes Flux apply a region's bundle: one Kustomization for the core, one per identity kind.
+//!
+//! They are apart so that a CRD which the region lacks stops that kind only. They are safe by
+//! default: deleting one orphans what it applied, nothing is substituted, and each brings its own
+//! decryption, because Flux does not inherit it.
+
+use alloc::borrow::Cow;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::super::path::{self, BundlePath, Leaf, delivery_name, in_repository};
+use super::super::{Files, MANAGED_BY, MANAGED_BY_LABEL, kustomization, text};
+use crate::config::Flux;
+use crate::name::Directory;
+use crate::yaml::emit::Tree;
+
+/// How soon Flux tries again what failed; a missing CRD or key is often there a minute later.
+const RETRY_INTERVAL: &str = "1m";
+
+/// The files below `flux/<directory>`; `output` is `output.path` as the repository has it.
+pub fn files(directory: &Directory, flux: &Flux, output: &str, leaves: &BTreeSet<Leaf>) -> Files {
+    trees(directory, flux, output, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+}
+
+fn trees<'a>(
+    directory: &Directory,
+    flux: &'a Flux,
+    output: &str,
+    leaves: &BTreeSet<Leaf>,
+) -> BTreeMap<BundlePath, Tree<'a>> {
+    let folder = path::flux(directory);
+    let region = path::region(directory);
+    let core = delivery_name(&format!("{directory}-core"));
+    let mut objects = BTreeMap::new();
+    objects.insert(
+        folder.join("core.yaml"),
+        object(flux, core.clone(), in_repository(output, &region.join("core")), None),
+    );
+    for leaf in leaves {
+        let name = delivery_name(&format!("{directory}-{leaf}"));
+        let applied = in_repository(output, &region.join("identities").join(leaf.as_str()));
+        objects.insert(folder.join(&format!("{leaf}.yaml")), object(flux, name, applied, Some(core.clone())));
+    }
+    // Without it, Flux would make one up from every YAML file below.
+    let listed: Vec<_> = objects.keys().filter_map(|path| path.below(&folder)).map(String::from).collect();
+    objects.insert(folder.join(kustomization::FILE), kustomization::tree(listed.into_iter().map(Cow::Owned)));
+    objects
+}
+
+fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<String>) -> Tree<'a> {
+    let decryption = Tree::map([
+        ("provider", Tree::text("sops")),
+        ("secretRef", Tree::map([("name", Tree::text(flux.decryption_secret.as_str()))])),
+    ]);
+    let source =
+        Tree::map([("kind", Tree::text(flux.source_kind.as_str())), ("name", Tree::text(flux.source_name.as_str()))]);
+    let mut spec = BTreeMap::from([
+        (Cow::Borrowed("decryption"), decryption),
+        (Cow::Borrowed("deletionPolicy"), Tree::text("Orphan")),
+        (Cow::Borrowed("interval"), Tree::text(flux.interval.as_str())),
+        (Cow::Borrowed("path"), Tree::text(format!("./{applied}"))),
+        (Cow::Borrowed("prune"), Tree::Bool(true)),
+        (Cow::Borrowed("retryInterval"), Tree::text(RETRY_INTERVAL)),
+        (Cow::Borrowed("sourceRef"), source),
+    ]);
+    if let Some(name) = depends_on {
+        spec.insert("dependsOn".into(), Tree::List(alloc::vec![Tree::map([("name", Tree::text(name))])]));
+    }
+    Tree::map([
+        ("apiVersion", Tree::text("kustomize.toolkit.fluxcd.io/v1")),
+        ("kind", Tree::text("Kustomization")),
+        (
+            "metadata",
+            Tree::map([
+                ("labels", Tree::map([(MANAGED_BY_LABEL, Tree::text(MANAGED_BY))])),
+                ("name", Tree::text(name)),
+                ("namespace", Tree::text(flux.namespace.as_str())),
+            ]),
+        ),
+        ("spec", Tree::Map(spec)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::sample::json;
+    use crate::name::GroupKind;
+    use alloc::string::ToString as _;
+    use serde_json::json;
+
+    fn sample(directory: &str, output: &str, kinds: &[(&str, &str)]) -> BTreeMap<String, serde_json::Value> {
+        let flux = Flux {
+            namespace: "flux-system".into(),
+            source_kind: "GitRepository".into(),
+            source_name: "fleet".into(),
+            decryption_secret: "sops-age".into(),
+            interval: "10m".into(),
+        };
+        let leaves = kinds.iter().map(|(group, kind)| Leaf::of(&GroupKind::new(group, kind))).collect();
+        let trees = trees(&directory.into(), &flux, output, &leaves);
+        trees.into_iter().map(|(path, tree)| (path.to_string(), json(&tree))).collect()
+    }
+
+    #[test]
+    fn the_core_goes_first_and_each_kind_follows_on_its_own() {
+        let files = sample("eu-west", "bundles", &[("x.io", "Thing")]);
+        let core = json!({
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+            "kind": "Kustomization",
+            "metadata": {
+                "labels": {"app.kubernetes.io/managed-by": "pouch"},
+                "name": "eu-west-core",
+                "namespace": "flux-system",
+            },
+            "spec": {
+                "decryption": {"provider": "sops", "secretRef": {"name": "sops-age"}},
+                "deletionPolicy": "Orphan",
+                "interval": "10m",
+                "path": "./bundles/regions/eu-west/core",
+                "prune": true,
+                "retryInterval": "1m",
+                "sourceRef": {"kind": "GitRepository", "name": "fleet"},
+            },
+        });
+        let mut thing = core.clone();
+        thing["metadata"]["name"] = json!("eu-west-thing.x.io");
+        thing["spec"]["path"] = json!("./bundles/regions/eu-west/identities/thing.x.io");
+        thing["spec"]["dependsOn"] = json!([{"name": "eu-west-core"}]);
+        assert_eq!(files["flux/eu-west/core.yaml"], core);
+        assert_eq!(files["flux/eu-west/thing.x.io.yaml"], thing);
+        assert_eq!(files["flux/eu-west/kustomization.yaml"]["resources"], json!(["core.yaml", "thing.x.io.yaml"]));
+        assert_eq!(files.len(), 3);
+    }
+
+    #[test]
+    fn paths_are_as_the_repository_has_them() {
+        for (output, expect) in [
+            ("bundles", "./bundles/regions/eu/core"),
+            ("./a/b/", "./a/b/regions/eu/core"),
+            (".", "./regions/eu/core"),
+            ("", "./regions/eu/core"),
+        ] {
+            assert_eq!(sample("eu", output, &[])["flux/eu/core.yaml"]["spec"]["path"], expect, "{output:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_bounded_and_stay_apart() {
+        let directory = "a".repeat(40);
+        let group = "infrastructure.cluster.x-k8s.io";
+        let files = sample(&directory, "b", &[(group, "AWSClusterStaticIdentity"), (group, "AWSClusterRoleIdentity")]);
+        let names: BTreeSet<&str> = files.values().filter_map(|file| file["metadata"]["name"].as_str()).collect();
+        assert_eq!(names.len(), 3);
+        for name in names {
+            assert!(name.len() <= 63 && crate::name::is_dns_subdomain(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_core_kind_called_core_does_not_meet_the_core() {
+        let files = sample("eu", "b", &[("", "Core")]);
+        assert_eq!(files.len(), 3);
+        assert_eq!(files["flux/eu/core.yaml"]["metadata"]["name"], "eu-core");
+    }
+}

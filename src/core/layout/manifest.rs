@@ -1,0 +1,198 @@
+//! `bundle.yaml`: what a bundle holds, where each object came from, and who needs it.
+//!
+//! Later runs believe a published file only if this manifest names it with its hash, and the manifest
+//! only if its first line authenticates the rest; that line is written and checked elsewhere. Nothing
+//! stands here that changes from run to run without the content changing, and no value of a Secret:
+//! the hashes are those of sealed or open files.
+
+mod read;
+pub mod schema;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+pub use read::{Spot, Unusable, parse};
+
+use super::path::BundlePath;
+use crate::finding::Code;
+use crate::name::{Directory, FleetName, Kind, Name, Namespace, ObjectKey, SourceName};
+use crate::recipient::Recipient;
+use crate::yaml::emit::Tree;
+
+/// The format that is written, and the only one known.
+pub const API_VERSION: &str = "pouch/v1alpha1";
+
+/// The kind of the document.
+pub const KIND: &str = "Bundle";
+
+/// The content of a region's `bundle.yaml`, without the line that authenticates it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Manifest {
+    /// The region's folder.
+    pub directory: Directory,
+    /// The fleet that the bundle belongs to.
+    pub fleet: FleetName,
+    /// Everybody who can read the bundle's Secrets.
+    pub recipients: Vec<Recipient>,
+    /// The sources that can tell which cluster or repository they are.
+    pub sources: Vec<SourceIdentity>,
+    /// Every object of the bundle.
+    pub objects: Vec<ManifestObject>,
+    /// Every other file that was written for the region, except the manifest.
+    pub files: Vec<ManifestFile>,
+}
+
+/// A source and what it stands for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SourceIdentity {
+    /// The source's name in the configuration.
+    pub name: SourceName,
+    /// The UID of a cluster's `kube-system`, or a repository's URL without user, query and fragment.
+    pub identity: String,
+}
+
+/// One object of the bundle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ManifestObject {
+    /// What it is on the region.
+    pub key: ObjectKey,
+    /// What it was read from; none for what pouch makes itself.
+    pub from: Option<Origin>,
+    /// Its file; always what [`path::of_object`](super::path::of_object) says.
+    pub path: BundlePath,
+    /// SHA-256 of the file in lower-case hex.
+    pub sha256: String,
+    /// Whether it is fresh.
+    pub state: State,
+    /// Who needs it.
+    pub needed_by: Vec<NeededBy>,
+}
+
+/// Namespace and name of the object that another one was made from; kind and group are the same.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Origin {
+    /// The namespace; none for cluster-scoped kinds.
+    pub namespace: Option<Namespace>,
+    /// The name.
+    pub name: Name,
+}
+
+/// Whether an object says what the sources say now.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum State {
+    /// It does.
+    Current,
+    /// It stays as published, because of a finding with this code.
+    Carried(Code),
+}
+
+/// Someone who needs an object.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct NeededBy {
+    /// The kind of the claimant: today always `Credential`.
+    pub kind: Kind,
+    /// Its namespace.
+    pub namespace: Namespace,
+    /// Its name.
+    pub name: Name,
+    /// The references that lead from it to the object, in order.
+    pub via: Vec<Via>,
+}
+
+/// One reference.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Via {
+    /// The ProviderInterface that defines it; none where pouch itself knows it.
+    pub provider_interface: Option<Name>,
+    /// The path of the field that refers, such as `spec.secretRef`.
+    pub field: String,
+}
+
+/// A file that is no object.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ManifestFile {
+    /// Where it stands.
+    pub path: BundlePath,
+    /// SHA-256 of the file in lower-case hex.
+    pub sha256: String,
+}
+
+/// The text of a manifest, sorted throughout, without the line that authenticates it.
+pub fn emit(manifest: &Manifest) -> String {
+    super::text(&tree(manifest))
+}
+
+fn tree(manifest: &Manifest) -> Tree<'_> {
+    let recipients = sorted(&manifest.recipients).into_iter().map(|recipient| Tree::text(recipient.as_str()));
+    let sources = sorted(&manifest.sources).into_iter().map(|source| {
+        Tree::map([("identity", Tree::text(&*source.identity)), ("name", Tree::text(source.name.as_str()))])
+    });
+    let files = sorted(&manifest.files)
+        .into_iter()
+        .map(|file| Tree::map([("path", Tree::text(file.path.as_str())), ("sha256", Tree::text(&*file.sha256))]));
+    let mut objects: Vec<&ManifestObject> = manifest.objects.iter().collect();
+    objects.sort_by(|a, b| a.key.cmp(&b.key));
+    Tree::map([
+        ("apiVersion", Tree::text(API_VERSION)),
+        ("files", Tree::List(files.collect())),
+        ("fleet", Tree::text(manifest.fleet.as_str())),
+        ("kind", Tree::text(KIND)),
+        ("metadata", Tree::map([("name", Tree::text(manifest.directory.as_str()))])),
+        ("objects", Tree::List(objects.into_iter().map(object).collect())),
+        ("recipients", Tree::List(recipients.collect())),
+        ("sources", Tree::List(sources.collect())),
+    ])
+}
+
+fn sorted<T: Ord>(items: &[T]) -> Vec<&T> {
+    let mut items: Vec<&T> = items.iter().collect();
+    items.sort();
+    items.dedup();
+    items
+}
+
+fn object(object: &ManifestObject) -> Tree<'_> {
+    let key = &object.key;
+    let from = object.from.as_ref().map(|from| ("from", place([], from.namespace.as_ref(), &from.name)));
+    let group_kind = [("group", key.kind.group.as_str()), ("kind", key.kind.kind.as_str())];
+    let (state, reason) = match object.state {
+        State::Current => ("current", None),
+        State::Carried(code) => ("carried", Some(("reason", Tree::text(code.text())))),
+    };
+    let fields = [
+        ("key", place(group_kind, key.namespace.as_ref(), &key.name)),
+        ("neededBy", Tree::List(sorted(&object.needed_by).into_iter().map(needed_by).collect())),
+        ("path", Tree::text(object.path.as_str())),
+        ("sha256", Tree::text(&*object.sha256)),
+        ("state", Tree::text(state)),
+    ];
+    Tree::map(from.into_iter().chain(fields).chain(reason))
+}
+
+/// A namespace, where there is one, and a name, with further fields.
+fn place<'a, const N: usize>(
+    fields: [(&'static str, &'a str); N],
+    namespace: Option<&'a Namespace>,
+    name: &'a Name,
+) -> Tree<'a> {
+    let namespace = namespace.map(|namespace| ("namespace", namespace.as_str()));
+    let all = fields.into_iter().chain(namespace).chain([("name", name.as_str())]);
+    Tree::map(all.map(|(field, text)| (field, Tree::text(text))))
+}
+
+fn needed_by(by: &NeededBy) -> Tree<'_> {
+    let via = by.via.iter().map(|via| {
+        let interface = via.provider_interface.as_ref().map(|name| ("providerInterface", name.as_str()));
+        let fields = interface.into_iter().chain([("field", &*via.field)]);
+        Tree::map(fields.map(|(field, text)| (field, Tree::text(text))))
+    });
+    Tree::map([
+        ("kind", Tree::text(by.kind.as_str())),
+        ("name", Tree::text(by.name.as_str())),
+        ("namespace", Tree::text(by.namespace.as_str())),
+        ("via", Tree::List(via.collect())),
+    ])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Reading `bundle.yaml` back, strictly.
+//!
+//! A manifest is believed as a whole or not at all: an unknown field, an entry out of order, a path
+//! that the layout does not derive make it unusable. Whoever reads it here has already checked that
+//! the reuse key authenticates it; the strictness is the second lock, and keeps one version of pouch
+//! from half understanding what another wrote.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State, Via};
+use crate::finding::Code;
+use crate::layout::path::{self, BundlePath};
+use crate::name::{Directory, GroupKind, Name, ObjectKey, is_directory};
+use crate::node::{Interner, Node};
+use crate::recipient::Recipient;
+use crate::yaml::lines::line_of_item;
+use crate::yaml::read::{documents, read};
+
+/// Why a manifest cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It is written in a format that this pouch does not know.
+    #[error("the manifest says apiVersion {0:?}, which is newer than this pouch knows")]
+    Newer(String),
+    /// It is not what pouch writes, there.
+    #[error("the manifest is not what pouch writes: {0}")]
+    Malformed(String, Spot),
+}
+
+/// Where in a manifest something is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spot {
+    /// Nowhere in particular.
+    Whole,
+    /// At a line, from one.
+    Line(u32),
+    /// In an item of one of its lists, counted from zero.
+    Item(&'static str, usize),
+}
+
+impl Spot {
+    /// The line in a manifest's text, from one, if it is known.
+    pub fn line(self, text: &str) -> Option<u32> {
+        match self {
+            Spot::Whole => None,
+            Spot::Line(line) => Some(line),
+            Spot::Item(list, index) => line_of_item(text, list, index),
+        }
+    }
+}
+
+fn malformed(why: impl Into<String>) -> Unusable {
+    Unusable::Malformed(why.into(), Spot::Whole)
+}
+
+/// Reads a manifest; comment lines before it, such as the tag, are skipped.
+///
+/// # Errors
+/// [`Unusable::Newer`] for another `pouch/…` version, [`Unusable::Malformed`] for everything else.
+pub fn parse(text: &str) -> Result<Manifest, Unusable> {
+    let mut documents = documents(text);
+    let (Some(document), None) = (documents.next(), documents.next()) else {
+        return Err(malformed("it is not exactly one document"));
+    };
+    let node = read(&document, &mut Interner::new())
+        .map_err(|flaw| Unusable::Malformed("it is no YAML that pouch reads".into(), Spot::Line(flaw.line)))?;
+    of_node(&node)
+}
+
+/// As [`parse`], from a document that was already read.
+pub(super) fn of_node(node: &Node) -> Result<Manifest, Unusable> {
+    let version = node.str_at(&["apiVersion"]).unwrap_or_default();
+    if version != API_VERSION && version.starts_with("pouch/v") {
+        return Err(Unusable::Newer(version.chars().take(40).collect()));
+    }
+    let fields = ["apiVersion", "kind", "metadata", "fleet", "recipients", "sources", "objects", "files"];
+    let [_, kind, metadata, fleet, recipients, sources, objects, files] = map(Some(node), "the manifest", fields)?;
+    if version != API_VERSION || text(kind, "kind")? != KIND {
+        return Err(malformed("apiVersion and kind are not those of a bundle"));
+    }
+    let [name] = map(metadata, "metadata", ["name"])?;
+    let directory = text(name, "metadata.name")?;
+    if !is_directory(directory) {
+        return Err(malformed("metadata.name is no region's folder"));
+    }
+    let directory = Directory::from(directory);
+    let recipients = each(recipients, "recipients", |node| {
+        Recipient::parse(text(Some(node), "a recipient")?).map_err(|_| malformed("an entry is no recipient"))
+    })?;
+    let sources = each(sources, "sources", source)?;
+    let objects = each(objects, "objects", |node| object(node, &directory))?;
+    let files = each(files, "files", file)?;
+
+    ascending("recipients", recipients.iter())?;
+    ascending("sources", sources.iter().map(|source| &source.name))?;
+    ascending("objects", objects.iter().map(|object| &object.key))?;
+    let mut taken = BTreeSet::from([path::manifest(&directory)]);
+    if !objects.iter().all(|object| taken.insert(object.path.clone())) {
+        return Err(malformed("two objects share a path"));
+    }
+    let folders = [path::region(&directory), path::flux(&directory), path::argocd(&directory)];
+    for (at, file) in files.iter().enumerate() {
+        let wrong = |what: &str| Err(Unusable::Malformed(format!("{} {what}", file.path), Spot::Item("files", at)));
+        if !folders.iter().any(|folder| file.path.below(folder).is_some()) {
+            return wrong("is no path of this region");
+        }
+        if taken.contains(&file.path) {
+            return wrong("is listed as a file and is something else");
+        }
+    }
+    ascending("files", files.iter().map(|file| &file.path))?;
+    let fleet = text(fleet, "fleet")?.into();
+    Ok(Manifest { directory, fleet, recipients, sources, objects, files })
+}
+
+fn source(node: &Node) -> Result<SourceIdentity, Unusable> {
+    let [name, identity] = map(Some(node), "a source", ["name", "identity"])?;
+    Ok(SourceIdentity { name: text(name, "name")?.into(), identity: text(identity, "identity")?.into() })
+}
+
+fn file(node: &Node) -> Result<ManifestFile, Unusable> {
+    let [path, sha256] = map(Some(node), "a file", ["path", "sha256"])?;
+    let path = BundlePath::parse(text(path, "path")?).ok_or_else(|| malformed("path is none that pouch writes"))?;
+    Ok(ManifestFile { path, sha256: digest(sha256)? })
+}
+
+fn object(node: &Node, directory: &Directory) -> Result<ManifestObject, Unusable> {
+    let fields = ["key", "from", "path", "sha256", "state", "reason", "neededBy"];
+    let [key, from, path, sha256, state, reason, needed] = map(Some(node), "an object", fields)?;
+    let [group, kind, namespace, name] = map(key, "key", ["group", "kind", "namespace", "name"])?;
+    let kind = GroupKind::new(text(group, "key.group")?, text(kind, "key.kind")?);
+    let namespace = optional(namespace, "key.namespace")?.map(Into::into);
+    let key = ObjectKey::new(kind, namespace, text(name, "key.name")?.into());
+    let from = match from {
+        None => None,
+        Some(_) => {
+            let [namespace, name] = map(from, "from", ["namespace", "name"])?;
+            let namespace = optional(namespace, "from.namespace")?.map(Into::into);
+            Some(Origin { namespace, name: text(name, "from.name")?.into() })
+        }
+    };
+    let derived = path::of_object(directory, &key);
+    if text(path, "path")? != derived.as_str() {
+        return Err(malformed(format!("path of {key} is not {derived}")));
+    }
+    let state = match (text(state, "state")?, optional(reason, "reason")?) {
+        ("current", None) => State::Current,
+        ("carried", Some(reason)) => {
+            State::Carried(Code::parse(reason).ok_or_else(|| malformed("reason is no code of a finding"))?)
+        }
+        _ => return Err(malformed("state is neither current nor carried with a reason")),
+    };
+    let needed_by = each(needed, "neededBy", needed_by)?;
+    ascending("neededBy", needed_by.iter())?;
+    Ok(ManifestObject { key, from, path: derived, sha256: digest(sha256)?, state, needed_by })
+}
+
+fn needed_by(node: &Node) -> Result<NeededBy, Unusable> {
+    let [kind, namespace, name, via] = map(Some(node), "an entry", ["kind", "namespace", "name", "via"])?;
+    let via = each(via, "via", |node| {
+        let [interface, field] = map(Some(node), "an entry", ["providerInterface", "field"])?;
+        let provider_interface = optional(interface, "providerInterface")?.map(Name::from);
+        Ok(Via { provider_interface, field: text(field, "field")?.into() })
+    })?;
+    let (kind, namespace) = (text(kind, "kind")?.into(), text(namespace, "namespace")?.into());
+    Ok(NeededBy { kind, namespace, name: text(name, "name")?.into(), via })
+}
+
+/// The values of `fields` in a map that has no others.
+fn map<'n, const N: usize>(
+    node: Option<&'n Node>,
+    what: &str,
+    fields: [&str; N],
+) -> Result<[Option<&'n Node>; N], Unusable> {
+    let Some(node) = node else { return Err(malformed(format!("{what} is missing"))) };
+    if !node.is_map() {
+        return Err(malformed(format!("{what} is {}, not a map", node.type_name())));
+    }
+    if let Some((key, _)) = node.entries().iter().find(|(key, _)| !fields.contains(&&**key)) {
+        return Err(malformed(format!("{what} has the unknown field {key:?}")));
+    }
+    Ok(fields.map(|field| node.get(field)))
+}
+
+/// A list's items; what is wrong with one says which.
+fn each<T>(
+    node: Option<&Node>,
+    what: &'static str,
+    item: impl Fn(&Node) -> Result<T, Unusable>,
+) -> Result<Vec<T>, Unusable> {
+    let Some(Node::List(items)) = node else { return Err(malformed(format!("{what} is no list"))) };
+    let located = |(at, node)| {
+        item(node).map_err(|flaw| match flaw {
+            // The outermost list is a manifest's own.
+            Unusable::Malformed(why, _) => Unusable::Malformed(format!("{what}[{at}]: {why}"), Spot::Item(what, at)),
+            newer => newer,
+        })
+    };
+    items.iter().enumerate().map(located).collect()
+}
+
+fn text<'n>(node: Option<&'n Node>, what: &str) -> Result<&'n str, Unusable> {
+    match node {
+        Some(Node::Text(text)) => Ok(text),
+        Some(other) => Err(malformed(format!("{what} is {}, not text", other.type_name()))),
+        None => Err(malformed(format!("{what} is missing"))),
+    }
+}
+
+fn optional<'n>(node: Option<&'n Node>, what: &str) -> Result<Option<&'n str>, Unusable> {
+    node.map(|_| text(node, what)).transpose()
+}
+
+fn digest(node: Option<&Node>) -> Result<String, Unusable> {
+    let digest = text(node, "sha256")?;
+    let hex = |b: u8| b.is_ascii_digit() || matches!(b, b'a'..=b'f');
+    if digest.len() == 64 && digest.bytes().all(hex) {
+        Ok(digest.into())
+    } else {
+        Err(malformed("sha256 is not 64 lower-case hex digits"))
+    }
+}
+
+fn ascending<T: Ord>(what: &'static str, items: impl Iterator<Item = T> + Clone) -> Result<(), Unusable> {
+    match items.clone().zip(items.skip(1)).position(|(a, b)| a >= b) {
+        None => Ok(()),
+        Some(at) => {
+            let spot = Spot::Item(what, at.saturating_add(1));
+            Err(Unusable::Malformed(format!("{what} are not sorted, or one stands twice"), spot))
+        }
+    }
+}

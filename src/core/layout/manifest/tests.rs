@@ -1,0 +1,240 @@
+//! Tests of `manifest`.
+
+extern crate std;
+
+use super::super::path;
+use super::super::sample::{json, node};
+use super::read::of_node;
+use super::*;
+use crate::hash::sha256_hex;
+use crate::name::GroupKind;
+use alloc::string::ToString as _;
+use alloc::{format, vec};
+use serde_json::{Value, json};
+
+const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
+const TWO: &str = "age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cncph";
+
+fn recipient(text: &str) -> Recipient {
+    Recipient::parse(text).expect("a recipient")
+}
+
+fn sample() -> Manifest {
+    let directory = Directory::from("eu-west");
+    let object = |key: ObjectKey, from, state, needed_by| ManifestObject {
+        path: path::of_object(&directory, &key),
+        sha256: sha256_hex(key.to_string().as_bytes()),
+        key,
+        from,
+        state,
+        needed_by,
+    };
+    let by =
+        |name: &str, via| NeededBy { kind: "Credential".into(), namespace: "team-a".into(), name: name.into(), via };
+    let via = |interface: Option<&str>, field: &str| Via {
+        provider_interface: interface.map(Into::into),
+        field: field.into(),
+    };
+    let identity = GroupKind::new("infrastructure.cluster.x-k8s.io", "AWSClusterStaticIdentity");
+    Manifest {
+        fleet: "acme".into(),
+        recipients: vec![recipient(TWO), recipient(ONE)],
+        sources: vec![SourceIdentity { name: "platform".into(), identity: "0f-uid".into() }],
+        objects: vec![
+            object(
+                ObjectKey::new(identity, None, "aws".into()),
+                Some(Origin { namespace: None, name: "aws".into() }),
+                State::Carried(Code::MissingReference),
+                vec![by("b", vec![]), by("a", vec![])],
+            ),
+            object(
+                ObjectKey::secret("kcm-system".into(), "aws".into()),
+                Some(Origin { namespace: Some("kcm-system".into()), name: "aws".into() }),
+                State::Current,
+                vec![by("a", vec![via(Some("aws"), "spec.identityRef"), via(None, "spec.secretRef")])],
+            ),
+            object(ObjectKey::namespace(&"team-a".into()), None, State::Current, vec![by("a", vec![])]),
+        ],
+        files: ["regions/eu-west/kustomization.yaml", "flux/eu-west/core.yaml", "argocd/eu-west/application.yaml"]
+            .map(|text| ManifestFile { path: BundlePath::parse(text).expect("a path"), sha256: sha256_hex(b"") })
+            .to_vec(),
+        directory,
+    }
+}
+
+fn document() -> Value {
+    json(&tree(&sample()))
+}
+
+#[test]
+fn a_manifest_says_what_is_there_and_why() {
+    let value = document();
+    assert_eq!(value["apiVersion"], "pouch/v1alpha1");
+    assert_eq!(value["metadata"], json!({"name": "eu-west"}));
+    assert_eq!(value["recipients"], json!([ONE, TWO]));
+    assert_eq!(value["sources"], json!([{"identity": "0f-uid", "name": "platform"}]));
+    let paths: Vec<&str> =
+        value["files"].as_array().expect("a list").iter().filter_map(|f| f["path"].as_str()).collect();
+    assert_eq!(
+        paths,
+        ["argocd/eu-west/application.yaml", "flux/eu-west/core.yaml", "regions/eu-west/kustomization.yaml"]
+    );
+    assert_eq!(
+        value["objects"][0],
+        json!({
+            "key": {"group": "", "kind": "Namespace", "name": "team-a"},
+            "neededBy": [{"kind": "Credential", "name": "a", "namespace": "team-a", "via": []}],
+            "path": "regions/eu-west/core/namespaces/team-a.yaml",
+            "sha256": sha256_hex(b"Namespace team-a"),
+            "state": "current",
+        })
+    );
+    assert_eq!(
+        value["objects"][1],
+        json!({
+            "from": {"name": "aws", "namespace": "kcm-system"},
+            "key": {"group": "", "kind": "Secret", "name": "aws", "namespace": "kcm-system"},
+            "neededBy": [{
+                "kind": "Credential", "name": "a", "namespace": "team-a",
+                "via": [{"field": "spec.identityRef", "providerInterface": "aws"}, {"field": "spec.secretRef"}],
+            }],
+            "path": "regions/eu-west/core/secrets/kcm-system/aws.sops.yaml",
+            "sha256": sha256_hex(b"Secret kcm-system/aws"),
+            "state": "current",
+        })
+    );
+    assert_eq!(
+        (&value["objects"][2]["state"], &value["objects"][2]["reason"]),
+        (&json!("carried"), &json!("missing-reference"))
+    );
+}
+
+#[test]
+fn what_is_written_is_read_back_sorted() {
+    let read = of_node(&node(&document())).expect("a manifest");
+    let mut expect = sample();
+    expect.recipients.sort();
+    expect.objects.sort_by(|a, b| a.key.cmp(&b.key));
+    expect.objects.iter_mut().for_each(|object| object.needed_by.sort());
+    expect.files.sort();
+    assert_eq!(read, expect);
+    assert_eq!(json(&tree(&read)), document());
+}
+
+/// Each change makes the whole manifest unusable, and the message says where.
+#[test]
+fn nothing_else_is_believed() {
+    let secret = "/objects/1";
+    let cases: Vec<(&str, Value, &str)> = vec![
+        ("/kind", json!("Fleet"), "apiVersion and kind"),
+        ("/apiVersion", json!("v1"), "apiVersion and kind"),
+        ("/apiVersion", json!(1), "apiVersion and kind"),
+        ("/extra", json!(1), "unknown field \"extra\""),
+        ("/metadata", json!({}), "metadata.name is missing"),
+        ("/metadata", json!([]), "metadata is a list"),
+        ("/metadata/name", json!("../x"), "no region's folder"),
+        ("/metadata/name", json!("eu"), "path of Namespace team-a"),
+        ("/metadata/labels", json!({}), "unknown field \"labels\""),
+        ("/fleet", json!(1), "fleet is an integer"),
+        ("/fleet", json!(null), "fleet is null"),
+        ("/recipients", json!("x"), "recipients is no list"),
+        ("/recipients/0", json!("AGE-SECRET-KEY-1"), "recipients[0]: an entry is no recipient"),
+        ("/recipients", json!([TWO, ONE]), "recipients are not sorted"),
+        ("/recipients", json!([ONE, ONE]), "recipients are not sorted"),
+        ("/sources/0/identity", json!(null), "sources[0]: identity is null"),
+        ("/sources/0/url", json!("x"), "sources[0]: a source has the unknown field"),
+        ("/objects", json!({}), "objects is no list"),
+        ("/objects/1/key/name", json!("other"), "objects[1]: path of Secret kcm-system/other"),
+        ("/objects/1/key/uid", json!("x"), "unknown field \"uid\""),
+        ("/objects/1/key/namespace", json!(null), "key.namespace is null"),
+        ("/objects/1/key", json!(null), "key is null"),
+        ("/objects/1/path", json!("regions/eu-west/core/secrets/kcm-system/../../x"), "objects[1]: path of"),
+        ("/objects/1/path", json!("regions/eu-east/core/secrets/kcm-system/aws.sops.yaml"), "objects[1]: path of"),
+        ("/objects/1/sha256", json!("00"), "objects[1]: sha256"),
+        ("/objects/1/sha256", json!(sha256_hex(b"").to_uppercase()), "objects[1]: sha256"),
+        ("/objects/1/state", json!("stale"), "objects[1]: state"),
+        ("/objects/1/state", json!("carried"), "objects[1]: state"),
+        ("/objects/1/reason", json!("unread"), "objects[1]: state"),
+        ("/objects/2/reason", json!("no-such-code"), "objects[2]: reason"),
+        ("/objects/1/value", json!("x"), "objects[1]: an object has the unknown field"),
+        ("/objects/1/from/kind", json!("Secret"), "objects[1]: from has the unknown field"),
+        ("/objects/1/from", json!({"namespace": "a"}), "objects[1]: from.name is missing"),
+        ("/objects/1/from", json!(null), "objects[1]: from is null"),
+        ("/objects/1/neededBy/0/name", json!(1), "objects[1]: neededBy[0]: name is an integer"),
+        ("/objects/1/neededBy/0/via/0/field", json!(true), "objects[1]: neededBy[0]: via[0]: field is a boolean"),
+        ("/objects/1/neededBy/0/via/0/x", json!(true), "unknown field \"x\""),
+        ("/files/0/path", json!("regions/eu-west/../x"), "files[0]: path is none"),
+        ("/files/0/path", json!("/etc/passwd"), "files[0]: path is none"),
+        ("/files/0/path", json!("argocd/eu/application.yaml"), "is no path of this region"),
+        ("/files/0/path", json!("argocd/eu-west-2/application.yaml"), "is no path of this region"),
+        ("/files/0/path", json!(".gitattributes"), "is no path of this region"),
+        ("/files/2/path", json!("regions/eu-west/bundle.yaml"), "is something else"),
+        ("/files/2/path", json!("regions/eu-west/core/secrets/kcm-system/aws.sops.yaml"), "is something else"),
+        ("/files/1/path", json!("argocd/eu-west/application.yaml"), "files are not sorted"),
+        ("/files/0/sha256", json!(1), "files[0]: sha256 is an integer"),
+    ];
+    assert!(document().pointer(secret).is_some());
+    for (pointer, value, expect) in cases {
+        let mut changed = document();
+        let (parent, field) = pointer.rsplit_once('/').expect("a pointer");
+        match changed.pointer_mut(parent).expect("a place") {
+            Value::Array(items) => items[field.parse::<usize>().expect("an index")] = value,
+            place => place[field] = value,
+        }
+        let message = of_node(&node(&changed)).expect_err(pointer).to_string();
+        assert!(message.contains(expect), "{pointer}: {message}");
+    }
+    for (pointer, reordered) in [("/objects", [1, 0, 2]), ("/objects", [0, 0, 1]), ("/files", [2, 1, 0])] {
+        let mut changed = document();
+        let items = changed.pointer(pointer).expect("a list").clone();
+        changed[pointer.trim_start_matches('/')] = reordered.iter().map(|at| items[*at].clone()).collect();
+        assert!(of_node(&node(&changed)).is_err(), "{pointer} {reordered:?}");
+    }
+    for field in ["kind", "metadata", "fleet", "recipients", "sources", "objects", "files"] {
+        let mut changed = document();
+        changed.as_object_mut().expect("a map").remove(field);
+        assert!(of_node(&node(&changed)).is_err(), "{field}");
+    }
+}
+
+#[test]
+fn a_newer_format_is_told_apart() {
+    for (version, newer) in
+        [("pouch/v1beta1", true), ("pouch/v2", true), ("pouch/v1alpha2", true), ("v1", false), ("other/v2", false)]
+    {
+        // What else a newer format says is unknown, so nothing of it is judged.
+        let value = json!({"apiVersion": version, "kind": "Bundle", "novelty": []});
+        let flaw = of_node(&node(&value)).expect_err(version);
+        assert_eq!(matches!(&flaw, Unusable::Newer(found) if found == version), newer, "{flaw}");
+    }
+}
+
+#[test]
+fn two_thousand_objects_are_read() {
+    let mut manifest = sample();
+    let one = manifest.objects.remove(1);
+    manifest.objects = (0..2000)
+        .map(|n| {
+            let key = ObjectKey::secret("kcm-system".into(), format!("s-{n:04}").as_str().into());
+            ManifestObject { path: path::of_object(&manifest.directory, &key), key, ..one.clone() }
+        })
+        .collect();
+    assert_eq!(of_node(&node(&json(&tree(&manifest)))).expect("a manifest").objects.len(), 2000);
+}
+
+#[test]
+fn the_mirror_of_the_schema_reads_what_is_written() {
+    let file: schema::BundleFile = serde_json::from_value(document()).expect("the mirror fits");
+    assert_eq!(file.objects.len(), 3);
+    assert_eq!(file.fleet, "acme");
+}
+
+#[test]
+fn a_manifest_survives_its_own_text() {
+    let text = format!("# pouch/v1 00000000 tag\n{}", emit(&sample()));
+    let read = parse(&text).expect("a manifest");
+    assert_eq!(emit(&read), emit(&sample()));
+    for bad in ["", "---\n", "a: [", &format!("{text}---\n{text}"), &format!("{text}kind: Bundle\n")] {
+        assert!(matches!(parse(bad), Err(Unusable::Malformed(..))), "{bad:?}");
+    }
+}

@@ -1,0 +1,277 @@
+//! Paths: where everything stands below `output.path`.
+//!
+//! The layout follows from a region's folder and an object's key alone, so that what was published
+//! can be checked against it. Names come from sources that nobody validated; this module makes them
+//! harmless as parts of paths, on every file system and in every git, and keeps different names
+//! apart. It knows nothing of what the files hold.
+
+use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
+use alloc::{borrow::ToOwned as _, format};
+use core::fmt::{self, Write as _};
+
+use crate::hash::sha256_hex;
+use crate::name::{Directory, FleetName, GroupKind, ObjectKey, is_dns_subdomain};
+
+/// A file or folder, relative to `output.path`, its parts joined by `/`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BundlePath(Arc<str>);
+
+impl BundlePath {
+    /// Reads a path of the shape that pouch itself writes; anything else is none.
+    ///
+    /// Parts consist of `[a-z0-9._-]`, are 1 to 255 bytes long and start with no dot (only the
+    /// top-level `.gitattributes` does). So no absolute path, no `..` and no `.git` gets in.
+    pub fn parse(text: &str) -> Option<Self> {
+        let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'_' | b'-');
+        let part = |part: &str| (1..=255).contains(&part.len()) && !part.starts_with('.') && part.bytes().all(plain);
+        (text == GITATTRIBUTES || text.split('/').all(part)).then(|| Self(Arc::from(text)))
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What remains of the path below `folder`, if it lies there.
+    pub fn below(&self, folder: &BundlePath) -> Option<&str> {
+        self.0.strip_prefix(folder.as_str())?.strip_prefix('/')
+    }
+
+    /// The path of `rest` below this folder; `rest` must be made of parts that pouch writes.
+    pub(super) fn join(&self, rest: &str) -> Self {
+        Self(Arc::from(format!("{}/{rest}", self.0)))
+    }
+}
+
+impl fmt::Display for BundlePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for BundlePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// The folders that hold regions.
+pub const TOPS: [&str; 3] = ["regions", "flux", "argocd"];
+
+const GITATTRIBUTES: &str = ".gitattributes";
+
+/// The file that keeps git from touching line ends.
+pub fn gitattributes() -> BundlePath {
+    BundlePath(Arc::from(GITATTRIBUTES))
+}
+
+/// The folder of a region's bundle: `regions/<directory>`.
+///
+/// The directory stands as it is: the configuration checked it, and whoever lists `regions/` reads
+/// it back.
+pub fn region(directory: &Directory) -> BundlePath {
+    BundlePath(Arc::from(format!("regions/{directory}")))
+}
+
+/// The folder of a region's Flux objects: `flux/<directory>`.
+pub fn flux(directory: &Directory) -> BundlePath {
+    BundlePath(Arc::from(format!("flux/{directory}")))
+}
+
+/// The folder of a region's Argo CD objects: `argocd/<directory>`.
+pub fn argocd(directory: &Directory) -> BundlePath {
+    BundlePath(Arc::from(format!("argocd/{directory}")))
+}
+
+/// The fleet's ApplicationSet: `argocd/<fleet>-applicationset.yaml`.
+pub fn application_set(fleet: &FleetName) -> BundlePath {
+    BundlePath(Arc::from(format!("argocd/{}-applicationset.yaml", component(fleet.as_str()))))
+}
+
+/// A region's manifest: `regions/<directory>/bundle.yaml`.
+pub fn manifest(directory: &Directory) -> BundlePath {
+    region(directory).join("bundle.yaml")
+}
+
+/// The file of the object `key` in the bundle of the region in `directory`.
+pub fn of_object(directory: &Directory, key: &ObjectKey) -> BundlePath {
+    let name = component(key.name.as_str());
+    let namespace = namespace_component(key.namespace_text());
+    let rest = if key.kind.is_secret() {
+        format!("core/secrets/{namespace}/{name}.sops.yaml")
+    } else if key.kind.is_config_map() {
+        format!("core/configmaps/{namespace}/{name}.yaml")
+    } else if key.kind.is_namespace() {
+        format!("core/namespaces/{name}.yaml")
+    } else {
+        let leaf = Leaf::of(&key.kind);
+        match key.namespace {
+            Some(_) => format!("identities/{leaf}/{namespace}/{name}.yaml"),
+            None => format!("identities/{leaf}/{name}.yaml"),
+        }
+    };
+    region(directory).join(&rest)
+}
+
+/// A folder of one identity kind, `<kind>.<group>`: the unit that Flux applies on its own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Leaf(Arc<str>);
+
+impl Leaf {
+    /// The leaf of a kind.
+    ///
+    /// Two kinds of one group that differ in case alone share it: no API serves both, because their
+    /// singular names would be one.
+    pub fn of(kind: &GroupKind) -> Self {
+        // A dot in a kind is encoded, so that the first one left is where the group starts; the
+        // core group's empty name leaves a trailing dot, which is encoded as every trailing dot.
+        let head = match encode(&kind.kind.as_str().to_ascii_lowercase(), is_plain) {
+            empty if empty.is_empty() => "_".to_owned(),
+            head => head,
+        };
+        let joined = match kind.group.as_str() {
+            "" => format!("{head}_2e"),
+            group => format!("{head}.{}", encode(group, is_plain_or_dot)),
+        };
+        let left_out = LEFT_OUT.iter().any(|ending| joined.ends_with(ending));
+        Self(Arc::from(bounded(if left_out { joined + "_" } else { joined })))
+    }
+
+    /// The leaf that a published file stands in: the part after `identities/`.
+    pub fn of_path(directory: &Directory, path: &BundlePath) -> Option<Self> {
+        let rest = path.below(&region(directory).join("identities"))?;
+        let (leaf, _) = rest.split_once('/')?;
+        Some(Self(Arc::from(leaf)))
+    }
+
+    /// The folder's name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The name of a delivery object: `text` where an API takes it and it has at most 63 characters,
+/// else its first 54, a dash and 8 hex digits of its SHA-256.
+///
+/// 63 rather than 253, because Flux and Argo CD also write these names into labels.
+pub fn delivery_name(text: &str) -> String {
+    if text.len() <= 63 && is_dns_subdomain(text) {
+        return text.to_owned();
+    }
+    let clean = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '.' { c } else { '-' };
+    let head: String = text.chars().take(54).map(clean).collect();
+    // A dash after a dot is no name: each label starts and ends with a letter or digit.
+    let head = head.trim_matches(['.', '-']);
+    let hash: String = sha256_hex(text.as_bytes()).chars().take(8).collect();
+    if is_dns_subdomain(head) { format!("{head}-{hash}") } else { format!("pouch-{hash}") }
+}
+
+const LONGEST: usize = 200;
+const KEPT_OF_LONG: usize = 160;
+const HASH_OF_LONG: usize = 16;
+
+/// One part of a path for any text: lower-case, harmless, at most 200 bytes, different for
+/// different texts.
+///
+/// A byte outside `[a-z0-9.-]`, and a dot at either end, becomes `_` and two hex digits. A name that
+/// kustomize or Windows reserve or Flux leaves out, alone or before an extension, gets a `_` after it:
+/// Windows reserves `con.txt` as it does `con`. What is longer than 200 bytes is cut to 160 and gets `_` and 16 hex
+/// digits of the SHA-256 of all.
+pub fn component(text: &str) -> String {
+    bounded(encode(text, is_plain_or_dot))
+}
+
+/// As [`component`], for namespaces: none of them holds a dot, so a dot is encoded too, and a folder
+/// can never meet a file such as `name.yaml` beside it.
+fn namespace_component(text: &str) -> String {
+    bounded(encode(text, is_plain))
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
+}
+
+fn is_plain_or_dot(byte: u8) -> bool {
+    is_plain(byte) || byte == b'.'
+}
+
+fn encode(text: &str, keep: fn(u8) -> bool) -> String {
+    let last = text.len().saturating_sub(1);
+    let mut out = String::with_capacity(text.len());
+    for (at, byte) in text.bytes().enumerate() {
+        let dot_at_an_end = byte == b'.' && (at == 0 || at == last);
+        if keep(byte) && !dot_at_an_end {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "_{byte:02x}");
+        }
+    }
+    out
+}
+
+fn bounded(encoded: String) -> String {
+    let marked = marked(encoded);
+    // What is short but looks like something cut is cut as well, or it could be made to meet it.
+    if marked.len() <= LONGEST && !looks_cut(&marked) {
+        return marked;
+    }
+    let head: String = marked.chars().take(KEPT_OF_LONG).collect();
+    let hash: String = sha256_hex(marked.as_bytes()).chars().take(HASH_OF_LONG).collect();
+    format!("{head}_{hash}")
+}
+
+fn looks_cut(text: &str) -> bool {
+    let Some((_, tail)) = text.split_at_checked(KEPT_OF_LONG) else { return false };
+    tail.strip_prefix('_').is_some_and(|hash| hash.len() == HASH_OF_LONG && hash.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Marks empty and reserved names. `_` is otherwise always followed by a hex digit, so neither an
+/// underscore before a dot nor one at the end can come from anything else.
+fn marked(encoded: String) -> String {
+    let (stem, extension) = match encoded.split_once('.') {
+        Some((stem, extension)) => (stem, Some(extension)),
+        None => (encoded.as_str(), None),
+    };
+    match extension {
+        _ if encoded.is_empty() => "_".to_owned(),
+        _ if !is_reserved(stem) => encoded,
+        Some(extension) => format!("{stem}_.{extension}"),
+        None => format!("{stem}_"),
+    }
+}
+
+/// How folders end that Flux's source-controller leaves out of what it fetches, by default.
+///
+/// <https://fluxcd.io/flux/components/source/gitrepositories/#default-exclusions>
+const LEFT_OUT: [&str; 8] = [".jpg", ".jpeg", ".gif", ".png", ".wmv", ".flv", ".tar.gz", ".zip"];
+
+/// <https://learn.microsoft.com/windows/win32/fileio/naming-a-file>, kustomize's own file, and the one
+/// ending in `.yaml` that Flux leaves out (see [`LEFT_OUT`]) and that does not start with a dot.
+fn is_reserved(stem: &str) -> bool {
+    let port = |text: &str| matches!(text.as_bytes(), [b'1'..=b'9']);
+    matches!(stem, "kustomization" | "cloudbuild" | "con" | "prn" | "aux" | "nul")
+        || stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt")).is_some_and(port)
+}
+
+/// `path` as a repository has it: below `output`, without a leading `./`.
+pub(super) fn in_repository(output: &str, path: &BundlePath) -> String {
+    let parts = output.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let mut all = String::new();
+    for part in parts {
+        all.push_str(part);
+        all.push('/');
+    }
+    all.push_str(&path.to_string());
+    all
+}
+
+#[cfg(test)]
+mod tests;

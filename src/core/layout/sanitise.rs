@@ -1,0 +1,189 @@
+//! Sanitising: a published object is rebuilt from an allow-list.
+//!
+//! Nothing is stripped, because nothing is copied in the first place: a field that is not named here
+//! cannot get out, whatever a future API or a careless tool puts beside it. That is how copies of
+//! Secrets in annotations, ownership marks and status stay behind. Which objects go, and where they
+//! land, was decided before; how the text looks is the emitter's business.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::{MANAGED_BY, MANAGED_BY_LABEL, Style};
+use crate::claim::Edit;
+use crate::k0rdent::MANAGED_LABEL;
+use crate::name::{GroupKind, Namespace, ObjectKey};
+use crate::object::{Object, TEMPLATE_ANNOTATION};
+use crate::yaml::emit::Tree;
+
+type Map<'a> = BTreeMap<Cow<'a, str>, Tree<'a>>;
+
+/// The document of `object` as it is published at `lands`, with `edits` made.
+///
+/// The labels and annotations are those that admission kept, without any that would steer a consumer
+/// of the bundle, and those that pouch adds. A Secret's values are in it, in base64: it goes to be
+/// sealed, nowhere else.
+pub fn sanitise<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &[Edit], style: Style) -> Tree<'a> {
+    let mut document: Map<'a> = BTreeMap::new();
+    if lands.kind.is_secret() {
+        document.insert("type".into(), Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque")));
+        document.insert("data".into(), secret_data(object));
+    } else {
+        let fields: &[&'static str] = if lands.kind.is_config_map() { &["data", "binaryData"] } else { &["spec"] };
+        for field in fields {
+            if let Some(node) = object.body.at(&[field]) {
+                document.insert(Cow::Borrowed(field), Tree::of(node));
+            }
+        }
+        for edit in edits {
+            replace(&mut document, edit);
+        }
+    }
+    let open = document.values().any(holds_variable);
+    document.insert("apiVersion".into(), Tree::text(lands.kind.api_version(&object.version)));
+    document.insert("kind".into(), Tree::text(lands.kind.kind.as_str()));
+    document.insert("metadata".into(), metadata(object, lands, style, open));
+    Tree::Map(document)
+}
+
+fn secret_data(object: &Object) -> Tree<'_> {
+    let entries = object.payload.iter().flat_map(|payload| payload.entries());
+    Tree::map(entries.map(|(name, bytes)| (&**name, Tree::Secret(bytes.to_base64()))))
+}
+
+fn metadata<'a>(object: &'a Object, lands: &'a ObjectKey, style: Style, open: bool) -> Tree<'a> {
+    let kept = |pairs: &'a [(crate::node::Key, alloc::boxed::Box<str>)]| -> Map<'a> {
+        let passes = |key: &str| !steers(key) || (lands.kind.is_config_map() && key == TEMPLATE_ANNOTATION);
+        let pairs = pairs.iter().filter(|(key, _)| passes(key));
+        pairs.map(|(key, value)| (Cow::Borrowed(&**key), Tree::text(&**value))).collect()
+    };
+    let mut labels = kept(&object.labels);
+    labels.insert(MANAGED_BY_LABEL.into(), Tree::text(MANAGED_BY));
+    labels.insert(MANAGED_LABEL.into(), Tree::text("false"));
+    let mut annotations = kept(&object.annotations);
+    match style {
+        Style::Plain => {}
+        Style::Flux => {
+            let open = open || annotations.values().chain(labels.values()).any(holds_variable);
+            annotations.extend(for_flux(&lands.kind, open));
+        }
+        Style::ArgoCd => annotations.extend(for_argocd(&lands.kind)),
+    }
+    let mut metadata = Map::from([
+        (Cow::Borrowed("labels"), Tree::Map(labels)),
+        (Cow::Borrowed("name"), Tree::text(lands.name.as_str())),
+    ]);
+    if let Some(namespace) = lands.namespace.as_ref().map(Namespace::as_str) {
+        metadata.insert("namespace".into(), Tree::text(namespace));
+    }
+    if !annotations.is_empty() {
+        metadata.insert("annotations".into(), Tree::Map(annotations));
+    }
+    Tree::Map(metadata)
+}
+
+fn for_flux<'a>(kind: &GroupKind, holds_variable: bool) -> Vec<(Cow<'a, str>, Tree<'a>)> {
+    let mut added = Vec::new();
+    if kind.is_secret() {
+        // A Secret's type is immutable; without this, one changed type stops the whole region.
+        added.push((Cow::Borrowed("kustomize.toolkit.fluxcd.io/force"), Tree::text("enabled")));
+    }
+    if holds_variable {
+        // pouch writes no postBuild. Somebody who adds one would have `${x}` replaced by nothing.
+        added.push((Cow::Borrowed("kustomize.toolkit.fluxcd.io/substitute"), Tree::text("disabled")));
+    }
+    added
+}
+
+fn for_argocd<'a>(kind: &GroupKind) -> Vec<(Cow<'a, str>, Tree<'a>)> {
+    const OPTIONS: Cow<'static, str> = Cow::Borrowed("argocd.argoproj.io/sync-options");
+    const WAVE: Cow<'static, str> = Cow::Borrowed("argocd.argoproj.io/sync-wave");
+    let core = || (WAVE, Tree::text("-2"));
+    if kind.is_secret() {
+        // Client-side apply would copy the whole cleartext into an annotation on the region.
+        alloc::vec![(OPTIONS, Tree::text("ServerSideApply=true")), core()]
+    } else if kind.is_config_map() {
+        alloc::vec![core()]
+    } else {
+        // A CRD that the region lacks must not fail the dry run of everything else. Wave 0.
+        alloc::vec![(OPTIONS, Tree::text("SkipDryRunOnMissingResource=true"))]
+    }
+}
+
+/// The annotations that steer a consumer on an object of this kind, and no others do; those of Namespaces
+/// are [`namespace`](super::namespace)'s.
+pub(crate) fn steering(
+    kind: &GroupKind,
+    style: Style,
+    holds_variable: bool,
+) -> BTreeMap<Cow<'static, str>, Tree<'static>> {
+    match style {
+        Style::Plain => BTreeMap::new(),
+        Style::Flux => for_flux(kind, holds_variable).into_iter().collect(),
+        Style::ArgoCd => for_argocd(kind).into_iter().collect(),
+    }
+}
+
+/// Replaces the text at the edit's path; where the path leads nowhere, nothing happens.
+fn replace(document: &mut Map<'_>, edit: &Edit) {
+    let Some((last, parents)) = edit.path.split_last() else { return };
+    let mut map = document;
+    for key in parents {
+        let Some(Tree::Map(inner)) = map.get_mut(key.as_str()) else { return };
+        map = inner;
+    }
+    if let Some(slot) = map.get_mut(last.as_str()) {
+        *slot = Tree::text(edit.text.clone());
+    }
+}
+
+/// Whether some text has a variable as Flux's post-build substitution knows them. Base64 cannot.
+fn holds_variable(tree: &Tree<'_>) -> bool {
+    let is_variable = |text: &str| text.contains("${");
+    match tree {
+        Tree::Text(text) | Tree::Plain(text) => is_variable(text),
+        Tree::List(items) => items.iter().any(holds_variable),
+        Tree::Map(entries) => entries.iter().any(|(key, value)| is_variable(key) || holds_variable(value)),
+        Tree::Null | Tree::Bool(_) | Tree::Int(_) | Tree::Uint(_) | Tree::Float(_) | Tree::Secret(_) => false,
+    }
+}
+
+/// Domains whose labels and annotations tell a consumer of the bundle what to do with an object, or
+/// hold a copy of it. They apply to their subdomains too.
+const STEERING_DOMAINS: [&str; 14] = [
+    "argoproj.io",
+    "cattle.io",
+    "cluster.x-k8s.io",
+    "config.k8s.io",
+    "config.kubernetes.io",
+    "emberstack.com",
+    "fluxcd.io",
+    "helm.sh",
+    "k0rdent.mirantis.com",
+    "k14s.io",
+    "ksonnet.io",
+    "kubectl.kubernetes.io",
+    "mittwald.de",
+    "projectsveltos.io",
+];
+
+/// Whether a label or annotation never comes from a source, even where `keep` says `*`.
+///
+/// A second lock behind the allow-list: `keep: {annotations: ["*"]}` is easily written, and would
+/// otherwise publish `last-applied-configuration`, a cleartext copy of the Secret. `data` and
+/// `stringData` are what the sealing rule looks for at any depth.
+pub(crate) fn steers(key: &str) -> bool {
+    let Some((domain, name)) = key.split_once('/') else { return matches!(key, "data" | "stringData") };
+    if domain == "app.kubernetes.io" {
+        return matches!(name, "instance" | "managed-by");
+    }
+    if domain == "clusterctl.cluster.x-k8s.io" {
+        // Read by people who move clusters between management clusters, not by who applies a bundle.
+        return false;
+    }
+    let within = |known: &&str| domain.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    STEERING_DOMAINS.iter().any(within)
+}
+
+#[cfg(test)]
+mod tests;

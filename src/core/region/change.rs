@@ -1,0 +1,42 @@
+//! Changes: published against new, by object and entry, and what the brake says to them.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::name::ObjectKey;
+
+/// What happens to one object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Action {
+    /// It was not published.
+    Added,
+    /// It says something else.
+    Changed,
+    /// The same Secret, sealed anew.
+    Resealed,
+    /// It is withdrawn.
+    Removed,
+}
+
+impl Action {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Added => "added",
+            Action::Changed => "changed",
+            Action::Resealed => "resealed",
+            Action::Removed => "removed",
+        }
+    }
+}
+
+/// One object that differs from the published one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Change {
+    /// The object on the region.
+    pub key: ObjectKey,
+    /// What happens to it.
+    pub action: Action,
+    /// Entries of a Secret that leave it or become empty.
+    pub lost_entries: Vec<String>,
+}

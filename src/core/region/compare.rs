@@ -1,0 +1,183 @@
+//! Compare: a pack against the published tree, by object and entry, and what the brake makes of it.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::draft::{Input, Order};
+use super::pack::{Keep, Pack, Packed};
+use super::published::State;
+use super::unsigned::{self, Evidence};
+use crate::config::{Delivery, Limits, RegionState};
+use crate::finding::{Code, Finding};
+use crate::judge::Verdict;
+use crate::judge::region::{Case, Forced, immutable_changes};
+use crate::layout::path;
+use crate::name::ObjectKey;
+use crate::recipient::Recipient;
+use crate::region::brake::{self, Load};
+use crate::region::change::{Action, Change};
+
+/// Marks claims as broken whose objects differ from the published ones where they must not.
+pub(super) fn break_immutable(input: &Input<'_>, cases: &mut [Case], pack: &Pack) -> bool {
+    let forced = if matches!(input.region.delivery, Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
+    let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
+    for (lands, packed) in &pack.objects {
+        let Packed::Fresh { order, text, keep: Keep::Changed, .. } = packed else { continue };
+        let (Some(bytes), Some(new)) = (input.published.bytes(lands), input.court.snapshot.get(&order.read)) else {
+            continue;
+        };
+        if bytes == text.as_bytes() {
+            continue;
+        }
+        let Some(document) = input.published.document(lands) else { continue };
+        broken.extend(immutable_changes(lands, &document, new, forced).map(|finding| (lands.clone(), finding)));
+    }
+    let mut any = false;
+    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
+        for (lands, finding) in &broken {
+            if case.closure.members.iter().any(|member| member.lands == *lands) {
+                case.find(finding.clone());
+                any = true;
+            }
+        }
+    }
+    any
+}
+
+/// What changes, by object and entry.
+pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (lands, packed) in &pack.objects {
+        let text = match packed {
+            Packed::Carried { .. } | Packed::Fresh { keep: Keep::Kept | Keep::Retagged(_), .. } => continue,
+            Packed::Fresh { text, .. } | Packed::Namespace { text } => text,
+        };
+        let action = match (input.published.object(lands), packed) {
+            (None, _) => match unvouched(input, lands, text.as_bytes()) {
+                Some(action) => action,
+                None => continue,
+            },
+            (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
+            (Some(_), _) if input.published.bytes(lands) == Some(text.as_bytes()) => continue,
+            (Some(_), _) => Action::Changed,
+        };
+        let lost_entries = match packed {
+            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => {
+                lost_entries(input, order)
+            }
+            _ => Vec::new(),
+        };
+        changes.push(Change { key: lands.clone(), action, lost_entries });
+    }
+    let gone = match input.published.manifest() {
+        Some(manifest) => {
+            let keys = manifest.objects.iter().map(|object| &object.key);
+            Some(keys.filter(|key| !pack.objects.contains_key(*key)).cloned().collect())
+        }
+        None => evidence(input).map(|evidence| evidence.gone(&input.region.directory, pack.objects.keys())),
+    };
+    let removed = |key| Change { key, action: Action::Removed, lost_entries: Vec::new() };
+    changes.extend(gone.unwrap_or_default().into_iter().map(removed));
+    changes.sort();
+    changes
+}
+
+/// What seems to be published where nobody vouches for it.
+fn evidence(input: &Input<'_>) -> Option<Evidence> {
+    matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, &input.region.directory))
+}
+
+/// What `rekey` makes of an object that no reuse key vouches for, by what the bundle says of itself; nothing where
+/// its very text stands there. It is told, and decides nothing.
+fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action> {
+    let claimed = input.published.claimed().filter(|_| input.wishes.rekeys(input.region));
+    let told = claimed.into_iter().flat_map(|manifest| &*manifest.objects).find(|object| object.key == *lands);
+    let stands = told.and_then(|object| input.published.files.get(object.path.as_str()));
+    match stands {
+        None => Some(Action::Added),
+        Some(_) if lands.kind.is_secret() => Some(Action::Resealed),
+        Some(bytes) => (bytes.as_slice() != text).then_some(Action::Changed),
+    }
+}
+
+/// Entries of a published Secret that the new one lacks or leaves empty.
+fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
+    let Some(document) = input.published.document(&order.lands) else { return Vec::new() };
+    let payload = input.court.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
+    let kept = |name: &str| payload.and_then(|payload| payload.get(name)).is_some_and(|value| !value.is_empty());
+    let data = document.at(&["data"]).map(crate::node::Node::entries).unwrap_or_default();
+    data.iter()
+        .filter(|(name, value)| value.as_str().is_some_and(|text| !text.is_empty()) && !kept(name))
+        .map(|(name, _)| String::from(&**name))
+        .collect()
+}
+
+/// Who can read what is to come and not what is published.
+pub(super) fn added_recipients(before: &[Recipient], now: &[Recipient]) -> Vec<Recipient> {
+    // A manifest without recipients holds no Secrets, so nobody gains anything.
+    now.iter().filter(|recipient| !before.is_empty() && !before.contains(recipient)).cloned().collect()
+}
+
+pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Finding> {
+    let region = input.region;
+    let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
+    // Where the key that vouched for them is lost, `rekey` still counts by what stands there: that can hold
+    // a region, and lets nothing through. Who adopts a region asked for neither.
+    let counted = evidence(input).filter(|_| input.wishes.rekeys(region));
+    let (published, added) = match (input.published.manifest(), &counted) {
+        (Some(before), _) => (
+            count(&mut before.objects.iter().map(|object| &object.key)),
+            added_recipients(&before.recipients, &region.recipients),
+        ),
+        (None, Some(evidence)) => (count(&mut evidence.keys()), unsigned::added_recipients(input.published, region)),
+        (None, None) => (0, Vec::new()),
+    };
+    let stays = |change: &&Change| change.action != Action::Removed;
+    let uncounted: Vec<Change>;
+    let changes = match input.published.state {
+        State::Unsigned if counted.is_none() => {
+            uncounted = changes.iter().filter(stays).cloned().collect();
+            &*uncounted
+        }
+        _ => changes,
+    };
+    let base = input.published.files.get(path::manifest(&region.directory).as_str());
+    let retired = region.state == RegionState::Retired;
+    let load = Load {
+        fleet: &input.court.fleet.name,
+        region: &region.name,
+        directory: &region.directory,
+        base: base.map(Vec::as_slice).unwrap_or_default(),
+        published,
+        left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
+        changes,
+        added_recipients: if retired { &[] } else { &added },
+        unasked_reseals: &pack.unasked,
+        secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
+    };
+    let limits = &input.court.fleet.limits;
+    let mut holds = match counted.is_some_and(|evidence| !evidence.is_whole) {
+        false => brake::hold(&load, limits, &input.wishes.accepted),
+        // A manifest that is lost, or leaves out what stands there, has been meddled with: no budget then.
+        true => {
+            let none = Limits { free_deletions: 0, deletion_percent: 0, deletion_objects: 0, ..limits.clone() };
+            brake::hold(&load, &none, &input.wishes.accepted).into_iter().map(meddled).collect()
+        }
+    };
+    // With nothing to count against, an adopted region could be emptied unseen.
+    if load.left == 0 && !retired && matches!(input.published.state, State::Unsigned) {
+        let message = format!("region {} would be adopted with nothing in it", region.name);
+        let finding = Finding::new(Code::DeletionsHeld, message).in_region(&region.name);
+        holds.push(finding.help("Cure the sources first; to have the region empty, retire it or move its files away."));
+    }
+    holds
+}
+
+/// Says why a withdrawal within the budget is held all the same.
+fn meddled(mut finding: Finding) -> Finding {
+    if finding.code == Code::DeletionsHeld {
+        finding.message.push_str("; its bundle.yaml does not list what stands there, so no budget holds");
+    }
+    finding
+}

@@ -1,0 +1,277 @@
+//! The published tree of one region: untrusted until its manifest authenticates it (DESIGN §4.1).
+//!
+//! A published file is believed only if the manifest's tag verifies under a reuse key, the file's hash
+//! matches, and its path is the one that the layout derives from its object's key. What nobody
+//! vouches for is reported, and is never carried, counted or removed.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::finding::{Code, Finding};
+use crate::hash::sha256_hex;
+use crate::judge::region::Incumbents;
+use crate::layout::manifest::{self, Manifest, ManifestObject, NeededBy};
+use crate::layout::path::{self, BundlePath};
+use crate::name::{Claimant, Directory, FleetName, ObjectKey};
+use crate::node::{Interner, Node};
+use crate::reuse::{self, KeyRing};
+use crate::yaml::read;
+
+/// What stands in one region's folders, by path relative to the output; any file can stand there.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What can be said of a region's folders.
+pub enum State {
+    /// There is nothing.
+    Nothing,
+    /// A manifest that a reuse key authenticates.
+    Bundle(Manifest),
+    /// There are files, and no manifest that a reuse key authenticates.
+    Unsigned,
+    /// The manifest is written in a newer format.
+    Newer(String),
+}
+
+/// A region's published files and what vouches for them.
+pub struct Published {
+    /// Every file in the region's folders.
+    pub files: Files,
+    /// What vouches for them.
+    pub state: State,
+    /// What an unsigned bundle says of itself.
+    claimed: Option<Manifest>,
+    /// Why its tag does not verify; empty where there is none.
+    unfit: String,
+    /// The place of each object in the manifest, and whether its file is the one that the manifest vouches for.
+    by_key: BTreeMap<ObjectKey, (usize, bool)>,
+}
+
+impl Published {
+    /// Nothing at all.
+    pub fn nothing() -> Self {
+        Self {
+            files: Files::new(),
+            state: State::Nothing,
+            claimed: None,
+            unfit: String::new(),
+            by_key: BTreeMap::new(),
+        }
+    }
+
+    /// Files that nobody has looked at yet: nothing vouches for them.
+    pub fn unexamined(files: Files) -> Self {
+        Self { files, ..Self::nothing() }
+    }
+
+    /// Judges what stands in a region's folders.
+    pub fn examine(fleet: &FleetName, directory: &Directory, files: Files, keys: &KeyRing) -> Self {
+        let bytes = files.get(path::manifest(directory).as_str());
+        let (state, claimed) = match bytes {
+            None if files.is_empty() => (State::Nothing, None),
+            None => (State::Unsigned, None),
+            Some(bytes) => authenticate(fleet, directory, bytes, keys),
+        };
+        let unsigned = bytes.filter(|_| matches!(state, State::Unsigned));
+        let unfit = unsigned.map(|bytes| keys.unfit(bytes)).unwrap_or_default();
+        Self { claimed, unfit, ..Self::of_state(files, state) }
+    }
+
+    /// Takes a region's manifest at its word, where there is no reuse key to prove it: to look at what it
+    /// says, or where somebody said that the key is lost, to seal anew what it lists. Nothing may be removed by it.
+    pub fn unproved(fleet: &FleetName, directory: &Directory, files: Files) -> Self {
+        let state = match files.get(path::manifest(directory).as_str()) {
+            None if files.is_empty() => State::Nothing,
+            None => State::Unsigned,
+            Some(bytes) if reuse::is_newer(bytes) => State::Newer(String::from("a later format")),
+            Some(bytes) => parsed(fleet, directory, bytes),
+        };
+        Self::of_state(files, state)
+    }
+
+    fn of_state(files: Files, state: State) -> Self {
+        let mut by_key = BTreeMap::new();
+        if let State::Bundle(manifest) = &state {
+            let placed = |(index, object): (usize, &ManifestObject)| {
+                (object.key.clone(), (index, vouches(&files, &object.path, &object.sha256)))
+            };
+            by_key.extend(manifest.objects.iter().enumerate().map(placed));
+        }
+        Self { files, state, claimed: None, unfit: String::new(), by_key }
+    }
+
+    /// The manifest, if one is authenticated.
+    pub fn manifest(&self) -> Option<&Manifest> {
+        if let State::Bundle(manifest) = &self.state { Some(manifest) } else { None }
+    }
+
+    /// Why the tag of an unsigned bundle does not verify; ends a sentence, and is empty where there is no tag.
+    pub fn unfit(&self) -> &str {
+        &self.unfit
+    }
+
+    /// What an unsigned bundle says of itself, which nobody vouches for: a reason to hold, never to write.
+    pub fn claimed(&self) -> Option<&Manifest> {
+        self.claimed.as_ref()
+    }
+
+    /// The manifest's entry of an object.
+    pub fn object(&self, key: &ObjectKey) -> Option<&ManifestObject> {
+        self.manifest()?.objects.get(self.by_key.get(key)?.0)
+    }
+
+    /// An object's file, if it is the one that the manifest vouches for.
+    pub fn bytes(&self, key: &ObjectKey) -> Option<&[u8]> {
+        let object = self.object(key)?;
+        self.intact(key).then_some(self.files.get(object.path.as_str())?)
+    }
+
+    fn intact(&self, key: &ObjectKey) -> bool {
+        self.by_key.get(key).is_some_and(|(_, intact)| *intact)
+    }
+
+    /// An object's file as a document, if the manifest vouches for it.
+    pub fn document(&self, key: &ObjectKey) -> Option<Node> {
+        document(self.bytes(key)?)
+    }
+
+    /// Who has something published, and where it was read from.
+    pub fn incumbents(&self) -> Incumbents {
+        let mut incumbents = Incumbents::default();
+        for object in self.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+            incumbents.claimants.extend(object.needed_by.iter().map(credential));
+            if let Some(from) = &object.from {
+                incumbents.sources.insert(object.key.clone(), (from.namespace.clone(), from.name.clone()));
+            }
+        }
+        incumbents
+    }
+
+    /// Files that the manifest does not list.
+    pub fn foreign(&self, directory: &Directory) -> Vec<&str> {
+        let Some(manifest) = self.manifest() else { return Vec::new() };
+        self.unlisted(directory, manifest)
+    }
+
+    fn unlisted(&self, directory: &Directory, manifest: &Manifest) -> Vec<&str> {
+        let own = path::manifest(directory);
+        let mut ours: BTreeSet<&str> = manifest.objects.iter().map(|object| object.path.as_str()).collect();
+        ours.extend(manifest.files.iter().map(|file| file.path.as_str()));
+        ours.insert(own.as_str());
+        self.files.keys().map(String::as_str).filter(|path| !ours.contains(path)).collect()
+    }
+
+    /// Files of a region without an authenticated manifest that neither the bundle that takes their place
+    /// has, `made`, nor the one that stands there lists, which says so of itself. Without a word of its own,
+    /// whatever is not made is somebody's.
+    pub fn strange(&self, directory: &Directory, made: &Manifest) -> Vec<&str> {
+        if self.manifest().is_some() {
+            return Vec::new();
+        }
+        let made: BTreeSet<&str> = self.unlisted(directory, made).into_iter().collect();
+        let listed = self.claimed().map(|claimed| self.unlisted(directory, claimed));
+        let listed = listed.unwrap_or_else(|| made.iter().copied().collect());
+        listed.into_iter().filter(|path| made.contains(path)).collect()
+    }
+
+    /// Files that the manifest lists and that are not as it says, or missing.
+    pub fn tampered(&self) -> Vec<&BundlePath> {
+        let Some(manifest) = self.manifest() else { return Vec::new() };
+        let objects = manifest.objects.iter().filter(|object| !self.intact(&object.key)).map(|object| &object.path);
+        let files = manifest.files.iter().filter(|file| !vouches(&self.files, &file.path, &file.sha256));
+        objects.chain(files.map(|file| &file.path)).collect()
+    }
+
+    /// What of this holds the region, and what is only worth a warning.
+    pub fn findings(&self, directory: &Directory) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        match &self.state {
+            State::Nothing | State::Bundle(_) => {}
+            State::Unsigned => findings.push(
+                Finding::new(
+                    Code::UnsignedBundle,
+                    format!(
+                        "regions/{directory} has files and no manifest that the reuse key authenticates{}",
+                        self.unfit
+                    ),
+                )
+                .help(format!(
+                    "If the reuse key changed, add the old one to reuseKey.previous; if that is lost, use `pouch rekey \
+                     --new-reuse-key`. To replace what stands there, carrying nothing over, pass --adopt {directory}."
+                )),
+            ),
+            State::Newer(version) => findings.push(
+                Finding::new(
+                    Code::NewerFormat,
+                    format!("the bundle of {directory} is written as {version}, which this pouch does not know"),
+                )
+                .help("Use the pouch that wrote it, or a newer one."),
+            ),
+        }
+        for path in self.foreign(directory) {
+            findings.push(foreign_file(directory, path));
+        }
+        for path in self.tampered() {
+            let message = format!("{path} does not match the manifest");
+            findings
+                .push(Finding::new(Code::TamperedFile, message).help("Find out who changed it; pouch writes it anew."));
+        }
+        findings
+    }
+}
+
+fn vouches(files: &Files, path: &BundlePath, sha256: &str) -> bool {
+    files.get(path.as_str()).is_some_and(|bytes| sha256_hex(bytes) == sha256)
+}
+
+/// The finding for a file in the folders of a region that pouch did not write.
+pub(super) fn foreign_file(directory: &Directory, path: &str) -> Finding {
+    Finding::new(Code::ForeignFile, format!("{path} stands in the region's folders, and pouch did not write it"))
+        .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed."))
+}
+
+/// What a manifest is worth, and what one says of itself that nobody vouches for.
+fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> (State, Option<Manifest>) {
+    if let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) {
+        return (parsed(fleet, directory, rest), None);
+    }
+    // Its word can only hold the region; what it would be wrong to offer is to adopt, and so overwrite, what a
+    // later pouch wrote.
+    if reuse::is_newer(bytes) {
+        return (State::Newer(String::from("a later format")), None);
+    }
+    match parsed(fleet, directory, bytes) {
+        State::Bundle(manifest) => (State::Unsigned, Some(manifest)),
+        other => (other, None),
+    }
+}
+
+fn parsed(fleet: &FleetName, directory: &Directory, bytes: &[u8]) -> State {
+    let Ok(text) = read::text_of(bytes) else { return State::Unsigned };
+    match manifest::parse(text) {
+        Ok(manifest) if manifest.directory == *directory && manifest.fleet == *fleet => State::Bundle(manifest),
+        Ok(_) => State::Unsigned,
+        Err(manifest::Unusable::Newer(version)) => State::Newer(version),
+        Err(_) => State::Unsigned,
+    }
+}
+
+/// The fleet that a `bundle.yaml` says it belongs to, believed only as far as to leave it alone.
+pub fn fleet_of(bytes: &[u8]) -> Option<String> {
+    let text = read::text_of(bytes).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("fleet: "))?;
+    Some(String::from(line.trim().trim_matches('"')))
+}
+
+/// A published file as a document; none where it is not one.
+pub fn document(bytes: &[u8]) -> Option<Node> {
+    let text = read::text_of(bytes).ok()?;
+    let document = read::documents(text).next()?;
+    read::read(&document, &mut Interner::new()).ok()
+}
+
+/// The Credential that a manifest names as a claimant.
+pub fn credential(by: &NeededBy) -> Claimant {
+    Claimant::credential(by.namespace.clone(), by.name.clone())
+}

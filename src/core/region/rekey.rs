@@ -1,0 +1,383 @@
+//! Rekey: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
+//!
+//! A region is sealed anew as a whole or left alone. From the sources that is what a draft does; here
+//! stand the reasons against it that only such a run has, and the other way, for which the sources need
+//! not be there: [`reopen`] says what of a published bundle can be sealed anew, [`open`] opens one file,
+//! and [`prove`] looks at the result as a stranger would. Nothing here knows how a data key is unwrapped
+//! or what sealing draws by lot.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use zeroize::Zeroizing;
+
+use super::compare::added_recipients;
+use super::draft::{Input, Wishes, empty_manifest};
+use super::published::{Files, Published, State, document, foreign_file};
+use super::{carry, unsigned};
+use crate::claim::Asked;
+use crate::config::{Fleet, RegionConfig};
+use crate::finding::{Class, Code, Finding};
+use crate::judge::Verdict;
+use crate::judge::region::Case;
+use crate::k0rdent;
+use crate::layout::manifest::{Manifest, ManifestObject};
+use crate::layout::path::{self, BundlePath};
+use crate::name::{GroupKind, ObjectKey, Region};
+use crate::node::{Key, Node};
+use crate::recipient::Recipient;
+use crate::region::brake::{self, Load};
+use crate::region::change::{Action, Change};
+use crate::reuse::{self, Context, KeyRing};
+use crate::secret::Payload;
+use crate::sops::{self, OpenError};
+use crate::yaml::emit::{Tree, emit};
+
+/// How the path of a sealed file ends.
+pub(super) const SEALED: &str = ".sops.yaml";
+
+/// What to do where the sources do not give all that a region has published.
+pub(super) const CURE: &str = "Cure the broken Credentials first, or pass --identity FILE to open what is published.";
+
+/// The same, for a Credential that is gone and in use.
+const GONE_CURE: &str = "Delete the ClusterDeployments first, put the Credential back, or pass --identity FILE to open \
+                         what is published.";
+
+/// The same, where something could not be told.
+const UNREAD_CURE: &str = "Cure what the source's own findings say, or pass --identity FILE to open what is published.";
+
+/// The finding that leaves a region as it is.
+pub fn impossible(region: &Region, message: String) -> Finding {
+    Finding::new(Code::RekeyImpossible, message).in_region(region)
+}
+
+/// What to do about a bundle that no reuse key vouches for, where it is to be sealed anew.
+const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
+                             `pouch rekey --new-reuse-key`.";
+
+/// The same, where it is to be opened with identities.
+const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
+                                `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is damaged.";
+
+/// A finding about what is published, with help that names flags which the command has.
+pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
+    let is_ours = finding.code == Code::UnsignedBundle && input.wishes.rekeys(input.region);
+    if is_ours { finding.help(UNSIGNED_CURE) } else { finding }
+}
+
+/// What would be lost where a bundle takes the place of one that nobody vouches for: files that neither has.
+/// What lies where the layout has objects is counted as one by the brake, so that is not said twice.
+pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
+    let (region, wishes) = (input.region, input.wishes);
+    if !wishes.rekeys(region) || wishes.removes_foreign(region) || !matches!(input.published.state, State::Unsigned) {
+        return Vec::new();
+    }
+    let found = input.published.strange(&region.directory, made).into_iter();
+    let found = found.filter(|path| unsigned::told(&region.directory, path).is_none());
+    found.map(|path| foreign_file(&region.directory, path).in_region(&region.name)).collect()
+}
+
+/// The finding for a region of which nothing is published in `place`, so that there is nothing to seal anew.
+pub fn unpublished(region: &Region, place: &str) -> Finding {
+    impossible(region, format!("nothing is published for region {region} in {place}")).help(
+        "Check the name of the folder or branch and `output.path`, or publish the region first with `pouch render` or \
+         `pouch publish`.",
+    )
+}
+
+/// Why an unsigned bundle cannot be replaced from these sources: without its manifest nobody knows what
+/// a Credential that cannot be resolved now has published, and to leave it out would withdraw it.
+pub(super) fn unprovable(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
+    let region = &input.region.name;
+    if !input.wishes.rekeys(input.region) || !matches!(input.published.state, State::Unsigned) {
+        return None;
+    }
+    let broken = cases.iter().find(|case| case.verdict == Verdict::Broken).map(|case| &case.claim.by);
+    let nowhere = || input.asked.values().find(|asked| asked.claim.is_none() && Asked::broken_by(asked).is_some());
+    if let Some(credential) = broken.or_else(|| nowhere().map(|asked| &asked.by)) {
+        let message = format!(
+            "Credential {credential} is broken, and without the old reuse key nobody knows what it has in region {region}"
+        );
+        return Some(impossible(region, message).help(CURE));
+    }
+    let credentials = GroupKind::new(k0rdent::GROUP, "Credential");
+    let Some(source) = input.court.snapshot.unread_in(&credentials, None) else { return kept(input, cases) };
+    let message = format!(
+        "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
+         {region}"
+    );
+    Some(impossible(region, message).help("Cure what the source's own findings say."))
+}
+
+/// Whose objects would stay as published if the manifest could be believed: from these sources they cannot
+/// be made anew, and to leave them out would withdraw them.
+fn kept(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
+    let region = &input.region.name;
+    let (credential, code) = carry::first_carried(input, cases, input.published.claimed()?)?;
+    let (why, help) = match code {
+        Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
+        Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
+        Code::Unread => ("may still exist: what would tell was not read or is not understood", UNREAD_CURE),
+        _ => ("is broken", CURE),
+    };
+    let message = format!(
+        "Credential {credential} {why}, and without the old reuse key what it has in region {region} cannot stay as \
+         it is"
+    );
+    Some(impossible(region, message).claimed_by(&credential).help(help))
+}
+
+/// A published bundle whose Secrets are to be opened and sealed anew, everything else untouched.
+pub struct Reopened {
+    /// The manifest as it will be; the hashes of Secrets are the published ones.
+    pub manifest: Manifest,
+    /// Who could read the bundle so far.
+    pub before: Vec<Recipient>,
+    /// What changes.
+    pub changes: Vec<Change>,
+    /// What holds the region; empty where its files may be opened.
+    pub holds: Vec<Finding>,
+    /// What else is worth knowing.
+    pub findings: Vec<Finding>,
+}
+
+/// Decides whether a published bundle may be sealed anew for a region's recipients; none where nothing is
+/// published. In a bundle that nobody vouches for ([`Published::unproved`]), its own word is taken.
+pub fn reopen(fleet: &Fleet, region: &RegionConfig, published: &Published, wishes: &Wishes) -> Option<Reopened> {
+    let (mut holds, mut findings) = (Vec::new(), Vec::new());
+    for finding in published.findings(&region.directory) {
+        match finding.code {
+            // There are no sources to write it anew from.
+            Code::TamperedFile => {
+                let help = "Restore the file, or leave --identity away and use the sources.";
+                holds.push(impossible(&region.name, finding.message).help(help));
+            }
+            Code::ForeignFile if wishes.removes_foreign(region) => {}
+            Code::UnsignedBundle => holds.push(finding.help(UNSIGNED_TO_OPEN).in_region(&region.name)),
+            code if code.class() == Class::Held => holds.push(finding.in_region(&region.name)),
+            _ => findings.push(finding.in_region(&region.name)),
+        }
+    }
+    let Some(manifest) = published.manifest() else {
+        let manifest = empty_manifest(fleet, region);
+        let held = Reopened { manifest, before: Vec::new(), changes: Vec::new(), holds, findings };
+        return (!held.holds.is_empty()).then_some(held);
+    };
+    let secrets = || manifest.objects.iter().filter(|object| object.key.kind.is_secret());
+    let resealed = |object: &ManifestObject| Change {
+        key: object.key.clone(),
+        action: Action::Resealed,
+        lost_entries: Vec::new(),
+    };
+    let changes: Vec<Change> = secrets().map(resealed).collect();
+    let base = published.files.get(path::manifest(&region.directory).as_str());
+    let load = Load {
+        fleet: &fleet.name,
+        region: &region.name,
+        directory: &region.directory,
+        base: base.map(Vec::as_slice).unwrap_or_default(),
+        published: manifest.objects.len(),
+        left: manifest.objects.len(),
+        changes: &changes,
+        added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
+        unasked_reseals: &[],
+        secrets: changes.len(),
+    };
+    holds.extend(brake::hold(&load, &fleet.limits, &wishes.accepted));
+    let before = manifest.recipients.clone();
+    let manifest = Manifest { recipients: region.recipients.clone(), ..manifest.clone() };
+    Some(Reopened { manifest, before, changes, holds, findings })
+}
+
+/// What a sealed file holds.
+pub struct Opened {
+    /// The document without its `sops` block, its values readable.
+    pub document: Node,
+    /// The same as the emitter writes it.
+    pub plain: Zeroizing<String>,
+    /// The Secret's entries.
+    pub payload: Payload,
+}
+
+/// Why a published file is not sealed anew. Nothing of its content is repeated.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unopened {
+    /// It is no sealed document with a header of pouch's.
+    #[error("it is no sealed file as pouch writes it")]
+    Form,
+    /// Its stanzas are for others than its manifest says.
+    #[error("it is sealed for other recipients than its bundle")]
+    Recipients,
+    /// No identity opens one of its stanzas.
+    #[error("no identity that was given opens it")]
+    Identity,
+    /// Its values or its MAC do not open.
+    #[error("{0}")]
+    Open(#[from] OpenError),
+    /// It says to be another object.
+    #[error("it holds another object, so it was moved here")]
+    Elsewhere,
+    /// Its tag does not fit.
+    #[error("its tag does not fit: it was made for another place, or from another document")]
+    Tag,
+}
+
+/// Gives the data key of stanzas, pairs of recipient and armored age file, if it can be had.
+pub type Unwrap<'a> = dyn Fn(&[(String, String)]) -> Option<Zeroizing<[u8; 32]>> + 'a;
+
+/// Opens one sealed file of a bundle and verifies everything that can be verified: stanzas, MAC, the
+/// object's own name, and the tag, where its key is at hand. (A file that was carried over since the
+/// reuse key changed may have none; the manifest's hash vouches for it.)
+///
+/// The context's recipients are those of the published manifest.
+///
+/// # Errors
+/// Where anything does not fit.
+pub fn open(keys: &KeyRing, context: &Context<'_>, file: &[u8], unwrap: &Unwrap<'_>) -> Result<Opened, Unopened> {
+    reuse::split(file).ok_or(Unopened::Form)?;
+    let sealed = document(file).ok_or(Unopened::Form)?;
+    let stanzas = sops::stanzas(&sealed);
+    if !stanzas.iter().map(|(recipient, _)| recipient.as_str()).eq(context.recipients.iter().map(Recipient::as_str)) {
+        return Err(Unopened::Recipients);
+    }
+    let data_key = unwrap(&stanzas).ok_or(Unopened::Identity)?;
+    let document = sops::decrypt(&sealed, &data_key)?;
+    let landing = context.landing;
+    let same = document.str_at(&["kind"]) == Some(landing.kind.kind.as_str())
+        && document.str_at(&["metadata", "name"]) == Some(landing.name.as_str())
+        && document.str_at(&["metadata", "namespace"]).unwrap_or_default() == landing.namespace_text();
+    if !same {
+        return Err(Unopened::Elsewhere);
+    }
+    let plain = emit(&Tree::of(&document));
+    if reuse::contradicts(keys, context, plain.as_bytes(), file) {
+        return Err(Unopened::Tag);
+    }
+    let entries = sops::entries(&document)?;
+    let payload = Payload::new(entries.into_iter().map(|(name, value)| (Key::from(&*name), value)).collect());
+    Ok(Opened { document, plain, payload })
+}
+
+/// A sealed file that does not pass the look of a stranger.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Flaw {
+    /// A file would keep its old sealing.
+    #[error("{0} was not sealed anew")]
+    Kept(BundlePath),
+    /// A file is sealed for others than it should be.
+    #[error("{0} is not sealed for exactly the region's recipients")]
+    Recipients(BundlePath),
+    /// A file shares an IV or a piece of a stanza with one that was published.
+    #[error("{0} shares sealed text with what was published")]
+    Shared(BundlePath),
+}
+
+/// Proves that sealing anew was worth it: every Secret of `manifest` is among `new`, sealed for exactly
+/// its recipients, and shares no IV and no line of a stanza with any published file or with one another.
+///
+/// # Errors
+/// Names the first file that does not pass.
+pub fn prove<'a>(
+    published: &'a Files,
+    manifest: &Manifest,
+    new: impl Fn(&BundlePath) -> Option<&'a [u8]>,
+) -> Result<(), Flaw> {
+    let sealed = published.iter().filter(|(path, _)| path.ends_with(SEALED));
+    let old: BTreeSet<&[u8]> = sealed.flat_map(|(_, bytes)| lots(bytes)).collect();
+    let wanted: Vec<&str> = manifest.recipients.iter().map(Recipient::as_str).collect();
+    let mut drawn = BTreeSet::new();
+    for object in manifest.objects.iter().filter(|object| object.key.kind.is_secret()) {
+        let path = || object.path.clone();
+        let bytes = new(&object.path).ok_or_else(|| Flaw::Kept(path()))?;
+        if labels(bytes) != wanted {
+            return Err(Flaw::Recipients(path()));
+        }
+        for lot in lots(bytes) {
+            if old.contains(lot) || !drawn.insert(lot) {
+                return Err(Flaw::Shared(path()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What was drawn by lot for a sealed file, as it stands there: the IV of every value, and every long
+/// line of a stanza.
+fn lots(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    const LONG: usize = 32;
+    let mut armored = false;
+    file.split(|b| *b == b'\n').filter_map(move |line| {
+        let line = line.trim_ascii();
+        if line.ends_with(b"-----") {
+            armored = line.starts_with(b"-----BEGIN ");
+            return None;
+        }
+        if armored {
+            return (line.len() >= LONG).then_some(line);
+        }
+        let after = |text: &'static [u8]| {
+            let at = line.windows(text.len()).position(|window| window == text)?;
+            line.get(at.checked_add(text.len())?..)
+        };
+        after(b",iv:")?.split(|b| *b == b',').next()
+    })
+}
+
+/// The recipients that a sealed file names, in its order.
+pub(super) fn labels(file: &[u8]) -> Vec<&str> {
+    let named = file.split(|b| *b == b'\n').filter_map(|line| {
+        let line = line.trim_ascii();
+        core::str::from_utf8(line.strip_prefix(b"- ").unwrap_or(line).strip_prefix(b"recipient: ")?).ok()
+    });
+    named.collect()
+}
+
+/// Why no file of a bundle can be opened with these identities, told before one is tried; none where one
+/// of them is a recipient.
+pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) -> Option<Finding> {
+    if before.iter().any(|recipient| given.contains(&recipient)) {
+        return None;
+    }
+    let list = |recipients: &[&Recipient]| recipients.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let message = format!(
+        "no identity that was given opens region {region}: its bundle is sealed for {}, and they are those of {}",
+        list(&before.iter().collect::<Vec<_>>()),
+        list(given)
+    );
+    Some(impossible(region, message).help("Give an identity of the region, or leave the region out with --region."))
+}
+
+/// The finding for files that cannot be opened; `count` counts them and `first` is one of them.
+pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened) -> Finding {
+    let more = more(count);
+    let message = format!("{first}{more} of region {region} cannot be sealed anew: {why}");
+    impossible(region, message).help("Restore the file from git history, or leave --identity away and use the sources.")
+}
+
+/// The finding for a bundle that nobody vouches for and that does not pass the proof of bundles, with the
+/// first of `count` things that are wrong.
+pub fn unproved(region: &Region, first: &Finding, count: usize) -> Finding {
+    let message = format!(
+        "what is published of region {region} cannot be vouched for: {} ({}){}",
+        first.message,
+        first.code.text(),
+        more(count)
+    );
+    impossible(region, message).help(
+        "Find out who wrote it. Restore the bundle from git history, or leave --identity away and use the sources.",
+    )
+}
+
+/// How many there are beside the first.
+fn more(count: usize) -> String {
+    match count {
+        0 | 1 => String::new(),
+        more => format!(" (and {} more)", more.saturating_sub(1)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

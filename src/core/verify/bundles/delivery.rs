@@ -1,0 +1,308 @@
+//! What consumers build and are told: kustomizations, KSOPS lists, Flux and Argo CD objects.
+//!
+//! All of them follow from the region's objects and its delivery, so they are made once more and held
+//! against what stands there. Where there is no configuration, and for paused regions whose manifest a reuse
+//! key authenticates, what the delivery objects are free to say (names, a repository, an interval) is taken
+//! from themselves; their shape is not theirs to choose.
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::ignore::leaves_out;
+use super::object::only_document;
+use super::sealed::first_difference;
+use super::tree::{ATTRIBUTES, IGNORE};
+use super::{Above, Form, Measure, Region, Standing, Tree, at, folders};
+use crate::config::error::quoted;
+use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
+use crate::finding::{Code, Finding};
+use crate::layout::delivery::argocd;
+use crate::layout::kustomization::FILE;
+use crate::layout::path::{self, BundlePath, Leaf, TOPS};
+use crate::layout::{Files, attributes, fleet_files, region_files};
+use crate::name::{Directory, FleetName};
+use crate::node::{Interner, Node};
+use crate::yaml::read;
+
+const BUILD: &str = "Kustomize and the consumers would build something else than the bundle, or nothing. Find out who \
+                     changed it, and render the bundle anew.";
+const DELIVERY: &str = "A consumer would apply something else than the bundle, or apply it otherwise. Find out who changed \
+                        it, and render the bundle anew, which also follows a change of the configuration.";
+
+/// Looks at a region's open files.
+pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let (delivery, output) = match (region.config, measure.fleet) {
+        (Some(config), Some(fleet)) if region.follows() => (config.delivery.clone(), fleet.output.path.clone()),
+        _ => match inferred(region, tree) {
+            Ok(inferred) => inferred,
+            Err(path) => {
+                let message = format!("{path} is no object of delivery that pouch writes");
+                findings.push(measure.find(Code::UnsafeDelivery, &path, 1, message).help(DELIVERY));
+                (Delivery::None, String::new())
+            }
+        },
+    };
+    let expected = files(region, tree, &delivery, &output);
+    for (path, text) in &expected {
+        findings.extend(hold(measure, path, text, tree));
+    }
+    for file in region.manifest.files.iter().filter(|file| !expected.contains_key(&file.path)) {
+        let message = format!("{} is listed by the manifest, and the layout has no such file", file.path);
+        findings.push(measure.find(Code::UnlistedFile, file.path.as_str(), 1, message).help(
+            "Find out who put it there, and render the bundle anew; if the region's delivery changed in the \
+             configuration, rendering is all.",
+        ));
+    }
+    let free = |finding: &Finding| finding.code != Code::NotBuildable;
+    findings.into_iter().map(|found| if free(&found) { region.or_paused(found) } else { found }).collect()
+}
+
+/// The open files that a region should have.
+fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) -> Files {
+    let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
+    // A leaf that holds nothing any more stays; which ones there were is known from the tree alone.
+    let folder = format!("{}/identities/", path::region(&region.directory));
+    let below = tree.range(folder.clone()..).map_while(|(path, _)| path.starts_with(&folder).then_some(path));
+    let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
+    let kept: BTreeSet<Leaf> =
+        kustomizations.filter_map(|path| Leaf::of_path(&region.directory, &BundlePath::parse(path)?)).collect();
+    region_files(&region.manifest.fleet, &region.directory, delivery, output, &objects, &kept)
+}
+
+/// Holds one open file against what it should be.
+fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
+    let is_build = path.as_str().ends_with(FILE) && path.as_str().starts_with("regions/");
+    let (code, help) = if is_build { (Code::NotBuildable, BUILD) } else { (Code::UnsafeDelivery, DELIVERY) };
+    let find = |line, message: String| Some(measure.find(code, path.as_str(), line, message).help(help));
+    let Some(standing) = tree.get(path.as_str()).filter(|standing| standing.form != Form::Link) else {
+        return find(1, format!("{path} is missing"));
+    };
+    if standing.bytes == expected.as_bytes() {
+        return None;
+    }
+    let text = core::str::from_utf8(&standing.bytes).unwrap_or_default();
+    let line = first_difference(expected, text).unwrap_or(1);
+    let document = match only_document(&standing.bytes) {
+        Ok(document) => document,
+        Err(line) => return find(line, format!("{path} is not one document of YAML")),
+    };
+    let wanted = only_document(expected.as_bytes()).unwrap_or(Node::Null);
+    let strange = document.entries().iter().find(|(field, _)| wanted.get(field).is_none());
+    if let Some((field, _)) = strange {
+        return find(line, format!("{path} has the field {}, which pouch does not write there", quoted(field)));
+    }
+    for list in ["resources", "generators", "files"] {
+        let of = |document: &'_ Node| -> BTreeSet<String> {
+            let items = document.at(&[list]).map(Node::items).unwrap_or_default();
+            items.iter().map(|item| String::from(item.as_str().unwrap_or("what is no text"))).collect()
+        };
+        let (should, does) = (of(&wanted), of(&document));
+        if let Some(strange) = does.difference(&should).next() {
+            // A remote base may be a URL with a password.
+            return find(line, format!("{path} lists {}, which does not belong there", quoted(strange)));
+        }
+        if let Some(lacking) = should.difference(&does).next() {
+            return find(line, format!("{path} does not list {lacking}"));
+        }
+    }
+    find(line, format!("{path} differs from what pouch writes, from this line on"))
+}
+
+/// The delivery that a region's own files speak of, and the output's path in them; else the file that
+/// cannot be understood.
+fn inferred(region: &Region<'_>, tree: &Tree) -> Result<(Delivery, String), String> {
+    let directory = &region.directory;
+    let flux = format!("{}/core.yaml", path::flux(directory));
+    let argo = format!("{}/application.yaml", path::argocd(directory));
+    let document = |path: &str| tree.get(path).map(|standing| only_document(&standing.bytes).ok());
+    if let Some(document) = document(&flux) {
+        return document.as_ref().and_then(|document| flux_of(region, document)).ok_or(flux);
+    }
+    if let Some(document) = document(&argo) {
+        return document.as_ref().and_then(|document| argo_of(region, document)).ok_or(argo);
+    }
+    if tree.contains_key(&format!("{}/argocd/{FILE}", path::region(directory))) {
+        // What an ApplicationSet says of the region stands in the fleet's file.
+        let none = || "x".into();
+        let argo = ArgoCd {
+            namespace: "x".into(),
+            project: "x".into(),
+            repo_url: none(),
+            target_revision: none(),
+            destination_name: none(),
+            mode: ArgoMode::Ksops,
+            plugin: None,
+            kind: ArgoKind::ApplicationSet,
+        };
+        return Ok((Delivery::ArgoCd(argo), String::new()));
+    }
+    Ok((Delivery::None, String::new()))
+}
+
+fn flux_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
+    let text = |path: &[&str]| document.str_at(path);
+    let flux = Flux {
+        namespace: text(&["metadata", "namespace"])?.into(),
+        source_kind: text(&["spec", "sourceRef", "kind"])?.into(),
+        source_name: text(&["spec", "sourceRef", "name"])?.into(),
+        decryption_secret: text(&["spec", "decryption", "secretRef", "name"])?.into(),
+        interval: text(&["spec", "interval"])?.into(),
+    };
+    let applied = text(&["spec", "path"])?.strip_prefix("./")?;
+    let output = applied.strip_suffix(&format!("{}/core", path::region(&region.directory)))?;
+    Some((Delivery::Flux(flux), String::from(output)))
+}
+
+fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
+    let text = |path: &[&str]| document.str_at(path);
+    let applied = text(&["spec", "source", "path"])?;
+    let folder = path::region(&region.directory);
+    let (output, mode) = match applied.strip_suffix(&format!("{folder}/argocd")) {
+        Some(output) => (output, ArgoMode::Ksops),
+        None => (applied.strip_suffix(folder.as_str())?, ArgoMode::Plugin),
+    };
+    let argo = ArgoCd {
+        namespace: text(&["metadata", "namespace"])?.into(),
+        project: text(&["spec", "project"])?.into(),
+        repo_url: text(&["spec", "source", "repoURL"])?.into(),
+        target_revision: text(&["spec", "source", "targetRevision"])?.into(),
+        destination_name: text(&["spec", "destination", "name"])?.into(),
+        mode,
+        plugin: text(&["spec", "source", "plugin", "name"]).map(Into::into),
+        kind: ArgoKind::Application,
+    };
+    Some((Delivery::ArgoCd(argo), String::from(output)))
+}
+
+/// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are asked about.
+pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
+    findings.extend(measure.above.iter().filter_map(|above| match above.name {
+        IGNORE => ignored_above(above, tree),
+        _ => converted_above(above),
+    }));
+    findings.extend(tree.iter().filter_map(|(path, standing)| ignored(measure, path, standing, tree)));
+    let Some(fleet) = measure.fleet else { return findings };
+    let in_use = fleet.regions.values().filter(|region| region.state != RegionState::Retired);
+    let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
+    let expected = match in_use.is_empty() {
+        true => Files::new(),
+        false => fleet_files(&fleet.name, &fleet.output.path, in_use),
+    };
+    let sets = expected.iter().filter(|(path, _)| **path != path::gitattributes());
+    for (path, text) in sets.filter(|(path, _)| measure.scope.has_shared(path.as_str())) {
+        findings.extend(hold_stream(measure, path, text, tree));
+    }
+    let set = path::application_set(&fleet.name);
+    let stands = tree.contains_key(set.as_str()) && measure.scope.has_shared(set.as_str());
+    if stands && !expected.contains_key(&set) {
+        let message = format!("{set} stands there, and no region of the configuration is delivered by it");
+        findings.push(measure.find(Code::UnlistedFile, set.as_str(), 1, message).help("Remove it."));
+    }
+    findings
+}
+
+/// Whether git would change bytes below the output. Without a configuration, what stands there may be a part of
+/// it, without the file.
+fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
+    let path = path::gitattributes();
+    let standing = tree.get(path.as_str()).filter(|standing| standing.form != Form::Link);
+    let wanted = match measure.fleet {
+        Some(fleet) => fleet.regions.values().any(|region| region.state != RegionState::Retired),
+        None => standing.is_some() && folders(tree).next().is_some(),
+    };
+    let above = measure.above.iter().filter(|above| above.name == ATTRIBUTES);
+    let above: Vec<&[u8]> = above.map(|above| &*above.bytes).collect();
+    let bytes = standing.map(|standing| &*standing.bytes).unwrap_or_default();
+    // Of one region it is asked about where it stands: what is proved before it is published has none.
+    let asked = match standing {
+        Some(_) => measure.scope.has_below(path.as_str()),
+        None => measure.scope.has_shared(path.as_str()),
+    };
+    if !wanted || !asked || attributes::keeps_bytes(bytes, &above) {
+        return None;
+    }
+    let message = format!(
+        "{path} is missing or lacks the line `* -text`, or another line has git change files that end in .yaml"
+    );
+    let finding = measure.find(Code::UnsafeDelivery, path.as_str(), 1, message);
+    Some(finding.help("Render, or correct the lines: hashes, tags and MACs hold for the very bytes."))
+}
+
+/// Whether git would change them because of a file further up.
+fn converted_above(above: &Above) -> Option<Finding> {
+    let line = attributes::converts_below(&above.bytes, &above.way)?;
+    let message = format!("{} has git change the bundles' bytes in who checks them out", above.shown);
+    Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(
+        "Keep filter, ident and working-tree-encoding off the output's folder: `-filter`, or a pattern that leaves it \
+         out. Hashes, tags and MACs hold for the very bytes.",
+    ))
+}
+
+/// What is wrong with a fleet's ApplicationSets where its configuration is not known: names, a repository and a
+/// revision are their own, and the regions are those that the fleet has here.
+pub(super) fn no_set(
+    measure: &Measure<'_>,
+    path: &str,
+    standing: &Standing,
+    fleet: &FleetName,
+    theirs: impl Fn(&Directory) -> bool,
+) -> Option<Finding> {
+    let text = read::text_of(&standing.bytes).unwrap_or_default();
+    let mut interner = Interner::new();
+    let documents: Option<Vec<Node>> =
+        read::documents(text).map(|document| read::read(&document, &mut interner).ok()).collect();
+    let again = documents.and_then(|documents| argocd::inferred_sets(fleet, &documents, theirs));
+    if again.is_some_and(|again| again == text && !text.is_empty()) {
+        return None;
+    }
+    let message = format!("{path} is no ApplicationSet that pouch writes for the regions that fleet {fleet} has here");
+    Some(measure.find(Code::UnsafeDelivery, path, 1, message).help(DELIVERY))
+}
+
+const IGNORED: &str = "What it names never reaches the region, and is deleted there where the consumer prunes. Take the \
+                       line out, or keep it in `spec.ignore` of the GitRepository, without the bundles' folder.";
+
+/// Whether Flux is told, among the bundles, to leave files out.
+fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) -> Option<Finding> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_above = folder.is_empty() || folder.split('/').next().is_some_and(|top| TOPS.contains(&top));
+    if name != IGNORE || !is_above || !measure.scope.has_below(path) {
+        return None;
+    }
+    let is_file = matches!(standing.form, Form::Plain | Form::Executable);
+    // A link leads to what nobody looks at.
+    let line = match is_file {
+        true if folder.is_empty() => leaves_out(&standing.bytes, "", tree)?,
+        true => first_pattern(&standing.bytes)?,
+        false => 1,
+    };
+    let message = format!("{path} has Flux leave files out of what it fetches");
+    Some(measure.find(Code::UnsafeDelivery, path, line, message).help(IGNORED))
+}
+
+/// Whether it is told so further up.
+fn ignored_above(above: &Above, tree: &Tree) -> Option<Finding> {
+    let line = leaves_out(&above.bytes, &above.way, tree)?;
+    let message = format!("{} may have Flux leave bundles' files out of what it fetches", above.shown);
+    Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(IGNORED))
+}
+
+/// The first line, from one, that is neither empty nor a comment.
+fn first_pattern(bytes: &[u8]) -> Option<usize> {
+    let says = |line: &[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    Some(bytes.split(|b| *b == b'\n').position(says)?.saturating_add(1))
+}
+
+/// As [`hold`], for a file that may hold several documents.
+fn hold_stream(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
+    let find =
+        |line, message: String| Some(measure.find(Code::UnsafeDelivery, path.as_str(), line, message).help(DELIVERY));
+    let Some(standing) = tree.get(path.as_str()) else { return find(1, format!("{path} is missing")) };
+    let text = core::str::from_utf8(&standing.bytes).unwrap_or_default();
+    let line = first_difference(expected, text)?;
+    find(line, format!("{path} differs from what pouch writes, from this line on"))
+}

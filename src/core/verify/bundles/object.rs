@@ -1,0 +1,247 @@
+//! One object of a bundle: the one that its path says, of a kind and in a place that pouch publishes,
+//! with the marks that steer its consumer and no others.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::sealed::first_difference;
+use super::{Measure, Region};
+use crate::capi;
+use crate::cleartext::published_secrets;
+use crate::config::error::quoted;
+use crate::finding::{Code, Finding};
+use crate::k0rdent::MANAGED_LABEL;
+use crate::layout::manifest::{ManifestObject, State};
+use crate::layout::sanitise::{steering, steers};
+use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
+use crate::node::{Interner, Node};
+use crate::object::TEMPLATE_ANNOTATION;
+use crate::place::forbidden;
+use crate::yaml::emit::{Tree, emit};
+use crate::yaml::lines::line_of;
+use crate::yaml::read;
+
+const HELP: &str = "Pouch does not write this. Find out who changed it, and render the bundle anew.";
+
+const LEAKED: &str = "Pouch publishes no such thing. Find out who put it there, treat it as leaked, and render the bundle \
+                      anew.";
+
+/// Reads a file that is to hold one document; else the line at which it is not.
+pub(super) fn only_document(bytes: &[u8]) -> Result<Node, usize> {
+    let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let text = read::text_of(bytes).map_err(|flaw| line(flaw.line))?;
+    let mut documents = read::documents(text);
+    let document = documents.next().ok_or(1_usize)?;
+    if let Some(second) = documents.next() {
+        return Err(line(second.line));
+    }
+    read::read(&document, &mut Interner::new()).map_err(|flaw| line(flaw.line))
+}
+
+/// Looks at an object that is no Secret.
+pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, bytes: &[u8]) -> Vec<Finding> {
+    let path = entry.path.as_str();
+    let find = |code, line, message: String| {
+        measure.find(code, path, line, message).in_region(&region.name).about(&entry.key).help(HELP)
+    };
+    let document = match only_document(bytes) {
+        Ok(document) => document,
+        Err(line) => {
+            return Vec::from([find(Code::UntrustedBundle, line, format!("{path} is not one document of YAML"))]);
+        }
+    };
+    let mut findings = identity(measure, region, entry, &document, bytes);
+    let fields: &[&str] = match &entry.key.kind {
+        kind if kind.is_namespace() => &["apiVersion", "kind", "metadata"],
+        kind if kind.is_config_map() => &["apiVersion", "binaryData", "data", "kind", "metadata"],
+        _ => &["apiVersion", "kind", "metadata", "spec"],
+    };
+    let text = read::text_of(bytes).unwrap_or_default();
+    for field in published_secrets(&entry.key.kind, &document) {
+        let own = field.rsplit(['.', '[']).next().unwrap_or_default().trim_matches(['"', ']']);
+        let line = text.lines().position(|line| line.trim_start_matches([' ', '-', '"']).starts_with(own));
+        let line = line.unwrap_or_default().saturating_add(1);
+        let message = format!("{path} holds what looks like a secret in {field}, and only Secrets are sealed");
+        findings.push(find(Code::PlaintextSecret, line, message).help(LEAKED));
+    }
+    if let Some((field, _)) = document.entries().iter().find(|(field, _)| !fields.contains(&&**field)) {
+        let line = text.lines().position(|line| line.starts_with(&**field)).unwrap_or_default();
+        let message = format!("{path} has the field {field:?}, which pouch does not publish");
+        findings.push(find(Code::UntrustedBundle, line.saturating_add(1), message));
+    } else if let Some(line) = first_difference(&emit(&Tree::of(&document)), text) {
+        let message = format!("{path} says more than its values, such as a comment, or is written in another form");
+        findings.push(find(Code::UntrustedBundle, line, message));
+    }
+    findings
+}
+
+/// Holds what a document says it is against what its path says.
+pub(super) fn identity(
+    measure: &Measure<'_>,
+    region: &Region<'_>,
+    entry: &ManifestObject,
+    document: &Node,
+    bytes: &[u8],
+) -> Vec<Finding> {
+    let (path, key) = (entry.path.as_str(), &entry.key);
+    let find =
+        |code, message: String| measure.find(code, path, 1, message).in_region(&region.name).about(key).help(HELP);
+    let mut findings = Vec::new();
+    if key_of(document).as_ref() != Some(key) {
+        findings.push(find(Code::UntrustedBundle, format!("{path} does not hold {key}, as the manifest says")));
+        return findings;
+    }
+    // What else Kubernetes keeps there would have the region collect the object, or block it.
+    let kept = ["annotations", "labels", "name", "namespace"];
+    let metadata = document.at(&["metadata"]).map(Node::entries).unwrap_or_default();
+    if let Some((field, _)) = metadata.iter().find(|(field, _)| !kept.contains(&&**field)) {
+        let message = format!("{path} has {} in its metadata, which pouch does not publish", quoted(field));
+        findings.push(find(Code::UntrustedBundle, message));
+    }
+    if key.kind.group.as_str().is_empty() && document.str_at(&["apiVersion"]) != Some("v1") {
+        findings.push(find(Code::UntrustedBundle, format!("{path} is not in version v1, the only one of its kind")));
+    }
+    if !is_published(measure, &key.kind) {
+        let message = format!("{path} holds {key}, of a kind that pouch does not publish");
+        findings.push(find(Code::UntrustedBundle, message));
+    }
+    let delivery = region.config.map(|config| &config.delivery);
+    let system = measure.fleet.map(|fleet| &fleet.system_namespace);
+    let places = forbidden(delivery, system, key);
+    findings.extend(places.into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))));
+    if let Some((field, what)) = steered(region, entry, document) {
+        let text = read::text_of(bytes).unwrap_or_default();
+        let line = match what == UNGUARDED {
+            true => text.lines().position(|line| line.contains("${")).map(|at| at.saturating_add(1)),
+            false => line_of(text, &["metadata", field]).and_then(|line| usize::try_from(line).ok()),
+        };
+        let finding = measure.find(Code::UnsafeDelivery, path, line.unwrap_or(1), format!("{key} {what}"));
+        findings.push(region.or_paused(finding.in_region(&region.name).about(key).help(HELP)));
+    }
+    findings
+}
+
+const UNGUARDED: &str = "holds ${, and Flux is not told to leave it alone";
+
+/// The object that a document says it is.
+fn key_of(document: &Node) -> Option<ObjectKey> {
+    let (group, _) = split_api_version(document.str_at(&["apiVersion"])?);
+    let kind = GroupKind::new(group, document.str_at(&["kind"])?);
+    let namespace = match document.at(&["metadata", "namespace"]) {
+        None => None,
+        Some(node) => Some(Namespace::from(node.as_str()?)),
+    };
+    Some(ObjectKey::new(kind, namespace, Name::from(document.str_at(&["metadata", "name"])?)))
+}
+
+/// Whether pouch publishes a kind. Without a configuration, any kind of a provider may be one of
+/// `kinds`, but none that Kubernetes itself has: what grants rights or runs programs is there.
+fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
+    if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || capi::rules(kind).is_some() {
+        return true;
+    }
+    match measure.fleet {
+        Some(fleet) => fleet.kinds.contains_key(kind),
+        None => kind.group.as_str().contains('.') && !kind.group.as_str().ends_with(".k8s.io"),
+    }
+}
+
+/// What is wrong with the labels and annotations that tell a consumer what to do with an object, and with which of
+/// the two.
+fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
+    const LABELS: &str = "labels";
+    let kind = &entry.key.kind;
+    let configured = region.config.and_then(|config| config.labels.get(&Namespace::new(entry.key.name.shared())));
+    let labels = document.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
+    let mut expected = BTreeMap::from([(MANAGED_BY_LABEL, MANAGED_BY)]);
+    if !kind.is_namespace() {
+        expected.insert(MANAGED_LABEL, "false");
+    }
+    // A Namespace has the labels that the configuration gives it, whatever they are.
+    let unknown = region.config.is_none();
+    let of_config = |key: &str| {
+        kind.is_namespace() && key != MANAGED_BY_LABEL && configured.map_or(unknown, |labels| labels.contains_key(key))
+    };
+    for (key, value) in labels.iter().filter(|(key, _)| steers(key) && !of_config(key)) {
+        if expected.get(&**key).copied() != value.as_str() {
+            let what = format!("has the label {key:?}, which steers its consumer otherwise than pouch does");
+            return Some((LABELS, what));
+        }
+    }
+    let has = |(key, value): (&&str, &&str)| labels.iter().any(|(k, v)| **k == **key && v.as_str() == Some(value));
+    if let Some((key, _)) = expected.iter().find(|pair| !has(*pair)) {
+        return Some((LABELS, format!("lacks the label {key:?}")));
+    }
+    // Who may use an identity there can hang on any label of a Namespace.
+    if kind.is_namespace() && region.follows() {
+        let configured = configured.into_iter().flatten().filter(|(key, _)| *key != MANAGED_BY_LABEL);
+        expected.extend(configured.map(|(key, value)| (&**key, &**value)));
+        let found: BTreeMap<&str, Option<&str>> = labels.iter().map(|(key, value)| (&**key, value.as_str())).collect();
+        let wanted: BTreeMap<&str, Option<&str>> =
+            expected.into_iter().map(|(key, value)| (key, Some(value))).collect();
+        let mut keys = wanted.keys().chain(found.keys());
+        if let Some(key) = keys.find(|key| wanted.get(*key) != found.get(*key)) {
+            return Some((LABELS, format!("has not the labels that the configuration gives it, by {}", quoted(key))));
+        }
+    }
+    annotated(region, entry, document).map(|what| ("annotations", what))
+}
+
+fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
+    let kind = &entry.key.kind;
+    let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
+    let is_own = |key: &str| steers(key) && !(kind.is_config_map() && key == TEMPLATE_ANNOTATION);
+    let found: BTreeMap<&str, Option<&str>> =
+        annotations.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (&**key, value.as_str())).collect();
+    // What is carried over, or stands in a paused region, may have been written for another delivery.
+    let kept = entry.state != State::Current || !region.follows();
+    let styles = match region.config {
+        Some(config) if !kept => Vec::from([Style::of(&config.delivery)]),
+        _ => Vec::from([Style::Plain, Style::Flux, Style::ArgoCd]),
+    };
+    let fits = |style: &Style| {
+        if kind.is_namespace() {
+            let of = Namespace::new(entry.key.name.shared());
+            let some = BTreeMap::from([(String::from("x"), String::new())]);
+            let configured = region.config.and_then(|config| config.labels.get(&of));
+            let labels = if region.follows() { Vec::from([configured]) } else { Vec::from([None, Some(&some)]) };
+            return labels.into_iter().any(|labels| {
+                let tree = namespace::tree(&of, labels, *style);
+                let Tree::Map(fields) = tree else { return false };
+                let Some(Tree::Map(metadata)) = fields.get("metadata") else { return false };
+                matches!(metadata.get("annotations"), Some(Tree::Map(expected)) if same(expected, &found))
+            });
+        }
+        same(&steering(kind, *style, holds_variable(document)), &found)
+    };
+    if styles.iter().any(fits) {
+        return None;
+    }
+    Some(match holds_variable(document) && !found.contains_key("kustomize.toolkit.fluxcd.io/substitute") {
+        true => String::from(UNGUARDED),
+        false => String::from("has not the annotations by which pouch steers its consumer, or others beside them"),
+    })
+}
+
+fn same(expected: &BTreeMap<Cow<'_, str>, Tree<'_>>, found: &BTreeMap<&str, Option<&str>>) -> bool {
+    let text = |tree: &Tree<'_>| if let Tree::Text(text) = tree { Some(String::from(&**text)) } else { None };
+    expected.len() == found.len()
+        && expected
+            .iter()
+            .zip(found)
+            .all(|((key, tree), (name, value))| **key == **name && text(tree).as_deref() == *value)
+}
+
+/// Whether some text has a variable as Flux's post-build substitution knows them.
+fn holds_variable(node: &Node) -> bool {
+    match node {
+        Node::Text(text) => text.contains("${"),
+        Node::List(items) => items.iter().any(holds_variable),
+        Node::Map(entries) => entries.iter().any(|(key, below)| key.contains("${") || holds_variable(below)),
+        _ => false,
+    }
+}

@@ -1,0 +1,174 @@
+//! What stands in a tree of bundles, and how much of it is asked about.
+//!
+//! The shell reads it from a folder or from git; nothing is followed and nothing judged here.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::plain;
+use crate::layout::path::TOPS;
+
+/// What a path of the tree is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// A plain file.
+    Plain,
+    /// A file that git marks as executable.
+    Executable,
+    /// A symlink.
+    Link,
+    /// A submodule: another repository.
+    Submodule,
+    /// A device, a pipe or the like, or a name that is no text.
+    Special,
+    /// A file of more than [`MOST_BYTES`].
+    Large,
+}
+
+/// The largest file that is read, in bytes.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// The largest file outside of the regions' folders that is kept, in bytes.
+const MOST_KEPT: usize = 1 << 20;
+
+/// Something that stands at a path.
+pub struct Standing {
+    /// What it is.
+    pub form: Form,
+    /// The bytes of a file; empty for what is none, and for a large file that is no bundle's.
+    pub bytes: Vec<u8>,
+    /// What was found in bytes that are not kept.
+    pub(super) found: Option<plain::Found>,
+}
+
+impl Standing {
+    /// A file with its bytes. What is large and lies in no region's folders is looked at here and now, so that
+    /// memory holds one such file at a time.
+    pub fn file(path: &str, form: Form, bytes: Vec<u8>) -> Self {
+        match bytes.len() > MOST_KEPT && !is_regions(path) && !STEERING.contains(&path) {
+            true => Self { form, found: plain::look(path, &bytes), bytes: Vec::new() },
+            false => Self { form, bytes, found: None },
+        }
+    }
+
+    /// What has no bytes to look at.
+    pub fn odd(form: Form) -> Self {
+        Self { form, bytes: Vec::new(), found: None }
+    }
+}
+
+/// Whether a path lies where regions' files lie.
+pub fn is_regions(path: &str) -> bool {
+    path.split_once('/').is_some_and(|(top, _)| TOPS.contains(&top))
+}
+
+/// The region's folder that a path of the tree lies in.
+pub fn directory_of(path: &str) -> Option<&str> {
+    let (_, rest) = path.split_once('/').filter(|_| is_regions(path))?;
+    rest.split_once('/').map(|(directory, _)| directory)
+}
+
+/// What stands in a file of [`STEERING`] further up in the repository than the bundles.
+pub struct Above {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it is shown to be.
+    pub shown: String,
+    /// The way from its folder to the bundles, without a slash at either end.
+    pub way: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl Above {
+    /// A link, if somebody follows one of that name: git does not, and Flux does.
+    pub fn link(name: &'static str, shown: String, way: String) -> Option<Self> {
+        (name == IGNORE).then(|| Self { name, shown, way, bytes: Vec::from(b"*") })
+    }
+}
+
+/// Git's file by which bytes change in who checks them out.
+pub(super) const ATTRIBUTES: &str = ".gitattributes";
+
+/// Flux's file that keeps others from what it fetches: <https://fluxcd.io/flux/components/source/gitrepositories/>
+pub(super) const IGNORE: &str = ".sourceignore";
+
+/// The files that say something of all that is below them.
+pub const STEERING: [&str; 2] = [ATTRIBUTES, IGNORE];
+
+/// A tree of bundles: everything below `output.path`, by path.
+pub type Tree = BTreeMap<String, Standing>;
+
+/// How much of a tree is asked about.
+pub enum Scope {
+    /// All of it.
+    Whole,
+    /// One region, by its folder.
+    Region(String),
+    /// What somebody is about to change or to remove, and the regions that it belongs to.
+    Changed(Changes),
+}
+
+/// Paths of a tree that somebody is about to change or to remove.
+#[derive(Default)]
+pub struct Changes {
+    paths: BTreeSet<String>,
+    directories: BTreeSet<String>,
+}
+
+impl FromIterator<String> for Changes {
+    fn from_iter<T: IntoIterator<Item = String>>(paths: T) -> Self {
+        let paths: BTreeSet<String> = paths.into_iter().collect();
+        let directories = paths.iter().filter_map(|path| directory_of(path)).map(String::from).collect();
+        Self { paths, directories }
+    }
+}
+
+impl Scope {
+    pub(super) fn has(&self, directory: &str) -> bool {
+        match self {
+            Scope::Whole => true,
+            Scope::Region(wanted) => directory == wanted,
+            Scope::Changed(changes) => changes.directories.contains(directory),
+        }
+    }
+
+    /// Whether what all files below a path hang on is asked about.
+    pub(super) fn has_below(&self, path: &str) -> bool {
+        match self {
+            Scope::Region(wanted) => directory_of(path).is_none_or(|directory| directory == wanted),
+            Scope::Whole | Scope::Changed(_) => self.has_shared(path),
+        }
+    }
+
+    /// Whether a path that belongs to no region is asked about.
+    pub(super) fn has_shared(&self, path: &str) -> bool {
+        match self {
+            Scope::Whole => true,
+            Scope::Region(_) => false,
+            Scope::Changed(changes) => changes.paths.contains(path),
+        }
+    }
+}
+
+/// The folders below `regions/` that hold a file, sorted.
+pub(super) fn folders(tree: &Tree) -> impl Iterator<Item = &str> {
+    let mut last = "";
+    tree.range(String::from("regions/")..)
+        .map_while(|(path, _)| path.strip_prefix("regions/"))
+        .filter_map(|rest| Some(rest.split_once('/')?.0))
+        .filter(move |folder| core::mem::replace(&mut last, folder) != *folder)
+}
+
+/// Words that follow a path.
+pub(super) fn form(form: Form) -> &'static str {
+    match form {
+        Form::Plain => "is a plain file",
+        Form::Executable => "is marked as executable",
+        Form::Link => "is a symlink",
+        Form::Submodule => "is a submodule",
+        Form::Special => "is no plain file",
+        Form::Large => "is larger than 64 MiB",
+    }
+}

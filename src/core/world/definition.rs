@@ -1,0 +1,149 @@
+//! Definitions: which ProviderInterface says what a kind refers to.
+//!
+//! The sources win over the built-in set, kind by kind; an exact version wins over the newest one.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use crate::claim::finding_of;
+use crate::config::Fleet;
+use crate::finding::{Code, Fault, Finding};
+use crate::k0rdent::provider_interface::{self, Definition, version_priority};
+use crate::k0rdent::{self, builtin};
+use crate::name::{GroupKind, Name, ObjectKey, Version, split_api_version};
+use crate::node::Node;
+use crate::object::Object;
+use crate::snapshot::Snapshot;
+
+/// What is known of one kind.
+#[derive(Default)]
+struct Known {
+    /// Definitions, at most one per version.
+    definitions: Vec<Definition>,
+    /// Why nothing that claims this kind can be resolved.
+    faults: Vec<Fault>,
+}
+
+/// Every definition that counts, by kind.
+#[derive(Default)]
+pub struct Definitions {
+    kinds: BTreeMap<GroupKind, Known>,
+}
+
+/// What looking a kind up gives.
+pub enum Defined<'a> {
+    /// The definition, and whether it is of another version than asked for.
+    Exactly(&'a Definition),
+    /// The definition of the newest version, since the asked one has none.
+    Nearest(&'a Definition),
+    /// No ProviderInterface has the kind.
+    Unknown,
+    /// The ProviderInterfaces contradict each other or cannot be followed.
+    Faulty(&'a [Fault]),
+}
+
+impl Definitions {
+    /// Collects the definitions of the sources and of the configured release.
+    pub fn collect(fleet: &Fleet, snapshot: &Snapshot) -> (Self, Vec<Finding>) {
+        let mut findings = Vec::new();
+        let mut kinds: BTreeMap<GroupKind, Known> = BTreeMap::new();
+        for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ProviderInterface")) {
+            let read =
+                if object.faults.is_empty() { provider_interface::read(object) } else { Err(object.faults.clone()) };
+            match read {
+                Ok(definitions) => {
+                    for definition in definitions {
+                        add(kinds.entry(definition.kind.clone()).or_default(), definition);
+                    }
+                }
+                Err(faults) => {
+                    findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
+                    for kind in named_kinds(object) {
+                        kinds.entry(kind).or_default().faults.extend(faults.iter().cloned());
+                    }
+                }
+            }
+        }
+        let mut builtin: BTreeMap<GroupKind, Known> = BTreeMap::new();
+        for definition in fleet.builtin.map(builtin::definitions).unwrap_or_default() {
+            add(builtin.entry(definition.kind.clone()).or_default(), definition);
+        }
+        for (kind, known) in builtin {
+            match kinds.get(&kind) {
+                None => {
+                    kinds.insert(kind, known);
+                }
+                Some(ours) if ours.faults.is_empty() && !same(&ours.definitions, &known.definitions) => {
+                    let interface = ours.definitions.first().map(|d| (*d.interface).to_owned()).unwrap_or_default();
+                    let message =
+                        format!("ProviderInterface {interface} defines {kind} otherwise than the built-in one");
+                    let kind = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
+                    let key = ObjectKey::new(kind, None, Name::from(interface.as_str()));
+                    let finding = Finding::new(Code::OverridesBuiltin, message).about(&key).help(
+                        "Do nothing if that is meant; else correct it, or choose the release in providerInterfaces.builtin.",
+                    );
+                    let origin = snapshot.get(&key).map(|object| object.origin.clone());
+                    findings.push(Finding { origin, ..finding });
+                }
+                Some(_) => {}
+            }
+        }
+        (Self { kinds }, findings)
+    }
+
+    /// The definition of a kind, as near to `version` as there is one.
+    pub fn find(&self, kind: &GroupKind, version: &Version) -> Defined<'_> {
+        let Some(known) = self.kinds.get(kind) else { return Defined::Unknown };
+        if !known.faults.is_empty() {
+            return Defined::Faulty(&known.faults);
+        }
+        if let Some(exact) = known.definitions.iter().find(|definition| definition.version == *version) {
+            return Defined::Exactly(exact);
+        }
+        let newest = known.definitions.iter().max_by(|a, b| version_priority(&a.version, &b.version));
+        newest.map_or(Defined::Unknown, Defined::Nearest)
+    }
+
+    /// The definition whose group, kind and version are exactly these, as k0rdent's own code looks it up.
+    pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
+        self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)
+    }
+}
+
+fn same(a: &[Definition], b: &[Definition]) -> bool {
+    a.len() == b.len() && a.iter().all(|a| b.iter().any(|b| a.version == b.version && a.references == b.references))
+}
+
+fn add(known: &mut Known, definition: Definition) {
+    match known.definitions.iter().find(|earlier| earlier.version == definition.version) {
+        None => known.definitions.push(definition),
+        Some(earlier) if earlier.references == definition.references => {}
+        Some(earlier) => {
+            let message = format!(
+                "ProviderInterfaces {} and {} define {} differently",
+                earlier.interface, definition.interface, definition.kind
+            );
+            let help = "Make the two agree, or remove one of them from the sources.";
+            known.faults.push(Fault::new(Code::ConflictingDefinitions, message, help));
+        }
+    }
+}
+
+/// The kinds that a ProviderInterface names, however little else of it can be read.
+fn named_kinds(object: &Object) -> Vec<GroupKind> {
+    let identities = object.at(&["spec", "clusterIdentities"]).map(Node::items).unwrap_or_default();
+    let kind = |identity: &Node| {
+        let kind = identity.str_at(&["kind"])?;
+        let group = identity.str_at(&["group"]).unwrap_or_default();
+        // Some write the whole apiVersion into `version`; only the group matters here.
+        let group = if group.is_empty() {
+            split_api_version(identity.str_at(&["version"]).unwrap_or_default()).0
+        } else {
+            group
+        };
+        Some(GroupKind::new(group, kind))
+    };
+    identities.iter().filter_map(kind).collect()
+}

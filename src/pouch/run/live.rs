@@ -1,0 +1,167 @@
+//! Verify: asks a region what its bundle makes worth asking, and has the two compared.
+//!
+//! Everything is read by name, but for what k0rdent marks as its own: of that the metadata is listed,
+//! where that is allowed. An answer that does not come ends the run, and is no difference. What a
+//! difference is, is not known here.
+
+use std::collections::BTreeMap;
+
+use pouch_core::config::{Fleet, RegionConfig};
+use pouch_core::finding::{Class, Finding, Severity};
+use pouch_core::k0rdent::MANAGED_LABEL;
+use pouch_core::name::{Namespace, ObjectKey};
+use pouch_core::node::Node;
+use pouch_core::region::published::{Files, Published};
+use pouch_core::reuse::KeyRing;
+use pouch_core::verify::live::compare::{Answers, compare};
+use pouch_core::verify::live::{Questions, open};
+
+use super::{Failure, govern};
+use crate::cluster::request::{Form, Resource};
+use crate::cluster::{Broken, Cluster, Got, ListError};
+use crate::ui::Ui;
+
+/// What is compared.
+pub struct Subject<'a> {
+    /// The resolved configuration.
+    pub fleet: &'a Fleet,
+    /// The region.
+    pub region: &'a RegionConfig,
+    /// Every file in its folders.
+    pub files: Files,
+    /// The reuse keys; none where only names and types are to be compared.
+    pub keys: Option<&'a KeyRing>,
+}
+
+/// What came of it.
+pub struct Verdict {
+    /// How many objects the bundle has, Namespaces not counted.
+    pub objects: usize,
+    /// Everything found, settled.
+    pub findings: Vec<Finding>,
+}
+
+impl Verdict {
+    /// How many findings say that the region is not what its bundle says.
+    pub fn faults(&self) -> usize {
+        let is_fault = |finding: &&Finding| finding.code.class() == Class::Fault && finding.severity == Severity::Error;
+        self.findings.iter().filter(is_fault).count()
+    }
+}
+
+/// Compares a region's cluster with its bundle. `connect` is called if there is a bundle to compare with.
+///
+/// # Errors
+/// Where the cluster does not answer, or not all that must be asked.
+pub fn verify(
+    subject: Subject<'_>,
+    connect: impl FnOnce() -> Result<Cluster, Failure>,
+    ui: &Ui,
+) -> Result<Verdict, Failure> {
+    let Subject { fleet, region, files, keys } = subject;
+    let published = match keys {
+        Some(keys) => Published::examine(&fleet.name, &region.directory, files, keys),
+        None => Published::unproved(&fleet.name, &region.directory, files),
+    };
+    let (bundle, mut findings) = open(fleet, region, &published, keys);
+    let mut objects = 0;
+    if let Some(bundle) = bundle {
+        objects = bundle.objects();
+        let asked = Asked { cluster: &connect()?, ui };
+        let answers = asked.answers(bundle.questions())?;
+        findings.extend(compare(&bundle, &answers));
+        ui.detail(&format!("cluster {}: {} requests", asked.cluster.context, asked.cluster.requests()));
+    }
+    Ok(Verdict { objects, findings: govern(fleet, findings) })
+}
+
+/// The cluster that is asked.
+struct Asked<'a> {
+    cluster: &'a Cluster,
+    ui: &'a Ui,
+}
+
+impl Asked<'_> {
+    fn answers(&self, questions: Questions) -> Result<Answers, Failure> {
+        let mut answers = Answers::default();
+        let served = self.cluster.discover(questions.groups.iter().map(String::as_str));
+        let served = served.map_err(|broken| self.unreadable("its API groups", &broken))?;
+        for (kind, (_, versions)) in &served.kinds {
+            answers.served.insert(kind.clone(), versions.iter().cloned().collect());
+        }
+        let keys = questions.namespaces.iter().map(ObjectKey::namespace).collect();
+        for (key, found) in self.get(&Resource::namespaces(), keys, Form::Metadata)? {
+            answers.namespaces.insert(Namespace::new(key.name.shared()), found);
+        }
+        for (kind, versions) in questions.objects {
+            if let Some(broken) = served.unknown.get(kind.group.as_str()) {
+                return Err(self.unreadable(&format!("the API group {}", kind.group), broken));
+            }
+            for (version, keys) in versions {
+                let Some(resource) = served.resource(&kind) else { continue };
+                let in_version = answers.served.get(&kind).is_none_or(|versions| versions.contains(&version));
+                if in_version {
+                    answers.objects.extend(self.get(&Resource { version, ..resource }, keys, Form::Whole)?);
+                }
+            }
+        }
+        for kind in questions.copied {
+            let Some(resource) = served.resource(&kind) else {
+                if served.unknown.contains_key(kind.group.as_str()) {
+                    answers.unlisted.insert(kind.to_string());
+                }
+                continue;
+            };
+            match self.cluster.labelled(&resource, (MANAGED_LABEL, "true"), Form::Metadata) {
+                Ok(listing) => answers.copies.extend(listing.into_iter().map(|(key, _, node)| (key, node))),
+                Err(ListError::Forbidden) => _ = answers.unlisted.insert(resource.name()),
+                Err(ListError::Broken(broken)) => return Err(self.unreadable(&resource.name(), &broken)),
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Gets objects by name. What is absent is asked for once more: what is missing by accident, or only
+    /// while it is replaced, is there then.
+    fn get(
+        &self,
+        resource: &Resource,
+        keys: Vec<ObjectKey>,
+        form: Form,
+    ) -> Result<BTreeMap<ObjectKey, Option<Node>>, Failure> {
+        let mut found = self.get_once(resource, keys, form)?;
+        let absent: Vec<ObjectKey> =
+            found.iter().filter(|(_, node)| node.is_none()).map(|(key, _)| key.clone()).collect();
+        if !absent.is_empty() {
+            found.extend(self.get_once(resource, absent, form)?);
+        }
+        Ok(found)
+    }
+
+    fn get_once(
+        &self,
+        resource: &Resource,
+        keys: Vec<ObjectKey>,
+        form: Form,
+    ) -> Result<BTreeMap<ObjectKey, Option<Node>>, Failure> {
+        let progress = self.ui.progress("reading", u64::try_from(keys.len()).unwrap_or_default());
+        let got = self.cluster.get(resource, keys, form, &|| progress.step());
+        let got = got.map_err(|broken| self.unreadable(&resource.name(), &broken))?;
+        let found = got.into_iter().map(|(key, got)| match got {
+            Got::Found(node, _) => Ok((key, Some(node))),
+            Got::Absent => Ok((key, None)),
+            Got::Forbidden => Err(self.may_not(resource, &key)),
+            Got::Failed(broken) => Err(self.unreadable(&resource.name(), &broken)),
+        });
+        found.collect()
+    }
+
+    fn unreadable(&self, what: &str, broken: &Broken) -> Failure {
+        Failure::unavailable(self.cluster.trouble(what, broken), broken.help())
+    }
+
+    fn may_not(&self, resource: &Resource, key: &ObjectKey) -> Failure {
+        let message = self.cluster.refusal("get", resource, key.namespace.as_ref(), Some(&key.name));
+        Failure::unavailable(message, "Grant it there, or use a context or --as of somebody who may.")
+    }
+}

@@ -1,0 +1,279 @@
+//! Rekey without sources: published bundles are opened with private keys and sealed anew.
+//!
+//! Nothing but Secrets' files, their hashes and the recipients in the manifest changes: what is published
+//! stays exactly what it says. Where nobody vouches for it, what follows from layout and configuration is
+//! written anew too, and the result must pass the proof that `verify` makes. A region whose files do not
+//! all open, or do not all pass, is left alone. What may be opened and what a result must prove is decided
+//! by the core.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pouch_core::config::RegionConfig;
+use pouch_core::finding::Finding;
+use pouch_core::hash::sha256_hex;
+use pouch_core::layout::manifest::{Manifest, ManifestFile, State as ObjectState};
+use pouch_core::layout::path::{self, BundlePath};
+use pouch_core::layout::{Leaf, region_files};
+use pouch_core::name::ObjectKey;
+use pouch_core::recipient::Recipient;
+use pouch_core::region::draft::bundle_yaml;
+use pouch_core::region::published::{Files, Published, State};
+use pouch_core::region::rekey::{self, Opened, Reopened, Unopened, open, reopen, strangers, unopened};
+use pouch_core::report::summary::{self, Outcome};
+use pouch_core::reuse::Context;
+use pouch_core::verify::bundles::{Form, Measure, Scope, Standing, Tree};
+use rayon::prelude::*;
+
+use super::seal::{FILES_PER_TASK, Sealer};
+use super::verify::{self, is_fault};
+use super::{Failure, Report, Run, check_regions, govern};
+use crate::age::Identities;
+use crate::harden::wiped;
+use crate::shelf::{Look, NewFile, NewFiles, Shelf};
+
+/// What a bundle that no reuse key vouches for is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unproved {
+    /// Nothing: its region is held.
+    Held,
+    /// Its own word: the key that vouched for it is lost, and somebody said so.
+    Taken,
+}
+
+/// Opens the published Secrets of the regions that the run takes up, seals them for the configured
+/// recipients, and stages that on the `shelf`, if there is one; else it says whether it could.
+///
+/// # Errors
+/// Where nothing may be published at all: the shelf cannot be read, no identity opens any region, or the
+/// run should end.
+pub fn rekey(
+    run: &Run<'_>,
+    identities: &Identities,
+    unproved: Unproved,
+    published: &dyn Look,
+    shelf: Option<&dyn Shelf>,
+) -> Result<Report, Failure> {
+    check_regions(run.fleet, published)?;
+    let work = Work { run, identities, unproved, published, shelf };
+    let regions: Vec<&RegionConfig> = run.fleet.regions.values().filter(|region| run.wishes.take_up(region)).collect();
+    let progress = run.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
+    let done: Result<Vec<Done>, Failure> = regions
+        .par_iter()
+        .map(|region| {
+            let done = work.region(region);
+            progress.step();
+            done
+        })
+        .collect();
+    let done = done?;
+    drop(progress);
+    if !done.is_empty() && done.iter().all(|done| done.strange) {
+        return Err(Failure::usage(
+            "the identities of --identity open none of the regions",
+            "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
+        ));
+    }
+    let (regions, findings): (Vec<_>, Vec<_>) = done.into_iter().map(|done| (done.record, done.findings)).unzip();
+    let findings = govern(run.fleet, findings.into_iter().flatten().collect());
+    Ok(Report { regions, credentials: None, findings })
+}
+
+/// Proves what was sealed anew before anybody sees it.
+///
+/// # Errors
+/// Where it does not pass, which is a bug.
+pub fn prove(published: &Files, manifest: &Manifest, new: &NewFiles) -> Result<(), Failure> {
+    let bytes = |path: &BundlePath| match new.get(path) {
+        Some(NewFile::Bytes(bytes)) => Some(bytes.as_slice()),
+        Some(NewFile::Kept(_)) | None => None,
+    };
+    rekey::prove(published, manifest, bytes).map_err(|flaw| Failure::bug(flaw.to_string()))
+}
+
+/// A file sealed anew, or which Secret's is not and why.
+type Again = Result<(BundlePath, Vec<u8>), (ObjectKey, Unopened)>;
+
+struct Work<'a> {
+    run: &'a Run<'a>,
+    identities: &'a Identities,
+    unproved: Unproved,
+    published: &'a dyn Look,
+    shelf: Option<&'a dyn Shelf>,
+}
+
+/// What became of one region.
+struct Done {
+    record: summary::Region,
+    findings: Vec<Finding>,
+    /// No identity is one of its recipients.
+    strange: bool,
+}
+
+impl Work<'_> {
+    fn region(&self, region: &RegionConfig) -> Result<Done, Failure> {
+        let run = self.run;
+        run.stop.check()?;
+        let mut record = summary::Region::new(&region.name, &region.directory, Outcome::Unchanged);
+        let mut published =
+            Published::examine(&run.fleet.name, &region.directory, self.published.read(&region.directory)?, run.keys);
+        let taken = self.unproved == Unproved::Taken && matches!(published.state, State::Unsigned);
+        if taken {
+            published = Published::unproved(&run.fleet.name, &region.directory, published.files);
+        }
+        let Some(reopened) = reopen(run.fleet, region, &published, run.wishes) else {
+            return Ok(Done { record, findings: Vec::new(), strange: false });
+        };
+        let Reopened { manifest, before, changes, mut holds, mut findings } = reopened;
+        record.objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count();
+        record.carried = manifest.objects.iter().filter(|object| object.state != ObjectState::Current).count();
+        record.changes = changes.iter().map(summary::ChangeRecord::from).collect();
+        record.compare_recipients(&before, &region.recipients);
+        let given: Vec<&Recipient> = self.identities.recipients().collect();
+        let strange = if changes.is_empty() { None } else { strangers(&region.name, &before, &given) };
+        let is_strange = strange.is_some();
+        holds.extend(strange);
+        // Without a Secret there is still a manifest to say who the recipients are.
+        let is_due = taken || !changes.is_empty() || before != region.recipients;
+        if holds.is_empty() && is_due {
+            let worth = if taken { Unproved::Taken } else { Unproved::Held };
+            match self.files(region, &published, manifest, &before, worth)? {
+                Ok(new) => {
+                    if taken {
+                        run.ui.warn(&format!(
+                            "region {}: no reuse key vouches for its bundle; its Secrets and objects are taken at their own word",
+                            region.name
+                        ));
+                    }
+                    record.outcome = Outcome::Published;
+                    record.sealed = changes.len();
+                    if let Some(shelf) = self.shelf {
+                        shelf.stage(&region.directory, new, &published.files)?;
+                    }
+                }
+                Err(finding) => holds.push(finding),
+            }
+        }
+        if !holds.is_empty() {
+            record.outcome = Outcome::Held;
+        }
+        findings.append(&mut holds);
+        Ok(Done { record, findings, strange: is_strange })
+    }
+
+    /// The files of a region sealed anew; empty where nothing was to be sealed. Or why they cannot be.
+    fn files(
+        &self,
+        region: &RegionConfig,
+        published: &Published,
+        mut manifest: Manifest,
+        before: &[Recipient],
+        worth: Unproved,
+    ) -> Result<Result<NewFiles, Finding>, Failure> {
+        let run = self.run;
+        let is_dry = self.shelf.is_none() && worth == Unproved::Held;
+        let sealer = Sealer::new(run.ambient, &region.recipients)?;
+        let secrets: Vec<&ObjectKey> =
+            manifest.objects.iter().map(|object| &object.key).filter(|key| key.kind.is_secret()).collect();
+        // A data key is in memory no longer than its file, and so are the values.
+        let again = |key: &ObjectKey| {
+            run.stop.check()?;
+            let opened = match self.open(region, published, key, before) {
+                Ok(opened) => opened,
+                Err(why) => return Ok(Err((key.clone(), why))),
+            };
+            let bytes = if is_dry { Vec::new() } else { sealer.seal_again(run, region, key, &opened)? };
+            Ok(Ok((path::of_object(&region.directory, key), bytes)))
+        };
+        let sealed: Result<Vec<Vec<Again>>, Failure> = secrets
+            .par_chunks(FILES_PER_TASK)
+            .map(|keys| wiped(|| keys.iter().copied().map(again).collect()))
+            .collect();
+        let (mut fresh, mut closed) = (BTreeMap::new(), Vec::new());
+        for file in sealed?.into_iter().flatten() {
+            match file {
+                Ok((path, bytes)) => _ = fresh.insert(path, bytes),
+                Err(why) => closed.push(why),
+            }
+        }
+        if let Some((key, why)) = closed.first() {
+            return Ok(Err(unopened(&region.name, key, closed.len(), why)));
+        }
+        let mut new = NewFiles::new();
+        if is_dry {
+            return Ok(Ok(new));
+        }
+        for object in &mut manifest.objects {
+            let file = match fresh.remove(&object.path) {
+                Some(bytes) => {
+                    object.sha256 = sha256_hex(&bytes);
+                    NewFile::Bytes(bytes)
+                }
+                None => NewFile::Kept(object.path.clone()),
+            };
+            new.insert(object.path.clone(), file);
+        }
+        match worth {
+            Unproved::Held => {
+                let kept = |file: &ManifestFile| (file.path.clone(), NewFile::Kept(file.path.clone()));
+                new.extend(manifest.files.iter().map(kept));
+            }
+            Unproved::Taken => new.extend(self.open_files(region, &mut manifest)),
+        }
+        prove(&published.files, &manifest, &new)?;
+        let text = bundle_yaml(&manifest, run.keys);
+        new.insert(path::manifest(&region.directory), NewFile::Bytes(text.into_bytes()));
+        let flaw = if worth == Unproved::Taken { self.flaw(region, published, &new) } else { None };
+        Ok(flaw.map_or(Ok(new), Err))
+    }
+
+    /// The files of a region that are no objects, made anew from layout and configuration; lists them.
+    fn open_files(&self, region: &RegionConfig, manifest: &mut Manifest) -> NewFiles {
+        let fleet = self.run.fleet;
+        let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
+        let kept: BTreeSet<Leaf> =
+            manifest.files.iter().filter_map(|file| Leaf::of_path(&region.directory, &file.path)).collect();
+        let files = region_files(&fleet.name, &region.directory, &region.delivery, &fleet.output.path, &paths, &kept);
+        let listed = |(path, text): (&BundlePath, &String)| ManifestFile {
+            path: path.clone(),
+            sha256: sha256_hex(text.as_bytes()),
+        };
+        manifest.files = files.iter().map(listed).collect();
+        files.into_iter().map(|(path, text)| (path, NewFile::Bytes(text.into_bytes()))).collect()
+    }
+
+    /// What `verify` would say of a result that nobody has vouched for: signing it would vouch for it.
+    fn flaw(&self, region: &RegionConfig, published: &Published, new: &NewFiles) -> Option<Finding> {
+        let bytes = |file: &NewFile| match file {
+            NewFile::Bytes(bytes) => bytes.clone(),
+            NewFile::Kept(from) => published.files.get(from.as_str()).cloned().unwrap_or_default(),
+        };
+        let standing = |(path, file): (&BundlePath, &NewFile)| {
+            (path.as_str().to_owned(), Standing::file(path.as_str(), Form::Plain, bytes(file)))
+        };
+        let tree: Tree = new.iter().map(standing).collect();
+        let measure = Measure {
+            fleet: Some(self.run.fleet),
+            keys: Some(self.run.keys),
+            scope: Scope::Region(region.directory.to_string()),
+            shown: String::new(),
+            above: Vec::new(),
+        };
+        let verdict = verify::prove(&measure, &tree, self.identities, Vec::new());
+        let faults: Vec<&Finding> = verdict.findings.iter().filter(|finding| is_fault(finding)).collect();
+        let first = faults.first()?;
+        Some(rekey::unproved(&region.name, first, faults.len()))
+    }
+
+    fn open(
+        &self,
+        region: &RegionConfig,
+        published: &Published,
+        key: &ObjectKey,
+        before: &[Recipient],
+    ) -> Result<Opened, Unopened> {
+        let file = published.bytes(key).ok_or(Unopened::Form)?;
+        let context =
+            Context { fleet: &self.run.fleet.name, directory: &region.directory, landing: key, recipients: before };
+        open(self.run.keys, &context, file, &|stanzas| self.identities.unwrap(stanzas).ok())
+    }
+}

@@ -1,0 +1,121 @@
+//! Sealing in the shell: fresh randomness, the clock and age, around the pure codec.
+
+use pouch_core::config::RegionConfig;
+use pouch_core::layout::Style;
+use pouch_core::layout::sanitise::sanitise;
+use pouch_core::name::ObjectKey;
+use pouch_core::recipient::Recipient;
+use pouch_core::region::draft::Order;
+use pouch_core::region::rekey::Opened;
+use pouch_core::reuse::{self, Context};
+use pouch_core::secret::Payload;
+use pouch_core::snapshot::Snapshot;
+use pouch_core::sops::{self, Ingredients};
+use pouch_core::yaml::emit::{Tree, emit};
+use zeroize::Zeroizing;
+
+use super::{Failure, Run};
+use crate::age::{self, Prepared};
+use crate::ambient::{Ambient, NoEntropy};
+
+/// Files that a thread makes before it wipes its stack: few, so that a small region keeps all threads busy too.
+pub const FILES_PER_TASK: usize = 16;
+
+/// Seals Secrets for one region.
+pub struct Sealer {
+    prepared: Vec<Prepared>,
+    recipients: Vec<Recipient>,
+    time: String,
+}
+
+impl Sealer {
+    /// Prepares a region's recipients.
+    ///
+    /// # Errors
+    /// Where a recipient cannot be used after all.
+    pub fn new(ambient: &Ambient, recipients: &[Recipient]) -> Result<Self, Failure> {
+        let prepared = age::prepare(recipients).map_err(|error| Failure::failed(error.to_string(), ""))?;
+        Ok(Self { prepared, recipients: recipients.to_vec(), time: ambient.now().to_string() })
+    }
+
+    /// Seals one Secret: a data key, IVs and stanzas that nothing else ever uses.
+    ///
+    /// # Errors
+    /// Where there is no entropy, or the result does not pass its own check.
+    pub fn seal(
+        &self,
+        run: &Run<'_>,
+        snapshot: &Snapshot,
+        region: &RegionConfig,
+        order: &Order,
+    ) -> Result<Vec<u8>, Failure> {
+        let bug = |what: &str| Failure::bug(format!("{what} while sealing {}", order.lands));
+        let object = snapshot.get(&order.read).ok_or_else(|| bug("the Secret vanished"))?;
+        let payload = object.payload.as_ref().ok_or_else(|| bug("the Secret has no values"))?;
+        let tree = sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery));
+        let plain = emit(&tree);
+        self.seal_tree(run, region, &order.lands, tree, &plain, payload)
+    }
+
+    /// Seals a Secret that was published and opened, as it is.
+    ///
+    /// # Errors
+    /// As [`Sealer::seal`].
+    pub fn seal_again(
+        &self,
+        run: &Run<'_>,
+        region: &RegionConfig,
+        lands: &ObjectKey,
+        opened: &Opened,
+    ) -> Result<Vec<u8>, Failure> {
+        self.seal_tree(run, region, lands, Tree::of(&opened.document), &opened.plain, &opened.payload)
+    }
+
+    /// `plain` is the tree as emitted, `payload` its values.
+    fn seal_tree(
+        &self,
+        run: &Run<'_>,
+        region: &RegionConfig,
+        lands: &ObjectKey,
+        tree: Tree<'_>,
+        plain: &str,
+        payload: &Payload,
+    ) -> Result<Vec<u8>, Failure> {
+        const LENGTH: usize = 32;
+        let bug = |what: &str| Failure::bug(format!("{what} while sealing {lands}"));
+        // The data key, an IV for each value and one for the MAC, asked for at once.
+        let pieces = payload.entries().len().saturating_add(2);
+        let mut random = Zeroizing::new(vec![0_u8; LENGTH.saturating_mul(pieces)]);
+        run.ambient.fill(&mut random).map_err(no_entropy)?;
+        let (pieces, _) = random.as_chunks::<LENGTH>();
+        let (data_key, ivs) = pieces.split_first().ok_or_else(|| bug("randomness went missing"))?;
+        let stanzas = age::stanzas(data_key, &self.prepared).map_err(|error| Failure::failed(error.to_string(), ""))?;
+        let sealed = sops::seal(
+            tree,
+            Ingredients {
+                data_key,
+                ivs: &mut ivs.iter().copied(),
+                last_modified: &self.time,
+                recipients: &self.recipients,
+                stanzas: &stanzas,
+            },
+        )
+        .map_err(|error| bug(&error.to_string()))?;
+
+        let context = Context {
+            fleet: &run.fleet.name,
+            directory: &region.directory,
+            landing: lands,
+            recipients: &region.recipients,
+        };
+        let leaves = reuse::pair(&sealed.leaves, payload).ok_or_else(|| bug("values went missing"))?;
+        let body = sealed.text.as_bytes();
+        let mut file = reuse::header(&run.keys.current, &context, plain.as_bytes(), body, &leaves).into_bytes();
+        file.extend_from_slice(body);
+        Ok(file)
+    }
+}
+
+fn no_entropy(error: NoEntropy) -> Failure {
+    Failure::failed(error.to_string(), "Nothing is published; see why the machine has no entropy.")
+}

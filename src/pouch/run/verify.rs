@@ -1,0 +1,121 @@
+//! Proof of bundles: has every file looked at, by as many threads as there are, and identities tried.
+//!
+//! What is wrong with a bundle is the core's business; age opens stanzas here, because it is no part of
+//! the core.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pouch_core::finding::{Class, Finding, Severity, settle};
+use pouch_core::name::Region;
+use pouch_core::recipient::Recipient;
+use pouch_core::verify::bundles::opened::{Answers, judge};
+use pouch_core::verify::bundles::{Book, Measure, Sealed, Tree, open};
+use rayon::prelude::*;
+
+use super::govern;
+use crate::age::Identities;
+use crate::harden::wiped;
+
+/// What came of a proof.
+pub struct Verdict {
+    /// The regions that were looked at, by folder.
+    pub regions: Vec<Proved>,
+    /// To which regions' files each identity belongs.
+    pub belongs: BTreeMap<Recipient, Vec<Region>>,
+    /// Whose identities opened something, rightly or not.
+    pub openers: BTreeSet<Recipient>,
+    /// Everything found, settled.
+    pub findings: Vec<Finding>,
+}
+
+/// One region.
+pub struct Proved {
+    /// Its name.
+    pub name: Region,
+    /// Its folder.
+    pub directory: String,
+    /// The fleet that its manifest names.
+    pub fleet: String,
+    /// How many objects it has, Namespaces not counted.
+    pub objects: usize,
+    /// How many Secrets.
+    pub secrets: usize,
+    /// Whether a reuse key authenticates its manifest.
+    pub tags: bool,
+    /// How many of its Secrets an identity opened.
+    pub opened: usize,
+}
+
+/// Whether a finding says that something is not as it should be.
+pub fn is_fault(finding: &Finding) -> bool {
+    finding.code.class() == Class::Fault && finding.severity == Severity::Error
+}
+
+/// Proves what `measure` asks of a tree, as far as that goes with the identities at hand.
+pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: Vec<Finding>) -> Verdict {
+    let (book, mut findings) = open(measure, tree);
+    findings.extend(more);
+    let held: BTreeSet<Recipient> = identities.recipients().cloned().collect();
+    let looked: Vec<_> = tree
+        .par_iter()
+        .map(|(path, standing)| {
+            let mut looked = book.file(path, standing);
+            let mut openers: Vec<Recipient> = Vec::new();
+            if let Some(sealed) = looked.sealed.as_ref().filter(|_| !held.is_empty()) {
+                looked.findings.extend(wiped(|| {
+                    let answers = answers(sealed, identities);
+                    openers.extend(answers.iter().flatten().map(|(who, _)| who.clone()));
+                    judge(&book, sealed, standing, &held, &answers)
+                }));
+            }
+            (looked, openers)
+        })
+        .collect();
+    let mut sealed: Vec<Sealed> = Vec::new();
+    let mut opened: BTreeMap<Region, usize> = BTreeMap::new();
+    let mut secrets: BTreeMap<Region, usize> = BTreeMap::new();
+    let mut all: BTreeSet<Recipient> = BTreeSet::new();
+    for (looked, openers) in looked {
+        findings.extend(looked.findings);
+        if let Some(file) = looked.sealed {
+            *secrets.entry(file.region.clone()).or_default() += 1;
+            *opened.entry(file.region.clone()).or_default() += usize::from(!openers.is_empty());
+            sealed.push(file);
+        }
+        all.extend(openers);
+    }
+    let regions: Vec<_> = book.regions.values().collect();
+    let of_regions: Vec<Vec<Finding>> = regions.par_iter().map(|region| book.region(region, tree)).collect();
+    findings.extend(of_regions.into_iter().flatten());
+    findings.extend(book.across(&sealed, tree));
+    let proved = |region: &&pouch_core::verify::bundles::Region<'_>| Proved {
+        name: region.name.clone(),
+        directory: region.directory.to_string(),
+        fleet: region.manifest.fleet.to_string(),
+        objects: region.objects(),
+        secrets: secrets.get(&region.name).copied().unwrap_or_default(),
+        tags: region.authentic,
+        opened: opened.get(&region.name).copied().unwrap_or_default(),
+    };
+    let findings = match measure.fleet {
+        Some(fleet) => govern(fleet, findings),
+        None => settle(findings),
+    };
+    Verdict { regions: regions.iter().map(proved).collect(), belongs: belongs(&book, &held), openers: all, findings }
+}
+
+/// What the identities make of a file's stanzas.
+fn answers(sealed: &Sealed, identities: &Identities) -> Answers {
+    let answer = |(label, armored): &(String, String)| {
+        identities.opening(label, armored).map(|(recipient, data_key)| (recipient.clone(), data_key))
+    };
+    sealed.stanzas.iter().map(answer).collect()
+}
+
+fn belongs(book: &Book<'_>, held: &BTreeSet<Recipient>) -> BTreeMap<Recipient, Vec<Region>> {
+    let of = |recipient: &Recipient| {
+        let theirs = book.regions.values().filter(|region| region.recipients().any(|known| known == recipient));
+        theirs.map(|region| region.name.clone()).collect()
+    };
+    held.iter().map(|recipient| (recipient.clone(), of(recipient))).collect()
+}

@@ -1,0 +1,508 @@
+//! A directory as a shelf.
+//!
+//! Everything is written into a staging folder beside the bundles, synced once, and then each
+//! region's folder is exchanged with its new form in one system call: whoever reads it, also after a
+//! crash, finds the old or the new one whole. The old form is removed file by file, and only files that
+//! were known before; what somebody put there meanwhile stays in the staging folder and is reported.
+
+pub mod whole;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use pouch_core::layout::attributes::keeps_bytes;
+use pouch_core::layout::path::TOPS;
+use pouch_core::name::Directory;
+use pouch_core::region::published::Files;
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with, syncfs};
+
+use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
+
+/// The staging folder's name. It is left behind only by a crash, and the next run removes it.
+const STAGING: &str = ".pouch-staging";
+
+/// In the staging folder: what is written, and after the exchange what was there before.
+const NEW: &str = "new";
+
+/// In the staging folder: the paths that are ours to remove, each ended by a zero byte. It appears
+/// when everything is staged; without it nothing was exchanged yet.
+const KNOWN: &str = "known";
+
+/// A directory that holds bundles.
+pub struct DirectoryShelf {
+    root: PathBuf,
+    staged: Mutex<Staged>,
+    left: Vec<String>,
+    lock: File,
+}
+
+#[derive(Default)]
+struct Staged {
+    regions: BTreeMap<Directory, Region>,
+    shared: BTreeSet<String>,
+}
+
+/// The paths of one region's files, before and after.
+struct Region {
+    before: BTreeSet<String>,
+    after: BTreeSet<String>,
+}
+
+impl DirectoryShelf {
+    /// Opens a directory, making it where it is missing, and locks it against other runs.
+    ///
+    /// # Errors
+    /// Where it cannot be made or locked, is no folder, or holds links where bundles belong.
+    pub fn open(root: &Path) -> Result<Self, ShelfError> {
+        fs::create_dir_all(root).map_err(|error| ShelfError::io("cannot make", root, error))?;
+        let lock = File::open(root).map_err(|error| ShelfError::io("cannot open", root, error))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
+            rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
+            error => ShelfError::io("cannot lock", root, error.into()),
+        })?;
+        // What lies below them is looked at by name; through a link it would be somebody else's.
+        for name in TOPS.into_iter().chain([STAGING]) {
+            let path = root.join(name);
+            if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_dir()) {
+                return Err(ShelfError::NotPlain(path.display().to_string()));
+            }
+        }
+        let left = tidy(root)?;
+        Ok(Self { root: root.to_owned(), staged: Mutex::default(), left, lock })
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.root.join(STAGING)
+    }
+
+    /// Makes everything staged visible. Returns where in the directory things lie that were found in the
+    /// way, by this run or by one that crashed.
+    ///
+    /// # Errors
+    /// Where a folder cannot be exchanged. Regions that were exchanged before stay new, and the error
+    /// names them.
+    pub fn commit(mut self) -> Result<Vec<String>, ShelfError> {
+        let staged = match self.staged.get_mut() {
+            Ok(staged) => std::mem::take(staged),
+            Err(poisoned) => std::mem::take(poisoned.into_inner()),
+        };
+        let mut left = std::mem::take(&mut self.left);
+        if staged.regions.is_empty() && staged.shared.is_empty() {
+            return Ok(left);
+        }
+        let staging = self.staging();
+        let handle = File::open(&staging).map_err(|error| ShelfError::io("cannot open", &staging, error))?;
+        let sync = || syncfs(&handle).map_err(|error| ShelfError::io("cannot sync", &staging, error.into()));
+        let known: Vec<&str> = staged
+            .regions
+            .values()
+            .flat_map(|region| region.before.iter().chain(&region.after))
+            .chain(&staged.shared)
+            .map(String::as_str)
+            .collect();
+        create(&staging.join("known.new"), known.join("\0").as_bytes())?;
+        // The list must not appear before all that it stands for.
+        sync()?;
+        let list = staging.join(KNOWN);
+        fs::rename(staging.join("known.new"), &list).map_err(|error| ShelfError::io("cannot write", &list, error))?;
+        let mut done = Vec::new();
+        self.exchange_all(&staged, &mut done).map_err(|error| partly(done, error))?;
+        sync()?;
+        left.extend(tidy(&self.root)?);
+        Ok(left)
+    }
+
+    fn exchange_all(&self, staged: &Staged, done: &mut Vec<String>) -> Result<(), ShelfError> {
+        let new = self.staging().join(NEW);
+        for path in &staged.shared {
+            let target = self.root.join(path);
+            make_parent(&target)?;
+            fs::rename(new.join(path), &target).map_err(|error| ShelfError::io("cannot replace", &target, error))?;
+        }
+        for (directory, region) in &staged.regions {
+            exchange_region(&self.root, &new, directory, region)?;
+            done.push(directory.to_string());
+        }
+        Ok(())
+    }
+}
+
+impl Drop for DirectoryShelf {
+    /// A run that failed leaves nothing behind, least of all on a full disk.
+    fn drop(&mut self) {
+        let _ = tidy(&self.root);
+        // Closing the file does not unlock it as long as a child that is just being started shares it.
+        let _ = flock(&self.lock, FlockOperation::Unlock);
+    }
+}
+
+fn partly(done: Vec<String>, error: ShelfError) -> ShelfError {
+    if done.is_empty() { error } else { ShelfError::Partly { done, error: Box::new(error) } }
+}
+
+impl Look for DirectoryShelf {
+    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+        regions_in(&self.root)
+    }
+
+    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
+        files_of(&self.root, directory)
+    }
+}
+
+impl Shelf for DirectoryShelf {
+    fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError> {
+        let new = self.staging().join(NEW);
+        make_folder(&new)?;
+        let before = published.keys().cloned().collect();
+        let after = files.keys().map(|path| path.as_str().to_owned()).collect();
+        if let Ok(mut staged) = self.staged.lock() {
+            staged.regions.insert(directory.clone(), Region { before, after });
+        }
+        let mut parents: BTreeSet<PathBuf> = BTreeSet::new();
+        for (path, file) in files {
+            let target = new.join(path.as_str());
+            if let Some(parent) = target.parent()
+                && parents.insert(parent.to_owned())
+            {
+                make_folder(parent)?;
+            }
+            match file {
+                NewFile::Bytes(bytes) => create(&target, &bytes)?,
+                NewFile::Kept(from) => {
+                    let bytes = published.get(from.as_str()).map(Vec::as_slice).unwrap_or_default();
+                    link_or_copy(&self.root.join(from.as_str()), bytes, &target)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
+        let standing = self.root.join(path);
+        // A folder that is a repository's root is not pouch's alone.
+        let is_repository = path == ".gitattributes" && fs::symlink_metadata(self.root.join(".git")).is_ok();
+        match read_plain(&standing) {
+            Ok(found) if found == bytes => return Ok(()),
+            Ok(found) if is_repository => {
+                let good = keeps_bytes(&found, &[]);
+                return if good { Ok(()) } else { Err(ShelfError::NotOurs(standing.display().to_string())) };
+            }
+            Err(ShelfError::Unread { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+            Ok(_) => {}
+        }
+        let target = self.staging().join(NEW).join(path);
+        make_parent(&target)?;
+        create(&target, bytes)?;
+        if let Ok(mut staged) = self.staged.lock() {
+            staged.shared.insert(path.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// A directory that is only looked at: nothing is made, tidied or written, and no run exchanges a
+/// region's folders meanwhile.
+pub struct LookedAt {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl LookedAt {
+    /// Opens a directory.
+    ///
+    /// # Errors
+    /// Where it is not there, or another run writes to it.
+    pub fn open(root: &Path) -> Result<Self, ShelfError> {
+        let unread = |error: io::Error| ShelfError::unread(root, error);
+        let lock = File::open(root).map_err(unread)?;
+        flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
+            rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
+            error => unread(error.into()),
+        })?;
+        Ok(Self { root: root.to_owned(), _lock: lock })
+    }
+}
+
+impl Look for LookedAt {
+    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+        regions_in(&self.root)
+    }
+
+    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
+        files_of(&self.root, directory)
+    }
+}
+
+/// Reads a region's files from a directory that is only looked at ([`LookedAt`]).
+///
+/// # Errors
+/// Where the directory is not there, another run writes to it, or a file cannot be read or is no plain one.
+pub fn look(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
+    LookedAt::open(root)?.read(directory)
+}
+
+fn regions_in(root: &Path) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+    let root = root.join("regions");
+    let mut found = BTreeMap::new();
+    for name in entries(&root)? {
+        let path = root.join(&name);
+        let meta = fs::symlink_metadata(&path).map_err(|error| ShelfError::unread(&path, error))?;
+        if !meta.is_dir() {
+            continue;
+        }
+        let manifest = path.join("bundle.yaml");
+        found.insert(name, read_plain(&manifest).ok());
+    }
+    Ok(found)
+}
+
+fn files_of(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
+    let mut files = Files::new();
+    for folder in folders(directory) {
+        read_into(root, &folder, &mut files)?;
+    }
+    Ok(files)
+}
+
+fn entries(folder: &Path) -> Result<BTreeSet<String>, ShelfError> {
+    let failed = |error| ShelfError::unread(folder, error);
+    let list = match fs::read_dir(folder) {
+        Ok(list) => list,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut names = BTreeSet::new();
+    for entry in list {
+        let name = entry.map_err(failed)?.file_name();
+        let Some(name) = name.to_str() else {
+            return Err(ShelfError::NotPlain(folder.join(name).display().to_string()));
+        };
+        names.insert(name.to_owned());
+    }
+    Ok(names)
+}
+
+fn read_into(root: &Path, folder: &str, files: &mut Files) -> Result<(), ShelfError> {
+    let path = root.join(folder);
+    match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(ShelfError::unread(&path, error)),
+        Ok(meta) if !meta.is_dir() => return Err(ShelfError::NotPlain(path.display().to_string())),
+        Ok(_) => {}
+    }
+    for name in entries(&path)? {
+        let (relative, full) = (format!("{folder}/{name}"), path.join(&name));
+        let meta = fs::symlink_metadata(&full).map_err(|error| ShelfError::unread(&full, error))?;
+        if meta.is_dir() {
+            read_into(root, &relative, files)?;
+        } else if meta.is_file() {
+            files.insert(relative, read_plain(&full)?);
+        } else {
+            return Err(ShelfError::NotPlain(full.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Reads a plain file, and nothing that was put in its place since it was looked at.
+fn read_plain(path: &Path) -> Result<Vec<u8>, ShelfError> {
+    let unread = |error| ShelfError::unread(path, error);
+    // Without NONBLOCK, opening a pipe would wait for somebody who writes to it.
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
+    let mut file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
+            return Err(ShelfError::NotPlain(path.display().to_string()));
+        }
+        opened => opened.map_err(unread)?,
+    };
+    if !file.metadata().map_err(unread)?.is_file() {
+        return Err(ShelfError::NotPlain(path.display().to_string()));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(unread)?;
+    Ok(bytes)
+}
+
+fn make_folder(path: &Path) -> Result<(), ShelfError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o755).create(path);
+    made.map_err(|error| ShelfError::io("cannot make", path, error))
+}
+
+fn make_parent(path: &Path) -> Result<(), ShelfError> {
+    path.parent().map_or(Ok(()), make_folder)
+}
+
+fn create(path: &Path, bytes: &[u8]) -> Result<(), ShelfError> {
+    let write = || {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(path)?;
+        file.write_all(bytes)
+    };
+    write().map_err(|error| ShelfError::io("cannot write", path, error))
+}
+
+/// Makes `target` hold what was published at `from`, which was read as `bytes`.
+fn link_or_copy(from: &Path, bytes: &[u8], target: &Path) -> Result<(), ShelfError> {
+    // A link shares the very bytes; file systems without links get a copy.
+    if fs::hard_link(from, target).is_err() {
+        return create(target, bytes);
+    }
+    // Somebody may have replaced it since it was read.
+    if read_plain(target).is_ok_and(|linked| linked == bytes) {
+        return Ok(());
+    }
+    fs::remove_file(target).map_err(|error| ShelfError::io("cannot remove", target, error))?;
+    create(target, bytes)
+}
+
+/// Exchanges the folders of one region, so that a crash between two of them leaves nothing that the
+/// manifest in `regions/` does not list: a file too many would hold the region, a missing one heals.
+fn exchange_region(root: &Path, new: &Path, directory: &Directory, region: &Region) -> Result<(), ShelfError> {
+    let [bundle, deliveries @ ..] = folders(directory);
+    let swap = |folder: &String| exchange(&root.join(folder), &new.join(folder));
+    let mut later = Vec::new();
+    for folder in &deliveries {
+        let inside = |path: &&String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        if region.after.difference(&region.before).any(|path| inside(&path)) {
+            for path in region.before.difference(&region.after).filter(inside) {
+                let _ = fs::remove_file(root.join(path));
+            }
+            later.push(folder);
+        } else {
+            swap(folder)?;
+        }
+    }
+    swap(&bundle)?;
+    later.into_iter().try_for_each(swap)
+}
+
+/// Puts `new` where `old` is, and `old` where `new` was; either may be missing.
+fn exchange(old: &Path, new: &Path) -> Result<(), ShelfError> {
+    let failed = |error: rustix::io::Errno| ShelfError::io("cannot exchange", old, error.into());
+    let exists = |path: &Path| fs::symlink_metadata(path).is_ok();
+    match (exists(old), exists(new)) {
+        (false, false) => Ok(()),
+        (false, true) => {
+            make_parent(old)?;
+            fs::rename(new, old).map_err(|error| ShelfError::io("cannot put in place", old, error))
+        }
+        (true, false) => {
+            make_parent(new)?;
+            fs::rename(old, new).map_err(|error| ShelfError::io("cannot take away", old, error))
+        }
+        (true, true) => match renameat_with(CWD, old, CWD, new, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(()),
+            // Some file systems cannot exchange. Then the folder is missing for one moment, and after
+            // a crash in that moment the next run renders it anew.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+                let aside = new.with_extension("old");
+                let step = |from: &Path, to: &Path| fs::rename(from, to);
+                let moved = step(old, &aside).and_then(|()| step(new, old)).and_then(|()| step(&aside, new));
+                moved.map_err(|error| ShelfError::io("cannot exchange", old, error))
+            }
+            Err(error) => Err(failed(error)),
+        },
+    }
+}
+
+/// Empties the staging folder: of copies, and of what was exchanged for them. Returns where the rest
+/// lies, which is somebody else's.
+fn tidy(root: &Path) -> Result<Vec<String>, ShelfError> {
+    let (staging, new) = (root.join(STAGING), root.join(STAGING).join(NEW));
+    if !is_folder(&staging) {
+        return Ok(Vec::new());
+    }
+    let failed = |error| ShelfError::io("cannot remove", &new, error);
+    put_back(root, &new);
+    match read_plain(&staging.join(KNOWN)) {
+        Ok(known) => {
+            for path in known.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok()) {
+                remove_inside(&new, path);
+            }
+        }
+        // Nothing was exchanged, so there are copies only.
+        Err(_) if is_folder(&new) => fs::remove_dir_all(&new).map_err(failed)?,
+        Err(_) => {}
+    }
+    if is_folder(&new) {
+        prune_empty(&new);
+    }
+    let mut left = Vec::new();
+    if fs::symlink_metadata(&new).is_ok() {
+        let free = |n: &u32| fs::symlink_metadata(staging.join(format!("left-{n}"))).is_err();
+        let name = format!("left-{}", (1..u32::MAX).find(free).unwrap_or_default());
+        fs::rename(&new, staging.join(&name)).map_err(failed)?;
+        list(&staging.join(&name), &format!("{STAGING}/{name}"), &mut left);
+    }
+    for name in [KNOWN, "known.new"] {
+        let _ = fs::remove_file(staging.join(name));
+    }
+    // These go only if they are empty.
+    for name in TOPS.into_iter().chain([STAGING]) {
+        let _ = fs::remove_dir(root.join(name));
+    }
+    Ok(left)
+}
+
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir())
+}
+
+/// Removes a file of the staging folder. The output may be a checkout, and the list of files and what
+/// it names may come from anybody: neither `..` nor a link leads out.
+fn remove_inside(new: &Path, path: &str) {
+    let mut place = new.to_owned();
+    for part in Path::new(path).components() {
+        if !matches!(part, std::path::Component::Normal(_)) || !is_folder(&place) {
+            return;
+        }
+        place.push(part);
+    }
+    let _ = fs::remove_file(place);
+}
+
+/// Puts a folder back that a crash left aside, where the file system cannot exchange two.
+fn put_back(root: &Path, new: &Path) {
+    for top in TOPS.into_iter().filter(|top| is_folder(new) && is_folder(&new.join(top))) {
+        for name in entries(&new.join(top)).unwrap_or_default() {
+            let Some(region) = name.strip_suffix(".old") else { continue };
+            let place = root.join(top).join(region);
+            if fs::symlink_metadata(&place).is_err() && make_parent(&place).is_ok() {
+                let _ = fs::rename(new.join(top).join(&name), &place);
+            }
+        }
+    }
+}
+
+/// Lists everything below a folder that is no folder.
+fn list(folder: &Path, shown: &str, found: &mut Vec<String>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let shown = format!("{shown}/{}", entry.file_name().to_string_lossy());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list(&entry.path(), &shown, found);
+        } else {
+            found.push(shown);
+        }
+    }
+    found.sort();
+}
+
+/// Removes folders that hold nothing, from the bottom up.
+fn prune_empty(folder: &Path) {
+    let Ok(list) = fs::read_dir(folder) else { return };
+    for entry in list.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            prune_empty(&entry.path());
+        }
+    }
+    let _ = fs::remove_dir(folder);
+}
+
+#[cfg(test)]
+mod tests;

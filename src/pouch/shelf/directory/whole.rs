@@ -1,0 +1,76 @@
+//! A folder of bundles as it stands, for looking only: links and special files as such, nothing followed.
+
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use pouch_core::verify::bundles::{Form, MOST_BYTES, Standing, Tree};
+use rustix::fs::{FlockOperation, flock};
+
+use super::super::ShelfError;
+use super::read_plain;
+use crate::git::objects::{Budget, ObjectsError};
+
+/// Adds a path. One that is no text, as a whole or in a part, never takes another's place.
+pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
+    while path.contains('\u{fffd}') && tree.contains_key(&path) {
+        path.push('\u{fffd}');
+    }
+    tree.insert(path, standing);
+}
+
+/// Reads everything below `root` that can hold bundles or Secrets; no run exchanges folders meanwhile.
+///
+/// # Errors
+/// Where something cannot be read, another run writes there, or there is more than [`Budget`] allows.
+pub fn read(root: &Path) -> Result<Tree, ShelfError> {
+    let lock = File::open(root).map_err(|error| ShelfError::unread(root, error))?;
+    flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
+        rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
+        error => ShelfError::unread(root, error.into()),
+    })?;
+    let mut tree = Tree::new();
+    walk(root, "", 0, &mut Budget::default(), &mut tree)?;
+    Ok(tree)
+}
+
+fn walk(folder: &Path, before: &str, depth: usize, budget: &mut Budget, tree: &mut Tree) -> Result<(), ShelfError> {
+    let unread = |error| ShelfError::unread(folder, error);
+    let too_much = |error: ObjectsError| ShelfError::Unreachable {
+        message: format!("{} cannot be looked at: {error}", folder.display()),
+        help: "No bundles are that large: see what lies there, or name the folder that holds them.".to_owned(),
+    };
+    for entry in fs::read_dir(folder).map_err(unread)? {
+        let entry = entry.map_err(unread)?;
+        let (name, path) = (entry.file_name(), entry.path());
+        let relative = format!("{before}{}", name.to_string_lossy());
+        let kind = entry.file_type().map_err(unread)?;
+        budget.enter(&relative, depth).map_err(too_much)?;
+        let is_named = std::str::from_utf8(name.as_bytes()).is_ok();
+        // Modes are no part of this: some file systems mark every file as executable.
+        let form = if kind.is_symlink() {
+            Form::Link
+        } else if kind.is_dir() {
+            // Its files are looked at, whatever it is called; another repository's are not.
+            match name == ".git" {
+                false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), budget, tree)?,
+                true if before.is_empty() => {}
+                true => insert(tree, relative, Standing::odd(Form::Special)),
+            }
+            continue;
+        } else if !kind.is_file() {
+            Form::Special
+        } else if entry.metadata().map_err(unread)?.len() > MOST_BYTES {
+            Form::Large
+        } else {
+            if is_named { Form::Plain } else { Form::Special }
+        };
+        let standing = match kind.is_file() && form != Form::Large {
+            true => Standing::file(&relative, form, read_plain(&path)?),
+            false => Standing::odd(form),
+        };
+        budget.keep(standing.bytes.len()).map_err(too_much)?;
+        insert(tree, relative, standing);
+    }
+    Ok(())
+}

@@ -1,0 +1,444 @@
+//! Survey: reads every source, one after the other, and puts a snapshot together.
+//!
+//! Files are read as a whole. A live cluster is asked in turns with the closures: what they want that
+//! nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
+//! looked at again, and where something changed meanwhile the survey starts over: what it gives is a
+//! state that existed, or nothing. What the objects mean is not known here.
+
+mod openers;
+pub mod source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pouch_core::claim::claims;
+use pouch_core::closure::View;
+use pouch_core::config::{Fleet, Source, SourcePlace};
+use pouch_core::finding::Finding;
+use pouch_core::inquiry::{self, Listed};
+use pouch_core::layout::manifest::SourceIdentity;
+use pouch_core::name::{GroupKind, ObjectKey, SourceName};
+use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble};
+use pouch_core::world::definition::Definitions;
+use pouch_core::world::deployments::Deployments;
+
+use crate::ambient::{Ambient, Timer};
+use crate::cluster::request::Resource;
+use crate::cluster::{AccessError, Cluster, Manner, Wanted};
+use crate::git::program::TIMEOUT;
+use crate::run::Failure;
+use crate::stop::Stop;
+use crate::ui::Ui;
+use openers::{openers, shared};
+use source::decrypt::{Opener, Seen, Vault, unopened};
+use source::live::{Changed, Live, Values};
+use source::{Given, SourceError};
+
+/// How often clusters that change while they are read are read anew.
+const LOOKS: u32 = 5;
+
+/// What the sources say.
+pub struct Survey {
+    /// Every object, by key.
+    pub snapshot: Snapshot,
+    /// What was wrong with the sources themselves.
+    pub findings: Vec<Finding>,
+    /// The sources that can tell which cluster or repository they are, for manifests.
+    pub sources: Vec<SourceIdentity>,
+    /// The commit of each git source, for the commit message.
+    pub revisions: Vec<(String, String)>,
+    /// What each cluster source was asked for by name, and the kinds that the cluster serves.
+    pub asked: BTreeMap<SourceName, (BTreeSet<ObjectKey>, Vec<Resource>)>,
+}
+
+/// What a survey works with.
+pub struct Surveyor<'a> {
+    /// The resolved configuration.
+    pub fleet: &'a Fleet,
+    /// The configuration's folder as the user typed it.
+    pub base: &'a Path,
+    /// Where bundles are written, which no source is read from.
+    pub outputs: &'a [PathBuf],
+    /// How clusters are reached, beside what the configuration says.
+    pub reach: &'a Reach,
+    /// Environment, clock and entropy.
+    pub ambient: &'a Ambient,
+    /// Where words go.
+    pub ui: &'a Ui,
+    /// Whether the run should end.
+    pub stop: &'a Stop,
+}
+
+/// How clusters are reached: flags, which win over the configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// What the flags say.
+    pub wanted: Wanted,
+    /// How clusters are read.
+    pub manner: Manner,
+}
+
+/// Connects to the cluster of a source; flags win over what the configuration says.
+///
+/// # Errors
+/// Where it cannot be told which cluster is meant, or its credentials cannot be used.
+pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Failure> {
+    let SourcePlace::Cluster { context, kubeconfig } = &source.place else {
+        return Err(Failure::bug("a source that is no cluster was to be connected to"));
+    };
+    let Surveyor { base, reach, ambient, stop, .. } = surveyor;
+    let mut wanted = reach.wanted.clone();
+    wanted.context = wanted.context.or_else(|| context.clone());
+    let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
+    wanted.kubeconfig = wanted.kubeconfig.or_else(written);
+    let named =
+        |error: AccessError| AccessError { message: format!("source {}: {}", source.name, error.message), ..error };
+    Ok(Cluster::connect(&wanted, reach.manner, ambient, &stop.flag()).map_err(named)?)
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Failure::unavailable(error.to_string(), error.help)
+    }
+}
+
+/// Reads all sources, in order.
+///
+/// # Errors
+/// Where a source cannot be reached at all, changes faster than it can be read, or the run should end.
+pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure> {
+    let Surveyor { fleet, reach, ui, stop, .. } = surveyor;
+    let mut clusters: BTreeMap<usize, Live> = BTreeMap::new();
+    for (index, source) in fleet.sources.iter().enumerate() {
+        if matches!(source.place, SourcePlace::Cluster { .. }) {
+            if !clusters.is_empty() && (reach.wanted.context.is_some() || reach.wanted.kubeconfig.is_some()) {
+                return Err(Failure::usage(
+                    "--context and --kubeconfig name one cluster, and the configuration has several",
+                    "Name the contexts in the configuration.",
+                ));
+            }
+            let cluster = connect(surveyor, source)?;
+            ui.note(&format!("source {}: reading cluster {} at {}", source.name, cluster.context, cluster.server));
+            if let Some(warning) = cluster.warning() {
+                ui.warn(&warning);
+            }
+            clusters.insert(index, Live::new(source, cluster, values.clone()));
+        }
+    }
+    if clusters.is_empty() && reach.wanted != Wanted::default() {
+        return Err(Failure::usage(
+            "--kubeconfig, --context, --as and --as-group are for live clusters, and no source is one",
+            "Leave them away, or add a `cluster` source to the configuration.",
+        ));
+    }
+    let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
+    let openers = openers(surveyor, &values)?;
+    let mut last = String::new();
+    for look in 0..LOOKS {
+        if look > 0 {
+            ui.note(&format!("{last} while it was read; reading everything again"));
+            stop.pause(pause(surveyor, look)?)?;
+        }
+        match one_look(surveyor, &mut clusters, &openers)? {
+            Ok(survey) => return Ok(survey),
+            Err(changed) => last = changed,
+        }
+        if once {
+            // Standard input can be read only once.
+            break;
+        }
+    }
+    Err(Failure::unavailable(
+        format!(
+            "{last} each time while it was read; nothing is published, since nothing that was read is sure to have stood together"
+        ),
+        "Run pouch again; if it happens often, see what writes these objects all the time.",
+    ))
+}
+
+/// A growing pause, half of it by chance.
+fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
+    let base = surveyor.reach.manner.patience.pause.saturating_mul(look);
+    Ok(base.saturating_add(surveyor.ambient.part_of(base)?))
+}
+
+/// Reads everything once, and proves that it stood together; or names what changed.
+fn one_look(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    openers: &BTreeMap<usize, Arc<Opener>>,
+) -> Result<Result<Survey, String>, Failure> {
+    let Surveyor { fleet, stop, .. } = surveyor;
+    let mut times = Times::new();
+    let mut readings = Vec::new();
+    let mut findings = shared(fleet, openers);
+    let mut sources = Vec::new();
+    let mut revisions = Vec::new();
+    let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
+    for (index, source) in fleet.sources.iter().enumerate() {
+        stop.check()?;
+        if let Some(live) = clusters.get_mut(&index) {
+            begin(surveyor, (index, source), live, &mut times)?;
+            // Its place among the readings; what it says is put there when it is known what else to list.
+            readings.push(Reading {
+                documents: Vec::new(),
+                sealed: Vec::new(),
+                complete: true,
+                fragments: Vec::new(),
+                inquiry: None,
+            });
+            sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
+            continue;
+        }
+        let mut reading = read_files(surveyor, source)?;
+        let sealed = set_aside(source, &mut reading, openers.get(&index), (index, &mut vaults));
+        findings.extend(reading.findings);
+        sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
+        revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
+        readings.push(Reading {
+            documents: reading.documents,
+            sealed,
+            complete: reading.complete,
+            fragments: reading.fragments,
+            inquiry: None,
+        });
+    }
+    list_namespaces(surveyor, clusters, &readings, &mut times)?;
+    for (index, live) in &mut *clusters {
+        if let Some(reading) = readings.get_mut(*index) {
+            *reading = live.reading();
+        }
+    }
+    let (mut snapshot, found) = assemble(fleet, readings);
+    findings.extend(found);
+    if !clusters.is_empty() || !vaults.is_empty() {
+        ask(surveyor, clusters, &vaults, &mut snapshot, &mut times)?;
+    }
+    if !clusters.is_empty() {
+        if let Some(changed) = prove(surveyor, clusters)? {
+            return Ok(Err(changed));
+        }
+        times.tell(surveyor, clusters);
+    }
+    let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
+    Ok(Ok(Survey { snapshot, findings, sources, revisions, asked: asked.collect() }))
+}
+
+/// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
+/// later, those of another are documents like all others.
+fn set_aside(
+    source: &Source,
+    reading: &mut source::Reading,
+    opener: Option<&Arc<Opener>>,
+    (index, vaults): (usize, &mut BTreeMap<usize, Vault>),
+) -> Vec<SealedDocument> {
+    let files = std::mem::take(&mut reading.sealed);
+    let seen: Vec<Seen> = match opener {
+        None => unopened(files).collect(),
+        Some(opener) => {
+            let (vault, seen) = Vault::new(&source.name, Arc::clone(opener), files);
+            if !vault.is_empty() {
+                vaults.insert(index, vault);
+            }
+            seen
+        }
+    };
+    let mut sealed = Vec::new();
+    for seen in seen {
+        match seen {
+            Seen::Open(document, origin) => reading.documents.push((document, origin)),
+            Seen::Sealed(document) => sealed.push(document),
+        }
+    }
+    sealed
+}
+
+/// Looks at the files that share a sealed value with one that is wanted: only its MAC tells which is the copy.
+fn settle_copies(
+    fleet: &Fleet,
+    vaults: &BTreeMap<usize, Vault>,
+    snapshot: &mut Snapshot,
+    (index, keys): (usize, &BTreeSet<ObjectKey>),
+) {
+    let mut files: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for (source, file) in snapshot.in_doubt(index, keys) {
+        files.entry(source).or_default().insert(file);
+    }
+    let prove = |(source, files): (usize, BTreeSet<usize>)| {
+        let proofs = vaults.get(&source).map(|vault| vault.prove(&files)).unwrap_or_default();
+        files.into_iter().map(move |file| ((source, file), proofs.get(&file).copied().flatten()))
+    };
+    let proofs: BTreeMap<_, _> = files.into_iter().flat_map(prove).collect();
+    if !proofs.is_empty() {
+        snapshot.settle_copies(fleet, &proofs);
+    }
+}
+
+fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
+    let Surveyor { fleet, base, outputs, ambient, ui, stop, .. } = surveyor;
+    let skip_in_tree = [fleet.output.path.clone()];
+    let environment = ambient.environment();
+    let given = Given {
+        base,
+        skip: outputs,
+        skip_in_tree: &skip_in_tree,
+        environment: &environment,
+        timeout: TIMEOUT,
+        stop: stop.flag(),
+    };
+    let progress = ui.progress("reading", 0);
+    let reading = source::read(source, &given)?;
+    drop(progress);
+    ui.detail(&format!(
+        "source {}: {} documents, {} skipped{}",
+        source.name,
+        reading.documents.len(),
+        reading.skipped,
+        if reading.complete && reading.fragments.is_empty() { "" } else { ", incomplete" }
+    ));
+    Ok(reading)
+}
+
+/// How many objects of each kind were read from a source, and how long that took.
+struct Times(BTreeMap<(usize, GroupKind), (usize, Duration)>);
+
+impl Times {
+    fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    fn add(&mut self, index: usize, kind: &GroupKind, count: usize, timer: Timer) {
+        let (known, time) = self.0.entry((index, kind.clone())).or_default();
+        *known = known.saturating_add(count);
+        *time = time.saturating_add(timer.elapsed());
+    }
+
+    fn tell(&self, surveyor: &Surveyor<'_>, clusters: &BTreeMap<usize, Live>) {
+        for ((index, kind), (count, time)) in &self.0 {
+            if let Some(live) = clusters.get(index) {
+                surveyor.ui.read(live.name().as_str(), live.context(), &kind.to_string(), *count, *time);
+            }
+        }
+        for live in clusters.values() {
+            surveyor.ui.detail(&format!("cluster {}: {} requests", live.context(), live.requests()));
+        }
+    }
+}
+
+/// Lists what a cluster is read for as a whole.
+fn begin(
+    surveyor: &Surveyor<'_>,
+    (index, source): (usize, &Source),
+    live: &mut Live,
+    times: &mut Times,
+) -> Result<(), Failure> {
+    live.begin(surveyor.fleet, source)?;
+    for listed in inquiry::listed(surveyor.fleet, &source.provides) {
+        list(surveyor, live, index, &listed, times)?;
+    }
+    Ok(())
+}
+
+fn list(
+    surveyor: &Surveyor<'_>,
+    live: &mut Live,
+    index: usize,
+    listed: &Listed,
+    times: &mut Times,
+) -> Result<(), Failure> {
+    surveyor.stop.check()?;
+    let timer = surveyor.ambient.timer();
+    let progress = surveyor.ui.progress("reading", 0);
+    let kind = listed.kind.kind.as_str();
+    let count = live.list(listed, &|count| progress.say(&format!("{kind} {count}")))?;
+    times.add(index, &listed.kind, count, timer);
+    Ok(())
+}
+
+/// Lists the Namespaces of clusters that may provide them, where a rule of any source selects some.
+fn list_namespaces(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    readings: &[Reading],
+    times: &mut Times,
+) -> Result<(), Failure> {
+    let sources = &surveyor.fleet.sources;
+    let rules = sources.iter().zip(readings).filter(|(source, _)| source.provides.cluster_scoped);
+    let selected = rules.flat_map(|(_, reading)| &reading.documents).map(|(document, _)| document);
+    if !inquiry::select_namespaces(selected) && !clusters.values().any(Live::selects_namespaces) {
+        return Ok(());
+    }
+    for (index, live) in clusters {
+        if sources.get(*index).is_some_and(|source| source.provides.cluster_scoped) {
+            list(surveyor, live, *index, &inquiry::listed_namespaces(), times)?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks for what the closures want, until they want nothing more.
+fn ask(
+    surveyor: &Surveyor<'_>,
+    clusters: &mut BTreeMap<usize, Live>,
+    vaults: &BTreeMap<usize, Vault>,
+    snapshot: &mut Snapshot,
+    times: &mut Times,
+) -> Result<(), Failure> {
+    let fleet = surveyor.fleet;
+    let (definitions, _) = Definitions::collect(fleet, snapshot);
+    let deployments = Deployments::collect(snapshot);
+    let asked = claims(fleet, snapshot);
+    let mut wanting: Vec<_> = inquiry::claims(fleet, &asked).collect();
+    loop {
+        let view = View { fleet, snapshot, definitions: &definitions, deployments: &deployments };
+        let (wanted, still) = inquiry::wanted(&view, wanting.into_iter());
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        wanting = still;
+        for (index, keys) in wanted {
+            if let Some(vault) = vaults.get(&index) {
+                surveyor.stop.check()?;
+                settle_copies(fleet, vaults, snapshot, (index, &keys));
+                let answers = vault.answer(snapshot, index, keys);
+                snapshot.supply(fleet, index, answers);
+                continue;
+            }
+            let Some(live) = clusters.get_mut(&index) else {
+                return Err(Failure::bug("a source that is no cluster was to be asked"));
+            };
+            let mut by_kind: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
+            for key in keys {
+                by_kind.entry(key.kind.clone()).or_default().push(key);
+            }
+            for (kind, keys) in by_kind {
+                surveyor.stop.check()?;
+                let timer = surveyor.ambient.timer();
+                let count = keys.len();
+                let progress = surveyor.ui.progress("reading", u64::try_from(count).unwrap_or_default());
+                progress.say(kind.kind.as_str());
+                let answers = live.ask(&kind, keys, &|| progress.step())?;
+                drop(progress);
+                let found = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..))).count();
+                times.add(index, &kind, found, timer);
+                snapshot.supply(fleet, index, answers);
+            }
+        }
+    }
+}
+
+/// Looks at everything again; says what changed, as a sentence without an end.
+fn prove(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Result<Option<String>, Failure> {
+    for live in clusters.values_mut() {
+        surveyor.stop.check()?;
+        let progress = surveyor.ui.progress("checking", 0);
+        let changed = live.prove(&|| progress.step())?;
+        drop(progress);
+        if let Some(Changed(what)) = changed {
+            return Ok(Some(what));
+        }
+    }
+    Ok(None)
+}

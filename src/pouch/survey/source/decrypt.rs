@@ -1,0 +1,460 @@
+//! Encrypted sources: files that SOPS sealed, opened when a closure wants what is in them.
+//!
+//! Reading a source sets sealed files aside; [`Vault`] holds those of one source with the identities that
+//! open them, and nothing else is opened with these. A file is opened as a whole, because one MAC covers
+//! its documents. No program is started and no service asked for a key. What the objects mean is not known
+//! here, and no value gets into a reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pouch_core::ciphertext::sealed_value_below;
+use pouch_core::finding::Origin;
+use pouch_core::listing::few;
+use pouch_core::name::{ObjectKey, SourceName};
+use pouch_core::node::{Interner, Key, Node};
+use pouch_core::object::kind_of;
+use pouch_core::recipient::Recipient;
+use pouch_core::report::shell;
+use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
+use pouch_core::sops::cipher::MARK;
+use pouch_core::sops::read::{fingerprints, key_fingerprint};
+use pouch_core::sops::rule::FIELDS;
+use pouch_core::sops::{OpenError, Sealed, cipher};
+use pouch_core::sops_document::Ordered;
+use pouch_core::yaml::Flaw;
+use pouch_core::yaml::lines::line_of;
+use pouch_core::yaml::read::{self as yaml, Document};
+use pouch_core::{inquiry, json};
+use rayon::prelude::*;
+
+use super::Reading;
+use super::document::{Form, Text};
+use crate::age::{AgeError, Identities};
+use crate::harden::wiped;
+
+/// The longest reason that is given, in characters: a path of keys may have any length.
+const MOST_WORDS: usize = 400;
+
+/// How many of a file's recipients are named.
+const MOST_RECIPIENTS: usize = 3;
+
+/// How a sealed file is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// YAML documents under one MAC.
+    Yaml,
+    /// A JSON value.
+    Json,
+    /// An item of a `List`, which SOPS never seals by itself.
+    Item,
+}
+
+/// A file that SOPS sealed, or one of several that were joined: documents that share a MAC.
+pub struct SealedFile {
+    pub(super) path: Arc<str>,
+    pub(super) written: Written,
+    /// The sealed MAC, the same in all documents.
+    pub(super) mac: Box<str>,
+    pub(super) parts: Vec<SealedPart>,
+}
+
+/// One document of a sealed file.
+pub(super) struct SealedPart {
+    /// Its text, with keys in their order.
+    pub(super) text: Box<str>,
+    pub(super) line: u32,
+    /// The line on which its text begins, comments and all.
+    pub(super) first_line: u32,
+    /// The objects in it, as they stand.
+    pub(super) documents: Vec<(Node, Origin)>,
+}
+
+impl SealedFile {
+    /// An item of a `List` that has a block of its own.
+    pub(super) fn item(path: &Arc<str>, line: u32, item: (Node, Origin)) -> Self {
+        let part = SealedPart { text: Box::default(), line, first_line: line, documents: vec![item] };
+        Self { path: path.clone(), written: Written::Item, mac: Box::default(), parts: vec![part] }
+    }
+
+    /// The line of what does not open; none where the file has several documents, because nobody says in which
+    /// of them it is, or is no YAML in block style.
+    fn line_of(&self, error: &OpenError) -> Option<u32> {
+        let (Written::Yaml, [part]) = (self.written, &*self.parts) else { return None };
+        let path: Vec<&str> = match error {
+            OpenError::NotSealed(path)
+            | OpenError::SealedInClear(path)
+            | OpenError::Value(path, _)
+            | OpenError::Type(path) => path.trim_end_matches(':').split(':').collect(),
+            OpenError::Field(field) => vec!["sops", field],
+            OpenError::MacOnlyEncrypted => vec!["sops", "mac_only_encrypted"],
+            OpenError::KeyGroups => vec!["sops", "key_groups"],
+            OpenError::Time => vec!["sops", "lastmodified"],
+            OpenError::Mac | OpenError::SealedMac(_) => vec!["sops", "mac"],
+            // The first is as SOPS wrote it, as far as anybody can tell.
+            OpenError::Rules => {
+                let mut lines: Vec<u32> =
+                    FIELDS.iter().filter_map(|field| line_of(&part.text, &["sops", field])).collect();
+                lines.sort_unstable();
+                return lines.get(1).or(lines.first()).map(|line| part.line_of_file(*line));
+            }
+            _ => vec!["sops"],
+        };
+        let line = line_of(&part.text, &path).or_else(|| line_of(&part.text, path.get(..1)?))?;
+        Some(part.line_of_file(line))
+    }
+}
+
+impl SealedPart {
+    /// A line of its text as one of the file.
+    fn line_of_file(&self, line: u32) -> u32 {
+        self.first_line.saturating_sub(1).saturating_add(line)
+    }
+}
+
+/// The sealed MAC of a document with a `sops` block, which tells whether two documents are of one file;
+/// nothing for a document without a block.
+pub(super) fn mac(document: &Node) -> Option<Box<str>> {
+    let block = document.get("sops").filter(|block| block.is_map())?;
+    Some(block.str_at(&["mac"]).unwrap_or_default().into())
+}
+
+/// Adds a file, to the one before it if that is the beginning of the same.
+pub(super) fn append(files: &mut Vec<SealedFile>, file: SealedFile) {
+    match files.last_mut() {
+        Some(last)
+            if last.path == file.path
+                && last.mac == file.mac
+                && !file.mac.is_empty()
+                && (last.written, file.written) == (Written::Yaml, Written::Yaml) =>
+        {
+            last.parts.extend(file.parts);
+        }
+        _ => files.push(file),
+    }
+}
+
+/// Who opens the files of a source.
+pub enum Opener {
+    /// Whoever has these identities.
+    Identities(Identities),
+    /// Nobody: what is wanted to know does not depend on values. Of Secrets nothing is then known, and the
+    /// rest is taken as it stands.
+    Nobody,
+}
+
+/// The sealed files of one source, and who opens them.
+pub struct Vault {
+    source: SourceName,
+    opener: Arc<Opener>,
+    files: Vec<SealedFile>,
+    /// The file, document and object of each object, in the order in which the snapshot was given them.
+    places: Vec<(usize, usize, usize)>,
+}
+
+/// What is known of an object in a sealed file.
+pub enum Seen {
+    /// It is a document like others: opened already, because all objects of its kind are looked at, or in a
+    /// source that opens none.
+    Open(Node, Origin),
+    /// It is opened when it is wanted, or should be open and cannot.
+    Sealed(SealedDocument),
+}
+
+/// The objects of a file, document by document, and what its data key is known by.
+type Opened = Result<(Vec<Vec<(Node, Origin)>>, Proof), Reason>;
+
+impl Vault {
+    /// Takes the sealed files of a source, and gives what is known of the objects in them.
+    pub fn new(source: &SourceName, opener: Arc<Opener>, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
+        let mut vault = Self { source: source.clone(), opener, files, places: Vec::new() };
+        let listed = |(node, _): &(Node, Origin)| inquiry::is_listed(&kind_of(node));
+        let now: BTreeSet<usize> = (0..vault.files.len())
+            .filter(|file| {
+                vault.files.get(*file).is_some_and(|file| file.parts.iter().any(|p| p.documents.iter().any(listed)))
+            })
+            .collect();
+        let opened = vault.open_all(&now);
+        let mut seen = Vec::new();
+        for (number, file) in vault.files.iter().enumerate() {
+            for (at, part) in file.parts.iter().enumerate() {
+                for (index, (node, origin)) in part.documents.iter().enumerate() {
+                    let opened = opened.get(&number);
+                    let shown = would_show(node);
+                    let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
+                    let is_listed = inquiry::is_listed(&kind_of(node));
+                    let open = opened
+                        .filter(|_| is_listed && shown.is_none())
+                        .and_then(|opened| opened.as_ref().ok())
+                        .and_then(|(parts, _)| found(parts, at, node));
+                    if let Some((node, origin)) = open {
+                        seen.push(Seen::Open(node, origin));
+                        continue;
+                    }
+                    vault.places.push((number, at, index));
+                    let trouble = trouble.cloned().or_else(|| is_listed.then(changed));
+                    let (document, leaves) = (node.clone(), fingerprints(node));
+                    seen.push(Seen::Sealed(SealedDocument {
+                        document,
+                        origin: origin.clone(),
+                        file: number,
+                        leaves,
+                        trouble,
+                    }));
+                }
+            }
+        }
+        (vault, seen)
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Opens objects; `index` is the source's own.
+    pub fn answer(&self, snapshot: &Snapshot, index: usize, keys: BTreeSet<ObjectKey>) -> Vec<(ObjectKey, Answer)> {
+        let place = |key: &ObjectKey| self.places.get(snapshot.sealed_document(index, key)?).copied();
+        let files = keys.iter().filter_map(place).map(|(file, _, _)| file).collect();
+        let opened = match &*self.opener {
+            Opener::Identities(_) => self.open_all(&files),
+            Opener::Nobody => BTreeMap::new(),
+        };
+        let answer = |key: ObjectKey| {
+            let answer = place(&key).and_then(|place| self.of(place, &key, &opened));
+            (key, answer.unwrap_or_else(|| Answer::Sealed(changed())))
+        };
+        keys.into_iter().map(answer).collect()
+    }
+
+    /// Opens files to see whether their MAC verifies, and gives nothing of what is in them.
+    pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Proof> {
+        let opened = self.open_all(files).into_iter();
+        opened.map(|(number, opened)| (number, opened.ok().and_then(|(_, proof)| proof))).collect()
+    }
+
+    fn of(&self, place: (usize, usize, usize), key: &ObjectKey, opened: &BTreeMap<usize, Opened>) -> Option<Answer> {
+        let (file, at, index) = place;
+        let (node, origin) = self.files.get(file)?.parts.get(at)?.documents.get(index)?;
+        Some(match (&*self.opener, opened.get(&file)) {
+            (Opener::Nobody, _) if key.kind.is_secret() => {
+                let why = "it is encrypted, and values of Secrets were not asked for";
+                Answer::Unread(Reason::new(why, "This run reads no Secrets."))
+            }
+            (Opener::Nobody, _) => Answer::Found(without_block(node), origin.clone()),
+            (_, Some(Ok((parts, _)))) => {
+                let (opened, origin) = found(parts, at, node)?;
+                Answer::Found(without_sealed_notes(opened, node), origin)
+            }
+            (_, Some(Err(reason))) => Answer::Sealed(reason.clone()),
+            (_, None) => return None,
+        })
+    }
+
+    fn open_all(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Opened> {
+        let wanted: Vec<(usize, &SealedFile)> =
+            files.iter().filter_map(|number| Some((*number, self.files.get(*number)?))).collect();
+        wanted.into_par_iter().map(|(number, file)| (number, wiped(|| self.open(file)))).collect()
+    }
+
+    fn open(&self, file: &SealedFile) -> Opened {
+        let Opener::Identities(identities) = &*self.opener else {
+            return Ok((file.parts.iter().map(|part| bare(&part.documents)).collect(), None));
+        };
+        if file.written == Written::Item {
+            return Err(item_of_a_list());
+        }
+        let mut interner = Interner::new();
+        let documents: Result<Vec<Ordered>, Flaw> = file
+            .parts
+            .iter()
+            .map(|part| {
+                let read = match file.written {
+                    Written::Yaml | Written::Item => yaml::read_ordered(&Document::whole(&part.text), &mut interner),
+                    Written::Json => json::read_ordered(&part.text, &mut interner),
+                };
+                read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })
+            })
+            .collect();
+        let documents = documents
+            .map_err(|flaw| Reason { line: Some(flaw.line), ..Reason::new(flaw.what.into_owned(), SEAL_AGAIN) })?;
+        let not_opened = |error: OpenError| not_opened(&error, file.line_of(&error));
+        let sealed = Sealed::new(documents).map_err(not_opened)?;
+        if sealed.mac_only_encrypted() {
+            return Err(not_opened(OpenError::MacOnlyEncrypted));
+        }
+        let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, &sealed, identities, file))?;
+        let nodes = sealed.open(&data_key).map_err(not_opened)?;
+        let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml };
+        let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
+            let mut reading = Reading::nothing();
+            text.take(node, part.line, &mut reading);
+            reading.documents
+        });
+        Ok((objects.collect(), Some(key_fingerprint(&data_key))))
+    }
+}
+
+const SEAL_AGAIN: &str = "Open the file with sops, see whether it is as it should be, and seal it again.";
+
+fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
+    let help = match error {
+        OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
+        OpenError::MacOnlyEncrypted => {
+            "Seal it without mac_only_encrypted: else its names and references may be anybody's."
+        }
+        OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
+        _ => SEAL_AGAIN,
+    };
+    let why: String = error.to_string().chars().take(MOST_WORDS).collect();
+    Reason { line, ..Reason::new(why, help) }
+}
+
+/// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
+fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
+    let stanzas = sealed.stanzas();
+    let recipients: Vec<Recipient> = stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).collect();
+    let why = match error {
+        AgeError::Length => "its data key does not have 32 bytes".to_owned(),
+        _ if recipients.is_empty() => "no identity of this source opens it".to_owned(),
+        _ => format!(
+            "no identity of this source opens it; it says to be for {}",
+            few(&recipients, recipients.len(), MOST_RECIPIENTS)
+        ),
+    };
+    // Any of them will do; who has none of the file's own cannot run it.
+    let help = match identities.recipients().next() {
+        Some(recipient) => format!(
+            "Have somebody who can open it seal it for this source as well, `sops rotate -i --add-age {recipient} {}`; or \
+             add an identity that opens it to the source's `decryption`.",
+            shell::word(&file.path)
+        ),
+        None => "Add an identity that opens it to the source's `decryption`.".to_owned(),
+    };
+    Reason::new(why, help)
+}
+
+/// What is known of the objects in sealed files of a source that opens none: those of kinds of which all are
+/// looked at, and items of a `List`, cannot be opened; the others are documents, and say so themselves.
+pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
+    let no_key = || {
+        let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
+        Reason::new("no key is configured to open it", help)
+    };
+    let seen = move |(file, node, origin, is_item): (usize, Node, Origin, bool)| {
+        let trouble = match is_item {
+            true => item_of_a_list(),
+            false if inquiry::is_listed(&kind_of(&node)) => no_key(),
+            false => return Seen::Open(node, origin),
+        };
+        Seen::Sealed(SealedDocument { document: node, origin, file, leaves: Vec::new(), trouble: Some(trouble) })
+    };
+    let documents = files.into_iter().enumerate().flat_map(|(number, file)| {
+        let is_item = file.written == Written::Item;
+        let documents = file.parts.into_iter().flat_map(|part| part.documents);
+        documents.map(move |(node, origin)| (number, node, origin, is_item))
+    });
+    documents.map(seen)
+}
+
+fn item_of_a_list() -> Reason {
+    let why = "it is an item of a List and has a sops block of its own, and SOPS opens whole documents only";
+    let help = "Write it as a document of its own, as SOPS wrote it, or seal the List as a whole.";
+    Reason::new(why, help)
+}
+
+/// Why an object cannot be used although it opens: only the values of Secrets are published sealed, so what
+/// somebody sealed elsewhere in it would come out readable, in a bundle or in what is said of it.
+fn would_show(sealed: &Node) -> Option<Reason> {
+    let is_secret = kind_of(sealed).is_secret();
+    let stays_sealed = |key: &str| key == "sops" || (is_secret && matches!(key, "data" | "stringData"));
+    let notes = sealed.at(&["metadata"]).map(Node::entries).unwrap_or_default();
+    let notes = notes.iter().filter(|(key, _)| !(is_secret && NOTES.contains(&&**key)));
+    let mut fields = sealed.entries().iter().filter(|(key, _)| **key != *"metadata" && !stays_sealed(key));
+    let path = fields
+        .find_map(|(key, value)| sealed_value_below(key, value))
+        .or_else(|| notes.into_iter().find_map(|(key, value)| sealed_value_below(&format!("metadata.{key}"), value)))?;
+    let why = format!("{path} is encrypted, and would be published or said in clear");
+    let help = match is_secret {
+        true => "Seal the entries of data and stringData alone: encrypted_regex ^(data|stringData)$.",
+        false => "Keep the object in a file of its own that is not encrypted, or what is secret in a Secret.",
+    };
+    Some(Reason::new(why, help))
+}
+
+/// What is said of an object beside what it is: whoever seals it in a Secret does not want it seen, and no Secret
+/// needs it.
+const NOTES: [&str; 2] = ["annotations", "labels"];
+
+/// An opened object without the labels and annotations that stand sealed in `sealed`.
+fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
+    let is_open = |field: &str, key: &str| {
+        let text = sealed.at(&["metadata", field]).and_then(|notes| notes.get(key)).and_then(Node::as_str);
+        !text.is_some_and(|text| text.starts_with(MARK))
+    };
+    let rest = |(field, notes): &(Key, Node)| {
+        let kept = match notes {
+            Node::Map(notes) if NOTES.contains(&&**field) => {
+                Node::Map(notes.iter().filter(|(key, _)| is_open(field, key)).cloned().collect())
+            }
+            notes => notes.clone(),
+        };
+        (field.clone(), kept)
+    };
+    let field = |(key, value): &(Key, Node)| match value {
+        Node::Map(metadata) if **key == *"metadata" => (key.clone(), Node::Map(metadata.iter().map(rest).collect())),
+        value => (key.clone(), value.clone()),
+    };
+    match &opened {
+        Node::Map(entries) => Node::Map(entries.iter().map(field).collect()),
+        _ => opened,
+    }
+}
+
+fn changed() -> Reason {
+    Reason::new("opened, it is another object than it says outside", SEAL_AGAIN)
+}
+
+/// The object among those of a document that says to be the same as `sealed`. Numbers would do but for
+/// comments among the items of a list, which are values as long as they are sealed.
+fn found(parts: &[Vec<(Node, Origin)>], at: usize, sealed: &Node) -> Option<(Node, Origin)> {
+    const HEAD: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
+    let same = |(node, _): &&(Node, Origin)| HEAD.iter().all(|path| node.at(path) == sealed.at(path));
+    parts.get(at)?.iter().find(same).cloned()
+}
+
+fn bare(documents: &[(Node, Origin)]) -> Vec<(Node, Origin)> {
+    documents.iter().map(|(node, origin)| (without_block(node), origin.clone())).collect()
+}
+
+fn without_block(node: &Node) -> Node {
+    let kept = node.entries().iter().filter(|(key, _)| **key != *"sops");
+    Node::Map(kept.map(|(key, value)| (key.clone(), without_values(value))).collect())
+}
+
+/// A node with nothing where sealed values stand: else it would be a fault that nobody opens them.
+fn without_values(node: &Node) -> Node {
+    match node {
+        Node::Text(text) if text.starts_with(cipher::MARK) => Node::text(""),
+        Node::List(items) => Node::List(items.iter().map(without_values).collect()),
+        Node::Map(entries) => {
+            Node::Map(entries.iter().map(|(key, value)| (key.clone(), without_values(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reads_no_values_sees_none_and_no_fault() {
+        let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {one: 'ENC[AES256_GCM,data:qq==]', \
+                    two: plain}\nsops: {mac: 'ENC[AES256_GCM,data:qq==]'}\n";
+        let typed: Node = yaml::read(&Document::whole(text), &mut Interner::new()).unwrap();
+        let bare = without_block(&typed);
+        assert_eq!((bare.str_at(&["data", "one"]), bare.str_at(&["data", "two"])), (Some(""), Some("plain")));
+        assert!(bare.get("sops").is_none() && bare.at(&["metadata", "name"]) == typed.at(&["metadata", "name"]));
+    }
+}

@@ -1,0 +1,536 @@
+//! Documents: what the text of one file or stream holds.
+//!
+//! Splits, parses through the two doors, takes `List`s apart, and passes over what is no object. It
+//! knows nothing of where the bytes came from beyond the path it puts into origins.
+
+use std::sync::Arc;
+
+use pouch_core::finding::{Code, Finding, Origin, Place};
+use pouch_core::json;
+use pouch_core::name::{SourceName, split_api_version};
+use pouch_core::node::{Interner, Key, Node};
+use pouch_core::sops::cipher::MARK;
+use pouch_core::yaml::Flaw;
+use pouch_core::yaml::read::{self as yaml, Document};
+use rayon::prelude::*;
+
+use super::Reading;
+use super::decrypt::{self, SealedFile, SealedPart, Written};
+use crate::harden::wiped;
+
+/// How many documents of one file a task parses; they share their keys.
+const DOCUMENTS_PER_TASK: usize = 1024;
+
+/// How deep `List`s may lie in each other.
+const MOST_LISTS: usize = 4;
+
+/// How git-lfs starts a file that stands for another one.
+///
+/// <https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// How a text is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// YAML documents.
+    Yaml,
+    /// JSON values, one after the other.
+    Json,
+    /// Whatever comes, and possibly cut short.
+    Stream,
+}
+
+impl Form {
+    /// The form of a file, by its name.
+    pub(super) fn of(path: &str) -> Self {
+        if path.ends_with(".json") { Form::Json } else { Form::Yaml }
+    }
+}
+
+/// A text and where it stands.
+pub(super) struct Text<'a> {
+    pub(super) source: &'a SourceName,
+    pub(super) path: &'a Arc<str>,
+    pub(super) bytes: &'a [u8],
+    pub(super) form: Form,
+}
+
+/// Reads all documents of a text. Long ones are parsed on several threads; the order stays.
+pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
+    let mut reading = Reading::nothing();
+    if text.bytes.starts_with(LFS_POINTER) {
+        let help = "Run git lfs pull, or keep manifests out of git-lfs.";
+        reading.refuse(text.source, text.path, "is a git-lfs pointer, not the file itself", help);
+        return reading;
+    }
+    if text.bytes.iter().all(|byte| *byte == 0) && text.form != Form::Stream {
+        let finding = text.finding(1, 1, "the file is empty, which proves nothing of what it held");
+        let help = "See whether what wrote it failed; remove the file, or exclude it, if it is meant to hold nothing.";
+        reading.lacks(finding.help(help));
+        return reading;
+    }
+    match yaml::text_of(text.bytes) {
+        Err(flaw) => reading.lacks(text.unparsable(flaw)),
+        Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
+            for value in values(words) {
+                match json::read(value.text, interner) {
+                    Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
+                    // Brackets alone part the values, and JSON that is cut short lacks what followed: so
+                    // its text says nothing about what it might hold.
+                    Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
+                }
+            }
+        }
+        Ok(words) => read_yaml(text, words, interner, &mut reading),
+    }
+    reading
+}
+
+fn read_yaml(text: &Text<'_>, words: &str, interner: &mut Interner, reading: &mut Reading) {
+    let mut documents: Vec<Document<'_>> = yaml::documents(words).collect();
+    // A stream that ends within a line was cut short, and a value may have lost its tail: `hunter2`
+    // cut to `hun` is still YAML. So its last document is not taken.
+    let cut = (text.form == Form::Stream && !words.ends_with('\n')).then(|| documents.pop()).flatten();
+    if documents.len() <= DOCUMENTS_PER_TASK {
+        text.parse(&documents, interner, reading);
+    } else {
+        let parse = |chunk: &[Document<'_>]| {
+            let mut part = Reading::nothing();
+            text.parse(chunk, &mut Interner::new(), &mut part);
+            part
+        };
+        let parts: Vec<Reading> = documents.par_chunks(DOCUMENTS_PER_TASK).map(|part| wiped(|| parse(part))).collect();
+        reading.documents.reserve(documents.len());
+        parts.into_iter().for_each(|part| reading.absorb(part));
+    }
+    if let Some(document) = cut {
+        let finding = text.finding(document.line, 1, "the stream ends within a line, so it may be cut short");
+        reading.lacks(finding.help("See whether what writes the stream failed; a whole stream ends in a line feed."));
+    }
+}
+
+impl Text<'_> {
+    fn at(&self, line: u32, column: u32) -> Origin {
+        Origin { source: self.source.clone(), place: Place::File { path: self.path.clone(), line, column } }
+    }
+
+    fn finding(&self, line: u32, column: u32, what: impl Into<String>) -> Finding {
+        Finding::new(Code::UnparsableDocument, what).at(&self.at(line, column))
+    }
+
+    fn wrong(&self, line: u32, column: u32, what: impl Into<String>) -> Finding {
+        self.finding(line, column, what).help("Correct the document, or exclude the file if it is no manifest.")
+    }
+
+    fn unparsable(&self, flaw: Flaw) -> Finding {
+        self.wrong(flaw.line, flaw.column, flaw.what)
+    }
+
+    /// Notes a document that cannot be read. Where it broke off at the very end, or stands in a stream, it
+    /// may be the sign that more was lost; else only what its own text might hold is in doubt.
+    fn lacks(&self, document: &Document<'_>, flaw: Flaw, reading: &mut Reading) {
+        let lines = self.bytes.iter().filter(|b| **b == b'\n').count();
+        let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= lines;
+        let finding = self.unparsable(flaw);
+        if at_the_end || self.form == Form::Stream {
+            reading.lacks(finding);
+        } else {
+            reading.lacks_document(document.text, finding);
+        }
+    }
+
+    fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
+        for document in documents {
+            match yaml::read(document, interner) {
+                Ok(node) => {
+                    let lines = (document.line, document.first_line);
+                    self.add(node, lines, (document.text, Written::Yaml), reading);
+                }
+                Err(flaw) => self.lacks(document, flaw, reading),
+            }
+        }
+    }
+
+    /// Adds a document; one that SOPS sealed keeps its text, which alone has the order of its keys.
+    /// `lines` are where it starts and where its text does.
+    fn add(&self, node: Node, lines: (u32, u32), (text, written): (&str, Written), reading: &mut Reading) {
+        let (line, first_line) = lines;
+        let Some(mac) = decrypt::mac(&node) else { return self.take(node, line, reading) };
+        let mut part = Reading::nothing();
+        self.take(node, line, &mut part);
+        let documents = std::mem::take(&mut part.documents);
+        reading.absorb(part);
+        let part = SealedPart { text: text.into(), line, first_line, documents };
+        let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
+        decrypt::append(&mut reading.sealed, file);
+    }
+
+    /// Sorts a document into objects, what is passed over, and what is wrong.
+    pub(super) fn take(&self, node: Node, line: u32, reading: &mut Reading) {
+        match Head::of(&node) {
+            _ if node == Node::Null => {}
+            Ok(head) if head.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
+            Ok(head) if head.is_list(&node) => {
+                let list = head.owned();
+                self.take_list(node, &list, line, 1, reading);
+            }
+            Ok(_) => reading.documents.push((node, self.at(line, 1))),
+            // An error page, or what a broken tool said, where a manifest should be: it proves no absence.
+            Err(Headless::Other) if matches!(node, Node::Text(_)) => {
+                let finding = self.finding(line, 1, "it is text, and no manifest");
+                reading.lacks(finding.help("Write the manifest that should be there, or exclude the file."));
+            }
+            Err(Headless::Other) if !holds_objects(&node) => reading.skipped = reading.skipped.saturating_add(1),
+            Err(Headless::Other) => {
+                let what = "it is a sequence of objects, which kubectl would not take either";
+                let finding = self.finding(line, 1, what);
+                reading.lacks(finding.help("Write them as documents of their own, or as the items of a List."));
+            }
+            Err(Headless::Broken(what)) => reading.lacks(self.wrong(line, 1, what)),
+        }
+    }
+
+    fn take_list(&self, list: Node, head: &ListHead, line: u32, depth: usize, reading: &mut Reading) {
+        let wrong = |what: String| self.wrong(line, 1, what);
+        if list.at(&["metadata", "continue"]).is_some_and(|token| *token != Node::text(""))
+            || list.at(&["metadata", "remainingItemCount"]).is_some_and(|count| *count != Node::Int(0))
+        {
+            let what = "the List is one page of several: its metadata says that more follows";
+            let finding = self.finding(line, 1, what);
+            reading.lacks(finding.help("List without a limit, or give all the pages as one."));
+        }
+        let Some(items) = into_items(list) else {
+            return reading.lacks(wrong(format!("the items of {} are missing or no sequence", head.kind)));
+        };
+        for (at, item) in items.into_iter().enumerate() {
+            let item = head.complete(item);
+            match Head::of(&item) {
+                Ok(inner) if inner.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
+                Ok(inner) if inner.is_list(&item) && depth < MOST_LISTS => {
+                    let inner = inner.owned();
+                    self.take_list(item, &inner, line, depth.saturating_add(1), reading);
+                }
+                Ok(inner) if inner.is_list(&item) => {
+                    reading.lacks(wrong(format!("more than {MOST_LISTS} Lists lie in each other")));
+                }
+                Ok(_) if decrypt::mac(&item).is_some() => {
+                    reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));
+                }
+                Ok(_) => reading.documents.push((item, self.at(line, 1))),
+                Err(Headless::Broken(what)) => reading.lacks(wrong(format!("item {at} of the List: {what}"))),
+                Err(Headless::Other) => {
+                    reading.lacks(wrong(format!("item {at} of the List has no apiVersion and kind")));
+                }
+            }
+        }
+    }
+}
+
+/// What a document says it is.
+struct Head<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+}
+
+/// Why a document does not say what it is.
+enum Headless {
+    /// It means to be an object and is none; the text says why.
+    Broken(String),
+    /// It is something else, such as the values of a Helm chart.
+    Other,
+}
+
+impl<'a> Head<'a> {
+    /// A document without `apiVersion` and `kind` is somebody else's. One that has `metadata` and
+    /// lacks only one of the two is an object with a mistake, and to pass over it would look as if
+    /// the object were deleted.
+    fn of(node: &'a Node) -> Result<Self, Headless> {
+        let word = |field: &str| match node.at(&[field]) {
+            None => Ok(None),
+            Some(Node::Text(text)) if text.starts_with(MARK) => Err(Headless::Broken(sealed_head(field))),
+            Some(Node::Text(text)) => Ok(Some(&**text).filter(|text| !text.is_empty())),
+            Some(other) => Err(Headless::Broken(format!("{field} is {}, not text", other.type_name()))),
+        };
+        let lacks = |field: &str| match node.at(&["metadata"]) {
+            Some(Node::Map(_)) => Headless::Broken(format!("{field} is missing")),
+            _ => Headless::Other,
+        };
+        match (word("apiVersion"), word("kind")) {
+            (Ok(None), Ok(None)) => Err(Headless::Other),
+            (Ok(Some(api_version)), Ok(Some(kind))) => {
+                let sealed = |field: &str| node.str_at(&["metadata", field]).is_some_and(|text| text.starts_with(MARK));
+                match ["name", "namespace"].into_iter().find(|field| sealed(field)) {
+                    Some(field) => Err(Headless::Broken(sealed_head(&format!("metadata.{field}")))),
+                    None => Ok(Self { api_version, kind }),
+                }
+            }
+            (Ok(None), Ok(Some(_))) => Err(lacks("apiVersion")),
+            (Ok(Some(_)), Ok(None)) => Err(lacks("kind")),
+            (Ok(None), Err(_)) | (Err(_), Ok(None)) if node.at(&["metadata"]).is_none() => Err(Headless::Other),
+            (Err(broken), _) | (_, Err(broken)) => Err(broken),
+        }
+    }
+
+    /// Whether this configures kustomize or pouch and is no object of a cluster.
+    fn is_passed_over(&self) -> bool {
+        match split_api_version(self.api_version).0 {
+            "kustomize.config.k8s.io" => matches!(self.kind, "Kustomization" | "Component"),
+            "pouch" => self.kind == "Fleet",
+            _ => false,
+        }
+    }
+
+    /// Whether this is a `List`, or a typed one such as `SecretList`: those have items and no name.
+    fn is_list(&self, node: &Node) -> bool {
+        (self.kind == "List" && self.api_version == "v1")
+            || (self.kind.ends_with("List") && node.get("items").is_some() && node.at(&["metadata", "name"]).is_none())
+    }
+
+    fn owned(&self) -> ListHead {
+        let item = self.kind.strip_suffix("List").filter(|kind| !kind.is_empty()).map(str::to_owned);
+        ListHead { api_version: self.api_version.to_owned(), kind: self.kind.to_owned(), item }
+    }
+}
+
+/// What an object is must be readable: else nobody knows whether it is the one that is looked for.
+fn sealed_head(field: &str) -> String {
+    format!(
+        "{field} is encrypted, so nobody can tell which object this is; seal with encrypted_regex ^(data|stringData)$"
+    )
+}
+
+/// What a `List` says of its items.
+struct ListHead {
+    api_version: String,
+    kind: String,
+    item: Option<String>,
+}
+
+impl ListHead {
+    /// Gives an item of a typed list the `apiVersion` and `kind` that the API leaves out there.
+    fn complete(&self, item: Node) -> Node {
+        let Some(kind) = &self.item else { return item };
+        let missing = |field: &str| item.at(&[field]).is_none_or(|value| *value == Node::text(""));
+        let add: Vec<(Key, Node)> = [("apiVersion", &self.api_version), ("kind", kind)]
+            .into_iter()
+            .filter(|(field, _)| missing(field))
+            .map(|(field, text)| (Key::from(field), Node::text(text)))
+            .collect();
+        match item {
+            // What is added stands first, and of equal keys the first stays: null gives way.
+            Node::Map(entries) if !add.is_empty() => Node::map(add.into_iter().chain(entries.into_vec()).collect()),
+            other => other,
+        }
+    }
+}
+
+/// The items of a list; null, as Go writes an empty one, is none.
+fn into_items(list: Node) -> Option<Vec<Node>> {
+    let Node::Map(entries) = list else { return None };
+    match entries.into_vec().into_iter().find(|(key, _)| **key == *"items") {
+        Some((_, Node::List(items))) => Some(items.into_vec()),
+        Some((_, Node::Null)) => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+fn holds_objects(node: &Node) -> bool {
+    node.items().iter().any(|item| Head::of(item).is_ok())
+}
+
+/// Whether a stream is JSON: an object whose first key is quoted, and no second YAML document.
+fn is_json(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let first = text.strip_prefix('{').map(|rest| rest.trim_start().starts_with(['"', '}']));
+    first == Some(true) && !text.contains("\n---")
+}
+
+/// One of several JSON values, and where it starts.
+#[derive(PartialEq, Eq, Debug)]
+struct Value<'a> {
+    text: &'a str,
+    line: u32,
+    column: u32,
+}
+
+impl Value<'_> {
+    /// A position in the value as a position in the file.
+    fn place(&self, flaw: Flaw) -> Flaw {
+        let column =
+            if flaw.line <= 1 { flaw.column.saturating_add(self.column).saturating_sub(1) } else { flaw.column };
+        Flaw { line: flaw.line.saturating_add(self.line).saturating_sub(1), column, ..flaw }
+    }
+}
+
+/// Splits JSON values that stand one after the other, as `kubectl get -o json` in a loop writes them.
+/// It looks at brackets and strings only; the door judges each value.
+fn values(text: &str) -> Vec<Value<'_>> {
+    let mut found = Vec::new();
+    let (mut start, mut depth, mut quoted, mut escaped) = (None, 0_usize, false, false);
+    let (mut line, mut column) = (1_u32, 1_u32);
+    for (at, byte) in text.bytes().enumerate() {
+        let blank = byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF);
+        if start.is_none() && !blank {
+            start = Some((at, line, column));
+        }
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' | b'[' => depth = depth.saturating_add(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let closes = matches!(byte, b'}' | b']') && !quoted && depth == 0;
+        if let (Some((from, line, column)), true) = (start, closes) {
+            let text = text.get(from..=at).unwrap_or_default();
+            found.push(Value { text, line, column });
+            start = None;
+        }
+        if byte == b'\n' {
+            line = line.saturating_add(1);
+            column = 1;
+        } else if byte & 0xC0 != 0x80 {
+            column = column.saturating_add(1);
+        }
+    }
+    if let Some((from, line, column)) = start {
+        found.push(Value { text: text.get(from..).unwrap_or_default(), line, column });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::survey::source::tests::summary;
+
+    fn parse(form: Form, bytes: &[u8]) -> Reading {
+        let text = Text { source: &"s".into(), path: &Arc::from("f"), bytes, form };
+        read(&text, &mut Interner::new())
+    }
+
+    #[track_caller]
+    fn check(input: &str, expect: &str) {
+        assert_eq!(summary(&parse(Form::Yaml, input.as_bytes())), expect, "{input}");
+    }
+
+    #[test]
+    fn objects_are_taken_and_the_rest_is_passed_over_or_refused() {
+        for empty in ["", "\0", "\0\0\0"] {
+            check(empty, "unparsable-document f:1:1\nincomplete\n");
+        }
+        check("# nothing\n---\n", "");
+        check("replicas: 1\n---\nkind: DaemonSet\n---\n- a\n", "skipped 3\n");
+        check("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n", "skipped 1\n");
+        check("apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n", "Kustomization - f:1:1\n");
+        check("apiVersion: pouch/v1alpha1\nkind: Fleet\n", "skipped 1\n");
+        check("apiVersion: fleet.cattle.io/v1\nkind: Fleet\n", "Fleet - f:1:1\n");
+        check("kind: true\n", "skipped 1\n");
+        let broken = [
+            "apiVersion: v1\nkind: 1\n",
+            "apiVersion: 1\nkind: Secret\n",
+            "kind: Secret\nmetadata: {name: CANARY}\n",
+            "apiVersion: v1\nkind: null\nmetadata: {name: CANARY}\n",
+            "- {apiVersion: v1, kind: Secret, data: CANARY}\n",
+            "CANARY was not found\n",
+            "<html>CANARY</html>\n",
+        ];
+        for broken in broken {
+            check(broken, "unparsable-document f:1:1\nincomplete\n");
+        }
+    }
+
+    #[test]
+    fn what_does_not_parse_is_reported_where_it_stands_and_not_quoted() {
+        let first = "apiVersion: v1\nkind: A\n---\n";
+        for bad in ["a: 1\na: CANARY\n", "a: [CANARY\n", "\tx: CANARY: y: [\n"] {
+            let reading = parse(Form::Yaml, format!("{first}{bad}---\napiVersion: v1\nkind: B\n").as_bytes());
+            let text = summary(&reading);
+            assert!(
+                text.ends_with("incomplete\n")
+                    && reading.documents.len() == 2
+                    && text.contains("unparsable-document f:"),
+                "{text}"
+            );
+            assert!(!text.contains("unparsable-document f:1:"), "{text}");
+        }
+        for bytes in [&b"a: \xff\n"[..], b"a: \0\n", b"\xfe\xff\0a"] {
+            let reading = parse(Form::Yaml, bytes);
+            assert!(!reading.complete && reading.findings.len() == 1 && reading.documents.is_empty());
+        }
+        let pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n";
+        assert_eq!(summary(&parse(Form::Yaml, pointer)), "refused-file f:1:1\nincomplete\n");
+    }
+
+    #[test]
+    fn lists_are_taken_apart() {
+        let list =
+            |metadata: &str, items: &str| format!("apiVersion: v1\nkind: List\nmetadata: {metadata}\nitems: {items}\n");
+        let item = "{apiVersion: v1, kind: Secret, metadata: {name: a}}";
+        check(&list("{}", "[]"), "");
+        check(&list("{}", "null"), "");
+        check(
+            &list("{resourceVersion: \"\", continue: \"\"}", &format!("[{item}, {item}]")),
+            "Secret a f:1:1\nSecret a f:1:1\n",
+        );
+        check(
+            &list("{continue: CANARY}", &format!("[{item}]")),
+            "Secret a f:1:1\nunparsable-document f:1:1\nincomplete\n",
+        );
+        check(&list("{remainingItemCount: 3}", "[]"), "unparsable-document f:1:1\nincomplete\n");
+        check(&list("{}", &format!("[{{apiVersion: v1, kind: List, items: [{item}]}}]")), "Secret a f:1:1\n");
+        check(
+            "apiVersion: v1\nkind: SecretList\nitems: [{metadata: {name: a}}, {kind: null, metadata: {name: b}}]\n",
+            "Secret a f:1:1\nSecret b f:1:1\n",
+        );
+        check("apiVersion: a.b/v1\nkind: AllowList\nmetadata: {name: x}\nitems: [1]\n", "AllowList x f:1:1\n");
+        check("apiVersion: a.b/v1\nkind: AllowList\nspec: {}\n", "AllowList - f:1:1\n");
+        for broken in [
+            "items: {}",
+            "x: 1",
+            "items: [CANARY]",
+            "items: [{metadata: {name: CANARY}}]",
+            "items: [{apiVersion: [], kind: x}]",
+        ] {
+            check(&format!("apiVersion: v1\nkind: List\n{broken}\n"), "unparsable-document f:1:1\nincomplete\n");
+        }
+        let deep = (0..9).fold(item.to_owned(), |inner, _| format!("{{apiVersion: v1, kind: List, items: [{inner}]}}"));
+        check(&deep, "unparsable-document f:1:1\nincomplete\n");
+    }
+
+    #[test]
+    fn json_values_stand_one_after_the_other() {
+        let table = [
+            ("", "unparsable-document f:1:1\nincomplete\n"),
+            ("{\"a\":1}", "skipped 1\n"),
+            ("\u{feff}{\"apiVersion\":\"v1\",\"kind\":\"A\"}", "A - f:1:2\n"),
+            ("{} {\"apiVersion\":\"v1\",\"kind\":\"A\"}\n{\"x\":\"}\\\"{\"}", "A - f:1:1\nskipped 2\n"),
+        ];
+        for (input, expect) in table {
+            let expect = expect.replace("f:1:2", "f:1:1");
+            assert_eq!(summary(&parse(Form::Json, input.as_bytes())), expect, "{input}");
+        }
+        for bad in ["{\"a\": CANARY}", "{\"a\":1,\"a\":2}", "}{", "{é", "{\"a\": [}"] {
+            let text = summary(&parse(Form::Json, bad.as_bytes()));
+            assert!(text.ends_with("incomplete\n") && text.contains("unparsable-document f:1:"), "{bad}");
+        }
+        let placed: Vec<(u32, u32)> = values("{}\n  [1] {\n}").iter().map(|v| (v.line, v.column)).collect();
+        assert_eq!(placed, [(1, 1), (2, 3), (2, 7)]);
+        let flaw = |line, column| Flaw { line, column, what: Default::default() };
+        let value = Value { text: "", line: 2, column: 7 };
+        assert_eq!((value.place(flaw(1, 1)), value.place(flaw(2, 1))), (flaw(2, 7), flaw(3, 1)));
+    }
+
+    #[test]
+    fn long_files_keep_their_order() {
+        let many: Vec<String> = (0..5000).map(|n| format!("apiVersion: v1\nkind: K{n}\n")).collect();
+        let reading = parse(Form::Yaml, many.join("---\n").as_bytes());
+        let kinds: Vec<_> =
+            reading.documents.iter().map(|(node, _)| node.str_at(&["kind"]).unwrap().to_owned()).collect();
+        assert_eq!(kinds, (0..5000).map(|n| format!("K{n}")).collect::<Vec<_>>());
+        assert_eq!(reading.documents.last().unwrap().1.to_string(), format!("f:{}:1", 4999 * 3 + 1));
+        assert!(reading.complete);
+    }
+}

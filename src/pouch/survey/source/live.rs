@@ -1,0 +1,400 @@
+//! A live cluster as a source: asked piece by piece, then looked at a second time.
+//!
+//! [`Live::begin`] finds out which cluster it is and what it serves, [`Live::list`] reads the kinds of
+//! which everything is needed, [`Live::ask`] the objects that closures want. What was read at different
+//! moments is one state of the cluster only if nothing changed in between: [`Live::prove`] looks at
+//! everything again, at metadata alone, and names what differs. What the objects mean is not known
+//! here, and neither is HTTP.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use pouch_core::config::{Fleet, Source};
+use pouch_core::finding::{Origin, Place};
+use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, Listed};
+use pouch_core::k0rdent;
+use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, SourceName, is_dns_label, is_dns_subdomain};
+use pouch_core::node::{Key, Node};
+use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
+
+use super::SourceError;
+use crate::cluster::request::{Form, Resource, Stamp};
+use crate::cluster::{Absence, Broken, Cluster, Got, ListError, Served};
+
+/// Whether Secrets are read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Values {
+    /// They are.
+    Read,
+    /// They are not: what is wanted to know does not depend on them.
+    Leave,
+    /// They are not, and each that is asked for is taken to be there but these: what is wanted to know
+    /// is what would be needed if nothing were missing.
+    Presume {
+        /// Secrets that are taken to be absent.
+        absent: Arc<BTreeSet<ObjectKey>>,
+    },
+}
+
+/// A cluster that is being read.
+pub struct Live {
+    cluster: Cluster,
+    name: SourceName,
+    origin: Origin,
+    values: Values,
+    served: Served,
+    identity: String,
+    documents: Vec<(Node, Origin)>,
+    inquiry: Inquiry,
+    lists: Vec<SeenList>,
+    seen: BTreeMap<ObjectKey, Seen>,
+    /// What was asked for by name, in the order of asking.
+    order: Vec<(GroupKind, Vec<ObjectKey>)>,
+}
+
+/// A list as it was read.
+struct SeenList {
+    resource: Resource,
+    namespace: Option<Namespace>,
+    stamps: Vec<(ObjectKey, Stamp)>,
+}
+
+/// What was said of an object that was asked for by name.
+#[derive(PartialEq, Eq)]
+enum Seen {
+    Stamped(Stamp),
+    Absent,
+    Unread,
+}
+
+/// What kept the second look from being the same as the first, as a clause for people.
+pub struct Changed(pub String);
+
+impl Live {
+    /// Makes a source of a connected cluster.
+    pub fn new(source: &Source, cluster: Cluster, values: Values) -> Self {
+        let place = Place::Cluster { context: cluster.context.clone() };
+        Self {
+            origin: Origin { source: source.name.clone(), place },
+            name: source.name.clone(),
+            cluster,
+            values,
+            served: Served::default(),
+            identity: String::new(),
+            documents: Vec::new(),
+            inquiry: Inquiry::default(),
+            lists: Vec::new(),
+            seen: BTreeMap::new(),
+            order: Vec::new(),
+        }
+    }
+
+    /// The source's name.
+    pub fn name(&self) -> &SourceName {
+        &self.name
+    }
+
+    /// The kubeconfig's context.
+    pub fn context(&self) -> &Arc<str> {
+        &self.cluster.context
+    }
+
+    /// The UID of the cluster's `kube-system`.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// How many requests went out so far.
+    pub fn requests(&self) -> u64 {
+        self.cluster.requests()
+    }
+
+    /// Gives away, at the end, what was asked for by name, whatever the answer, and the kinds that the
+    /// cluster serves.
+    pub fn take_asked(&mut self) -> (BTreeSet<ObjectKey>, Vec<Resource>) {
+        let asked = std::mem::take(&mut self.seen).into_keys().filter(|key| !key.kind.is_namespace());
+        let kinds = std::mem::take(&mut self.served.kinds).into_values().map(|(resource, _)| resource);
+        (asked.collect(), kinds.collect())
+    }
+
+    /// Starts from nothing: which cluster it is, and what it serves.
+    ///
+    /// # Errors
+    /// Where the cluster cannot be asked, or is not the kind of cluster that the configuration means.
+    pub fn begin(&mut self, fleet: &Fleet, source: &Source) -> Result<(), SourceError> {
+        self.documents.clear();
+        self.inquiry = Inquiry::default();
+        self.lists.clear();
+        self.seen.clear();
+        self.order.clear();
+        let groups: BTreeSet<&str> = inquiry::groups(fleet).into_iter().chain([k0rdent::GROUP]).collect();
+        self.served = self.cluster.discover(groups).map_err(|broken| self.unreachable("its API groups", &broken))?;
+        for (kind, (resource, versions)) in &self.served.kinds {
+            self.inquiry.served.insert(kind.clone(), (resource.scope, versions.clone()));
+        }
+        let namespaces = inquiry::identity_namespaces(fleet, &source.provides);
+        let keys: Vec<ObjectKey> = namespaces.iter().map(ObjectKey::namespace).collect();
+        let resource = Resource::namespaces();
+        self.order.push((resource.kind.clone(), keys.clone()));
+        let got = self.cluster.get(&resource, keys, Form::Metadata, &|| {});
+        for (key, got) in got.map_err(|broken| self.unreachable("its namespaces", &broken))? {
+            let seen = match got {
+                Got::Found(node, stamp) => {
+                    if key.name == *IDENTITY_NAMESPACE {
+                        node.str_at(&["metadata", "uid"]).unwrap_or_default().clone_into(&mut self.identity);
+                    }
+                    Seen::Stamped(stamp)
+                }
+                Got::Absent => return Err(self.no_namespace(&key.name)),
+                Got::Forbidden => return Err(self.refused("get", &resource, None, Some(&key.name))),
+                Got::Failed(broken) => return Err(self.unreachable(&format!("namespace {}", key.name), &broken)),
+            };
+            self.seen.insert(key, seen);
+        }
+        Ok(())
+    }
+
+    fn no_namespace(&self, name: &Name) -> SourceError {
+        self.error(
+            format!("cluster {} has no namespace {name}", self.context()),
+            "See that this is k0rdent's management cluster, and that `systemNamespace` of the configuration names \
+             the namespace that k0rdent runs in.",
+        )
+    }
+
+    /// Lists a kind. `seen` is told how many objects there are so far. Gives their number.
+    ///
+    /// # Errors
+    /// Where the kind cannot be listed, and nothing can be read without it.
+    pub fn list(&mut self, listed: &Listed, seen: &dyn Fn(usize)) -> Result<usize, SourceError> {
+        let Some(resource) = self.served.resource(&listed.kind) else {
+            return self.unserved(listed);
+        };
+        let mut count = 0;
+        let places: Vec<Option<Namespace>> = match &listed.namespaces {
+            None => vec![None],
+            Some(namespaces) => namespaces.iter().cloned().map(Some).collect(),
+        };
+        for namespace in places {
+            let before = count;
+            let told = |number: usize| seen(number.saturating_add(before));
+            let listing = match self.cluster.list(&resource, namespace.as_ref(), Form::Whole, &told) {
+                Ok(listing) => listing,
+                Err(ListError::Forbidden) => return Err(self.refused("list", &resource, namespace.as_ref(), None)),
+                Err(ListError::Broken(broken)) => return Err(self.unreachable(&resource.name(), &broken)),
+            };
+            count = count.saturating_add(listing.len());
+            let mut stamps = Vec::with_capacity(listing.len());
+            for (key, stamp, node) in listing {
+                stamps.push((key, stamp));
+                self.documents.push((node, self.origin.clone()));
+            }
+            self.lists.push(SeenList { resource: resource.clone(), namespace, stamps });
+        }
+        self.inquiry.listed.insert(listed.kind.clone(), Ok(()));
+        Ok(count)
+    }
+
+    /// What a kind means that the cluster does not serve.
+    fn unserved(&mut self, listed: &Listed) -> Result<usize, SourceError> {
+        if let Some(broken) = self.served.unknown.get(listed.kind.group.as_str()) {
+            return Err(self.unreachable(&format!("the API group {}", listed.kind.group), broken));
+        }
+        let message = format!("cluster {} serves no {}", self.context(), listed.kind);
+        if listed.needed && self.cluster.absence == Absence::Proved {
+            let help = "See that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
+            return Err(self.error(message, help));
+        }
+        let help = "Install k0rdent's CRDs; until then what its objects decide is unknown.".to_owned();
+        self.inquiry.listed.insert(listed.kind.clone(), Err(Reason::new(message, help)));
+        Ok(0)
+    }
+
+    /// Whether a rule among what was listed selects namespaces.
+    pub fn selects_namespaces(&self) -> bool {
+        inquiry::select_namespaces(self.documents.iter().map(|(document, _)| document))
+    }
+
+    /// What was listed, as the snapshot begins with it.
+    pub fn reading(&mut self) -> Reading {
+        Reading {
+            documents: std::mem::take(&mut self.documents),
+            sealed: Vec::new(),
+            complete: true,
+            fragments: Vec::new(),
+            inquiry: Some(std::mem::take(&mut self.inquiry)),
+        }
+    }
+
+    /// Asks for objects of one kind by name.
+    ///
+    /// # Errors
+    /// Where the cluster as a whole cannot be asked any more.
+    pub fn ask(
+        &mut self,
+        kind: &GroupKind,
+        keys: Vec<ObjectKey>,
+        seen: &dyn Fn(),
+    ) -> Result<Vec<(ObjectKey, Answer)>, SourceError> {
+        if kind.is_secret() && self.values != Values::Read {
+            let answers = keys.into_iter().map(|key| {
+                let answer = self.unseen(&key);
+                self.note(key, Seen::Unread, answer)
+            });
+            return Ok(answers.collect());
+        }
+        let Some(resource) = self.served.resource(kind) else {
+            let reason = self.not_served(kind);
+            let answer = |key| (key, Answer::Unread(reason.clone()));
+            return Ok(keys.into_iter().map(answer).collect());
+        };
+        self.order.push((kind.clone(), keys.clone()));
+        let got = self.cluster.get(&resource, keys, Form::Whole, seen);
+        let got = got.map_err(|broken| self.unreachable(&resource.name(), &broken))?;
+        let mut answers = Vec::with_capacity(got.len());
+        for (key, got) in got {
+            answers.push(match got {
+                Got::Found(node, stamp) => {
+                    let answer = Answer::Found(node, self.origin.clone());
+                    self.note(key, Seen::Stamped(stamp), answer)
+                }
+                Got::Absent => self.note(key, Seen::Absent, Answer::Absent),
+                Got::Forbidden => {
+                    let reason = self.may_not("get", &resource, key.namespace.as_ref(), Some(&key.name));
+                    self.note(key, Seen::Unread, Answer::Unread(reason))
+                }
+                Got::Failed(broken) => {
+                    let why = format!(
+                        "asked for {}, cluster {} is in trouble: {}",
+                        resource.name(),
+                        self.context(),
+                        broken.what()
+                    );
+                    self.note(key, Seen::Unread, Answer::Unread(Reason::new(why, broken.help())))
+                }
+            });
+        }
+        Ok(answers)
+    }
+
+    /// What is said of a Secret that is not looked at.
+    fn unseen(&self, key: &ObjectKey) -> Answer {
+        match &self.values {
+            Values::Presume { absent } => {
+                let place = key.namespace.as_ref().is_some_and(|namespace| is_dns_label(namespace.as_str()));
+                // No API server has one of another name.
+                let possible = place && is_dns_subdomain(key.name.as_str());
+                if possible && !absent.contains(key) {
+                    return Answer::Found(presumed(key), self.origin.clone());
+                }
+                Answer::Absent
+            }
+            Values::Read | Values::Leave => Answer::Unread(not_read()),
+        }
+    }
+
+    fn note(&mut self, key: ObjectKey, seen: Seen, answer: Answer) -> (ObjectKey, Answer) {
+        self.seen.insert(key.clone(), seen);
+        (key, answer)
+    }
+
+    fn not_served(&self, kind: &GroupKind) -> Reason {
+        let context = self.context();
+        match self.served.unknown.get(kind.group.as_str()) {
+            Some(broken) => Reason::new(
+                format!("the API group {} of cluster {context} is in trouble: {}", kind.group, broken.what()),
+                broken.help(),
+            ),
+            None => Reason::new(
+                format!("cluster {context} serves no {kind}"),
+                "Install the provider's CRDs there, or correct the reference.",
+            ),
+        }
+    }
+
+    /// Looks at everything again, in the order of the first look, and says what changed.
+    ///
+    /// An object with the same stamp in both looks was so at every moment between them: at the moment when
+    /// the first look ended, all that was found stood together. Of what is absent in both looks that is
+    /// not certain: an object may have been made and removed in between.
+    ///
+    /// # Errors
+    /// Where the cluster cannot be asked.
+    pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Option<Changed>, SourceError> {
+        if self.cluster.absence == Absence::Assumed {
+            return Ok(None);
+        }
+        for list in &self.lists {
+            let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Form::Metadata, &|_| seen());
+            let listing = match listing {
+                Ok(listing) => listing,
+                Err(ListError::Forbidden) => {
+                    return Err(self.refused("list", &list.resource, list.namespace.as_ref(), None));
+                }
+                Err(ListError::Broken(broken)) => return Err(self.unreachable(&list.resource.name(), &broken)),
+            };
+            let same = listing.len() == list.stamps.len()
+                && listing.iter().zip(&list.stamps).all(|(now, then)| now.0 == then.0 && now.1 == then.1);
+            if !same {
+                let now: BTreeSet<_> = listing.iter().map(|(key, stamp, _)| (key, stamp)).collect();
+                let then: BTreeSet<_> = list.stamps.iter().map(|(key, stamp)| (key, stamp)).collect();
+                let which = now.symmetric_difference(&then).next().map(|(key, _)| key.to_string());
+                let which = which.unwrap_or_else(|| list.resource.name());
+                return Ok(Some(Changed(format!("{which} of cluster {} changed", self.context()))));
+            }
+        }
+        for (kind, keys) in std::mem::take(&mut self.order) {
+            let Some(resource) = self.served.resource(&kind) else { continue };
+            let got = self.cluster.get(&resource, keys, Form::Metadata, seen);
+            for (key, got) in got.map_err(|broken| self.unreachable(&resource.name(), &broken))? {
+                let now = match got {
+                    Got::Found(_, stamp) => Seen::Stamped(stamp),
+                    Got::Absent => Seen::Absent,
+                    Got::Forbidden | Got::Failed(_) => Seen::Unread,
+                };
+                if self.seen.get(&key) != Some(&now) {
+                    let what = if now == Seen::Unread { "could not be read again" } else { "changed" };
+                    return Ok(Some(Changed(format!("{key} of cluster {} {what}", self.context()))));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn error(&self, message: impl Into<String>, help: impl Into<String>) -> SourceError {
+        SourceError::new(&self.name, message, help)
+    }
+
+    /// The cluster as a whole cannot be asked.
+    fn unreachable(&self, what: &str, broken: &Broken) -> SourceError {
+        let message = match broken {
+            Broken::Late => format!("cluster {}: {}", self.context(), broken.what()),
+            _ => self.cluster.trouble(what, broken),
+        };
+        self.error(message, broken.help())
+    }
+
+    fn may_not(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> Reason {
+        Reason::new(
+            self.cluster.refusal(verb, resource, place, name),
+            "Grant it: `pouch rbac` prints the rules that this configuration needs.",
+        )
+    }
+
+    fn refused(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> SourceError {
+        let Reason { why, help, .. } = self.may_not(verb, resource, place, name);
+        self.error(why, help)
+    }
+}
+
+/// A Secret of which no more is known than its name.
+fn presumed(key: &ObjectKey) -> Node {
+    let text = |name: &str, text: &str| (Key::from(name), Node::text(text));
+    let metadata = Node::map(vec![text("name", key.name.as_str()), text("namespace", key.namespace_text())]);
+    Node::map(vec![text("apiVersion", "v1"), text("kind", "Secret"), (Key::from("metadata"), metadata)])
+}
+
+fn not_read() -> Reason {
+    let why = "values of Secrets were not asked for".to_owned();
+    Reason::new(why, "This run reads no Secrets.")
+}

@@ -1,0 +1,276 @@
+//! Tests of `revision`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use git2::{Oid, Repository, Signature, Time};
+
+use super::*;
+use crate::survey::source::tests::{default_globs, given, globs, secret, summary};
+
+/// An entry of a tree that a test commits: path, mode, content.
+type File<'a> = (&'a str, i32, &'a str);
+
+const PLAIN: i32 = 0o100_644;
+const LINK: i32 = 0o120_000;
+const SUBMODULE: i32 = 0o160_000;
+
+fn write_tree(repository: &Repository, files: &[File<'_>]) -> Oid {
+    let mut builder = repository.treebuilder(None).unwrap();
+    let mut folders: Vec<(&str, Vec<File<'_>>)> = Vec::new();
+    for (path, mode, content) in files {
+        match path.split_once('/') {
+            None => {
+                let id = match *mode {
+                    SUBMODULE => Oid::from_str(&"1".repeat(40)).unwrap(),
+                    _ => repository.blob(content.as_bytes()).unwrap(),
+                };
+                builder.insert(path, id, *mode).unwrap();
+            }
+            Some((folder, rest)) => match folders.iter_mut().find(|(name, _)| *name == folder) {
+                Some((_, inside)) => inside.push((rest, *mode, content)),
+                None => folders.push((folder, vec![(rest, *mode, content)])),
+            },
+        }
+    }
+    for (folder, inside) in folders {
+        builder.insert(folder, write_tree(repository, &inside), 0o040_000).unwrap();
+    }
+    builder.write().unwrap()
+}
+
+fn commit(repository: &Repository, branch: &str, files: &[File<'_>]) -> String {
+    let tree = repository.find_tree(write_tree(repository, files)).unwrap();
+    let who = Signature::new("a", "a@example.com", &Time::new(0, 0)).unwrap();
+    let branch = format!("refs/heads/{branch}");
+    let parent = repository.find_reference(&branch).ok().map(|r| r.peel_to_commit().unwrap());
+    let parents: Vec<_> = parent.iter().collect();
+    repository.commit(Some(&branch), &who, &who, "x", &tree, &parents).unwrap().to_string()
+}
+
+fn repository() -> (tempfile::TempDir, Repository) {
+    let folder = tempfile::tempdir().unwrap();
+    let repository = Repository::init_bare(folder.path().join("r.git")).unwrap();
+    (folder, repository)
+}
+
+fn wanted<'a>(repository: &'a str, reference: &'a str, path: &'a str, files: &'a FileGlobs) -> Wanted<'a> {
+    Wanted { repository, reference, path, files }
+}
+
+#[track_caller]
+fn check(files: &[File<'_>], path: &str, globs: &FileGlobs, expect: &str) {
+    let (folder, repository) = repository();
+    let id = commit(&repository, "main", files);
+    let reading = read(&"s".into(), &wanted("r.git", "main", path, globs), &given(folder.path())).unwrap();
+    assert_eq!(summary(&reading), expect);
+    assert_eq!((reading.identity.as_deref(), reading.revision), (Some("r.git"), Some(id)));
+}
+
+#[test]
+fn a_tree_is_read_without_a_checkout() {
+    let (a, b, j) = (secret("a"), secret("b"), r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"j"}}"#);
+    let files = [
+        ("a.yaml", PLAIN, &*a),
+        ("team/b.yaml", 0o100_755, &b),
+        ("team/deep/j.json", PLAIN, j),
+        ("team/n.txt", PLAIN, "x"),
+        (".github/x.yaml", PLAIN, &a),
+    ];
+    let team = "Secret b main:team/b.yaml:1:1 in s\nSecret j main:team/deep/j.json:1:1 in s\n";
+    check(&files, "", &default_globs(), &format!("Secret a main:a.yaml:1:1 in s\n{team}"));
+    check(&files, "./team/", &default_globs(), team);
+    check(&files, "team/b.yaml", &default_globs(), "Secret b main:team/b.yaml:1:1 in s\n");
+    let exclude = FileGlobs { include: globs(&["*"]), exclude: globs(&["deep/**", "*.txt"]) };
+    check(&files, "team", &exclude, "Secret b main:team/b.yaml:1:1 in s\n");
+}
+
+#[test]
+fn links_stay_inside_and_submodules_are_refused() {
+    let (a, b) = (secret("a"), secret("b"));
+    let files = [
+        ("in/a.yaml", PLAIN, &*a),
+        ("in/b.txt", PLAIN, &b),
+        ("in/again.yaml", LINK, "a.yaml"),
+        ("in/b.yaml", LINK, "./b.txt"),
+        ("in/chain.yaml", LINK, "b.yaml"),
+        ("in/sub/b.yaml", LINK, "../../out.yaml"),
+        ("in/abs.yaml", LINK, "/etc/passwd"),
+        ("in/far.yaml", LINK, "../../../../etc/passwd"),
+        ("in/folder", LINK, "sub"),
+        ("in/loop.yaml", LINK, "loop.yaml"),
+        ("in/none.yaml", LINK, "nothing.yaml"),
+        ("in/through.yaml", LINK, "folder/b.yaml"),
+        ("in/note.txt", LINK, "nothing.txt"),
+        ("in/LICENSE", LINK, "../LICENSE"),
+        ("in/module", SUBMODULE, ""),
+        ("in/updir", LINK, ".."),
+        ("LICENSE", PLAIN, "x"),
+        ("out.yaml", PLAIN, &secret("out")),
+    ];
+    let expect = "\
+Secret a main:in/a.yaml:1:1 in s
+Secret b main:in/b.yaml:1:1 in s
+refused-file main:in/module:1:1 in s
+refused-file main:in/abs.yaml:1:1 in s
+refused-file main:in/far.yaml:1:1 in s
+refused-file main:in/folder:1:1 in s
+unreadable-file main:in/loop.yaml:1:1 in s
+unreadable-file main:in/none.yaml:1:1 in s
+refused-file main:in/sub/b.yaml:1:1 in s
+unreadable-file main:in/through.yaml:1:1 in s
+refused-file main:in/updir:1:1 in s
+incomplete
+";
+    check(&files, "in", &default_globs(), expect);
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+    check(&[("a.yaml", PLAIN, pointer)], "", &default_globs(), "refused-file main:a.yaml:1:1 in s\nincomplete\n");
+}
+
+#[test]
+fn our_own_output_in_the_tree_is_passed_over() {
+    let (folder, repository) = repository();
+    let a = secret("a");
+    let b = secret("b");
+    let files = [
+        ("x/a.yaml", PLAIN, &*a),
+        ("x/bundles/regions/eu/a.yaml", PLAIN, &*a),
+        // A folder of that name that holds no bundles is the source's own.
+        ("x/y/bundles/b.yaml", PLAIN, &*b),
+    ];
+    commit(&repository, "main", &files);
+    let skip = ["x/bundles/".to_owned()];
+    let given = Given { skip_in_tree: &skip, ..given(folder.path()) };
+    for path in ["", "x"] {
+        let reading = read(&"s".into(), &wanted("r.git", "main", path, &default_globs()), &given).unwrap();
+        assert_eq!(summary(&reading), "Secret a main:x/a.yaml:1:1 in s\nSecret b main:x/y/bundles/b.yaml:1:1 in s\n");
+    }
+    let skip = ["x/y/bundles".to_owned()];
+    let given = Given { skip_in_tree: &skip, ..given };
+    let reading = read(&"s".into(), &wanted("r.git", "main", "x/y", &default_globs()), &given).unwrap();
+    assert_eq!(summary(&reading), "Secret b main:x/y/bundles/b.yaml:1:1 in s\n");
+}
+
+#[test]
+fn globs_that_let_nothing_count_prove_nothing() {
+    let a = secret("a");
+    check(
+        &[("a.yml", PLAIN, &*a)],
+        "",
+        &FileGlobs { include: globs(&["*.yaml"]), exclude: globs(&[]) },
+        "unreadable-file source s\nincomplete\n",
+    );
+}
+
+#[test]
+fn a_missing_object_leaves_the_source_incomplete() {
+    let (folder, repository) = repository();
+    let a = secret("a");
+    commit(&repository, "main", &[("a.yaml", PLAIN, &a), ("b.yaml", PLAIN, &secret("b"))]);
+    let id = Oid::hash_object(git2::ObjectType::Blob, a.as_bytes()).unwrap().to_string();
+    let (first, rest) = id.split_at(2);
+    std::fs::remove_file(folder.path().join("r.git/objects").join(first).join(rest)).unwrap();
+    let reading = read(&"s".into(), &wanted("r.git", "main", "", &default_globs()), &given(folder.path())).unwrap();
+    assert_eq!(summary(&reading), "Secret b main:b.yaml:1:1 in s\nunreadable-file main:a.yaml:1:1 in s\nincomplete\n");
+}
+
+#[test]
+fn a_tree_that_grows_without_end_is_refused() {
+    let (folder, repository) = repository();
+    let blob = repository.blob(b"x").unwrap();
+    let mut below = (blob, PLAIN);
+    for _ in 0..9 {
+        let mut builder = repository.treebuilder(None).unwrap();
+        for name in 0..16 {
+            builder.insert(format!("{name}.yaml"), below.0, below.1).unwrap();
+        }
+        below = (builder.write().unwrap(), 0o040_000);
+    }
+    let who = Signature::new("a", "a@example.com", &Time::new(0, 0)).unwrap();
+    let tree = repository.find_tree(below.0).unwrap();
+    repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &[]).unwrap();
+    let none = FileGlobs { include: globs(&["none"]), exclude: globs(&[]) };
+    let reading = read(&"s".into(), &wanted("r.git", "main", "", &none), &given(folder.path())).unwrap();
+    assert_eq!(summary(&reading), "refused-file source s\nunreadable-file source s\nincomplete\n");
+}
+
+#[test]
+fn tags_commits_and_work_trees_are_revisions_too() {
+    let (folder, repository) = repository();
+    let old = commit(&repository, "main", &[("a.yaml", PLAIN, &secret("old"))]);
+    let object = repository.revparse_single(&old).unwrap();
+    let who = Signature::new("a", "a@example.com", &Time::new(0, 0)).unwrap();
+    repository.tag("v1", &object, &who, "x", false).unwrap();
+    commit(&repository, "main", &[("a.yaml", PLAIN, &secret("new"))]);
+    for (reference, name) in [("main", "new"), ("v1", "old"), (&*old, "old"), ("refs/tags/v1", "old"), ("HEAD", "new")]
+    {
+        repository.set_head("refs/heads/main").unwrap();
+        let reading =
+            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path())).unwrap();
+        assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_says_why() {
+    let (folder, repository) = repository();
+    commit(&repository, "main", &[("a/b.yaml", PLAIN, "x"), ("l", LINK, "a"), ("m", SUBMODULE, "")]);
+    let table = [
+        ("nowhere", "main", "", "there is no git repository"),
+        ("r.git/objects", "main", "", "there is no git repository"),
+        ("r.git", "mian", "", "there is no branch, tag or commit mian"),
+        ("r.git", "HEAD~1", "", "cannot name a branch, tag or commit"),
+        ("r.git", "--output=x", "", "cannot name"),
+        ("r.git", "main", "../x", "leads out of the repository"),
+        ("r.git", "main", "a/nothing", "has nothing at path \"a/nothing\""),
+        ("r.git", "main", "l", "is a symlink or a submodule"),
+        ("r.git", "main", "l/b.yaml", "has nothing at path"),
+        ("r.git", "main", "m", "is a symlink or a submodule"),
+        ("ext::sh -c x", "main", "", "names a git transport"),
+        ("-u", "main", "", "starts with a dash"),
+        ("https://u:CANARY@h/r", "main", "", "has a password in it"),
+    ];
+    for (place, reference, path, expect) in table {
+        let error = read(&"s".into(), &wanted(place, reference, path, &default_globs()), &given(folder.path())).err();
+        let error = error.unwrap_or_else(|| panic!("{place} {reference} {path}"));
+        assert!(error.message.contains(expect) && !error.message.contains("CANARY"), "{error}");
+        assert!(error.help.ends_with('.'), "{}", error.help);
+        assert!(reference != "mian" || error.help.contains("there are main"), "{}", error.help);
+    }
+}
+
+#[test]
+fn a_url_is_fetched_by_the_git_program() {
+    #[expect(clippy::disallowed_methods, reason = "a test has no other way to find git")]
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let environment = [(OsString::from("PATH"), path), (OsString::from("HOME"), OsString::from("/nonexistent"))];
+    if program::git(&environment).run(None, "version", &[], &[]) == Err(program::GitError::Missing) {
+        eprintln!("SKIPPED: the program git is not installed");
+        #[expect(clippy::disallowed_methods, reason = "CI must not skip")]
+        let in_ci = std::env::var_os("CI").is_some();
+        assert!(!in_ci, "git must be installed in CI");
+        return;
+    }
+    let (folder, repository) = repository();
+    let old = commit(&repository, "main", &[("a.yaml", PLAIN, &secret("old"))]);
+    let object = repository.revparse_single(&old).unwrap();
+    repository.tag_lightweight("v1", &object, false).unwrap();
+    commit(&repository, "main", &[("a.yaml", PLAIN, &secret("new"))]);
+    commit(&repository, "side", &[("a.yaml", PLAIN, &secret("side"))]);
+    let url = format!("file://{}", folder.path().join("r.git").display());
+    let given = Given { environment: &environment, ..given(Path::new("/nonexistent")) };
+    for (reference, name) in [("main", "new"), ("side", "side"), ("v1", "old"), (&*old, "old")] {
+        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).unwrap();
+        assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
+        assert_eq!(reading.identity.as_deref(), Some(&*url));
+    }
+    let error = read(&"s".into(), &wanted(&url, "mian", "", &default_globs()), &given).err().unwrap();
+    assert!(
+        error.message.contains("no branch, tag or commit mian") && error.help.contains("main, side, v1"),
+        "{error:?}"
+    );
+    let error = read(&"s".into(), &wanted(&url, &"0".repeat(40), "", &default_globs()), &given).err().unwrap();
+    assert!(error.message.contains("no branch, tag or commit 000"), "{error}");
+    let error = read(&"s".into(), &wanted("file:///nonexistent", "main", "", &default_globs()), &given).err().unwrap();
+    assert!(error.message.contains("cannot be fetched"), "{error}");
+}

@@ -1,0 +1,99 @@
+//! Standard input as a source.
+//!
+//! It reads to the end and within a bound. A stream proves nothing by ending: what is empty, or ends
+//! within a line, counts as cut short.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use pouch_core::finding::{Code, Finding};
+use pouch_core::name::SourceName;
+use pouch_core::node::Interner;
+
+use super::document::{self, Form, Text};
+use super::{MAX_FILE_BYTES, Reading, SourceError, whole};
+
+/// What standard input is called in origins.
+const PATH: &str = "<stdin>";
+
+/// Reads all documents of a stream.
+pub(super) fn read(source: &SourceName, input: impl Read) -> Result<Reading, SourceError> {
+    read_within(source, input, MAX_FILE_BYTES)
+}
+
+fn read_within(source: &SourceName, input: impl Read, most: u64) -> Result<Reading, SourceError> {
+    let mut bytes = Vec::new();
+    if let Err(error) = input.take(most.saturating_add(1)).read_to_end(&mut bytes) {
+        let help = "See whether what writes to standard input failed.";
+        return Err(SourceError::new(source, format!("standard input cannot be read: {}", error.kind()), help));
+    }
+    if u64::try_from(bytes.len()).map_or(true, |len| len > most) {
+        let help = "Give the manifests in several files, as a directory source.";
+        return Err(SourceError::new(source, format!("standard input is longer than {most} bytes"), help));
+    }
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        let mut reading = Reading::nothing();
+        let finding = Finding::new(Code::UnparsableDocument, "standard input is empty, which proves nothing");
+        let help = "See whether what writes to standard input failed; an empty List says that there is nothing.";
+        reading.lacks(finding.at(&whole(source)).help(help));
+        return Ok(reading);
+    }
+    let text = Text { source, path: &Arc::from(PATH), bytes: &bytes, form: Form::Stream };
+    Ok(document::read(&text, &mut Interner::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::survey::source::tests::summary;
+
+    #[track_caller]
+    fn check(input: &str, expect: &str) {
+        assert_eq!(summary(&read(&"s".into(), input.as_bytes()).unwrap()), expect, "{input:?}");
+    }
+
+    const A: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n";
+
+    #[test]
+    fn a_whole_stream_is_complete() {
+        check(A, "Secret a <stdin>:1:1\n");
+        check(&format!("{A}---\n{A}"), "Secret a <stdin>:1:1\nSecret a <stdin>:5:1\n");
+        check(r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"j"}}"#, "Secret j <stdin>:1:1\n");
+        let two = "{\"apiVersion\":\"v1\",\"kind\":\"A\"}\n\n  {\"apiVersion\":\"v1\",\n\"kind\":\"B\"}";
+        check(two, "A - <stdin>:1:1\nB - <stdin>:3:1\n");
+        check("{apiVersion: v1, kind: Secret, metadata: {name: flow}}\n", "Secret flow <stdin>:1:1\n");
+        check(
+            "{\"apiVersion\": \"v1\", \"kind\": \"A\"}\n---\n{\"apiVersion\": \"v1\", \"kind\": \"B\"}\n",
+            "A - <stdin>:1:1\nB - <stdin>:3:1\n",
+        );
+        check(r#"{"apiVersion":"v1","kind":"List","items":[]}"#, "");
+    }
+
+    #[test]
+    fn a_stream_that_may_be_cut_short_proves_nothing() {
+        check("", "unparsable-document source s\nincomplete\n");
+        check(" \n\t\n", "unparsable-document source s\nincomplete\n");
+        // Half a value is YAML, too: what was cut is not taken.
+        check(
+            &format!("{A}---\n{}", "apiVersion: v1\nkind: Secret\nstringData: {}\ntype: Opa"),
+            "Secret a <stdin>:1:1\nunparsable-document <stdin>:5:1\nincomplete\n",
+        );
+        check(
+            r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","#,
+            "unparsable-document <stdin>:1:61\nincomplete\n",
+        );
+    }
+
+    #[test]
+    fn a_stream_that_is_too_long_or_fails_is_unreachable() {
+        assert!(read_within(&"s".into(), A.as_bytes(), 47).is_err());
+        assert!(read_within(&"s".into(), A.as_bytes(), 48).is_ok());
+        struct Failing;
+        impl Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                Err(std::io::ErrorKind::ConnectionReset.into())
+            }
+        }
+        assert!(read(&"s".into(), Failing).is_err());
+    }
+}

@@ -1,35 +1,75 @@
-//! Open: which namespaced objects a claim may look at.
+//! Admission: may this claim use that object, and by which rule (DESIGN §2.4).
 //!
-//! The boundary of namespaces (DESIGN §2.4) holds already for asking: a reference to somebody else's
-//! Secret neither has it fetched from a live cluster, nor tells whether it exists. What is not open is
-//! refused by [`judge`](crate::judge), which asks the same questions.
+//! Namespaces are the boundary, already for asking: a reference to somebody else's Secret neither has it fetched
+//! from a live cluster, nor tells whether it exists. Labels on a Credential prove nothing. What no rule here admits is
+//! refused by [`judge`](crate::judge).
 
 use crate::capi::tenancy::Tenancy;
 use crate::capi::{self, Admits};
 use crate::claim::Claim;
-use crate::closure::{Closure, Role};
 use crate::config::Fleet;
 use crate::name::{GroupKind, ObjectKey};
 use crate::object::Object;
 
-/// Whether a claim may look at an object: one of its own namespace; one of the system namespace, for a
-/// managed claim, or where a cluster-scoped identity names a Secret or has its template there; or one
-/// that a grant names. Cluster-scoped objects are open to all.
-pub fn is_open(fleet: &Fleet, claim: &Claim, closure: &Closure, sought: &Sought<'_>) -> bool {
-    let Some(namespace) = &sought.read.namespace else { return true };
-    if *namespace == claim.by.namespace {
-        return true;
-    }
-    let through_identity = || {
-        let referrer = sought.referrer.and_then(|index| closure.members.get(index));
-        referrer.is_some_and(|referrer| referrer.read.namespace.is_none())
-    };
-    let kind_may = sought.read.kind.is_secret() || sought.role == Role::ResourceTemplate;
-    (*namespace == fleet.system_namespace && (claim.managed || (kind_may && through_identity())))
-        || fleet.grants(&claim.by, claim.region(), sought.read)
+/// The rule by which a claim may use an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// The object stands in the claimant's own namespace.
+    OwnNamespace,
+    /// The claimant stands in the system namespace: whoever writes there may write the identity too.
+    SystemClaimant,
+    /// A cluster-scoped identity admits the claimant's namespace, by its provider's own meaning.
+    Identity,
+    /// A cluster-scoped identity names the object, which stands in the system namespace.
+    ThroughIdentity,
+    /// An AccessManagement rule hands out the claim's source Credential, which may use the system namespace.
+    Managed,
+    /// A grant of the configuration names the object.
+    Grant,
 }
 
-/// Whether a cluster-scoped identity lets a claim's namespace use it, by its provider's own meaning.
+/// A namespaced object that a claim reaches for.
+pub struct Sought<'a> {
+    /// The object.
+    pub read: &'a ObjectKey,
+    /// Whether it is the template that Sveltos propagates a credential by.
+    pub template: bool,
+    /// The object that names it; none for the claim's root.
+    pub referrer: Option<&'a ObjectKey>,
+}
+
+/// The rule that lets a claim look at a namespaced object, if one does. A cluster-scoped object may be looked at by
+/// all: whether it may be used, [`of_identity`] says.
+pub fn of_namespaced(fleet: &Fleet, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
+    let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
+    if *namespace == claim.by.namespace {
+        return Some(Rule::OwnNamespace);
+    }
+    if *namespace == fleet.system_namespace {
+        let kind_may = sought.read.kind.is_secret() || sought.template;
+        match sought.referrer {
+            _ if claim.managed => return Some(Rule::Managed),
+            Some(referrer) if kind_may && referrer.namespace.is_none() => return Some(Rule::ThroughIdentity),
+            _ => {}
+        }
+    }
+    fleet.grants(&claim.by, claim.region(), sought.read).then_some(Rule::Grant)
+}
+
+/// The rule that lets a claim use a cluster-scoped identity, or why none does.
+pub fn of_identity(fleet: &Fleet, claim: &Claim, identity: &Object) -> Result<Rule, &'static str> {
+    if claim.by.namespace == fleet.system_namespace {
+        return Ok(Rule::SystemClaimant);
+    }
+    let why = match admits(fleet, claim, identity) {
+        Admits::Yes => return Ok(Rule::Identity),
+        Admits::No => "its allowedNamespaces does not admit it",
+        Admits::Unknown(why) => why,
+    };
+    fleet.grants(&claim.by, claim.region(), &identity.key).then_some(Rule::Grant).ok_or(why)
+}
+
+/// Whether an identity lets clusters in a claim's namespace use it, by its provider's own meaning.
 pub fn admits(fleet: &Fleet, claim: &Claim, identity: &Object) -> Admits {
     let namespace = &claim.by.namespace;
     let labels = fleet.regions.get(claim.region()).and_then(|region| region.labels.get(namespace));
@@ -46,18 +86,5 @@ pub fn tenancy_of(fleet: &Fleet, kind: &GroupKind) -> Option<Tenancy> {
 
 /// Whether an identity is shut to a claim: what it names is then not asked for either.
 pub fn is_shut(fleet: &Fleet, claim: &Claim, identity: &Object) -> bool {
-    identity.key.namespace.is_none()
-        && claim.by.namespace != fleet.system_namespace
-        && !matches!(admits(fleet, claim, identity), Admits::Yes)
-        && !fleet.grants(&claim.by, claim.region(), &identity.key)
-}
-
-/// An object that a claim reaches for.
-pub struct Sought<'a> {
-    /// The object.
-    pub read: &'a ObjectKey,
-    /// Why it would be part of the closure.
-    pub role: Role,
-    /// The member that names it, by index.
-    pub referrer: Option<usize>,
+    identity.key.namespace.is_none() && of_identity(fleet, claim, identity).is_err()
 }

@@ -5,20 +5,16 @@
 //! a Credential is.
 
 pub mod access;
+pub mod collect;
+mod credential;
 
-use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::{Fleet, RegionState, Resolution};
-use crate::finding::{Class, Code, Fault, Finding, Origin};
+use crate::config::Resolution;
+use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
-use crate::k0rdent::{self, credential};
 use crate::name::{Claimant, Region};
-use crate::object::Object;
-use crate::snapshot::Snapshot;
-pub use access::Access;
 
 /// Where a claim's objects go.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -89,100 +85,12 @@ impl Asked {
     }
 }
 
-/// What every Credential of the snapshot asks for, and every one that an AccessManagement rule makes,
-/// sorted by namespace and name. What is wrong with the rules themselves, [`Access::open`] says.
-pub fn claims(fleet: &Fleet, snapshot: &Snapshot) -> Vec<Asked> {
-    let (access, _) = Access::open(fleet, snapshot);
-    let mut made = access.made();
-    let mut asked = Vec::new();
-    for object in snapshot.all(&access::credential_kind()) {
-        let Some(namespace) = object.key.namespace.clone() else { continue };
-        let by = Claimant::credential(namespace, object.key.name.clone());
-        let is_copy = object.label(k0rdent::MANAGED_LABEL) == Some("true");
-        asked.push(match (made.remove(&by), is_copy) {
-            (Some(source), true) => access::managed(&access, by, source, Some(object)),
-            (None, true) => access::unexplained(&access, by, object),
-            (source, false) => {
-                let mut own = ask(fleet, object, by, false);
-                source.into_iter().for_each(|source| access::not_applied(&mut own, object, source));
-                own.settle();
-                own
-            }
-        });
-    }
-    asked.extend(made.into_iter().map(|(by, source)| access::managed(&access, by, source, None)));
-    asked.sort_by(|a, b| a.by.cmp(&b.by));
-    asked
-}
-
-/// What a Credential asks for: in its own name, or as the source of a managed claim in the name of `by`.
-fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -> Asked {
-    let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
-    asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
-    let spec = match credential::read(object) {
-        Ok(spec) => spec,
-        Err(faults) => {
-            asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
-            return asked;
-        }
-    };
-    asked.region = spec.region.clone();
-    let Some(region) = spec.region else {
-        return asked;
-    };
-    match fleet.regions.get(&region) {
-        None => asked.findings.push(unknown_region(fleet, &region, object)),
-        Some(config) if config.state == RegionState::Retired => asked.findings.push(
-            Finding::new(Code::RegionRetired, format!("region {region} is retired; nothing is published for it"))
-                .about(&object.key)
-                .at(&object.origin)
-                .help("Delete the Credential, or move it to a region that is in use."),
-        ),
-        Some(_) => {
-            let (by, origin) = (asked.by.clone(), asked.origin.clone());
-            let to = Destination::Region(region);
-            asked.claim = Some(if managed {
-                let root = access::handed_over(spec.identity, &by.namespace);
-                Claim { by, origin, to, root, resolution: Resolution::Kcm, managed }
-            } else {
-                Claim { by, origin, to, root: spec.identity, resolution: fleet.resolution, managed }
-            });
-        }
-    }
-    asked
-}
-
 impl Asked {
     /// Tells every finding whose it is and where it belongs.
     fn settle(&mut self) {
         for finding in &mut self.findings {
-            finding.credential = Some(self.by.clone());
+            finding.claimant = Some(self.by.clone());
             finding.region.clone_from(&self.region);
         }
     }
-}
-
-/// What a fault of an object becomes for a claim that needs it.
-pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
-    Finding::new(fault.code, fault.message.clone())
-        .about(&object.key)
-        .at(&object.origin.at_line(fault.line))
-        .help(fault.help.clone())
-}
-
-fn unknown_region(fleet: &Fleet, region: &Region, object: &Object) -> Finding {
-    let nearest = fleet
-        .regions
-        .keys()
-        .map(|known| (strsim::osa_distance(known.as_str(), region.as_str()), known))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= 3);
-    let help = match nearest {
-        Some((_, known)) => format!("Did you mean {known}? Else add the region to `regions` of the configuration."),
-        None => "Add the region to `regions` of the configuration, with its recipients.".to_owned(),
-    };
-    Finding::new(Code::UnknownRegion, format!("the configuration has no region {region}"))
-        .about(&object.key)
-        .at(&object.origin)
-        .help(help)
 }

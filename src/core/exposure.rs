@@ -417,7 +417,7 @@ impl<'f, 'a> Court<'f, 'a> {
 
 fn credentials(versions: &[&Version<'_>]) -> Vec<String> {
     let names: BTreeSet<&Claimant> = versions.iter().flat_map(|version| version.credentials.iter().copied()).collect();
-    names.into_iter().map(ToString::to_string).collect()
+    names.into_iter().map(Claimant::path).collect()
 }
 
 /// Says which values can be guessed by whoever has a reuse key that leaked, most easily guessed first.

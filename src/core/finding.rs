@@ -100,8 +100,8 @@ pub struct Finding {
     pub code: Code,
     /// The region it concerns, if one.
     pub region: Option<Region>,
-    /// The Credential whose claim it concerns, if one.
-    pub credential: Option<Claimant>,
+    /// The claimant whose claim it concerns, if one.
+    pub claimant: Option<Claimant>,
     /// The object it is about.
     pub object: Option<ObjectKey>,
     /// Where that stands.
@@ -119,7 +119,7 @@ impl Finding {
             severity: code.severity(),
             code,
             region: None,
-            credential: None,
+            claimant: None,
             object: None,
             origin: None,
             message: message.into(),
@@ -140,8 +140,8 @@ impl Finding {
     }
 
     /// Says whose claim it concerns.
-    pub fn claimed_by(mut self, credential: &Claimant) -> Self {
-        self.credential = Some(credential.clone());
+    pub fn claimed_by(mut self, claimant: &Claimant) -> Self {
+        self.claimant = Some(claimant.clone());
         self
     }
 

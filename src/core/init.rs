@@ -158,7 +158,7 @@ impl Draft {
         let mut out = format!("{GRANTS}\n{}grants:", mark(all));
         for (grant, need) in &self.grants {
             let who = match &grant.from {
-                Grantee::Credential(by) => format!("Credential {by}"),
+                Grantee::Credential(by) => by.to_string(),
                 Grantee::Namespace(namespace) => format!("Credentials of namespace {namespace}"),
             };
             let also = match (need.sure, &grant.to) {

@@ -4,13 +4,11 @@
 //! cannot drift apart. Secrets are never listed, nor anything else that a claim only may need: those
 //! are read by name. It knows of no API path and no client.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use crate::claim::{Asked, Claim};
-use crate::closure::{View, close};
-use crate::config::{Fleet, Provides, RegionConfig};
-use crate::name::{GroupKind, Namespace, ObjectKey};
+use crate::config::{Fleet, Provides};
+use crate::name::{GroupKind, Namespace};
 use crate::node::Node;
 use crate::object::kind_of;
 use crate::{capi, k0rdent};
@@ -44,11 +42,6 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
     listed.push(Listed { kind: k0rdent("ClusterDeployment"), namespaces: namespaces.clone(), needed: false });
     listed.push(Listed { kind: k0rdent("Credential"), namespaces, needed: true });
     listed
-}
-
-/// Whether every object of a kind is looked at, whoever asks for it; the others are wanted by name.
-pub fn is_listed(kind: &GroupKind) -> bool {
-    kind.group == k0rdent::GROUP || kind.is_namespace() || kind.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
 /// The Namespaces, whose names and labels AccessManagement rules select by; listed only where
@@ -96,33 +89,4 @@ pub fn identity_namespaces(fleet: &Fleet, provides: &Provides) -> Vec<Namespace>
     let kube_system = Namespace::from(IDENTITY_NAMESPACE);
     let system = system.filter(|namespace| *namespace != kube_system);
     [kube_system].into_iter().chain(system).collect()
-}
-
-/// What the claims of some Credentials want to know that no source has been asked yet, by source; and
-/// the claims that want something.
-pub fn wanted<'a>(
-    view: &View<'_>,
-    claims: impl Iterator<Item = &'a Claim>,
-) -> (BTreeMap<usize, BTreeSet<ObjectKey>>, Vec<&'a Claim>) {
-    let mut wanted: BTreeMap<usize, BTreeSet<ObjectKey>> = BTreeMap::new();
-    let mut wanting = Vec::new();
-    for claim in claims {
-        let closure = close(view, claim);
-        if closure.wanted.is_empty() {
-            continue;
-        }
-        wanting.push(claim);
-        for key in closure.wanted {
-            for index in view.snapshot.unasked(&key) {
-                wanted.entry(index).or_default().insert(key.clone());
-            }
-        }
-    }
-    (wanted, wanting)
-}
-
-/// The claims of all Credentials for regions that are rendered: of a paused one nothing is looked at.
-pub fn claims<'a>(fleet: &Fleet, asked: &'a [Asked]) -> impl Iterator<Item = &'a Claim> {
-    let is_rendered = |claim: &&Claim| fleet.regions.get(claim.region()).is_some_and(RegionConfig::is_rendered);
-    asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(is_rendered)
 }

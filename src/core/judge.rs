@@ -4,101 +4,31 @@
 //! decided admits nobody. This file judges one claim by itself; [`region`] judges the claims of one
 //! region against each other and against what is published. Judge knows nothing of YAML or sealing.
 
-pub mod grant;
-pub mod place;
-pub mod readable;
+pub mod case;
+mod grant;
+mod place;
+mod readable;
 pub mod region;
-pub mod tenancy;
+mod tenancy;
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::capi;
-use crate::claim::{Access, Claim, finding_of};
+use crate::claim::{Asked, Claim};
 use crate::cleartext::inline_secrets;
-use crate::closure::{Closure, Role, is_publishable};
-use crate::config::Fleet;
-use crate::finding::{Class, Code, Finding};
-use crate::k0rdent::region::RegionFacts;
-use crate::k0rdent::{self};
-use crate::name::{GroupKind, Name, ObjectKey, Region, is_dns_label, is_dns_subdomain};
-use crate::object::Object;
-use crate::snapshot::Snapshot;
-
-/// What becomes of a claim.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Verdict {
-    /// Its closure is published.
-    Admitted,
-    /// It is not allowed: what it published is withdrawn, under the brake.
-    Refused,
-    /// It cannot be resolved now: what it published is carried over.
-    Broken,
-}
-
-/// What judging needs besides the claim: the same for all claims.
-pub struct Court<'a> {
-    /// The configuration.
-    pub fleet: &'a Fleet,
-    /// What was read.
-    pub snapshot: &'a Snapshot,
-    /// What Region objects say, by region.
-    pub regions: BTreeMap<Region, RegionFacts>,
-    /// What AccessManagement rules make.
-    pub access: Access<'a>,
-    /// Names of Secrets that hold a Region's kubeconfig, whatever namespace they stand in.
-    pub kubeconfigs: BTreeSet<Name>,
-}
-
-impl<'a> Court<'a> {
-    /// Reads the Region objects and the AccessManagement of the snapshot.
-    pub fn open(fleet: &'a Fleet, snapshot: &'a Snapshot) -> (Self, Vec<Finding>) {
-        let (access, mut findings) = Access::open(fleet, snapshot);
-        let mut court = Self { fleet, snapshot, regions: BTreeMap::new(), access, kubeconfigs: BTreeSet::new() };
-        for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
-            // Whatever else is wrong with the object, what it says of these is believed.
-            court.kubeconfigs.extend(k0rdent::region::kubeconfig_secrets(object));
-            match k0rdent::region::read(object) {
-                Ok(facts) => _ = court.regions.insert(Region::new(object.key.name.shared()), facts),
-                Err(faults) => findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
-            }
-        }
-        (court, findings)
-    }
-}
-
-/// The verdict that a claim's findings make: refused before broken, broken before admitted.
-///
-/// A refusal withdraws, so it needs every input of its rule. Where that is the object's own content and
-/// a later source might have another one, or what it says cannot be believed because it is sealed and does
-/// not open, the claim counts as broken and what it published stays. A
-/// namespaced object is out of reach whatever it holds. Anything else that was not read changes nothing,
-/// or a tenant could keep what is taken from it by breaking a file of its own, or by reaching for what
-/// pouch itself may not read.
-pub fn verdict(findings: &[Finding]) -> Verdict {
-    let stops = |class| findings.iter().filter(move |finding| finding.stops_claim() && finding.code.class() == class);
-    let is_unread = |refusal: &Finding| {
-        let by_content = match (refusal.code, &refusal.object) {
-            (Code::NotAdmitted, Some(object)) => object.namespace.is_none(),
-            (_, object) => object.is_some(),
-        };
-        let doubts = |code| matches!(code, Code::Unread | Code::UndecryptableSource | Code::CopiedCiphertext);
-        by_content && findings.iter().any(|f| doubts(f.code) && f.object == refusal.object)
-    };
-    if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
-        Verdict::Refused
-    } else if findings.iter().any(Finding::stops_claim) {
-        Verdict::Broken
-    } else {
-        Verdict::Admitted
-    }
-}
+use crate::closure::{Closure, Role, close};
+use crate::finding::{Code, Finding};
+use crate::kinds::is_publishable;
+use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
+use crate::object::{Object, finding_of};
+use crate::world::World;
+use case::Case;
 
 /// Judges one claim's closure by itself.
-pub fn judge(court: &Court<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
-    let Some(region) = court.fleet.regions.get(claim.region()) else { return Vec::new() };
+pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+    let Some(region) = world.fleet.regions.get(claim.region()) else { return Vec::new() };
     let mut findings = Vec::new();
     if !region.allowed.matches(claim.by.namespace.as_str()) {
         let message = format!("region {} takes no Credentials of namespace {}", region.name, claim.by.namespace);
@@ -108,21 +38,21 @@ pub fn judge(court: &Court<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         )));
     }
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
-        if !is_publishable(court.fleet, &member.read.kind) {
+        if !is_publishable(world.fleet, &member.read.kind) {
             findings.push(forbidden_kind(claim, &member.read));
             continue;
         }
-        findings.extend(place::check(court, region, &member.lands));
-        if let Some(object) = court.snapshot.get(&member.read) {
-            findings.extend(check_object(court, object));
+        findings.extend(place::check(world, region, &member.lands));
+        if let Some(object) = world.snapshot.get(&member.read) {
+            findings.extend(check_object(world, object));
         }
     }
-    findings.extend(tenancy::check(court, region, claim, closure));
+    findings.extend(tenancy::check(world, region, claim, closure));
     for finding in &mut findings {
         if finding.origin.is_none() {
             finding.origin = Some(claim.origin.clone());
         }
-        finding.credential = Some(claim.by.clone());
+        finding.claimant = Some(claim.by.clone());
         finding.region = Some(claim.region().clone());
     }
     findings
@@ -136,7 +66,7 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
 }
 
 /// What is wrong with an object wherever it goes: faults, what must not leave, what an API rejects.
-fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
+fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
     let find = |code, message: String, help: &str| {
         Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
@@ -144,7 +74,7 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
     if let Some(why) = object.stays {
         let message = format!("{} never leaves its cluster: {why}", object.key);
         findings.push(find(Code::ForbiddenType, message, "Refer to another Secret."));
-    } else if object.key.kind.is_secret() && court.kubeconfigs.contains(&object.key.name) {
+    } else if object.key.kind.is_secret() && world.facts.kubeconfigs.contains(&object.key.name) {
         let message = format!("{} never leaves its cluster: it is named as the kubeconfig of a Region", object.key);
         findings.push(find(Code::ForbiddenType, message, "Refer to another Secret, or rename this one."));
     }
@@ -174,7 +104,7 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
     if let Some(rules) = capi::rules(&object.key.kind) {
         findings.extend(capi::check(rules, object).iter().map(|fault| finding_of(fault, object)));
     }
-    if !is_served(court, object) {
+    if !is_served(world, object) {
         let message = format!("{} is written in {}, which the region does not serve", object.key, object.version);
         let help = "Write it in a version that is served; pouch does not convert versions.";
         findings.push(find(Code::VersionNotServed, message, help));
@@ -184,27 +114,22 @@ fn check_object(court: &Court<'_>, object: &Object) -> Vec<Finding> {
 
 /// Whether a region serves the version that an object is written in: by a CustomResourceDefinition in
 /// the sources, else by the table of the configured release; what nobody knows is taken as served.
-fn is_served(court: &Court<'_>, object: &Object) -> bool {
-    if let Some(definition) = court.snapshot.definitions.get(&object.key.kind) {
+fn is_served(world: &World<'_>, object: &Object) -> bool {
+    if let Some(definition) = world.snapshot.definitions.get(&object.key.kind) {
         return definition.served.contains(&object.version);
     }
-    capi::rules(&object.key.kind).is_none_or(|rules| capi::served(rules, &object.version, court.fleet.builtin))
+    capi::rules(&object.key.kind).is_none_or(|rules| capi::served(rules, &object.version, world.fleet.builtin))
 }
 
 /// Closes and judges the claims of one region, each by itself.
-pub fn cases<'a>(
-    view: &crate::closure::View<'_>,
-    court: &Court<'_>,
-    asked: impl Iterator<Item = &'a crate::claim::Asked>,
-) -> Vec<region::Case> {
-    let hear = |asked: &crate::claim::Asked| {
+pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> Vec<Case> {
+    let hear = |asked: &Asked| {
         let claim = asked.claim.clone()?;
-        let mut closure = crate::closure::close(view, &claim);
+        let mut closure = close(world, &claim);
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
-        findings.extend(judge(court, &claim, &closure));
-        let verdict = verdict(&findings);
-        Some(region::Case { claim, closure, findings, verdict })
+        findings.extend(judge(world, &claim, &closure));
+        Some(Case::new(claim, closure, findings))
     };
     asked.filter_map(hear).collect()
 }

@@ -5,8 +5,19 @@
 
 use alloc::collections::BTreeMap;
 
+use crate::config::Fleet;
 use crate::name::{GroupKind, Scope};
 use crate::{capi, k0rdent};
+
+/// Whether objects of a kind may be published at all: a closed list (DESIGN §2.4).
+pub fn is_publishable(fleet: &Fleet, kind: &GroupKind) -> bool {
+    kind.is_secret() || kind.is_config_map() || capi::rules(kind).is_some() || fleet.kinds.contains_key(kind)
+}
+
+/// Whether every object of a kind is looked at, whoever asks for it; the others are wanted by name.
+pub fn is_listed(kind: &GroupKind) -> bool {
+    kind.group == k0rdent::GROUP || kind.is_namespace() || kind.is("apiextensions.k8s.io", "CustomResourceDefinition")
+}
 
 /// What is known of scopes, beyond the built-in kinds.
 #[derive(Default)]

@@ -3,6 +3,8 @@
 //! All of them are shared strings, so that one hundred thousand keys that say `kcm-system` hold it
 //! once. This module knows how Kubernetes bounds names; it knows nothing of objects.
 
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::fmt;
 
@@ -221,6 +223,11 @@ impl Claimant {
     /// A Credential.
     pub fn credential(namespace: Namespace, name: Name) -> Self {
         Self { kind: CREDENTIAL.into(), namespace, name }
+    }
+
+    /// `namespace/name`, without the kind.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
     }
 
     /// Whether it is a Credential.

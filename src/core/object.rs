@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
-use crate::finding::{Code, Fault, Origin};
+use crate::finding::{Code, Fault, Finding, Origin};
 use crate::k0rdent;
 use crate::kinds::Scopes;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
@@ -194,6 +194,14 @@ pub fn admit(
         }
     }
     Ok(object)
+}
+
+/// What a fault of an object becomes for a claim that needs it.
+pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
+    Finding::new(fault.code, fault.message.clone())
+        .about(&object.key)
+        .at(&object.origin.at_line(fault.line))
+        .help(fault.help.clone())
 }
 
 /// The top-level fields that some stage reads.

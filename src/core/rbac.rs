@@ -351,7 +351,7 @@ fn can_exist(key: &ObjectKey) -> bool {
 fn credentials<'a>(by: impl ExactSizeIterator<Item = &'a Claimant>) -> String {
     let all = by.len();
     let noun = if all == 1 { "Credential" } else { "Credentials" };
-    format!("{noun} {}", few(by, all, MOST_TOLD))
+    format!("{noun} {}", few(by.map(Claimant::path), all, MOST_TOLD))
 }
 
 /// Divides rules among as many roles as their names need.

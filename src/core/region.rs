@@ -1,11 +1,26 @@
 //! Region: what becomes of one region, from its claims and what is published of it.
+//!
+//! - [`published`]: what stands in a region's folders now, and how far it is to be believed; `unsigned`: what there is
+//!   where nobody vouches for it.
+//! - [`carry`]: what becomes of claimants that have something published.
+//! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
+//! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
+//!   view.
+//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that sealing anew left nothing; `resealing`:
+//!   the reasons against sealing anew from the sources.
 
+pub mod allowances;
 pub mod brake;
-pub mod carry;
+mod breaks;
+mod carry;
 pub mod change;
 mod compare;
-pub mod draft;
+pub mod content;
+pub mod input;
+mod labels;
 mod pack;
+pub mod plan;
 pub mod published;
 pub mod rekey;
+pub mod resealing;
 mod unsigned;

@@ -22,7 +22,7 @@ use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Vers
 use crate::node::Node;
 use crate::object::{Object, Refusal, admit, kind_of};
 use crate::unread_words::Fragment;
-use crate::{inquiry, k0rdent};
+use crate::{k0rdent, kinds};
 
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
@@ -385,7 +385,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             let kind = kind_of(&document.document);
             // What such an object says is not believed, so nothing proves that the source holds no other one;
             // what lies out of the source's bounds could be none that counts.
-            if let Some(reason) = document.trouble.as_ref().filter(|_| inquiry::is_listed(&kind)) {
+            if let Some(reason) = document.trouble.as_ref().filter(|_| kinds::is_listed(&kind)) {
                 let (node, origin) = (&document.document, &document.origin);
                 match admit(node, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if !may_provide(&source.provides, &object.key, &fleet.system_namespace) => {

@@ -29,7 +29,7 @@ use pouch_core::config::error::leaks;
 use pouch_core::config::{Accept, Acceptance, Fleet, RegionConfig, is_digest};
 use pouch_core::listing::counted;
 use pouch_core::name::Region;
-use pouch_core::region::draft::Wishes;
+use pouch_core::region::allowances::Allowances;
 use pouch_core::report::summary::{FindingRecord, Summary};
 use pouch_core::report::{escape, escape_json};
 use pouch_core::reuse::KeyRing;
@@ -173,14 +173,14 @@ impl Wanted {
     ///
     /// # Errors
     /// Where a flag has no `=`, or names a region that the configuration does not know.
-    pub fn wishes(&self, fleet: &Fleet) -> Result<Wishes, Failure> {
+    pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
         for region in self.adopt.iter().chain(self.reseal.iter().filter(|region| *region != "all")) {
             region_called(fleet, region)?;
         }
-        Ok(Wishes {
+        Ok(Allowances {
             adopt: self.adopt.iter().cloned().collect(),
             reseal: self.reseal.iter().cloned().collect(),
-            ..self.accepted.wishes(fleet)?
+            ..self.accepted.allowances(fleet)?
         })
     }
 }
@@ -202,8 +202,8 @@ impl Accepted {
     /// Joins flags and `limits.accept`.
     ///
     /// # Errors
-    /// As [`Wanted::wishes`].
-    pub fn wishes(&self, fleet: &Fleet) -> Result<Wishes, Failure> {
+    /// As [`Wanted::allowances`].
+    pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
         let mut accepted = fleet.limits.accept.clone();
         accepted.extend(self.of_flags(fleet)?);
         let mut accept_source = BTreeSet::new();
@@ -214,13 +214,13 @@ impl Accepted {
             region_called(fleet, region)?;
         }
         let remove_foreign = self.remove_foreign.iter().cloned().collect();
-        Ok(Wishes { accepted, remove_foreign, accept_source, ..Wishes::default() })
+        Ok(Allowances { accepted, remove_foreign, accept_source, ..Allowances::default() })
     }
 
     /// What flags let through of the brake.
     ///
     /// # Errors
-    /// As [`Wanted::wishes`].
+    /// As [`Wanted::allowances`].
     fn of_flags(&self, fleet: &Fleet) -> Result<Vec<Acceptance>, Failure> {
         let mut accepted = Vec::new();
         for (what, values) in [
@@ -228,7 +228,7 @@ impl Accepted {
             (Accept::Recipients, &self.accept_recipients),
             (Accept::Reseal, &self.accept_reseal),
         ] {
-            let (flag, _) = accepted::names(what);
+            let flag = accepted::flag(what);
             for value in values {
                 let (region, digest) = pair(flag, value, fleet)?;
                 if !is_digest(&digest) {

@@ -13,22 +13,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pouch_core::claim::claims;
-use pouch_core::closure::View;
+use pouch_core::closure::wanted::wanted;
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, Listed};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble};
-use pouch_core::world::definition::Definitions;
-use pouch_core::world::deployments::Deployments;
+use pouch_core::world::{Facts, World};
 
 use crate::ambient::{Ambient, Timer};
 use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Manner, Wanted};
+use crate::error::Failure;
 use crate::git::program::TIMEOUT;
-use crate::run::Failure;
 use crate::stop::Stop;
 use crate::ui::Ui;
 use openers::{openers, shared};
@@ -43,6 +41,10 @@ const LOOKS: u32 = 5;
 pub struct Survey {
     /// Every object, by key.
     pub snapshot: Snapshot,
+    /// What the listed objects say together.
+    pub facts: Facts,
+    /// What is wrong with what they say together.
+    pub facts_findings: Vec<Finding>,
     /// What was wrong with the sources themselves.
     pub findings: Vec<Finding>,
     /// The sources that can tell which cluster or repository they are, for manifests.
@@ -51,6 +53,13 @@ pub struct Survey {
     pub revisions: Vec<(String, String)>,
     /// What each cluster source was asked for by name, and the kinds that the cluster serves.
     pub asked: BTreeMap<SourceName, (BTreeSet<ObjectKey>, Vec<Resource>)>,
+}
+
+impl Survey {
+    /// What all stages after the survey share.
+    pub fn world<'a>(&'a self, fleet: &'a Fleet) -> World<'a> {
+        World { fleet, snapshot: &self.snapshot, facts: &self.facts }
+    }
 }
 
 /// What a survey works with.
@@ -213,8 +222,9 @@ fn one_look(
     }
     let (mut snapshot, found) = assemble(fleet, readings);
     findings.extend(found);
+    let (facts, facts_findings) = Facts::gather(fleet, &snapshot);
     if !clusters.is_empty() || !vaults.is_empty() {
-        ask(surveyor, clusters, &vaults, &mut snapshot, &mut times)?;
+        ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
     }
     if !clusters.is_empty() {
         if let Some(changed) = prove(surveyor, clusters)? {
@@ -223,7 +233,7 @@ fn one_look(
         times.tell(surveyor, clusters);
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
-    Ok(Ok(Survey { snapshot, findings, sources, revisions, asked: asked.collect() }))
+    Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, revisions, asked: asked.collect() }))
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
@@ -383,17 +393,13 @@ fn ask(
     surveyor: &Surveyor<'_>,
     clusters: &mut BTreeMap<usize, Live>,
     vaults: &BTreeMap<usize, Vault>,
-    snapshot: &mut Snapshot,
+    (snapshot, facts): (&mut Snapshot, &Facts),
     times: &mut Times,
 ) -> Result<(), Failure> {
     let fleet = surveyor.fleet;
-    let (definitions, _) = Definitions::collect(fleet, snapshot);
-    let deployments = Deployments::collect(snapshot);
-    let asked = claims(fleet, snapshot);
-    let mut wanting: Vec<_> = inquiry::claims(fleet, &asked).collect();
+    let mut wanting: Vec<_> = facts.rendered(fleet).collect();
     loop {
-        let view = View { fleet, snapshot, definitions: &definitions, deployments: &deployments };
-        let (wanted, still) = inquiry::wanted(&view, wanting.into_iter());
+        let (wanted, still) = wanted(&World { fleet, snapshot, facts }, wanting.into_iter());
         if wanted.is_empty() {
             return Ok(());
         }

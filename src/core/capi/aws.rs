@@ -6,7 +6,7 @@ use super::allowed::{Allowed, Chosen, Labels};
 use super::schema::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
 use super::{Admits, GROUP, KindRules, Served};
 use crate::capi::tenancy::Tenancy;
-use crate::name::{Namespace, Scope};
+use crate::name::{Namespace, ObjectKey, Scope};
 use crate::node::Node;
 
 /// The name of the one controller identity.
@@ -98,4 +98,9 @@ pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<
         return Admits::Yes;
     }
     allowed.selector.map_or(Admits::No, |selector| selector.or_nobody(namespace, labels))
+}
+
+/// The kind and name of the identity that CAPA makes by itself on every cluster.
+pub fn is_controller_identity(key: &ObjectKey) -> bool {
+    key.kind.is("infrastructure.cluster.x-k8s.io", "AWSClusterControllerIdentity") && key.name == "default"
 }

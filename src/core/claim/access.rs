@@ -10,26 +10,31 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Asked, ask, finding_of};
+use super::Asked;
+use super::credential::{ask, handed_over};
 use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::access::{self, Choice, Labels, NAME, Rule, Targets};
-use crate::k0rdent::root::Root;
 use crate::k0rdent::{self, credential};
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey};
-use crate::object::Object;
+use crate::object::{Object, finding_of};
 use crate::selector::{Label, NAME_LABEL, Selector, Truth};
 use crate::snapshot::{Lookup, Snapshot};
 
-/// The rules of the snapshot, and what they need to be decided.
-pub struct Access<'a> {
-    fleet: &'a Fleet,
-    snapshot: &'a Snapshot,
+/// The rules of AccessManagement, as they were read.
+pub struct Rules {
     rules: Vec<Rule>,
     /// Why nothing is known of the rules, if that is so.
     unknown: Option<String>,
     /// Whether the sources have Namespaces at all.
     has_namespaces: bool,
+}
+
+/// The rules, and what they need to be decided.
+pub struct Access<'a> {
+    fleet: &'a Fleet,
+    snapshot: &'a Snapshot,
+    rules: &'a Rules,
 }
 
 /// The minor release from which on a rule without targets is for all namespaces.
@@ -52,11 +57,11 @@ fn credential_key(namespace: &Namespace, name: &Name) -> ObjectKey {
     ObjectKey::new(credential_kind(), Some(namespace.clone()), name.clone())
 }
 
-impl<'a> Access<'a> {
+impl Rules {
     /// Reads the AccessManagement of the snapshot.
-    pub fn open(fleet: &'a Fleet, snapshot: &'a Snapshot) -> (Self, Vec<Finding>) {
+    pub fn read(snapshot: &Snapshot) -> (Self, Vec<Finding>) {
         let has_namespaces = snapshot.all(&GroupKind::new("", "Namespace")).next().is_some();
-        let mut access = Self { fleet, snapshot, rules: Vec::new(), unknown: None, has_namespaces };
+        let mut access = Self { rules: Vec::new(), unknown: None, has_namespaces };
         let mut findings = Vec::new();
         let key = ObjectKey::new(access_management(), None, NAME.into());
         for other in snapshot.all(&access_management()).filter(|object| object.key != key) {
@@ -84,6 +89,13 @@ impl<'a> Access<'a> {
         (access, findings)
     }
 
+    /// The rules, ready to be asked.
+    pub fn in_force<'a>(&'a self, fleet: &'a Fleet, snapshot: &'a Snapshot) -> Access<'a> {
+        Access { fleet, snapshot, rules: self }
+    }
+}
+
+impl<'a> Access<'a> {
     /// Whether the rules make a Credential; what they make it from has to be there.
     pub fn makes(&self, by: &Claimant) -> Truth {
         let system = &self.fleet.system_namespace;
@@ -96,11 +108,11 @@ impl<'a> Access<'a> {
             Lookup::Unread(_) | Lookup::Unasked => None,
         };
         let certain = if source.is_some() { Truth::Yes } else { Truth::Unknown };
-        if self.unknown.is_some() {
+        if self.rules.unknown.is_some() {
             return Truth::Unknown;
         }
         let one = |rule: &Rule| self.hands_out(rule, &by.name, source).and(self.targets(rule, &by.namespace));
-        self.rules.iter().map(one).fold(Truth::No, Truth::or).and(certain)
+        self.rules.rules.iter().map(one).fold(Truth::No, Truth::or).and(certain)
     }
 
     fn hands_out(&self, rule: &Rule, name: &Name, source: Option<&Object>) -> Truth {
@@ -128,7 +140,7 @@ impl<'a> Access<'a> {
         };
         match self.snapshot.look_up(&ObjectKey::namespace(namespace)) {
             Lookup::Found(object) if object.faults.is_empty() => matches(Some(&pairs_of(object))),
-            Lookup::Absent if self.has_namespaces => Truth::No,
+            Lookup::Absent if self.rules.has_namespaces => Truth::No,
             _ => matches(None).and(Truth::Unknown),
         }
     }
@@ -140,7 +152,7 @@ impl<'a> Access<'a> {
     /// Everything that the rules certainly make, and what from.
     pub(super) fn made(&self) -> BTreeMap<Claimant, &'a Object> {
         let mut made = BTreeMap::new();
-        if self.unknown.is_some() || self.rules.is_empty() {
+        if self.rules.unknown.is_some() || self.rules.rules.is_empty() {
             return made;
         }
         let system = &self.fleet.system_namespace;
@@ -151,7 +163,7 @@ impl<'a> Access<'a> {
             .all(&GroupKind::new("", "Namespace"))
             .map(|object| Namespace::new(object.key.name.shared()))
             .collect();
-        for rule in &self.rules {
+        for rule in &self.rules.rules {
             let namespaces: Vec<&Namespace> = match &rule.targets {
                 Targets::List(names) => names.iter().collect(),
                 _ => all.iter().filter(|namespace| self.targets(rule, namespace) == Truth::Yes).collect(),
@@ -171,7 +183,7 @@ impl<'a> Access<'a> {
 
     /// Why what the rules decide is unknown.
     fn why_unknown(&self, by: &Claimant) -> String {
-        if let Some(why) = &self.unknown {
+        if let Some(why) = &self.rules.unknown {
             return why.clone();
         }
         if let Lookup::Unread(unread) = self.snapshot.look_up(&credential_key(&self.fleet.system_namespace, &by.name)) {
@@ -180,9 +192,9 @@ impl<'a> Access<'a> {
         let is_unclear = |rule: &Rule| rule.targets == Targets::Unknown || rule.credentials.contains(&Choice::Unknown);
         let namespaces = GroupKind::new("", "Namespace");
         match self.snapshot.unread_in(&namespaces, None) {
-            _ if self.rules.iter().any(is_unclear) => "a rule cannot be understood".to_owned(),
+            _ if self.rules.rules.iter().any(is_unclear) => "a rule cannot be understood".to_owned(),
             Some(source) => format!("source {source} was not read completely"),
-            None if !self.has_namespaces => "a rule selects namespaces, and no source has Namespaces".to_owned(),
+            None if !self.rules.has_namespaces => "a rule selects namespaces, and no source has Namespaces".to_owned(),
             None => "what a rule selects by cannot be understood".to_owned(),
         }
     }
@@ -201,12 +213,6 @@ pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: 
     asked.findings.extend(copy.and_then(|copy| outdated(&asked.by, source, copy)));
     asked.settle();
     asked
-}
-
-/// `identityRef` as k0rdent writes it into a copy: a namespace in it becomes the copy's own.
-pub(super) fn handed_over(identity: Root, namespace: &Namespace) -> Root {
-    let within = identity.namespace.is_some().then(|| namespace.clone());
-    Root { namespace: within, ..identity }
 }
 
 /// What k0rdent's copy says otherwise than the rule now would.

@@ -7,36 +7,38 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::landing::Places;
-use super::{Closure, Member, Role, Via, View};
-use crate::admission::{Sought, is_open, is_shut};
+use super::member::{Closure, Member, Role, Via};
+use crate::admission::{self, Sought};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
 use crate::finding::{Code, Finding, Severity};
+use crate::kinds;
 use crate::name::{Name, Namespace, ObjectKey};
 use crate::snapshot::{Lookup, Snapshot, Unread};
+use crate::world::World;
 
 /// Adds the companions of a claim's identity.
-pub fn add(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
-    if view.fleet.companions == Companions::None {
+pub fn add(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
+    if world.fleet.companions == Companions::None {
         return;
     }
     let Some(root) = closure.members.first().cloned() else { return };
-    if !super::is_publishable(view.fleet, &root.read.kind) {
+    if !kinds::is_publishable(world.fleet, &root.read.kind) {
         return;
     }
-    resource_template(view, claim, closure, &root);
+    resource_template(world, claim, closure, &root);
     // Where the identity itself is a Secret, Sveltos reads that one.
     if !root.read.kind.is_secret() {
-        propagation_secret(view, claim, closure, &root);
+        propagation_secret(world, claim, closure, &root);
     }
 }
 
-fn resource_template(view: &View<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
+fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
     let name = Name::new(format!("{}-resource-template", claim.root.name));
     let own = claim.by.namespace.clone();
     let candidates: Vec<Namespace> = match &root.read.namespace {
         Some(namespace) => [namespace.clone()].into(),
-        None => [claim.root.namespace.clone(), Some(own.clone()), Some(view.fleet.system_namespace.clone())]
+        None => [claim.root.namespace.clone(), Some(own.clone()), Some(world.fleet.system_namespace.clone())]
             .into_iter()
             .flatten()
             .collect(),
@@ -44,18 +46,18 @@ fn resource_template(view: &View<'_>, claim: &Claim, closure: &mut Closure, root
     let lands = ObjectKey::config_map(own, name.clone());
     let reads = candidates.into_iter().map(|namespace| ObjectKey::config_map(namespace, name.clone()));
     let is_open = |read: &ObjectKey| {
-        let sought = Sought { read, role: Role::ResourceTemplate, referrer: Some(0) };
-        is_open(view.fleet, claim, closure, &sought)
+        let sought = Sought { read, template: true, referrer: Some(&root.read) };
+        admission::of_namespaced(world.fleet, claim, &sought).is_some()
     };
     let (open, closed): (Vec<ObjectKey>, Vec<ObjectKey>) = reads.partition(is_open);
-    let found = match (first_found(view.snapshot, open.into_iter()), closed.into_iter().next()) {
+    let found = match (first_found(world.snapshot, open.into_iter()), closed.into_iter().next()) {
         (Found::Nowhere, Some(closed)) => Found::Closed(closed),
         (found, _) => found,
     };
-    settle(view, claim, closure, Companion { found, lands, role: Role::ResourceTemplate });
+    settle(world, claim, closure, Companion { found, lands, role: Role::ResourceTemplate });
 }
 
-fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
+fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, root: &Member) {
     let name = Name::new(format!("{}-secret", claim.root.name));
     let namespace = claim.root.namespace.clone().unwrap_or_else(|| claim.by.namespace.clone());
     let lands = ObjectKey::secret(namespace.clone(), name);
@@ -69,18 +71,18 @@ fn propagation_secret(view: &View<'_>, claim: &Claim, closure: &mut Closure, roo
         _ => lands.clone(),
     };
     // Where the claim may not look it is nobody's to look for, and nobody else's to put there.
-    let sought = Sought { read: &read, role: Role::PropagationSecret, referrer: Some(0) };
-    let beyond = namespace != claim.by.namespace && !view.fleet.grants(&claim.by, claim.region(), &read);
-    let found = match is_open(view.fleet, claim, closure, &sought) {
+    let sought = Sought { read: &read, template: false, referrer: Some(&root.read) };
+    let beyond = namespace != claim.by.namespace && !world.fleet.grants(&claim.by, claim.region(), &read);
+    let found = match admission::of_namespaced(world.fleet, claim, &sought).is_some() {
         _ if beyond => return,
-        true => first_found(view.snapshot, [read].into_iter()),
+        true => first_found(world.snapshot, [read].into_iter()),
         false => Found::Closed(read),
     };
-    settle(view, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
+    settle(world, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
 }
 
-fn severity_of_missing(view: &View<'_>, claim: &Claim) -> Severity {
-    if view.deployments.propagate(&claim.by) { Severity::Warning } else { Severity::Info }
+fn severity_of_missing(world: &World<'_>, claim: &Claim) -> Severity {
+    if world.facts.deployments.propagate(&claim.by) { Severity::Warning } else { Severity::Info }
 }
 
 enum Found<'a> {
@@ -110,7 +112,7 @@ struct Companion<'a> {
     role: Role,
 }
 
-fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Companion<'_>) {
+fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Companion<'_>) {
     let Companion { found, lands, role } = companion;
     match found {
         Found::At(read) => {
@@ -120,8 +122,8 @@ fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Comp
         }
         Found::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
         Found::Unasked(key) => {
-            let root = closure.members.first().and_then(|root| view.snapshot.get(&root.read));
-            match root.is_some_and(|identity| is_shut(view.fleet, claim, identity)) {
+            let root = closure.members.first().and_then(|root| world.snapshot.get(&root.read));
+            match root.is_some_and(|identity| admission::is_shut(world.fleet, claim, identity)) {
                 true => closure.closed = true,
                 false => closure.want(claim, &key),
             }
@@ -136,11 +138,11 @@ fn settle(view: &View<'_>, claim: &Claim, closure: &mut Closure, companion: Comp
                 "If it is there and meant to be used, add to `grants`: `- {}`.",
                 Grant::least(&claim.by, claim.region(), &read)
             );
-            let finding = Finding::new(Code::MissingCompanion, message).severity(severity_of_missing(view, claim));
+            let finding = Finding::new(Code::MissingCompanion, message).severity(severity_of_missing(world, claim));
             closure.find(claim, finding.about(&lands).at(&claim.origin).help(help));
         }
         Found::Nowhere => {
-            let severity = severity_of_missing(view, claim);
+            let severity = severity_of_missing(world, claim);
             let message = format!("{lands} is absent; credentials do not reach workload clusters without it");
             closure.find(
                 claim,

@@ -14,12 +14,13 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::closure::{Role, close, is_controller_identity};
+use crate::capi::aws::is_controller_identity;
+use crate::closure::{Role, close};
 use crate::finding::{Code, Finding};
 use crate::layout::Style;
 use crate::layout::sanitise::sanitise;
 use crate::name::split_api_version;
-use crate::testing::case::{Document, World, json_of};
+use crate::testing::case::{Document, Scene, json_of};
 use crate::testing::stages::Desk;
 use crate::testing::{node, shared, yaml};
 use crate::yaml::emit::emit;
@@ -170,7 +171,7 @@ const CASES: [(&str, Answer); 25] = [
 ];
 
 /// A case as a world of ours: one region, the system namespace, and nothing built in.
-fn world(case: &Value) -> World {
+fn world(case: &Value) -> Scene {
     let kinds: Vec<Value> =
         [("ClusterScopedClusterIdentity", "Cluster"), ("NamespaceScopedClusterIdentity", "Namespaced")]
             .iter()
@@ -188,7 +189,7 @@ fn world(case: &Value) -> World {
     let listed = lists.iter().flat_map(|list| case[list].as_array().unwrap());
     let documents = core::iter::once(&case["credential"]).chain(listed).zip(1_u32..);
     let documents = documents.map(|(value, line)| Document { source: "all".to_string(), node: node(value), line });
-    World { config, documents: documents.collect(), incomplete: vec![], run: json!({}) }
+    Scene { config, documents: documents.collect(), incomplete: vec![], run: json!({}) }
 }
 
 /// `Kind namespace/name` of a document.
@@ -207,10 +208,10 @@ fn content(document: &Value) -> Value {
 
 /// The documents that the one claim makes; none where it has no claim.
 fn documents(desk: &Desk) -> Option<(Vec<Value>, Vec<Finding>)> {
-    let asked: Vec<_> = desk.asked.values().collect();
+    let asked: Vec<_> = desk.facts.asked().iter().collect();
     let [asked] = &*asked else { panic!("one Credential") };
     let claim = asked.claim.as_ref()?;
-    let closure = close(&desk.view(), claim);
+    let closure = close(&desk.world(), claim);
     let mut made = Vec::new();
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
         let Some(object) = desk.snapshot.get(&member.read) else { continue };

@@ -3,12 +3,13 @@
 use alloc::borrow::ToOwned as _;
 use alloc::string::{String, ToString as _};
 
+use super::member::Member;
 use super::reference::NamespaceField;
-use super::{Member, View, scope_of};
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope};
 use crate::node::Key;
+use crate::world::World;
 
 /// Where an object is read and where it lands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,10 +37,10 @@ pub struct Target {
 }
 
 /// Where a claim's root is read and lands.
-pub fn of_root(view: &View<'_>, claim: &Claim, resolution: Resolution) -> Places {
+pub fn of_root(world: &World<'_>, claim: &Claim, resolution: Resolution) -> Places {
     let root = &claim.root;
     let (kind, name) = (root.kind.clone(), root.name.clone());
-    if scope_of(view, &kind) == Some(Scope::Cluster) {
+    if world.scope_of(&kind) == Some(Scope::Cluster) {
         return Places::of(kind, name, None, None);
     }
     match resolution {
@@ -48,7 +49,7 @@ pub fn of_root(view: &View<'_>, claim: &Claim, resolution: Resolution) -> Places
             Places::of(kind, name, Some(namespace.clone()), Some(namespace))
         }
         Resolution::Kcm => {
-            let system = view.fleet.system_namespace.clone();
+            let system = world.fleet.system_namespace.clone();
             Places::of(kind, name, Some(system), Some(claim.by.namespace.clone()))
         }
     }
@@ -59,7 +60,7 @@ pub fn of_root(view: &View<'_>, claim: &Claim, resolution: Resolution) -> Places
 /// # Errors
 /// The namespace field, where the definition has one and the object lacks it.
 pub fn of_reference(
-    view: &View<'_>,
+    world: &World<'_>,
     claim: &Claim,
     resolution: Resolution,
     referrer: &Member,
@@ -67,10 +68,10 @@ pub fn of_reference(
     namespace_path: Option<&[Key]>,
 ) -> Result<(Places, Option<Edit>), String> {
     let Target { kind, name, namespace } = target;
-    if scope_of(view, &kind) == Some(Scope::Cluster) {
+    if world.scope_of(&kind) == Some(Scope::Cluster) {
         return Ok((Places::of(kind, name, None, None), None));
     }
-    let system = &view.fleet.system_namespace;
+    let system = &world.fleet.system_namespace;
     let said = match namespace {
         NamespaceField::NotDefined => {
             return Ok((Places::of(kind, name, Some(system.clone()), Some(system.clone())), None));

@@ -8,8 +8,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::member::Closure;
 use super::reference::dotted;
-use super::{Closure, View, is_controller_identity, scope_of};
+use crate::capi::aws;
 use crate::claim::Claim;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::ReferencePath;
@@ -17,16 +18,17 @@ use crate::name::{Namespace, ObjectKey, Scope};
 use crate::node::{Key, Node};
 use crate::object::Object;
 use crate::snapshot::Lookup;
+use crate::world::World;
 
 /// Warns where k0rdent's own rules would leave the Credential unready.
-pub fn check(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
-    let detached = view.fleet.regions.get(claim.region()).is_some_and(|region| region.detached);
+pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
+    let detached = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached);
     if detached || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
-    let why = match distribution_fails(view, claim) {
+    let why = match distribution_fails(world, claim) {
         Distribution::Fails(why) => Some(why),
-        Distribution::Works => unready(view, claim, closure),
+        Distribution::Works => unready(world, claim, closure),
         Distribution::Unasked(key) => {
             // Whose content nobody needs is not worth reading a Secret for; then nothing is said.
             if !key.kind.is_secret() && !key.kind.is_config_map() {
@@ -37,7 +39,7 @@ pub fn check(view: &View<'_>, claim: &Claim, closure: &mut Closure) {
     };
     let Some(why) = why else { return };
     let message = format!("k0rdent will not report the Credential as ready: {why}");
-    let system = &view.fleet.system_namespace;
+    let system = &world.fleet.system_namespace;
     let help = format!(
         "Put a copy into namespace {system} as well; or reduce the region's ProviderInterfaces to \
          clusterIdentityKinds and say `detached: true` for the region."
@@ -55,25 +57,25 @@ enum Distribution {
     Unasked(ObjectKey),
 }
 
-fn distribution_fails(view: &View<'_>, claim: &Claim) -> Distribution {
+fn distribution_fails(world: &World<'_>, claim: &Claim) -> Distribution {
     // Without an exact match k0rdent distributes nothing, silently.
-    let Some(definition) = view.definitions.exactly(&claim.root.kind, &claim.root.version) else {
+    let Some(definition) = world.facts.definitions.exactly(&claim.root.kind, &claim.root.version) else {
         return Distribution::Works;
     };
-    let system = &view.fleet.system_namespace;
-    let key = match (scope_of(view, &claim.root.kind), &claim.root.namespace) {
+    let system = &world.fleet.system_namespace;
+    let key = match (world.scope_of(&claim.root.kind), &claim.root.namespace) {
         (Some(Scope::Cluster), _) => ObjectKey::new(claim.root.kind.clone(), None, claim.root.name.clone()),
         (_, Some(_)) => ObjectKey::new(claim.root.kind.clone(), Some(system.clone()), claim.root.name.clone()),
         (_, None) => {
             return Distribution::Fails("identityRef has no namespace, and its kind is namespaced".into());
         }
     };
-    if is_controller_identity(&key) {
+    if aws::is_controller_identity(&key) {
         return Distribution::Works;
     }
-    match view.snapshot.look_up(&key) {
+    match world.snapshot.look_up(&key) {
         Lookup::Found(object) => {
-            let mut outcomes = definition.references.iter().map(|path| reference_fails(view, object, path));
+            let mut outcomes = definition.references.iter().map(|path| reference_fails(world, object, path));
             outcomes.find(|outcome| !matches!(outcome, Distribution::Works)).unwrap_or(Distribution::Works)
         }
         Lookup::Unasked => Distribution::Unasked(key),
@@ -83,13 +85,13 @@ fn distribution_fails(view: &View<'_>, claim: &Claim) -> Distribution {
     }
 }
 
-fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Distribution {
+fn reference_fails(world: &World<'_>, object: &Object, path: &ReferencePath) -> Distribution {
     let required =
         |path: &[Key]| Distribution::Fails(format!("it takes {} of {} for required", dotted(path), object.key));
     let Some(name) = text(object, &path.name) else { return required(&path.name) };
     let namespace = match &path.namespace {
-        _ if scope_of(view, &path.kind) == Some(Scope::Cluster) => None,
-        None => Some(view.fleet.system_namespace.clone()),
+        _ if world.scope_of(&path.kind) == Some(Scope::Cluster) => None,
+        None => Some(world.fleet.system_namespace.clone()),
         Some(field) => match text(object, field) {
             Some(namespace) => Some(Namespace::from(namespace)),
             None => return required(field),
@@ -97,10 +99,10 @@ fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Di
     };
     let key = ObjectKey::new(path.kind.clone(), namespace, name.into());
     // The provider makes this one on the management cluster too.
-    if is_controller_identity(&key) {
+    if aws::is_controller_identity(&key) {
         return Distribution::Works;
     }
-    match view.snapshot.look_up(&key) {
+    match world.snapshot.look_up(&key) {
         Lookup::Found(_) | Lookup::Unread(_) => Distribution::Works,
         Lookup::Unasked => Distribution::Unasked(key),
         Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
@@ -108,9 +110,9 @@ fn reference_fails(view: &View<'_>, object: &Object, path: &ReferencePath) -> Di
 }
 
 /// Why the identity is not found on the region where `identityRef` says, if it is not.
-fn unready(view: &View<'_>, claim: &Claim, closure: &Closure) -> Option<String> {
+fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<String> {
     let landed = closure.members.first()?;
-    if scope_of(view, &claim.root.kind) == Some(Scope::Cluster) || landed.lands.namespace == claim.root.namespace {
+    if world.scope_of(&claim.root.kind) == Some(Scope::Cluster) || landed.lands.namespace == claim.root.namespace {
         return None;
     }
     let wanted = ObjectKey::new(claim.root.kind.clone(), claim.root.namespace.clone(), claim.root.name.clone());

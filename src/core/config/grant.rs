@@ -85,7 +85,7 @@ impl fmt::Display for Grant {
         match &self.from {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
             // With its slash it can be no number and no truth value.
-            Grantee::Credential(credential) => write!(f, "{{from: {{credential: {credential}}}")?,
+            Grantee::Credential(credential) => write!(f, "{{from: {{credential: {}}}", credential.path())?,
         }
         if let Granted::Object(key) = &self.to {
             f.write_str(", to: {")?;

@@ -158,7 +158,7 @@ fn region_tree<'a>(region: &'a RegionConfig, fleet: &'a Fleet) -> Tree<'a> {
 fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
         Grantee::Namespace(namespace) => ("namespace", Tree::text(namespace.as_str())),
-        Grantee::Credential(credential) => ("credential", Tree::text(credential.to_string())),
+        Grantee::Credential(credential) => ("credential", Tree::text(credential.path())),
     };
     let mut fields = vec![("from", Tree::map([from]))];
     if let Granted::Object(key) = &grant.to {

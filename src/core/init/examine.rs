@@ -11,22 +11,22 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::{Need, Sure};
-use crate::admission::{Sought, is_open};
+use crate::admission::{Sought, of_namespaced};
 use crate::capi::{self, Admits};
-use crate::claim::{Claim, claims};
-use crate::closure::{Member, Role, View};
+use crate::claim::Claim;
+use crate::closure::Member;
 use crate::config::{Fleet, Grant, RegionConfig, Resolution};
 use crate::finding::{Code, Finding};
-use crate::judge::region::{Case, Incumbents, settle};
-use crate::judge::{Court, Verdict, cases};
+use crate::judge::case::{Case, Ruling};
+use crate::judge::cases;
+use crate::judge::region::{Incumbents, settle};
 use crate::k0rdent;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, is_dns_label, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{NAME_LABEL, Selector};
 use crate::snapshot::{Lookup, Snapshot};
-use crate::world::definition::Definitions;
-use crate::world::deployments::Deployments;
+use crate::world::{Facts, World};
 
 /// What a draft lacks.
 #[derive(Debug, Default)]
@@ -50,13 +50,10 @@ pub struct Examined {
 
 /// Examines a draft against what was read.
 pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
-    let (definitions, _) = Definitions::collect(fleet, snapshot);
-    let deployments = Deployments::collect(snapshot);
-    let view = View { fleet, snapshot, definitions: &definitions, deployments: &deployments };
-    let (court, _) = Court::open(fleet, snapshot);
-    let asked = claims(fleet, snapshot);
+    let (facts, _) = Facts::gather(fleet, snapshot);
+    let world = World { fleet, snapshot, facts: &facts };
     let mut examined = Examined::default();
-    for asked in &asked {
+    for asked in facts.asked() {
         match (&asked.claim, asked.findings.iter().find(|finding| finding.stops_claim())) {
             (Some(claim), _) => {
                 let namespaces = examined.claimants.entry(claim.region().clone()).or_default();
@@ -68,12 +65,11 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
         examined.note_unread(snapshot, &asked.findings);
     }
     for region in fleet.regions.values() {
-        let of_region =
-            asked.iter().filter(|asked| asked.claim.as_ref().is_some_and(|claim| *claim.region() == region.name));
-        let mut cases = cases(&view, &court, of_region);
-        settle(&court, &definitions, region, &Incumbents::default(), &mut cases);
-        for case in &cases {
-            examined.case(&view, region, case);
+        let cases = cases(&world, facts.asked_of(&region.name));
+        let mut rulings = Ruling::of(&cases);
+        settle(&world, region, &Incumbents::default(), &mut rulings);
+        for ruling in &rulings {
+            examined.note(&world, region, ruling);
         }
     }
     examined
@@ -82,8 +78,8 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
 impl Examined {
     /// Notes what nobody knows because it could not be read. Not all that is called unread is that: what a
     /// rule selects may be unclear although everything was.
-    fn note_unread(&mut self, snapshot: &Snapshot, findings: &[Finding]) {
-        for finding in findings.iter().filter(|finding| finding.code == Code::Unread) {
+    fn note_unread<'f>(&mut self, snapshot: &Snapshot, findings: impl IntoIterator<Item = &'f Finding>) {
+        for finding in findings.into_iter().filter(|finding| finding.code == Code::Unread) {
             let Some(key) = &finding.object else { continue };
             if matches!(snapshot.look_up(key), Lookup::Unread(_)) {
                 self.unread.entry(key.clone()).or_insert_with(|| finding.clone());
@@ -91,32 +87,33 @@ impl Examined {
         }
     }
 
-    fn case(&mut self, view: &View<'_>, region: &RegionConfig, case: &Case) {
+    fn note(&mut self, world: &World<'_>, region: &RegionConfig, ruling: &Ruling<'_>) {
+        let case = ruling.case;
         let claim = &case.claim;
-        self.note_unread(view.snapshot, &case.findings);
+        self.note_unread(world.snapshot, ruling.findings());
         for member in &case.closure.members {
-            let keys = view.snapshot.get(&member.read).map(|object| selected(object, claim, region));
+            let keys = world.snapshot.get(&member.read).map(|object| selected(object, claim, region));
             for key in keys.unwrap_or_default() {
                 let namespaces = self.selected.entry(region.name.clone()).or_default();
                 namespaces.entry(claim.by.namespace.clone()).or_default().insert(key);
             }
             let grant = Grant::least(&claim.by, &region.name, &member.read);
-            if view.fleet.grants.contains(&grant) {
+            if world.fleet.grants.contains(&grant) {
                 self.used.insert(grant);
             }
         }
-        if read_by_k0rdent(view, case) {
+        if read_by_k0rdent(world, case) {
             self.elsewhere.extend(case.closure.members.first().map(|root| root.read.clone()));
         }
-        for finding in &case.findings {
-            let Some((key, need)) = curable(view, case, finding) else { continue };
+        for finding in ruling.findings() {
+            let Some((key, need)) = curable(world, case, finding) else { continue };
             let grant = Grant::least(&claim.by, &region.name, &key);
-            if is_writable(&claim.by, &key) && !view.fleet.grants.contains(&grant) {
+            if is_writable(&claim.by, &key) && !world.fleet.grants.contains(&grant) {
                 self.lacking.insert(grant, need);
             }
         }
-        if case.verdict != Verdict::Admitted {
-            let stops = case.findings.iter().filter(|finding| finding.stops_claim());
+        if !ruling.is_admitted() {
+            let stops = ruling.findings().filter(|finding| finding.stops_claim());
             // What a grant would cure says least about what it would not.
             if let Some(finding) = stops.min_by_key(|finding| finding.code == Code::NotAdmitted) {
                 self.stopped.insert(claim.by.clone(), finding.clone());
@@ -142,38 +139,38 @@ fn selected(identity: &Object, claim: &Claim, region: &RegionConfig) -> Vec<Stri
 
 /// Whether a Secret that is taken to be where its Credential says stands in the system namespace: k0rdent
 /// looks nowhere else, and it says that the Credential is ready.
-fn read_by_k0rdent(view: &View<'_>, case: &Case) -> bool {
+fn read_by_k0rdent(world: &World<'_>, case: &Case) -> bool {
     let claim = &case.claim;
     let Some(root) = case.closure.members.first() else { return false };
     if claim.resolution == Resolution::Kcm || !root.read.kind.is_secret() {
         return false;
     }
     let own = &claim.by.namespace;
-    root.read.namespace.as_ref() == Some(own) && *own != view.fleet.system_namespace && is_ready(view, claim)
+    root.read.namespace.as_ref() == Some(own) && *own != world.fleet.system_namespace && is_ready(world, claim)
 }
 
 /// Whether k0rdent says that the Credential is ready. Of one that a rule makes and that is not there yet
 /// it says nothing.
-fn is_ready(view: &View<'_>, claim: &Claim) -> bool {
+fn is_ready(world: &World<'_>, claim: &Claim) -> bool {
     let Claimant { namespace, name, .. } = &claim.by;
     let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Credential"), Some(namespace.clone()), name.clone());
-    let ready = view.snapshot.get(&key).and_then(|object| object.at(&["status", "ready"]));
+    let ready = world.snapshot.get(&key).and_then(|object| object.at(&["status", "ready"]));
     ready.and_then(Node::as_bool) == Some(true)
 }
 
 /// How sure it is that a Credential uses the object `key` today, which is the identity or what `referrer`
 /// names: k0rdent says so, of what it reads itself (`domain/k0rdent.md` §2.4). Whoever can write a
 /// Credential can name anything in it, so that it is named alone says nothing.
-fn sureness(view: &View<'_>, case: &Case, key: &ObjectKey, referrer: Option<&ObjectKey>) -> Sure {
+fn sureness(world: &World<'_>, case: &Case, key: &ObjectKey, referrer: Option<&ObjectKey>) -> Sure {
     let claim = &case.claim;
-    let reads = |key: &ObjectKey| key.namespace.as_ref().is_none_or(|it| *it == view.fleet.system_namespace);
+    let reads = |key: &ObjectKey| key.namespace.as_ref().is_none_or(|it| *it == world.fleet.system_namespace);
     // Only what a definition of exactly this version refers to is read, and nothing that that refers to.
-    let is_defined = view.definitions.exactly(&claim.root.kind, &claim.root.version).is_some();
+    let is_defined = world.facts.definitions.exactly(&claim.root.kind, &claim.root.version).is_some();
     let is_read = match referrer {
         None => reads(key),
         Some(referrer) => reads(referrer) && case.closure.members.first().is_some_and(|root| root.read == *referrer),
     };
-    match is_ready(view, claim) {
+    match is_ready(world, claim) {
         false => Sure::NotReady,
         true if is_defined && is_read => Sure::Certain,
         true => Sure::NotRead,
@@ -181,24 +178,24 @@ fn sureness(view: &View<'_>, case: &Case, key: &ObjectKey, referrer: Option<&Obj
 }
 
 /// The object that a grant would open, if one would cure what a finding says.
-fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey, Need)> {
+fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey, Need)> {
     let key = finding.object.as_ref()?;
     let root = case.closure.members.first()?;
     match finding.code {
         Code::NotAdmitted => {
             let member = case.closure.members.iter().find(|member| member.read == *key)?;
             let referrer = member.referrer.and_then(|index| case.closure.members.get(index)).map(|it| &it.read);
-            Some((key.clone(), Need { sure: sureness(view, case, key, referrer), why: reached(case, member) }))
+            Some((key.clone(), Need { sure: sureness(world, case, key, referrer), why: reached(case, member) }))
         }
         // It may be where k0rdent looks; only where a grant says so is it looked for there.
         Code::MissingReference if *key == root.read && case.claim.resolution == Resolution::AsWritten => {
-            let system = &view.fleet.system_namespace;
+            let system = &world.fleet.system_namespace;
             let elsewhere = root.read.namespace.as_ref().is_some_and(|namespace| namespace != system);
             // No Secret is looked at, so none is said to be absent.
             let how = if key.kind.is_secret() { "was not looked at" } else { "is absent" };
             let why = format!("its identityRef names {}, which {how}; k0rdent looks in {system} only", root.read);
             let key = ObjectKey::new(key.kind.clone(), Some(system.clone()), key.name.clone());
-            let sure = sureness(view, case, &key, None);
+            let sure = sureness(world, case, &key, None);
             elsewhere.then_some((key, Need { sure, why }))
         }
         // What the template says, clusters get by the credential's propagation; k0rdent's own does not bring it.
@@ -206,12 +203,12 @@ fn curable(view: &View<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey
             let namespace = root.read.namespace.as_ref().or(case.claim.root.namespace.as_ref())?;
             let read = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
             // Nobody looked whether the Secret is there, and without it nothing is missing.
-            let (role, sure, what) = match key.kind.is_config_map() {
-                true => (Role::ResourceTemplate, Sure::Propagation, "template"),
-                false => (Role::PropagationSecret, Sure::IfThere, "propagation Secret"),
+            let (template, sure, what) = match key.kind.is_config_map() {
+                true => (true, Sure::Propagation, "template"),
+                false => (false, Sure::IfThere, "propagation Secret"),
             };
-            let sought = Sought { read: &read, role, referrer: Some(0) };
-            let closed = !is_open(view.fleet, &case.claim, &case.closure, &sought);
+            let sought = Sought { read: &read, template, referrer: Some(&root.read) };
+            let closed = of_namespaced(world.fleet, &case.claim, &sought).is_none();
             let why = format!("credential propagation looks there for the {what} of {}", root.read);
             closed.then_some((read, Need { sure, why }))
         }

@@ -213,14 +213,14 @@ fn said(config: serde_json::Value, documents: &str) -> String {
             Sure::IfThere => "maybe ",
             Sure::Propagation => "propagation ",
         };
-        writeln!(out, "{maybe}grant {by} {}", crate::testing::case::show(key)).unwrap();
+        writeln!(out, "{maybe}grant {} {}", by.path(), crate::testing::case::show(key)).unwrap();
     }
     for grant in &examined.used {
         let Granted::Object(key) = &grant.to else { panic!() };
         writeln!(out, "uses {}", crate::testing::case::show(key)).unwrap();
     }
     for (by, finding) in &examined.stopped {
-        writeln!(out, "stopped {by} {}", finding.code.text()).unwrap();
+        writeln!(out, "stopped {} {}", by.path(), finding.code.text()).unwrap();
     }
     for key in examined.unread.keys() {
         writeln!(out, "unread {}", crate::testing::case::show(key)).unwrap();

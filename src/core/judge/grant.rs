@@ -1,4 +1,4 @@
-//! Grants in court: what the configuration lets a claim use beyond the boundary of namespaces.
+//! Grants in world: what the configuration lets a claim use beyond the boundary of namespaces.
 //!
 //! Asked where everything else has refused. A grant opens the use of an object and nothing else: kinds
 //! that are not published, Secrets that never leave, places and names on the region that are not for
@@ -7,15 +7,9 @@
 use alloc::format;
 use alloc::string::String;
 
-use super::Court;
 use crate::claim::Claim;
 use crate::config::Grant;
 use crate::name::ObjectKey;
-
-/// Whether the claim may use an object because a grant says so.
-pub(super) fn opens(court: &Court<'_>, claim: &Claim, read: &ObjectKey) -> bool {
-    court.fleet.grants(&claim.by, claim.region(), read)
-}
 
 /// The last resort among the cures of a refusal: the narrowest grant that would admit the object.
 pub(super) fn last_resort(claim: &Claim, read: &ObjectKey) -> String {

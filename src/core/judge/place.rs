@@ -3,18 +3,18 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::Court;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
 use crate::name::ObjectKey;
 use crate::place::{Forbidden, forbidden};
+use crate::world::World;
 
 /// Checks where an object would land.
-pub fn check(court: &Court<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec<Finding> {
+pub fn check(world: &World<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec<Finding> {
     if lands.namespace.is_none() {
         return Vec::new();
     }
-    let why = forbidden(Some(&region.delivery), Some(&court.fleet.system_namespace), lands);
+    let why = forbidden(Some(&region.delivery), Some(&world.fleet.system_namespace), lands);
     let finding = |why: Forbidden| {
         let (code, help) = match why {
             Forbidden::Namespace => (Code::ForbiddenPlace, "Move the object to another namespace."),

@@ -8,46 +8,15 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Court, Verdict, verdict};
+use super::case::{Case, Ruling, Verdict};
 use crate::capi;
-use crate::claim::{Claim, Edit, finding_of};
-use crate::closure::{Closure, Member, Role};
+use crate::closure::Member;
 use crate::config::RegionConfig;
-use crate::finding::{Class, Code, Finding, Severity};
+use crate::finding::{Code, Finding, Severity};
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
-use crate::world::definition::{Defined, Definitions};
-
-/// One claim with everything that is known of it.
-#[derive(Debug)]
-pub struct Case {
-    /// The claim.
-    pub claim: Claim,
-    /// What it needs.
-    pub closure: Closure,
-    /// What is wrong or worth knowing, of every stage so far.
-    pub findings: Vec<Finding>,
-    /// What becomes of it.
-    pub verdict: Verdict,
-}
-
-impl Case {
-    /// Adds a finding and lets it count.
-    pub fn find(&mut self, finding: Finding) {
-        self.findings.push(finding.claimed_by(&self.claim.by).in_region(self.claim.region()));
-        self.verdict = verdict(&self.findings);
-    }
-
-    /// The members that are published.
-    pub fn published_members(&self) -> impl Iterator<Item = &Member> {
-        self.closure.members.iter().filter(|member| member.role != Role::Assumed)
-    }
-
-    /// The code that made the claim broken, if it is; one of the class broken, which alone carries.
-    pub fn broken_by(&self) -> Option<Code> {
-        let breaks = |finding: &&Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
-        self.findings.iter().find(breaks).map(|finding| finding.code)
-    }
-}
+use crate::object::finding_of;
+use crate::world::World;
+use crate::world::definition::Defined;
 
 /// What is published of a region, as far as judging needs it.
 #[derive(Default)]
@@ -70,105 +39,101 @@ impl Incumbents {
 }
 
 /// Judges a region's claims against each other.
-pub fn settle(
-    court: &Court<'_>,
-    definitions: &Definitions,
-    region: &RegionConfig,
-    incumbents: &Incumbents,
-    cases: &mut [Case],
-) {
-    for case in cases.iter_mut() {
-        provider(court, definitions, region, incumbents, case);
+pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    for ruling in rulings.iter_mut() {
+        provider(world, region, incumbents, ruling);
     }
-    conflicts(court, incumbents, cases);
-    caps(court, region, incumbents, cases);
+    conflicts(world, incumbents, rulings);
+    caps(world, region, incumbents, rulings);
 }
 
 /// The Region object does not list the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.
-fn provider(
-    court: &Court<'_>,
-    definitions: &Definitions,
-    region: &RegionConfig,
-    incumbents: &Incumbents,
-    case: &mut Case,
-) {
-    let root = &case.claim.root;
-    let (Some(facts), false) = (court.regions.get(&region.name), root.kind.is_secret()) else { return };
-    let (Defined::Exactly(definition) | Defined::Nearest(definition)) = definitions.find(&root.kind, &root.version)
+fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, ruling: &mut Ruling<'_>) {
+    let root = &ruling.case.claim.root;
+    let (Some(facts), false) = (world.facts.regions.get(&region.name), root.kind.is_secret()) else { return };
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
+        world.facts.definitions.find(&root.kind, &root.version)
     else {
         return;
     };
     if facts.enables(definition) {
         return;
     }
-    let newcomer = !incumbents.claimants.contains(&case.claim.by);
+    let newcomer = !incumbents.claimants.contains(&ruling.case.claim.by);
     let severity = if newcomer { Severity::Error } else { Severity::Warning };
     let message = format!("Region {} does not enable provider {} for {}", region.name, definition.interface, root.kind);
-    let finding = Finding::new(Code::ProviderNotEnabled, message).severity(severity).at(&case.claim.origin);
-    case.find(finding.help("Add the provider to spec.providers of the Region."));
+    let finding = Finding::new(Code::ProviderNotEnabled, message).severity(severity).at(&ruling.case.claim.origin);
+    ruling.find(finding.help("Add the provider to spec.providers of the Region."));
 }
 
-type Content = (ObjectKey, Vec<Edit>);
-
 /// Claims that need one object with different content.
-fn conflicts(court: &Court<'_>, incumbents: &Incumbents, cases: &mut [Case]) {
-    let mut wanted: BTreeMap<ObjectKey, Vec<(usize, Content)>> = BTreeMap::new();
-    for (index, case) in cases.iter().enumerate().filter(|(_, case)| case.verdict == Verdict::Admitted) {
-        for member in case.published_members() {
-            let content = (member.read.clone(), member.edits.clone());
-            wanted.entry(member.lands.clone()).or_default().push((index, content));
+fn conflicts(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    let mut wanted: BTreeMap<&ObjectKey, Vec<(usize, &Member)>> = BTreeMap::new();
+    for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
+        for member in ruling.case.published_members() {
+            wanted.entry(&member.lands).or_default().push((index, member));
         }
     }
     let mut losers: Vec<(usize, Finding)> = Vec::new();
-    for (lands, wants) in &wanted {
+    for (lands, wants) in wanted {
         let Some(((_, first), rest)) = wants.split_first() else { continue };
-        if rest.iter().all(|(_, content)| same(court, first, content)) {
+        if rest.iter().all(|(_, member)| same(world, first, member)) {
             continue;
         }
         let holder = incumbents.sources.get(lands);
-        let holds = |content: &Content| {
-            holder.is_some_and(|(namespace, name)| content.0.namespace == *namespace && content.0.name == *name)
+        let holds = |read: &ObjectKey| {
+            holder.is_some_and(|(namespace, name)| read.namespace == *namespace && read.name == *name)
         };
-        let names: BTreeSet<String> =
-            wants.iter().filter_map(|(index, _)| cases.get(*index)).map(|case| format!("{}", case.claim.by)).collect();
-        let names: Vec<String> = names.into_iter().collect();
-        for (index, _) in wants.iter().filter(|(_, content)| !holds(content)) {
-            let message = format!("Credentials {} need {lands} with different content", names.join(" and "));
-            let help = "Rename one of the objects, or let both Credentials name the same one.";
+        let claimants: BTreeSet<&Claimant> =
+            wants.iter().filter_map(|(index, _)| rulings.get(*index)).map(|ruling| &ruling.case.claim.by).collect();
+        for (index, _) in wants.iter().filter(|(_, member)| !holds(&member.read)) {
+            let message = format!("{} need {lands} with different content", together(&claimants));
+            let help = "Rename one of the objects, or let both name the same one.";
             losers.push((*index, Finding::new(Code::ConflictingContent, message).about(lands).help(help)));
         }
     }
     for (index, finding) in losers {
-        if let Some(case) = cases.get_mut(index) {
-            let origin = case.claim.origin.clone();
-            case.find(finding.at(&origin));
+        if let Some(ruling) = rulings.get_mut(index) {
+            ruling.find(finding.at(&ruling.case.claim.origin));
         }
     }
 }
 
-fn same(court: &Court<'_>, a: &Content, b: &Content) -> bool {
-    if a == b {
-        return true;
+/// Claimants in a sentence: `Credentials team-a/x and team-b/y`.
+fn together(claimants: &BTreeSet<&Claimant>) -> String {
+    let kind = claimants.first().map(|first| &first.kind);
+    if claimants.iter().all(|claimant| Some(&claimant.kind) == kind) {
+        let paths: Vec<String> = claimants.iter().map(|claimant| claimant.path()).collect();
+        return format!("{}s {}", kind.map_or("claimant", |kind| kind.as_str()), paths.join(" and "));
     }
-    match (court.snapshot.get(&a.0), court.snapshot.get(&b.0)) {
-        (Some(x), Some(y)) => a.1 == b.1 && x.same_content(y),
+    let names: Vec<String> = claimants.iter().map(|claimant| format!("{claimant}")).collect();
+    names.join(" and ")
+}
+
+fn same(world: &World<'_>, a: &Member, b: &Member) -> bool {
+    if a.edits != b.edits {
+        return false;
+    }
+    match (world.snapshot.get(&a.read), world.snapshot.get(&b.read)) {
+        _ if a.read == b.read => true,
+        (Some(x), Some(y)) => x.same_content(y),
         _ => false,
     }
 }
 
 /// Quotas: newcomers fail, the published stay. Namespaces come first, so that what one tenant has too
 /// much of does not fill the region for the others.
-fn caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
-    namespace_caps(court, region, incumbents, cases);
-    region_cap(court, region, incumbents, cases);
+fn caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    namespace_caps(world, region, incumbents, rulings);
+    region_cap(world, region, incumbents, rulings);
 }
 
-fn namespace_caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
-    let limit = court.fleet.limits.objects_per_namespace;
+fn namespace_caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    let limit = world.fleet.limits.objects_per_namespace;
     let mut by_namespace: BTreeMap<&Namespace, BTreeSet<&ObjectKey>> = BTreeMap::new();
-    for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
-        for member in case.published_members() {
-            by_namespace.entry(&case.claim.by.namespace).or_default().insert(&member.lands);
+    for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
+        for member in ruling.case.published_members() {
+            by_namespace.entry(&ruling.case.claim.by.namespace).or_default().insert(&member.lands);
         }
     }
     let full: BTreeMap<Namespace, usize> = by_namespace
@@ -176,39 +141,43 @@ fn namespace_caps(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbe
         .filter(|(_, keys)| keys.len() > limit)
         .map(|(namespace, keys)| (namespace.clone(), keys.len()))
         .collect();
-    for case in newcomers(incumbents, cases) {
-        let namespace = &case.claim.by.namespace;
+    for ruling in newcomers(incumbents, rulings) {
+        let namespace = &ruling.case.claim.by.namespace;
         let Some(count) = full.get(namespace) else { continue };
         let message = format!(
             "Credentials of namespace {namespace} need {count} objects in region {}; limits.objectsPerNamespace is {limit}",
             region.name
         );
-        too_many(case, message);
+        too_many(ruling, message);
     }
 }
 
-fn region_cap(court: &Court<'_>, region: &RegionConfig, incumbents: &Incumbents, cases: &mut [Case]) {
-    let limit = court.fleet.limits.objects_per_region;
-    let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
-    let all: BTreeSet<&ObjectKey> = admitted.flat_map(Case::published_members).map(|member| &member.lands).collect();
+fn region_cap(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    let limit = world.fleet.limits.objects_per_region;
+    let admitted = rulings.iter().filter(|ruling| ruling.is_admitted());
+    let all: BTreeSet<&ObjectKey> =
+        admitted.flat_map(|ruling| ruling.case.published_members()).map(|member| &member.lands).collect();
     let total = all.len();
     if total <= limit {
         return;
     }
-    for case in newcomers(incumbents, cases) {
+    for ruling in newcomers(incumbents, rulings) {
         let message = format!("region {} would hold {total} objects; limits.objectsPerRegion is {limit}", region.name);
-        too_many(case, message);
+        too_many(ruling, message);
     }
 }
 
 /// The admitted claims that have nothing published yet.
-fn newcomers<'a>(incumbents: &'a Incumbents, cases: &'a mut [Case]) -> impl Iterator<Item = &'a mut Case> {
-    cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted && !incumbents.claimants.contains(&case.claim.by))
+fn newcomers<'a, 'c>(
+    incumbents: &'a Incumbents,
+    rulings: &'a mut [Ruling<'c>],
+) -> impl Iterator<Item = &'a mut Ruling<'c>> {
+    rulings.iter_mut().filter(|ruling| ruling.is_admitted() && !incumbents.claimants.contains(&ruling.case.claim.by))
 }
 
-fn too_many(case: &mut Case, message: String) {
-    let finding = Finding::new(Code::TooManyObjects, message).at(&case.claim.origin);
-    case.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
+fn too_many(ruling: &mut Ruling<'_>, message: String) {
+    let finding = Finding::new(Code::TooManyObjects, message).at(&ruling.case.claim.origin);
+    ruling.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
 }
 
 /// What of an object a region's API does not let change, against the published copy.

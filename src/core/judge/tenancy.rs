@@ -3,40 +3,41 @@
 //! Admitted are objects of the Credential's own namespace; cluster-scoped identities that admit the
 //! namespace by their provider's own meaning, at every hop; Secrets of the system namespace through
 //! such an identity; for a managed claim what stands in the system namespace, which its source
-//! Credential may use; and what a [grant] names. Labels on a Credential prove nothing.
+//! Credential may use; and what a grant names: [`admission`](crate::admission) says which.
 //! Everything else is refused.
 
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Court, grant};
-use crate::admission::{Sought, admits, is_open, tenancy_of};
+use super::grant::last_resort;
+use crate::admission::{Rule, admits, of_identity, of_namespaced, tenancy_of};
 use crate::capi::Admits;
 use crate::capi::tenancy::Tenancy;
 use crate::claim::Claim;
-use crate::closure::{Closure, Member, Role, is_publishable};
+use crate::closure::{Closure, Member, Role, sought};
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
+use crate::kinds::is_publishable;
 use crate::name::Namespace;
 use crate::object::Object;
+use crate::world::World;
 
 /// Checks every member of a closure.
-pub fn check(court: &Court<'_>, region: &RegionConfig, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &Closure) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in &closure.members {
         // A kind that is not published is refused as such; an assumed identity admits all namespaces.
-        if member.role == Role::Assumed || !is_publishable(court.fleet, &member.read.kind) {
+        if member.role == Role::Assumed || !is_publishable(world.fleet, &member.read.kind) {
             continue;
         }
-        let object = court.snapshot.get(&member.read);
+        let object = world.snapshot.get(&member.read);
         match &member.read.namespace {
-            None => findings.extend(object.and_then(|object| identity(court, region, claim, object))),
+            None => findings.extend(object.and_then(|object| identity(world, region, claim, object))),
             Some(namespace) => {
-                findings.extend(namespaced(court, claim, closure, member, namespace));
+                findings.extend(namespaced(world, claim, closure, member, namespace));
                 // Wherever it was read: its provider asks it where it lands.
                 if member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
-                    findings.extend(object.and_then(|object| unusable(court, claim, object)));
+                    findings.extend(object.and_then(|object| unusable(world, claim, object)));
                 }
             }
         }
@@ -45,35 +46,29 @@ pub fn check(court: &Court<'_>, region: &RegionConfig, claim: &Claim, closure: &
 }
 
 /// A cluster-scoped identity: its own rule decides, unless the Credential is in the system namespace.
-fn identity(court: &Court<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
-    if claim.by.namespace == court.fleet.system_namespace {
-        return unusable(court, claim, object);
-    }
-    let why = match admits(court.fleet, claim, object) {
-        Admits::Yes => return None,
-        Admits::No => String::from("its allowedNamespaces does not admit it"),
-        Admits::Unknown(why) => String::from(why),
+fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
+    let why = match of_identity(world.fleet, claim, object) {
+        Ok(Rule::Identity) => return None,
+        // The region's own provider asks the identity alone.
+        Ok(_) => return unusable(world, claim, object),
+        Err(why) => why,
     };
-    // A grant admits the claim here; on the region the provider still asks the identity alone.
-    if grant::opens(court, claim, &object.key) {
-        return unusable(court, claim, object);
-    }
     let namespace = &claim.by.namespace;
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(format!(
         "Admit {namespace} in the identity, or say the namespace's labels in regions.{}.namespaces.labels. {}",
         region.name,
-        grant::last_resort(claim, &object.key)
+        last_resort(claim, &object.key)
     )))
 }
 
 /// Warns of an identity that the Credential may refer to and that nobody in its namespace can use.
-fn unusable(court: &Court<'_>, claim: &Claim, object: &Object) -> Option<Finding> {
-    let tenancy = tenancy_of(court.fleet, &object.key.kind)?;
+fn unusable(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding> {
+    let tenancy = tenancy_of(world.fleet, &object.key.kind)?;
     if tenancy == Tenancy::None && object.key.namespace.is_some() {
         return None;
     }
-    let why = match admits(court.fleet, claim, object) {
+    let why = match admits(world.fleet, claim, object) {
         Admits::Yes => return None,
         Admits::No => "its allowedNamespaces does not admit it",
         Admits::Unknown(why) => why,
@@ -89,20 +84,19 @@ fn unusable(court: &Court<'_>, claim: &Claim, object: &Object) -> Option<Finding
 
 /// A namespaced object: the Credential's own namespace, or the system namespace through an identity.
 fn namespaced(
-    court: &Court<'_>,
+    world: &World<'_>,
     claim: &Claim,
     closure: &Closure,
     member: &Member,
     namespace: &Namespace,
 ) -> Option<Finding> {
     let own = &claim.by.namespace;
-    let sought = Sought { read: &member.read, role: member.role, referrer: member.referrer };
-    if is_open(court.fleet, claim, closure, &sought) {
+    if of_namespaced(world.fleet, claim, &sought(closure, member)).is_some() {
         return None;
     }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);
     Some(Finding::new(Code::NotAdmitted, message).about(&member.read).at(&claim.origin).help(format!(
         "Put the object into namespace {own}, or the Credential into namespace {namespace}. {}",
-        grant::last_resort(claim, &member.read)
+        last_resort(claim, &member.read)
     )))
 }

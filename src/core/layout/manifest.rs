@@ -15,7 +15,7 @@ pub use read::{Spot, Unusable, parse};
 
 use super::path::BundlePath;
 use crate::finding::Code;
-use crate::name::{Directory, FleetName, Kind, Name, Namespace, ObjectKey, SourceName};
+use crate::name::{Claimant, Directory, FleetName, Name, Namespace, ObjectKey, SourceName};
 use crate::recipient::Recipient;
 use crate::yaml::emit::Tree;
 
@@ -89,12 +89,8 @@ pub enum State {
 /// Someone who needs an object.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct NeededBy {
-    /// The kind of the claimant: today always `Credential`.
-    pub kind: Kind,
-    /// Its namespace.
-    pub namespace: Namespace,
-    /// Its name.
-    pub name: Name,
+    /// The claimant.
+    pub by: Claimant,
     /// The references that lead from it to the object, in order.
     pub via: Vec<Via>,
 }
@@ -187,9 +183,9 @@ fn needed_by(by: &NeededBy) -> Tree<'_> {
         Tree::map(fields.map(|(field, text)| (field, Tree::text(text))))
     });
     Tree::map([
-        ("kind", Tree::text(by.kind.as_str())),
-        ("name", Tree::text(by.name.as_str())),
-        ("namespace", Tree::text(by.namespace.as_str())),
+        ("kind", Tree::text(by.by.kind.as_str())),
+        ("name", Tree::text(by.by.name.as_str())),
+        ("namespace", Tree::text(by.by.namespace.as_str())),
         ("via", Tree::List(via.collect())),
     ])
 }

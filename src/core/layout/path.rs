@@ -114,6 +114,14 @@ pub fn of_object(directory: &Directory, key: &ObjectKey) -> BundlePath {
     region(directory).join(&rest)
 }
 
+/// Whether an object's path may be that of another object too: long texts are cut, and told apart by a hash of 64 bits.
+pub fn may_meet(key: &ObjectKey) -> bool {
+    // A byte becomes three at the most, so shorter texts have paths shorter than every one that was cut.
+    const LONG: usize = KEPT_OF_LONG / 3;
+    let texts = [key.name.as_str(), key.namespace_text(), key.kind.kind.as_str(), key.kind.group.as_str()];
+    texts.iter().any(|text| text.len() >= LONG)
+}
+
 /// A folder of one identity kind, `<kind>.<group>`: the unit that Flux applies on its own.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Leaf(Arc<str>);

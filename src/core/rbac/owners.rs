@@ -8,18 +8,18 @@ use alloc::vec::Vec;
 
 use super::Asked;
 use crate::claim::Claim;
-use crate::closure::landing::of_root;
-use crate::closure::{View, close};
+use crate::closure::{close, of_root};
 use crate::config::{Companions, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::ObjectKey;
+use crate::world::World;
 
 /// Adds the Credentials to what was asked for; and says what keeps the names from being all of them.
 ///
 /// `source` is its index. What keeps them from it is whatever could not be read and is no Secret: Secrets lead nowhere, so that nobody read them
 /// says nothing, but what stands behind an identity that was not read is not known.
 pub fn owners<'a>(
-    view: &View<'_>,
+    world: &World<'_>,
     claims: impl Iterator<Item = &'a Claim>,
     source: usize,
     asked: &BTreeSet<ObjectKey>,
@@ -29,19 +29,19 @@ pub fn owners<'a>(
     // By kind, name and namespace of an absent companion, which is no member.
     let mut companions: BTreeMap<ObjectKey, BTreeSet<_>> = BTreeMap::new();
     for claim in claims {
-        let closure = close(view, claim);
+        let closure = close(world, claim);
         for member in &closure.members {
             if let Some(by) = owned.get_mut(&member.read) {
                 by.insert(claim.by.clone());
             }
         }
         if let Some(root) = closure.members.first() {
-            for key in companions_of(view, claim, &root.read) {
+            for key in companions_of(world, claim, &root.read) {
                 companions.entry(key).or_default().insert(claim.by.clone());
             }
         }
-        for key in granted(view, claim) {
-            if owned.contains_key(&key) || view.snapshot.unasked(&key).any(|index| index == source) {
+        for key in granted(world, claim) {
+            if owned.contains_key(&key) || world.snapshot.unasked(&key).any(|index| index == source) {
                 owned.entry(key).or_default().insert(claim.by.clone());
             }
         }
@@ -61,28 +61,28 @@ pub fn owners<'a>(
 
 /// What a claim asks for besides, if the Secret that it starts from is absent where the Credential says:
 /// a grant lets it use the one in the system namespace. Nobody read the Secret, so it may well be absent.
-fn granted(view: &View<'_>, claim: &Claim) -> Vec<ObjectKey> {
-    let places = of_root(view, claim, Resolution::Kcm);
+fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
+    let places = of_root(world, claim, Resolution::Kcm);
     let system = places.read.namespace.clone();
     let Some(system) = system.filter(|_| claim.root.kind.is_secret() && claim.resolution != Resolution::Kcm) else {
         return Vec::new();
     };
-    if !view.fleet.grants(&claim.by, claim.region(), &places.read) {
+    if !world.fleet.grants(&claim.by, claim.region(), &places.read) {
         return Vec::new();
     }
     let template = ObjectKey::config_map(system, format!("{}-resource-template", claim.root.name).as_str().into());
-    let companion = (view.fleet.companions == Companions::Follow).then_some(template);
+    let companion = (world.fleet.companions == Companions::Follow).then_some(template);
     // Beside it the template is looked for only where a grant opens that too.
-    let companion = companion.filter(|template| view.fleet.grants(&claim.by, claim.region(), template));
+    let companion = companion.filter(|template| world.fleet.grants(&claim.by, claim.region(), template));
     [places.read].into_iter().chain(companion).collect()
 }
 
 /// Where the companions of a claim may stand, see [`companion`](crate::closure::companion).
-fn companions_of(view: &View<'_>, claim: &Claim, root: &ObjectKey) -> impl Iterator<Item = ObjectKey> {
+fn companions_of(world: &World<'_>, claim: &Claim, root: &ObjectKey) -> impl Iterator<Item = ObjectKey> {
     let places: BTreeSet<_> = [root.namespace.clone(), claim.root.namespace.clone()]
         .into_iter()
         .flatten()
-        .chain([claim.by.namespace.clone(), view.fleet.system_namespace.clone()])
+        .chain([claim.by.namespace.clone(), world.fleet.system_namespace.clone()])
         .collect();
     let template = format!("{}-resource-template", claim.root.name);
     let secret = format!("{}-secret", claim.root.name);
@@ -97,19 +97,19 @@ fn companions_of(view: &View<'_>, claim: &Claim, root: &ObjectKey) -> impl Itera
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inquiry;
+    use crate::name::Claimant;
     use crate::snapshot::{Inquiry, assemble};
-    use crate::testing::case::{Document, World, fleet, key, readings, show};
+    use crate::testing::case::{Document, Scene, fleet, key, readings, show};
     use crate::testing::stages::Desk;
     use crate::testing::{node, yaml};
     use alloc::string::{String, ToString};
     use alloc::vec;
     use serde_json::json;
 
-    fn world(documents: &[&str], incomplete: Vec<String>) -> World {
+    fn world(documents: &[&str], incomplete: Vec<String>) -> Scene {
         let document = |text: &&str| Document { source: "all".into(), node: node(&yaml(text)), line: 1 };
         let documents = documents.iter().map(document).collect();
-        World { config: json!({"companions": "follow"}), documents, incomplete, run: json!({}) }
+        Scene { config: json!({"companions": "follow"}), documents, incomplete, run: json!({}) }
     }
 
     const CREDENTIAL: &str = "{apiVersion: k0rdent.mirantis.com/v1beta1, kind: Credential, \
@@ -118,16 +118,15 @@ mod tests {
     const IDENTITY: &str = "{apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSClusterStaticIdentity, \
         metadata: {name: aws-main}, spec: {secretRef: aws-main-keys, allowedNamespaces: {}}}";
 
-    fn said(world: &World, keys: &[&str]) -> (Vec<String>, usize) {
+    fn said(world: &Scene, keys: &[&str]) -> (Vec<String>, usize) {
         said_at(Desk::new(world), keys)
     }
 
     fn said_at(desk: Desk, keys: &[&str]) -> (Vec<String>, usize) {
-        let asked = crate::claim::claims(&desk.fleet, &desk.snapshot);
         let keys = keys.iter().map(|text| key(text)).collect();
-        let (owned, findings) = owners(&desk.view(), inquiry::claims(&desk.fleet, &asked), 0, &keys);
+        let (owned, findings) = owners(&desk.world(), desk.facts.rendered(&desk.fleet), 0, &keys);
         let line = |(key, by): (&ObjectKey, &BTreeSet<_>)| {
-            let by: Vec<String> = by.iter().map(ToString::to_string).collect();
+            let by: Vec<String> = by.iter().map(Claimant::path).collect();
             format!("{}: {}", show(key), by.join(", "))
         };
         (owned.iter().map(line).collect(), findings.len())

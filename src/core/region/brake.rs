@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::change::{Action, Change};
+use super::change::{Action, Change, Hold};
 use crate::config::{Accept, Acceptance, Limits};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
@@ -64,48 +64,68 @@ pub fn line(key: &ObjectKey) -> String {
     format!("{}/{}/{}/{}", key.kind.group, key.kind.kind, key.namespace_text(), key.name)
 }
 
-/// What holds a region, given its acceptances; empty where it may be published.
-pub fn hold(load: &Load<'_>, limits: &Limits, accepted: &[Acceptance]) -> Vec<Finding> {
-    let passes = |what: Accept, digest: &str| {
-        accepted.iter().any(|a| a.region == *load.region && a.what == what && a.digest == digest)
+/// What the brake says of a region.
+#[derive(Default)]
+pub struct Braked {
+    /// What holds the region; empty where it may be published.
+    pub holds: Vec<Hold>,
+    /// The acceptances without which it would be held, or held by more.
+    pub accepted: Vec<Acceptance>,
+}
+
+impl Braked {
+    /// Notes what only an acceptance lets through.
+    fn ask(&mut self, wanted: Acceptance, given: &[Acceptance], finding: impl FnOnce(&str) -> Finding) {
+        if given.contains(&wanted) {
+            self.accepted.push(wanted);
+        } else {
+            self.holds.push(Hold { finding: finding(&wanted.digest), lifted_by: Some(wanted) });
+        }
+    }
+}
+
+/// What the brake says of a region, given its acceptances.
+pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
+    let wanted = |what: Accept, lines: &[String]| {
+        let digest = digest(what, load, lines);
+        Acceptance { region: load.region.clone(), what, digest }
     };
-    let mut findings = Vec::new();
+    let mut braked = Braked::default();
 
     let lost = lost_lines(load.changes);
     if !within_budget(load, limits, lost.len()) {
-        let digest = digest(Accept::Deletions, load, &lost);
-        if !passes(Accept::Deletions, &digest) {
-            findings.push(deletions(load, lost.len(), &digest));
-        }
+        braked.ask(wanted(Accept::Deletions, &lost), given, |digest| deletions(load, lost.len(), digest));
     }
     if !load.added_recipients.is_empty() {
         let lines: Vec<String> = load.added_recipients.iter().map(|r| r.as_str().to_owned()).collect();
-        let digest = digest(Accept::Recipients, load, &lines);
-        if !passes(Accept::Recipients, &digest) {
+        braked.ask(wanted(Accept::Recipients, &lines), given, |digest| {
             let message = format!("region {} would become readable for {}", load.region, lines.join(", "));
-            findings.push(
-                Finding::new(Code::RecipientAdded, message)
-                    .in_region(load.region)
-                    .help(format!("If the key belongs there, pass --accept-recipients {}={digest}.", load.region)),
-            );
-        }
+            Finding::new(Code::RecipientAdded, message)
+                .in_region(load.region)
+                .help(format!("If the key belongs there, pass --accept-recipients {}={digest}.", load.region))
+        });
     }
     let reseals = load.unasked_reseals.len();
     if exceeds(reseals, limits.reseal_percent, load.secrets) {
         let lines: Vec<String> = load.unasked_reseals.iter().map(line).collect();
-        let digest = digest(Accept::Reseal, load, &lines);
-        if !passes(Accept::Reseal, &digest) {
+        braked.ask(wanted(Accept::Reseal, &lines), given, |digest| {
             let message = format!(
                 "{reseals} of {} Secrets of region {} would be sealed anew because their files do not match the manifest",
                 load.secrets, load.region
             );
-            findings.push(Finding::new(Code::ResealHeld, message).in_region(load.region).help(format!(
+            Finding::new(Code::ResealHeld, message).in_region(load.region).help(format!(
                 "Find out who changed the files. To write them anew, pass --accept-reseal {}={digest}.",
                 load.region
-            )));
-        }
+            ))
+        });
     }
-    findings
+    braked
+}
+
+/// Who can read what is to come and not what is published.
+pub(super) fn added_recipients(before: &[Recipient], now: &[Recipient]) -> Vec<Recipient> {
+    // A manifest without recipients holds no Secrets, so nobody gains anything.
+    now.iter().filter(|recipient| !before.is_empty() && !before.contains(recipient)).cloned().collect()
 }
 
 /// Everything that leaves: objects, and entries of Secrets that stay.
@@ -191,11 +211,12 @@ mod tests {
                 key: ObjectKey::secret("team".into(), format!("s{n}").as_str().into()),
                 action: Action::Removed,
                 lost_entries: vec![],
+                claimants: vec![],
             })
             .collect()
     }
 
-    fn held(published: usize, gone: usize, accepted: &[Acceptance]) -> Vec<Finding> {
+    fn held(published: usize, gone: usize, accepted: &[Acceptance]) -> Vec<Hold> {
         let (fleet, region, directory) = (FleetName::from("f"), Region::from("r"), Directory::from("r"));
         let changes = removed(gone);
         let load = Load {
@@ -210,7 +231,7 @@ mod tests {
             unasked_reseals: &[],
             secrets: published,
         };
-        hold(&load, &limits(), accepted)
+        hold(&load, &limits(), accepted).holds
     }
 
     /// Every number of published and withdrawn objects up to 60, against the rule said another way.
@@ -227,8 +248,9 @@ mod tests {
 
     #[test]
     fn an_acceptance_fits_one_set_on_one_region() {
-        let finding = held(10, 9, &[]).remove(0);
-        let digest = finding.help.rsplit('=').next().unwrap().trim_end_matches('.').to_owned();
+        let hold = held(10, 9, &[]).remove(0);
+        let digest = hold.lifted_by.unwrap().digest;
+        assert!(hold.finding.help.ends_with(&format!("={digest}.")));
         assert_eq!(digest.len(), 16);
         let accept = |region: &str, what| Acceptance { region: region.into(), what, digest: digest.clone() };
         assert!(held(10, 9, &[accept("r", Accept::Deletions)]).is_empty());
@@ -248,6 +270,7 @@ mod tests {
             key: ObjectKey::new(GroupKind::new("", "Namespace"), None, "n".into()),
             action: Action::Removed,
             lost_entries: vec![],
+            claimants: vec![],
         });
         assert_eq!(
             lost_lines(&changes),

@@ -4,12 +4,10 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::draft::Input;
-use super::published::credential;
+use super::input::Input;
 use crate::claim::Asked;
 use crate::finding::{Code, Finding};
-use crate::judge::Verdict;
-use crate::judge::region::Case;
+use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
 use crate::layout::manifest::{Manifest, NeededBy};
 use crate::name::{Claimant, GroupKind, ObjectKey};
@@ -18,7 +16,7 @@ use crate::snapshot::Lookup;
 
 /// What becomes of one claimant's published objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub(super) enum Fate {
     /// Its closure is resolved anew; what it no longer needs goes.
     Fresh,
     /// They stay as published, for this reason.
@@ -28,40 +26,47 @@ pub enum Fate {
 }
 
 /// The fate of every claimant in the published manifest.
-pub struct Fates(BTreeMap<Claimant, Fate>);
+pub(super) struct Fates(BTreeMap<Claimant, Fate>);
 
 impl Fates {
     /// The fate of one claimant; of one that this release does not know, to stay.
-    pub fn of(&self, by: &NeededBy) -> Fate {
-        self.0.get(&credential(by)).copied().unwrap_or(Fate::Carried(Code::Unread))
+    pub(super) fn of(&self, by: &NeededBy) -> Fate {
+        self.0.get(&by.by).copied().unwrap_or(Fate::Carried(Code::Unread))
     }
 
     /// What is worth saying about claimants that no finding of their own explains.
-    pub fn findings(&self, input: &Input<'_>, cases: &[Case]) -> Vec<Finding> {
-        let heard: BTreeSet<&Claimant> = cases.iter().map(|case| &case.claim.by).collect();
+    pub(super) fn findings(&self, input: &Input<'_>, rulings: &[Ruling<'_>]) -> Vec<Finding> {
+        let heard: BTreeSet<&Claimant> = rulings.iter().map(|ruling| &ruling.case.claim.by).collect();
         let explain = |(credential, fate): (&Claimant, &Fate)| {
             let (code, message, help) = match fate {
                 Fate::Carried(code @ Code::CredentialInUse) => (
                     *code,
-                    format!("Credential {credential} is gone and ClusterDeployments still name it; its objects stay"),
+                    format!("{credential} is gone and ClusterDeployments still name it; its objects stay"),
                     "Delete the ClusterDeployments first, or put the Credential back.",
                 ),
                 Fate::Carried(code @ Code::DeletionUnproved) => (
                     *code,
-                    format!("Credential {credential} is gone; whether ClusterDeployments still name it is unknown"),
+                    format!("{credential} is gone; whether ClusterDeployments still name it is unknown"),
                     "Cure what the source's findings say; until then its objects stay.",
                 ),
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
-                    format!("whether Credential {credential} still exists is unknown; its objects stay"),
+                    format!("whether {credential} still exists is unknown; its objects stay"),
                     "Cure what the source's findings say.",
                 ),
                 // Where it could be read, its claim says so itself.
-                Fate::Withdrawn if is_shut_out(input, credential) && !input.asked.contains_key(credential) => (
-                    Code::NamespaceNotAllowed,
-                    format!("region {} takes no Credentials of namespace {}", input.region.name, credential.namespace),
-                    "Nothing, if that is meant; else add the namespace to the region's namespaces.allowed.",
-                ),
+                Fate::Withdrawn
+                    if is_shut_out(input, credential) && input.world.facts.asked_by(credential).is_none() =>
+                {
+                    (
+                        Code::NamespaceNotAllowed,
+                        format!(
+                            "region {} takes no Credentials of namespace {}",
+                            input.region.name, credential.namespace
+                        ),
+                        "Nothing, if that is meant; else add the namespace to the region's namespaces.allowed.",
+                    )
+                }
                 _ => return None,
             };
             Some(Finding::new(code, message).claimed_by(credential).in_region(&input.region.name).help(help))
@@ -71,26 +76,31 @@ impl Fates {
 }
 
 /// Decides the fate of every claimant in the published manifest.
-pub fn fates(input: &Input<'_>, cases: &[Case]) -> Fates {
-    let by_name: BTreeMap<&Claimant, &Case> = cases.iter().map(|case| (&case.claim.by, case)).collect();
+pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
+    let by_name: BTreeMap<&Claimant, &Ruling<'_>> =
+        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).collect();
     let mut fates = BTreeMap::new();
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
-            let name = credential(needed_by);
-            let case = by_name.get(&name).copied();
-            fates.entry(name).or_insert_with_key(|name| fate(input, case, name));
+            let ruling = by_name.get(&needed_by.by).copied();
+            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| fate(input, ruling, by));
         }
     }
     Fates(fates)
 }
 
 /// The first claimant of a manifest whose objects would stay as published, and why.
-pub(super) fn first_carried(input: &Input<'_>, cases: &[Case], manifest: &Manifest) -> Option<(Claimant, Code)> {
-    let by_name: BTreeMap<&Claimant, &Case> = cases.iter().map(|case| (&case.claim.by, case)).collect();
-    let claimants: BTreeSet<Claimant> =
-        manifest.objects.iter().flat_map(|object| &object.needed_by).map(credential).collect();
-    claimants.into_iter().find_map(|name| match fate(input, by_name.get(&name).copied(), &name) {
-        Fate::Carried(code) => Some((name, code)),
+pub(super) fn first_carried(
+    input: &Input<'_>,
+    rulings: &[Ruling<'_>],
+    manifest: &Manifest,
+) -> Option<(Claimant, Code)> {
+    let by_name: BTreeMap<&Claimant, &Ruling<'_>> =
+        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).collect();
+    let claimants: BTreeSet<&Claimant> =
+        manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
+    claimants.into_iter().find_map(|by| match fate(input, by_name.get(by).copied(), by) {
+        Fate::Carried(code) => Some((by.clone(), code)),
         Fate::Fresh | Fate::Withdrawn => None,
     })
 }
@@ -101,37 +111,42 @@ fn is_shut_out(input: &Input<'_>, credential: &Claimant) -> bool {
     !input.region.allowed.matches(credential.namespace.as_str())
 }
 
-fn fate(input: &Input<'_>, case: Option<&Case>, credential: &Claimant) -> Fate {
-    if let Some(case) = case {
-        return match case.verdict {
+fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, credential: &Claimant) -> Fate {
+    // What claims of other kinds ask for, a later release knows.
+    if !credential.is_credential() {
+        return Fate::Carried(Code::Unread);
+    }
+    if let Some(ruling) = ruling {
+        return match ruling.verdict {
             Verdict::Admitted => Fate::Fresh,
             Verdict::Refused => Fate::Withdrawn,
-            Verdict::Broken => Fate::Carried(case.broken_by().unwrap_or(Code::Unread)),
+            Verdict::Broken => Fate::Carried(ruling.broken_by().unwrap_or(Code::Unread)),
         };
     }
     if is_shut_out(input, credential) {
         return Fate::Withdrawn;
     }
+    let facts = input.world.facts;
     // It is there, and what it asks for cannot be told: a misspelt region is no order to delete.
-    if let Some(code) = input.asked.get(credential).and_then(Asked::broken_by) {
+    if let Some(code) = facts.asked_by(credential).and_then(Asked::broken_by) {
         return Fate::Carried(code);
     }
     // A rule may make it, and nobody can tell: that is no proof that it is gone.
-    if !input.asked.contains_key(credential) && input.court.access.makes(credential) == Truth::Unknown {
+    if facts.asked_by(credential).is_none() && input.world.access().makes(credential) == Truth::Unknown {
         return Fate::Carried(Code::Unread);
     }
-    let snapshot = input.court.snapshot;
+    let snapshot = input.world.snapshot;
     let kind = GroupKind::new(k0rdent::GROUP, "Credential");
     let key = ObjectKey::new(kind, Some(credential.namespace.clone()), credential.name.clone());
     if matches!(snapshot.look_up(&key), Lookup::Unread(_) | Lookup::Unasked) {
         return Fate::Carried(Code::Unread);
     }
-    if input.deployments.use_credential(credential) {
+    if facts.deployments.use_credential(credential) {
         return Fate::Carried(Code::CredentialInUse);
     }
     let deployments = GroupKind::new(k0rdent::GROUP, "ClusterDeployment");
     if snapshot.unread_in(&deployments, Some(&credential.namespace)).is_some()
-        || input.deployments.may_use_any(&credential.namespace)
+        || facts.deployments.may_use_any(&credential.namespace)
     {
         return Fate::Carried(Code::DeletionUnproved);
     }

@@ -3,7 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::name::ObjectKey;
+use crate::config::Acceptance;
+use crate::finding::Finding;
+use crate::name::{Claimant, ObjectKey};
 
 /// What happens to one object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -39,4 +41,22 @@ pub struct Change {
     pub action: Action,
     /// Entries of a Secret that leave it or become empty.
     pub lost_entries: Vec<String>,
+    /// Who needs it; where it is removed, who needed it.
+    pub claimants: Vec<Claimant>,
+}
+
+/// What holds a region.
+#[derive(Clone, Debug)]
+pub struct Hold {
+    /// What is said of it.
+    pub finding: Finding,
+    /// The acceptance that lets it through, if one does.
+    pub lifted_by: Option<Acceptance>,
+}
+
+impl Hold {
+    /// A hold that no acceptance lets through.
+    pub fn fast(finding: Finding) -> Self {
+        Self { finding, lifted_by: None }
+    }
 }

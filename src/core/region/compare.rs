@@ -4,27 +4,28 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::draft::{Input, Order};
+use super::brake::{self, Braked, Load, added_recipients};
+use super::change::{Action, Change, Hold};
+use super::content::Order;
+use super::input::Input;
 use super::pack::{Keep, Pack, Packed};
 use super::published::State;
 use super::unsigned::{self, Evidence};
 use crate::config::{Delivery, Limits, RegionState};
 use crate::finding::{Code, Finding};
-use crate::judge::Verdict;
-use crate::judge::region::{Case, Forced, immutable_changes};
+use crate::judge::case::Ruling;
+use crate::judge::region::{Forced, immutable_changes};
+use crate::layout::manifest::NeededBy;
 use crate::layout::path;
-use crate::name::ObjectKey;
-use crate::recipient::Recipient;
-use crate::region::brake::{self, Load};
-use crate::region::change::{Action, Change};
+use crate::name::{Claimant, ObjectKey};
 
 /// Marks claims as broken whose objects differ from the published ones where they must not.
-pub(super) fn break_immutable(input: &Input<'_>, cases: &mut [Case], pack: &Pack) -> bool {
+pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
     let forced = if matches!(input.region.delivery, Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
     let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
     for (lands, packed) in &pack.objects {
         let Packed::Fresh { order, text, keep: Keep::Changed, .. } = packed else { continue };
-        let (Some(bytes), Some(new)) = (input.published.bytes(lands), input.court.snapshot.get(&order.read)) else {
+        let (Some(bytes), Some(new)) = (input.published.bytes(lands), input.world.snapshot.get(&order.read)) else {
             continue;
         };
         if bytes == text.as_bytes() {
@@ -34,10 +35,10 @@ pub(super) fn break_immutable(input: &Input<'_>, cases: &mut [Case], pack: &Pack
         broken.extend(immutable_changes(lands, &document, new, forced).map(|finding| (lands.clone(), finding)));
     }
     let mut any = false;
-    for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
+    for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
         for (lands, finding) in &broken {
-            if case.closure.members.iter().any(|member| member.lands == *lands) {
-                case.find(finding.clone());
+            if ruling.case.closure.members.iter().any(|member| member.lands == *lands) {
+                ruling.find(finding.clone());
                 any = true;
             }
         }
@@ -49,9 +50,10 @@ pub(super) fn break_immutable(input: &Input<'_>, cases: &mut [Case], pack: &Pack
 pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     let mut changes = Vec::new();
     for (lands, packed) in &pack.objects {
-        let text = match packed {
+        let (text, claimants) = match packed {
             Packed::Carried { .. } | Packed::Fresh { keep: Keep::Kept | Keep::Retagged(_), .. } => continue,
-            Packed::Fresh { text, .. } | Packed::Namespace { text } => text,
+            Packed::Fresh { text, needed_by, .. } => (text, claimants(needed_by)),
+            Packed::Namespace { text } => (text, Vec::new()),
         };
         let action = match (input.published.object(lands), packed) {
             (None, _) => match unvouched(input, lands, text.as_bytes()) {
@@ -68,19 +70,33 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             }
             _ => Vec::new(),
         };
-        changes.push(Change { key: lands.clone(), action, lost_entries });
+        changes.push(Change { key: lands.clone(), action, lost_entries, claimants });
     }
-    let gone = match input.published.manifest() {
-        Some(manifest) => {
-            let keys = manifest.objects.iter().map(|object| &object.key);
-            Some(keys.filter(|key| !pack.objects.contains_key(*key)).cloned().collect())
-        }
-        None => evidence(input).map(|evidence| evidence.gone(&input.region.directory, pack.objects.keys())),
+    let removed = |key: &ObjectKey, claimants| Change {
+        key: key.clone(),
+        action: Action::Removed,
+        lost_entries: Vec::new(),
+        claimants,
     };
-    let removed = |key| Change { key, action: Action::Removed, lost_entries: Vec::new() };
-    changes.extend(gone.unwrap_or_default().into_iter().map(removed));
+    match input.published.manifest() {
+        Some(manifest) => {
+            let gone = manifest.objects.iter().filter(|object| !pack.objects.contains_key(&object.key));
+            changes.extend(gone.map(|object| removed(&object.key, claimants(&object.needed_by))));
+        }
+        None => {
+            let gone = evidence(input).map(|evidence| evidence.gone(&input.region.directory, pack.objects.keys()));
+            changes.extend(gone.unwrap_or_default().iter().map(|key| removed(key, Vec::new())));
+        }
+    }
     changes.sort();
     changes
+}
+
+/// Those who need an object, each once.
+fn claimants<'n>(needed_by: impl IntoIterator<Item = &'n NeededBy>) -> Vec<Claimant> {
+    let mut claimants: Vec<Claimant> = needed_by.into_iter().map(|needed_by| needed_by.by.clone()).collect();
+    claimants.dedup();
+    claimants
 }
 
 /// What seems to be published where nobody vouches for it.
@@ -91,7 +107,7 @@ fn evidence(input: &Input<'_>) -> Option<Evidence> {
 /// What `rekey` makes of an object that no reuse key vouches for, by what the bundle says of itself; nothing where
 /// its very text stands there. It is told, and decides nothing.
 fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action> {
-    let claimed = input.published.claimed().filter(|_| input.wishes.rekeys(input.region));
+    let claimed = input.published.claimed().filter(|_| input.rekeys());
     let told = claimed.into_iter().flat_map(|manifest| &*manifest.objects).find(|object| object.key == *lands);
     let stands = told.and_then(|object| input.published.files.get(object.path.as_str()));
     match stands {
@@ -104,7 +120,7 @@ fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action
 /// Entries of a published Secret that the new one lacks or leaves empty.
 fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
     let Some(document) = input.published.document(&order.lands) else { return Vec::new() };
-    let payload = input.court.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
+    let payload = input.world.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
     let kept = |name: &str| payload.and_then(|payload| payload.get(name)).is_some_and(|value| !value.is_empty());
     let data = document.at(&["data"]).map(crate::node::Node::entries).unwrap_or_default();
     data.iter()
@@ -113,18 +129,13 @@ fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
         .collect()
 }
 
-/// Who can read what is to come and not what is published.
-pub(super) fn added_recipients(before: &[Recipient], now: &[Recipient]) -> Vec<Recipient> {
-    // A manifest without recipients holds no Secrets, so nobody gains anything.
-    now.iter().filter(|recipient| !before.is_empty() && !before.contains(recipient)).cloned().collect()
-}
-
-pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Finding> {
+/// What the brake says of the region.
+pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked {
     let region = input.region;
     let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
     // Where the key that vouched for them is lost, `rekey` still counts by what stands there: that can hold
     // a region, and lets nothing through. Who adopts a region asked for neither.
-    let counted = evidence(input).filter(|_| input.wishes.rekeys(region));
+    let counted = evidence(input).filter(|_| input.rekeys());
     let (published, added) = match (input.published.manifest(), &counted) {
         (Some(before), _) => (
             count(&mut before.objects.iter().map(|object| &object.key)),
@@ -145,7 +156,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Fi
     let base = input.published.files.get(path::manifest(&region.directory).as_str());
     let retired = region.state == RegionState::Retired;
     let load = Load {
-        fleet: &input.court.fleet.name,
+        fleet: &input.world.fleet.name,
         region: &region.name,
         directory: &region.directory,
         base: base.map(Vec::as_slice).unwrap_or_default(),
@@ -156,28 +167,31 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Fi
         unasked_reseals: &pack.unasked,
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
     };
-    let limits = &input.court.fleet.limits;
-    let mut holds = match counted.is_some_and(|evidence| !evidence.is_whole) {
-        false => brake::hold(&load, limits, &input.wishes.accepted),
+    let limits = &input.world.fleet.limits;
+    let mut braked = match counted.is_some_and(|evidence| !evidence.is_whole) {
+        false => brake::hold(&load, limits, &input.terms.allowances.accepted),
         // A manifest that is lost, or leaves out what stands there, has been meddled with: no budget then.
         true => {
             let none = Limits { free_deletions: 0, deletion_percent: 0, deletion_objects: 0, ..limits.clone() };
-            brake::hold(&load, &none, &input.wishes.accepted).into_iter().map(meddled).collect()
+            let mut braked = brake::hold(&load, &none, &input.terms.allowances.accepted);
+            braked.holds.iter_mut().for_each(meddled);
+            braked
         }
     };
     // With nothing to count against, an adopted region could be emptied unseen.
     if load.left == 0 && !retired && matches!(input.published.state, State::Unsigned) {
         let message = format!("region {} would be adopted with nothing in it", region.name);
         let finding = Finding::new(Code::DeletionsHeld, message).in_region(&region.name);
-        holds.push(finding.help("Cure the sources first; to have the region empty, retire it or move its files away."));
+        braked.holds.push(Hold::fast(
+            finding.help("Cure the sources first; to have the region empty, retire it or move its files away."),
+        ));
     }
-    holds
+    braked
 }
 
 /// Says why a withdrawal within the budget is held all the same.
-fn meddled(mut finding: Finding) -> Finding {
-    if finding.code == Code::DeletionsHeld {
-        finding.message.push_str("; its bundle.yaml does not list what stands there, so no budget holds");
+fn meddled(hold: &mut Hold) {
+    if hold.finding.code == Code::DeletionsHeld {
+        hold.finding.message.push_str("; its bundle.yaml does not list what stands there, so no budget holds");
     }
-    finding
 }

@@ -10,19 +10,19 @@ use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 use super::carry::{self, Fate, Fates};
-use super::draft::{Input, Order};
+use super::content::Order;
+use super::input::{Input, Terms};
 use super::published::document;
-use super::rekey;
+use super::resealing;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
-use crate::judge::Verdict;
-use crate::judge::region::Case;
+use crate::judge::case::Ruling;
 use crate::layout::manifest::{ManifestObject, NeededBy, Via};
 use crate::layout::sanitise::sanitise;
 use crate::layout::{Style, namespace};
 use crate::name::{Claimant, Namespace, ObjectKey};
-use crate::recipient::Recipient;
-use crate::reuse::{self, Context};
+use crate::object::Object;
+use crate::reuse;
 use crate::secret::Payload;
 use crate::yaml::emit::emit;
 
@@ -33,7 +33,7 @@ pub(super) enum Packed {
     Namespace { text: Zeroizing<String> },
 }
 
-/// What becomes of a Secret's published bytes.
+/// What becomes of an object's published bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Keep {
     /// They stay.
@@ -42,23 +42,33 @@ pub(super) enum Keep {
     Retagged(Vec<u8>),
     /// The same Secret, for other recipients or because somebody asked.
     Resealed,
-    /// Anything else, and every object that is no Secret.
+    /// Anything else.
     Changed,
 }
 
+impl Keep {
+    /// What becomes of an object that is no Secret.
+    fn of_open(published: Option<&[u8]>, text: &str) -> Self {
+        if published == Some(text.as_bytes()) { Keep::Kept } else { Keep::Changed }
+    }
+}
+
+/// One region's objects.
+#[derive(Default)]
 pub(super) struct Pack {
     pub(super) objects: BTreeMap<ObjectKey, Packed>,
     pub(super) holds: Vec<Finding>,
     pub(super) findings: Vec<Finding>,
+    /// Unchanged Secrets that are sealed anew without anybody having asked.
     pub(super) unasked: Vec<ObjectKey>,
 }
 
 /// What the admitted claims want published, and who wants it.
-pub(super) type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
+type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
 
-pub(super) fn wanted(cases: &[Case]) -> Wanted {
+fn wanted(rulings: &[Ruling<'_>]) -> Wanted {
     let mut wanted = Wanted::new();
-    for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
+    for case in rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case) {
         for member in case.published_members() {
             let order =
                 || Order { read: member.read.clone(), lands: member.lands.clone(), edits: member.edits.clone() };
@@ -69,55 +79,86 @@ pub(super) fn wanted(cases: &[Case]) -> Wanted {
     wanted
 }
 
-/// The Namespaces that pouch makes for objects, as they are written.
-pub(super) fn namespaces<'k>(
-    input: &Input<'_>,
-    keys: impl Iterator<Item = &'k ObjectKey>,
-) -> Vec<(ObjectKey, Zeroizing<String>)> {
-    let names: BTreeSet<&Namespace> = keys.filter_map(|key| key.namespace.as_ref()).collect();
-    let emitted = names.into_iter().filter(|name| namespace::is_emitted(name, &input.court.fleet.system_namespace));
-    emitted
-        .map(|name| {
-            let labels = input.region.labels.get(name);
-            let text = emit(&namespace::tree(name, labels, Style::of(&input.region.delivery)));
-            (ObjectKey::namespace(name), text)
-        })
-        .collect()
-}
-
-pub(super) fn pack(input: &Input<'_>, cases: &[Case]) -> Pack {
-    let mut pack = Pack { objects: BTreeMap::new(), holds: Vec::new(), findings: Vec::new(), unasked: Vec::new() };
+/// Packs what the claims want, against what is published.
+pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
+    let mut pack = Pack::default();
     if input.region.state == RegionState::Retired {
         return pack;
     }
-    let mut wanted = wanted(cases);
-    let fates = carry::fates(input, cases);
-    pack.findings.extend(fates.findings(input, cases));
+    let mut wanted = wanted(rulings);
+    let fates = carry::fates(input, rulings);
+    pack.findings.extend(fates.findings(input, rulings));
     carry_over(input, &fates, &mut wanted, &mut pack);
-    for (lands, (order, needed_by)) in wanted {
-        let Some(object) = input.court.snapshot.get(&order.read) else { continue };
-        let text = emit(&sanitise(object, &lands, &order.edits, Style::of(&input.region.delivery)));
-        let keep = if lands.kind.is_secret() {
-            reuse_of(input, &lands, &text, object.payload.as_ref(), &mut pack.unasked)
+    let mut unasked = Vec::new();
+    let keep = |lands: &ObjectKey, text: &str, object: &Object| {
+        Some(if lands.kind.is_secret() {
+            reuse_of(input, lands, text, object.payload.as_ref(), &mut unasked)
         } else {
-            Keep::Changed
+            Keep::of_open(input.published.bytes(lands), text)
+        })
+    };
+    // Nothing is given up here, so there is always a pack.
+    _ = fill(&input.terms, wanted, &mut pack, keep, |_, _| true);
+    pack.unasked = unasked;
+    pack
+}
+
+/// Packs what the claims want, supposing that all of it is published as it stands under `file`; none where one
+/// object is not.
+pub(super) fn pack_as_published<'f>(
+    terms: &Terms<'_>,
+    rulings: &[Ruling<'_>],
+    file: impl Fn(&ObjectKey) -> Option<&'f [u8]>,
+) -> Option<Pack> {
+    let mut pack = Pack::default();
+    let keep = |lands: &ObjectKey, text: &str, _: &Object| {
+        let bytes = file(lands)?;
+        let same = if lands.kind.is_secret() {
+            let context = terms.context(lands, &terms.region.recipients);
+            reuse::verify(terms.keys, &context, text.as_bytes(), bytes) == Some(reuse::Under::Current)
+        } else {
+            bytes == text.as_bytes()
         };
+        same.then_some(Keep::Kept)
+    };
+    let stands = |key: &ObjectKey, text: &str| file(key) == Some(text.as_bytes());
+    fill(terms, wanted(rulings), &mut pack, keep, stands)?;
+    Some(pack)
+}
+
+/// Adds what is wanted and the Namespaces for all of it; none as soon as `keep` gives up, or a Namespace does not
+/// stand as it should.
+fn fill(
+    terms: &Terms<'_>,
+    wanted: Wanted,
+    pack: &mut Pack,
+    mut keep: impl FnMut(&ObjectKey, &str, &Object) -> Option<Keep>,
+    stands: impl Fn(&ObjectKey, &str) -> bool,
+) -> Option<()> {
+    let style = Style::of(&terms.region.delivery);
+    for (lands, (order, needed_by)) in wanted {
+        let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
+        let text = emit(&sanitise(object, &lands, &order.edits, style));
+        let keep = keep(&lands, &text, object)?;
+        // What stays as it is, is not needed again.
+        let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
     }
-    for (key, text) in namespaces(input, pack.objects.keys()) {
+    let names: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
+    for name in names.iter().filter(|name| namespace::is_emitted(name, &terms.world.fleet.system_namespace)) {
+        let text = emit(&namespace::tree(name, terms.region.labels.get(name), style));
+        let key = ObjectKey::namespace(name);
+        if !stands(&key, &text) {
+            return None;
+        }
         pack.objects.insert(key, Packed::Namespace { text });
     }
-    pack
+    Some(())
 }
 
 fn needed_by(by: &Claimant, via: &[crate::closure::Via]) -> NeededBy {
     let step = |via: &crate::closure::Via| Via { provider_interface: via.interface.clone(), field: via.field.clone() };
-    NeededBy {
-        kind: "Credential".into(),
-        namespace: by.namespace.clone(),
-        name: by.name.clone(),
-        via: via.iter().map(step).collect(),
-    }
+    NeededBy { by: by.clone(), via: via.iter().map(step).collect() }
 }
 
 /// Carries over what broken claims have published, and adds their names to what is fresh anyway.
@@ -140,7 +181,7 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             continue;
         }
         // Who asks for new keys is not given old ones, not even for what is broken.
-        let rekeys = input.wishes.rekeys(input.region);
+        let rekeys = input.rekeys();
         let as_sealed = manifest.recipients == input.region.recipients && !rekeys;
         if input.published.bytes(&object.key).is_none() || (object.key.kind.is_secret() && !as_sealed) {
             impossible.push(format!("{}", object.key));
@@ -158,11 +199,11 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        pack.holds.push(if input.wishes.rekeys(input.region) {
+        pack.holds.push(if input.rekeys() {
             let message = format!(
                 "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
             );
-            rekey::impossible(region, message).help(rekey::CURE)
+            resealing::impossible(region, message).help(resealing::CURE)
         } else {
             let message = format!(
                 "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files \
@@ -174,10 +215,6 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             )
         });
     }
-}
-
-pub(super) fn context<'a>(input: &'a Input<'_>, lands: &'a ObjectKey, recipients: &'a [Recipient]) -> Context<'a> {
-    Context { fleet: &input.court.fleet.name, directory: &input.region.directory, landing: lands, recipients }
 }
 
 /// Whether a Secret's published bytes can stay (DESIGN §3).
@@ -192,7 +229,7 @@ fn reuse_of(
     let Some(manifest) = input.published.manifest().filter(|_| input.published.object(lands).is_some()) else {
         return Keep::Changed;
     };
-    let asked = input.wishes.reseals(region);
+    let asked = input.terms.reseals();
     // The file's own tag would also vouch for an older sealing that somebody put back.
     let Some(bytes) = input.published.bytes(lands) else {
         if !asked && manifest.recipients == region.recipients {
@@ -200,16 +237,16 @@ fn reuse_of(
         }
         return Keep::Changed;
     };
-    let now = context(input, lands, &region.recipients);
-    if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
+    let now = input.terms.context(lands, &region.recipients);
+    if let Some(matched) = reuse::verify(input.terms.keys, &now, text.as_bytes(), bytes) {
         return match matched {
             _ if asked => Keep::Resealed,
             reuse::Under::Current => Keep::Kept,
             reuse::Under::Previous => retag(input, &now, text, bytes, payload).map_or(Keep::Changed, Keep::Retagged),
         };
     }
-    let before = context(input, lands, &manifest.recipients);
-    match reuse::verify(input.keys, &before, text.as_bytes(), bytes) {
+    let before = input.terms.context(lands, &manifest.recipients);
+    match reuse::verify(input.terms.keys, &before, text.as_bytes(), bytes) {
         Some(_) => Keep::Resealed,
         None => Keep::Changed,
     }
@@ -218,12 +255,12 @@ fn reuse_of(
 /// Gives a file whose tag was made with a previous reuse key a header under the current one.
 fn retag(
     input: &Input<'_>,
-    context: &Context<'_>,
+    context: &reuse::Context<'_>,
     text: &str,
     bytes: &[u8],
     payload: Option<&Payload>,
 ) -> Option<Vec<u8>> {
     let document = document(bytes)?;
     let leaves = reuse::leaves(&document)?;
-    reuse::retag(input.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
+    reuse::retag(input.terms.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
 }

@@ -12,9 +12,9 @@ use alloc::vec::Vec;
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::region::Incumbents;
-use crate::layout::manifest::{self, Manifest, ManifestObject, NeededBy};
+use crate::layout::manifest::{self, Manifest, ManifestObject};
 use crate::layout::path::{self, BundlePath};
-use crate::name::{Claimant, Directory, FleetName, ObjectKey};
+use crate::name::{Directory, FleetName, ObjectKey};
 use crate::node::{Interner, Node};
 use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
@@ -140,7 +140,7 @@ impl Published {
     pub fn incumbents(&self) -> Incumbents {
         let mut incumbents = Incumbents::default();
         for object in self.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
-            incumbents.claimants.extend(object.needed_by.iter().map(credential));
+            incumbents.claimants.extend(object.needed_by.iter().map(|needed_by| needed_by.by.clone()));
             if let Some(from) = &object.from {
                 incumbents.sources.insert(object.key.clone(), (from.namespace.clone(), from.name.clone()));
             }
@@ -226,7 +226,7 @@ fn vouches(files: &Files, path: &BundlePath, sha256: &str) -> bool {
 }
 
 /// The finding for a file in the folders of a region that pouch did not write.
-pub(super) fn foreign_file(directory: &Directory, path: &str) -> Finding {
+pub fn foreign_file(directory: &Directory, path: &str) -> Finding {
     Finding::new(Code::ForeignFile, format!("{path} stands in the region's folders, and pouch did not write it"))
         .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed."))
 }
@@ -269,9 +269,4 @@ pub fn document(bytes: &[u8]) -> Option<Node> {
     let text = read::text_of(bytes).ok()?;
     let document = read::documents(text).next()?;
     read::read(&document, &mut Interner::new()).ok()
-}
-
-/// The Credential that a manifest names as a claimant.
-pub fn credential(by: &NeededBy) -> Claimant {
-    Claimant::credential(by.namespace.clone(), by.name.clone())
 }

@@ -13,71 +13,28 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::compare::added_recipients;
-use super::draft::{Input, Wishes, empty_manifest};
-use super::published::{Files, Published, State, document, foreign_file};
-use super::{carry, unsigned};
-use crate::claim::Asked;
-use crate::config::{Fleet, RegionConfig};
+use super::allowances::Allowances;
+use super::brake::{self, Load, added_recipients};
+use super::change::{Action, Change, Hold};
+use super::input::empty_manifest;
+use super::labels::{SEALED, labels};
+use super::published::{Files, Published, document};
+use super::resealing::impossible;
+use crate::config::{Acceptance, Fleet, RegionConfig};
 use crate::finding::{Class, Code, Finding};
-use crate::judge::Verdict;
-use crate::judge::region::Case;
-use crate::k0rdent;
 use crate::layout::manifest::{Manifest, ManifestObject};
 use crate::layout::path::{self, BundlePath};
-use crate::name::{GroupKind, ObjectKey, Region};
+use crate::name::{ObjectKey, Region};
 use crate::node::{Key, Node};
 use crate::recipient::Recipient;
-use crate::region::brake::{self, Load};
-use crate::region::change::{Action, Change};
 use crate::reuse::{self, Context, KeyRing};
 use crate::secret::Payload;
 use crate::sops::{self, OpenError};
 use crate::yaml::emit::{Tree, emit};
 
-/// How the path of a sealed file ends.
-pub(super) const SEALED: &str = ".sops.yaml";
-
-/// What to do where the sources do not give all that a region has published.
-pub(super) const CURE: &str = "Cure the broken Credentials first, or pass --identity FILE to open what is published.";
-
-/// The same, for a Credential that is gone and in use.
-const GONE_CURE: &str = "Delete the ClusterDeployments first, put the Credential back, or pass --identity FILE to open \
-                         what is published.";
-
-/// The same, where something could not be told.
-const UNREAD_CURE: &str = "Cure what the source's own findings say, or pass --identity FILE to open what is published.";
-
-/// The finding that leaves a region as it is.
-pub fn impossible(region: &Region, message: String) -> Finding {
-    Finding::new(Code::RekeyImpossible, message).in_region(region)
-}
-
-/// What to do about a bundle that no reuse key vouches for, where it is to be sealed anew.
-const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
-                             `pouch rekey --new-reuse-key`.";
-
 /// The same, where it is to be opened with identities.
 const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
                                 `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is damaged.";
-
-/// A finding about what is published, with help that names flags which the command has.
-pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
-    let is_ours = finding.code == Code::UnsignedBundle && input.wishes.rekeys(input.region);
-    if is_ours { finding.help(UNSIGNED_CURE) } else { finding }
-}
-
-/// What would be lost where a bundle takes the place of one that nobody vouches for: files that neither has.
-/// What lies where the layout has objects is counted as one by the brake, so that is not said twice.
-pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
-    let (region, wishes) = (input.region, input.wishes);
-    if !wishes.rekeys(region) || wishes.removes_foreign(region) || !matches!(input.published.state, State::Unsigned) {
-        return Vec::new();
-    }
-    let found = input.published.strange(&region.directory, made).into_iter();
-    let found = found.filter(|path| unsigned::told(&region.directory, path).is_none());
-    found.map(|path| foreign_file(&region.directory, path).in_region(&region.name)).collect()
-}
 
 /// The finding for a region of which nothing is published in `place`, so that there is nothing to seal anew.
 pub fn unpublished(region: &Region, place: &str) -> Finding {
@@ -85,48 +42,6 @@ pub fn unpublished(region: &Region, place: &str) -> Finding {
         "Check the name of the folder or branch and `output.path`, or publish the region first with `pouch render` or \
          `pouch publish`.",
     )
-}
-
-/// Why an unsigned bundle cannot be replaced from these sources: without its manifest nobody knows what
-/// a Credential that cannot be resolved now has published, and to leave it out would withdraw it.
-pub(super) fn unprovable(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
-    let region = &input.region.name;
-    if !input.wishes.rekeys(input.region) || !matches!(input.published.state, State::Unsigned) {
-        return None;
-    }
-    let broken = cases.iter().find(|case| case.verdict == Verdict::Broken).map(|case| &case.claim.by);
-    let nowhere = || input.asked.values().find(|asked| asked.claim.is_none() && Asked::broken_by(asked).is_some());
-    if let Some(credential) = broken.or_else(|| nowhere().map(|asked| &asked.by)) {
-        let message = format!(
-            "Credential {credential} is broken, and without the old reuse key nobody knows what it has in region {region}"
-        );
-        return Some(impossible(region, message).help(CURE));
-    }
-    let credentials = GroupKind::new(k0rdent::GROUP, "Credential");
-    let Some(source) = input.court.snapshot.unread_in(&credentials, None) else { return kept(input, cases) };
-    let message = format!(
-        "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
-         {region}"
-    );
-    Some(impossible(region, message).help("Cure what the source's own findings say."))
-}
-
-/// Whose objects would stay as published if the manifest could be believed: from these sources they cannot
-/// be made anew, and to leave them out would withdraw them.
-fn kept(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
-    let region = &input.region.name;
-    let (credential, code) = carry::first_carried(input, cases, input.published.claimed()?)?;
-    let (why, help) = match code {
-        Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
-        Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
-        Code::Unread => ("may still exist: what would tell was not read or is not understood", UNREAD_CURE),
-        _ => ("is broken", CURE),
-    };
-    let message = format!(
-        "Credential {credential} {why}, and without the old reuse key what it has in region {region} cannot stay as \
-         it is"
-    );
-    Some(impossible(region, message).claimed_by(&credential).help(help))
 }
 
 /// A published bundle whose Secrets are to be opened and sealed anew, everything else untouched.
@@ -138,31 +53,39 @@ pub struct Reopened {
     /// What changes.
     pub changes: Vec<Change>,
     /// What holds the region; empty where its files may be opened.
-    pub holds: Vec<Finding>,
+    pub holds: Vec<Hold>,
+    /// The acceptances that let something through.
+    pub accepted: Vec<Acceptance>,
     /// What else is worth knowing.
     pub findings: Vec<Finding>,
 }
 
 /// Decides whether a published bundle may be sealed anew for a region's recipients; none where nothing is
 /// published. In a bundle that nobody vouches for ([`Published::unproved`]), its own word is taken.
-pub fn reopen(fleet: &Fleet, region: &RegionConfig, published: &Published, wishes: &Wishes) -> Option<Reopened> {
+pub fn reopen(
+    fleet: &Fleet,
+    region: &RegionConfig,
+    published: &Published,
+    allowances: &Allowances,
+) -> Option<Reopened> {
     let (mut holds, mut findings) = (Vec::new(), Vec::new());
     for finding in published.findings(&region.directory) {
         match finding.code {
             // There are no sources to write it anew from.
             Code::TamperedFile => {
                 let help = "Restore the file, or leave --identity away and use the sources.";
-                holds.push(impossible(&region.name, finding.message).help(help));
+                holds.push(Hold::fast(impossible(&region.name, finding.message).help(help)));
             }
-            Code::ForeignFile if wishes.removes_foreign(region) => {}
-            Code::UnsignedBundle => holds.push(finding.help(UNSIGNED_TO_OPEN).in_region(&region.name)),
-            code if code.class() == Class::Held => holds.push(finding.in_region(&region.name)),
+            Code::ForeignFile if allowances.removes_foreign(region) => {}
+            Code::UnsignedBundle => holds.push(Hold::fast(finding.help(UNSIGNED_TO_OPEN).in_region(&region.name))),
+            code if code.class() == Class::Held => holds.push(Hold::fast(finding.in_region(&region.name))),
             _ => findings.push(finding.in_region(&region.name)),
         }
     }
     let Some(manifest) = published.manifest() else {
         let manifest = empty_manifest(fleet, region);
-        let held = Reopened { manifest, before: Vec::new(), changes: Vec::new(), holds, findings };
+        let held =
+            Reopened { manifest, before: Vec::new(), changes: Vec::new(), holds, accepted: Vec::new(), findings };
         return (!held.holds.is_empty()).then_some(held);
     };
     let secrets = || manifest.objects.iter().filter(|object| object.key.kind.is_secret());
@@ -170,6 +93,7 @@ pub fn reopen(fleet: &Fleet, region: &RegionConfig, published: &Published, wishe
         key: object.key.clone(),
         action: Action::Resealed,
         lost_entries: Vec::new(),
+        claimants: object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect(),
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();
     let base = published.files.get(path::manifest(&region.directory).as_str());
@@ -185,10 +109,11 @@ pub fn reopen(fleet: &Fleet, region: &RegionConfig, published: &Published, wishe
         unasked_reseals: &[],
         secrets: changes.len(),
     };
-    holds.extend(brake::hold(&load, &fleet.limits, &wishes.accepted));
+    let braked = brake::hold(&load, &fleet.limits, &allowances.accepted);
+    holds.extend(braked.holds);
     let before = manifest.recipients.clone();
     let manifest = Manifest { recipients: region.recipients.clone(), ..manifest.clone() };
-    Some(Reopened { manifest, before, changes, holds, findings })
+    Some(Reopened { manifest, before, changes, holds, accepted: braked.accepted, findings })
 }
 
 /// What a sealed file holds.
@@ -324,15 +249,6 @@ fn lots(file: &[u8]) -> impl Iterator<Item = &[u8]> {
         };
         after(b",iv:")?.split(|b| *b == b',').next()
     })
-}
-
-/// The recipients that a sealed file names, in its order.
-pub(super) fn labels(file: &[u8]) -> Vec<&str> {
-    let named = file.split(|b| *b == b'\n').filter_map(|line| {
-        let line = line.trim_ascii();
-        core::str::from_utf8(line.strip_prefix(b"- ").unwrap_or(line).strip_prefix(b"recipient: ")?).ok()
-    });
-    named.collect()
 }
 
 /// Why no file of a bundle can be opened with these identities, told before one is tried; none where one

@@ -7,8 +7,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use super::labels::{self, SEALED};
 use super::published::{Published, document};
-use super::rekey;
 use crate::config::RegionConfig;
 use crate::layout::path;
 use crate::name::{Directory, GroupKind, ObjectKey, split_api_version};
@@ -58,9 +58,9 @@ impl Evidence {
 /// The region's recipients that the manifest, or the stanzas of a sealed file, do not name.
 pub(super) fn added_recipients(published: &Published, region: &RegionConfig) -> Vec<Recipient> {
     let claimed = published.claimed().map(|manifest| &*manifest.recipients).unwrap_or_default();
-    let sealed = published.files.iter().filter(|(path, _)| path.ends_with(rekey::SEALED));
+    let sealed = published.files.iter().filter(|(path, _)| path.ends_with(SEALED));
     let labels: Vec<Vec<&str>> =
-        sealed.map(|(_, bytes)| rekey::labels(bytes)).filter(|labels| !labels.is_empty()).collect();
+        sealed.map(|(_, bytes)| labels::labels(bytes)).filter(|labels| !labels.is_empty()).collect();
     let lacks = |recipient: &&Recipient| {
         let unclaimed = !claimed.is_empty() && !claimed.contains(recipient);
         unclaimed || labels.iter().any(|labels| !labels.contains(&recipient.as_str()))
@@ -101,7 +101,7 @@ pub(super) fn told(directory: &Directory, standing: &str) -> Option<ObjectKey> {
         let (kind, group) = leaf.split_once('.').unwrap_or((leaf, ""));
         (GroupKind::new(&path::component(group), &path::component(kind)), rest)
     };
-    let name = rest.strip_suffix(rekey::SEALED).or_else(|| rest.strip_suffix(".yaml")).unwrap_or(rest);
+    let name = rest.strip_suffix(SEALED).or_else(|| rest.strip_suffix(".yaml")).unwrap_or(rest);
     // What no layout would have written is made harmless; what one has stays as it is.
     let plain = |text: &str| match path::BundlePath::parse(text) {
         Some(_) if !text.contains('/') => text.into(),

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
 use crate::finding::{Finding, Place};
-use crate::name::{Directory, ObjectKey};
+use crate::name::{Claimant, Directory, ObjectKey};
 use crate::recipient::Recipient;
 use crate::region::change::Change;
 
@@ -293,7 +293,7 @@ impl From<&Finding> for FindingRecord {
             class: finding.code.class().word(),
             message: finding.message.clone(),
             help: finding.help.clone(),
-            credential: finding.credential.as_ref().map(ToString::to_string),
+            credential: finding.claimant.as_ref().map(Claimant::path),
             region: finding.region.as_ref().map(ToString::to_string),
             object: finding.object.as_ref().map(ObjectRecord::from),
             source: finding.origin.as_ref().map(|origin| origin.source.to_string()),

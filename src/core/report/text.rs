@@ -51,9 +51,9 @@ pub fn finding(finding: &Finding, paint: Paint) -> String {
     {
         line("=", &object);
     }
-    match (&finding.credential, &finding.region) {
-        (Some(credential), Some(region)) => line("=", &format!("Credential {credential}, region {region}")),
-        (Some(credential), None) => line("=", &format!("Credential {credential}")),
+    match (&finding.claimant, &finding.region) {
+        (Some(claimant), Some(region)) => line("=", &format!("{claimant}, region {region}")),
+        (Some(claimant), None) => line("=", &format!("{claimant}")),
         (None, Some(region)) => line("=", &format!("region {region}")),
         (None, None) => {}
     }

@@ -13,22 +13,20 @@ use core::fmt::Write as _;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::case::{World, fleet, of_stage, readings};
+use super::case::{Scene, fleet, of_stage, readings};
 use super::laws;
 use super::stages::Desk;
-use crate::claim::claims;
-use crate::closure::View;
+use crate::closure::wanted::wanted;
 use crate::config::Fleet;
 use crate::finding::{Code, Origin};
-use crate::inquiry::{listed, listed_namespaces, select_namespaces, wanted};
-use crate::judge::Verdict;
+use crate::inquiry::{listed, listed_namespaces, select_namespaces};
+use crate::judge::case::Verdict;
 use crate::kinds::Scopes;
 use crate::name::{GroupKind, Name, ObjectKey, Version};
 use crate::node::Node;
 use crate::object::admit;
 use crate::snapshot::{Answer, Inquiry, Lookup, Reason, Snapshot, assemble};
-use crate::world::definition::Definitions;
-use crate::world::deployments::Deployments;
+use crate::world::{Facts, World};
 
 /// What the made-up cluster of each source holds, by key.
 type Clusters = Vec<BTreeMap<ObjectKey, (Node, Origin)>>;
@@ -42,7 +40,7 @@ fn key_of(fleet: &Fleet, document: &Node, origin: &Origin) -> Option<ObjectKey> 
 }
 
 /// The world as a desk whose sources are asked, and everything that was asked for.
-fn asked(world: &World, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet<ObjectKey>) {
+fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet<ObjectKey>) {
     let fleet = fleet(&world.config);
     let mut clusters = Clusters::new();
     let mut readings = readings(&fleet, world);
@@ -75,11 +73,9 @@ fn asked(world: &World, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
     let mut questions = BTreeSet::new();
     for round in 0.. {
         assert!(round < 100, "the closures never have enough");
-        let (definitions, _) = Definitions::collect(&fleet, &snapshot);
-        let deployments = Deployments::collect(&snapshot);
-        let all = claims(&fleet, &snapshot);
-        let view = View { fleet: &fleet, snapshot: &snapshot, definitions: &definitions, deployments: &deployments };
-        let (wanted, _) = wanted(&view, all.iter().filter_map(|asked| asked.claim.as_ref()));
+        let (facts, _) = Facts::gather(&fleet, &snapshot);
+        let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts };
+        let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()));
         if wanted.is_empty() {
             break;
         }
@@ -115,10 +111,9 @@ fn answer(
 fn told(desk: &Desk) -> String {
     const HINTS: [Code; 3] =
         [Code::FoundInSystemNamespace, Code::FoundInCredentialNamespace, Code::CredentialNeverReady];
-    let (court, _) = desk.court();
     let mut text = String::new();
     for region in desk.fleet.regions.keys() {
-        for case in desk.heard(&court, region) {
+        for case in desk.heard(region) {
             _ = writeln!(text, "{region} {} {:?}", case.claim.by, case.verdict);
             if case.verdict == Verdict::Refused {
                 // What is behind an object that is out of reach is not looked at.
@@ -179,10 +174,9 @@ proptest! {
     #[test]
     fn nothing_is_asked_that_no_closure_looks_at(mode in laws::resolution(), documents in laws::unique_documents()) {
         let (desk, questions) = asked(&laws::world(mode, documents), &|_| false);
-        let (court, _) = desk.court();
         let mut looked_at = BTreeSet::new();
         for region in desk.fleet.regions.keys() {
-            for case in desk.heard(&court, region) {
+            for case in desk.heard(region) {
                 let by = &case.claim.by.namespace;
                 let root = &case.claim.root;
                 looked_at.extend(case.closure.members.iter().map(|member| member.read.clone()));
@@ -214,10 +208,9 @@ proptest! {
         let secret = questions.iter().nth(which % questions.len()).cloned().unwrap();
         let (desk, _) = asked(&world, &|key| *key == secret);
         prop_assert!(matches!(desk.snapshot.look_up(&secret), Lookup::Unread(_)));
-        let ((court, _), (before, _)) = (desk.court(), whole.court());
         for region in desk.fleet.regions.keys() {
-            for (now, then) in desk.heard(&court, region).iter().zip(whole.heard(&before, region)) {
-                let needs = |case: &crate::judge::region::Case| {
+            for (now, then) in desk.heard(region).iter().zip(whole.heard(region)) {
+                let needs = |case: &crate::judge::case::Case| {
                     case.findings.iter().any(|f| f.code == Code::Unread && f.object.as_ref() == Some(&secret))
                 };
                 if !needs(now) {
@@ -280,7 +273,6 @@ spec: {secretRef: crown}
     let foreign: Vec<String> =
         questions.iter().filter(|key| key.namespace_text() == "vault").map(|key| key.to_string()).collect();
     assert!(foreign.is_empty(), "{foreign:?}");
-    let (court, _) = desk.court();
-    let heard = desk.heard(&court, &"eu".into());
+    let heard = desk.heard(&"eu".into());
     assert_eq!(heard.iter().map(|case| case.verdict).collect::<Vec<_>>(), [Verdict::Refused, Verdict::Refused]);
 }

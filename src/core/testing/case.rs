@@ -39,7 +39,7 @@ pub(crate) struct Document {
 
 /// What the sources hold at one time.
 #[derive(Clone)]
-pub(crate) struct World {
+pub(crate) struct Scene {
     pub(crate) config: Value,
     pub(crate) documents: Vec<Document>,
     /// Sources that were not read completely.
@@ -53,7 +53,7 @@ pub(crate) struct Case {
     pub(crate) path: PathBuf,
     text: String,
     /// The last one is looked at; those before it are published, one after the other.
-    pub(crate) worlds: Vec<World>,
+    pub(crate) worlds: Vec<Scene>,
     /// Keys that the case looks up.
     pub(crate) looks: Vec<String>,
     pub(crate) expect: String,
@@ -114,7 +114,7 @@ impl Case {
             let value = json_of(&node);
             match (case.worlds.last_mut(), &*marker) {
                 (None, _) => {
-                    let world = World { config: value, documents: Vec::new(), incomplete: Vec::new(), run: json!({}) };
+                    let world = Scene { config: value, documents: Vec::new(), incomplete: Vec::new(), run: json!({}) };
                     case.worlds.push(world);
                 }
                 (Some(world), "source") => {
@@ -226,7 +226,7 @@ pub(crate) fn fleet(config: &Value) -> Fleet {
 }
 
 /// The documents of each source, in the order of the configuration.
-pub(crate) fn readings(fleet: &Fleet, world: &World) -> Vec<Reading> {
+pub(crate) fn readings(fleet: &Fleet, world: &Scene) -> Vec<Reading> {
     let reading = |source: &Source| {
         let own = world.documents.iter().filter(|document| source.name == *document.source);
         let place = |line| Place::File { path: "case".into(), line, column: 1 };
@@ -249,7 +249,7 @@ pub(crate) fn readings(fleet: &Fleet, world: &World) -> Vec<Reading> {
 }
 
 /// The snapshot of a world.
-pub(crate) fn snapshot(fleet: &Fleet, world: &World) -> (Snapshot, Vec<Finding>) {
+pub(crate) fn snapshot(fleet: &Fleet, world: &Scene) -> (Snapshot, Vec<Finding>) {
     assemble(fleet, readings(fleet, world))
 }
 

@@ -11,15 +11,16 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::case::{Document, World};
+use super::case::{Document, Scene};
 use super::node;
-use super::stages::{Desk, keys, publish};
-use crate::closure::{MAX_HOPS, MAX_OBJECTS, close, is_publishable};
+use super::stages::{Desk, Wishes, keys, publish};
+use crate::closure::{MAX_HOPS, MAX_OBJECTS, close};
 use crate::finding::{Code, Finding, settle};
-use crate::judge::Verdict;
-use crate::judge::region::Case;
+use crate::judge::case::{Case, Verdict};
+use crate::kinds::is_publishable;
 use crate::name::ObjectKey;
-use crate::region::draft::{Content, Draft, Wishes, bundle_yaml};
+use crate::region::content::Content;
+use crate::region::plan::{RegionPlan, bundle_yaml};
 use crate::region::published::Published;
 
 const INFRA: &str = "infrastructure.cluster.x-k8s.io";
@@ -233,21 +234,21 @@ pub(super) fn unique_documents() -> impl Strategy<Value = Vec<Value>> {
     documents().prop_map(super::asked::once)
 }
 
-pub(super) fn world(resolution: &str, values: Vec<Value>) -> World {
+pub(super) fn world(resolution: &str, values: Vec<Value>) -> Scene {
     let config = json!({"resolution": resolution, "companions": "follow", "regions": {"eu": {}, "us": {}}});
     let document = |(value, line): (Value, u32)| Document { source: "all".to_string(), node: node(&value), line };
     let documents = values.into_iter().zip(1_u32..).map(document).collect();
-    World { config, documents, incomplete: vec![], run: json!({}) }
+    Scene { config, documents, incomplete: vec![], run: json!({}) }
 }
 
 pub(super) fn resolution() -> impl Strategy<Value = &'static str> {
     select(vec!["as-written", "kcm"])
 }
 
-/// Everything that one region's draft and its claims say.
-fn told(desk: &Desk, draft: &Draft, mut cases: Vec<Case>, found: Vec<Finding>) -> String {
-    let mut text = bundle_yaml(&draft.manifest, &keys());
-    for (path, content) in &draft.files {
+/// Everything that one region's plan and its claims say.
+fn told(desk: &Desk, plan: &RegionPlan, cases: &[Case], found: Vec<Finding>) -> String {
+    let mut text = bundle_yaml(&plan.manifest, &keys());
+    for (path, content) in &plan.files {
         _ = match content {
             Content::Bytes(bytes) => writeln!(text, "{}: {bytes:?}", path.as_str()),
             Content::Kept(from) => writeln!(text, "{} from {}", path.as_str(), from.as_str()),
@@ -257,13 +258,14 @@ fn told(desk: &Desk, draft: &Draft, mut cases: Vec<Case>, found: Vec<Finding>) -
             }
         };
     }
-    _ = writeln!(text, "{:?}", draft.changes);
+    _ = writeln!(text, "{:?}", plan.changes);
     let mut findings = found;
-    findings.extend(draft.holds.iter().chain(&draft.findings).cloned());
-    cases.sort_by(|a, b| a.claim.by.cmp(&b.claim.by));
-    for case in cases {
-        _ = writeln!(text, "{} {:?} {:?}", case.claim.by, case.verdict, case.closure.members);
-        findings.extend(case.findings);
+    findings.extend(plan.holds.iter().map(|hold| &hold.finding).chain(&plan.findings).cloned());
+    let mut ruled: Vec<_> = cases.iter().zip(&plan.rulings).collect();
+    ruled.sort_by(|(a, _), (b, _)| a.claim.by.cmp(&b.claim.by));
+    for (case, ruled) in ruled {
+        _ = writeln!(text, "{} {:?} {:?}", case.claim.by, ruled.verdict, case.closure.members);
+        findings.extend(case.findings.iter().chain(&ruled.added).cloned());
     }
     for finding in settle(findings) {
         _ = writeln!(text, "{finding:?}");
@@ -272,11 +274,10 @@ fn told(desk: &Desk, draft: &Draft, mut cases: Vec<Case>, found: Vec<Finding>) -
 }
 
 /// What a region says whose claims are heard in the order that `turn` gives them.
-fn render(desk: &Desk, region: &str, published: &Published, turn: usize) -> (String, Draft) {
-    let (court, mut found) = desk.court();
-    found.extend(desk.findings.iter().cloned());
+fn render(desk: &Desk, region: &str, published: &Published, turn: usize) -> (String, RegionPlan) {
+    let found = desk.findings.clone();
     let config = &desk.fleet.regions[region];
-    let mut heard = desk.heard(&court, &config.name);
+    let mut heard = desk.heard(&config.name);
     if !heard.is_empty() {
         let turn = turn % heard.len();
         heard.rotate_left(turn);
@@ -284,25 +285,23 @@ fn render(desk: &Desk, region: &str, published: &Published, turn: usize) -> (Str
             heard.reverse();
         }
     }
-    let draft = desk.draft_of(&court, config, published, &Wishes::default(), &mut heard);
-    (told(desk, &draft, heard, found), draft)
+    let plan = desk.plan_of(config, published, &Wishes::default(), &heard);
+    (told(desk, &plan, &heard, found), plan)
 }
 
 fn published(desk: &Desk, region: &str) -> Published {
-    let (court, _) = desk.court();
     let config = &desk.fleet.regions[region];
-    let (draft, _) = desk.draft(&court, config, &Published::nothing(), &Wishes::default());
-    let files = publish(desk, config, draft, &Published::nothing());
+    let (plan, _) = desk.plan(config, &Published::nothing(), &Wishes::default());
+    let files = publish(desk, config, plan, &Published::nothing());
     Published::examine(&desk.fleet.name, &config.directory, files, &keys())
 }
 
 /// The Secrets that admitted claims read, by the namespace of who claims.
-fn secrets(world: &World) -> BTreeSet<(String, ObjectKey)> {
+fn secrets(world: &Scene) -> BTreeSet<(String, ObjectKey)> {
     let desk = Desk::new(world);
-    let (court, _) = desk.court();
     let mut read = BTreeSet::new();
     for region in desk.fleet.regions.keys() {
-        for case in desk.heard(&court, region).into_iter().filter(|case| case.verdict == Verdict::Admitted) {
+        for case in desk.heard(region).into_iter().filter(|case| case.verdict == Verdict::Admitted) {
             let members = case.published_members().filter(|member| member.read.kind.is_secret());
             read.extend(members.map(|member| (case.claim.by.namespace.to_string(), member.read.clone())));
         }
@@ -346,7 +345,7 @@ proptest! {
         let base = published(&desk, "eu");
         let (_, again) = render(&desk, "eu", &base, 0);
         prop_assert!(again.changes.is_empty() && again.holds.is_empty(), "{:?}", again.changes);
-        prop_assert!(again.is_published(&base, &keys()));
+        prop_assert!(again.is_published);
     }
 
     #[test]
@@ -379,9 +378,8 @@ proptest! {
         let mut open = closed.clone();
         open.config["grants"] = json!([grant]);
         let (before, after) = (Desk::new(&closed), Desk::new(&open));
-        let ((court, _), (other, _)) = (before.court(), after.court());
         for region in before.fleet.regions.keys() {
-            for (a, b) in before.heard(&court, region).iter().zip(after.heard(&other, region)) {
+            for (a, b) in before.heard(region).iter().zip(after.heard(region)) {
                 let concerned = after.fleet.grants.iter().any(|grant| {
                     let mut members = a.closure.members.iter().chain(&b.closure.members);
                     members.any(|member| grant.opens(&a.claim.by, region, &member.read))
@@ -410,14 +408,13 @@ proptest! {
         let mut all = interfaces;
         all.extend(documents);
         let desk = Desk::new(&world(mode, all));
-        let (court, _) = desk.court();
-        for asked in desk.asked.values().filter_map(|asked| asked.claim.as_ref()) {
-            let closure = close(&desk.view(), asked);
+            for asked in desk.facts.asked().iter().filter_map(|asked| asked.claim.as_ref()) {
+            let closure = close(&desk.world(), asked);
             prop_assert!(closure.members.len() <= MAX_OBJECTS + 4);
             prop_assert!(closure.members.iter().all(|member| member.via.len() <= MAX_HOPS + 1));
         }
         for region in desk.fleet.regions.keys() {
-            for case in desk.heard(&court, region) {
+            for case in desk.heard(region) {
                 let allowed = |key: &ObjectKey| is_publishable(&desk.fleet, &key.kind);
                 let closed = case.closure.members.iter().all(|member| allowed(&member.lands));
                 prop_assert!(closed || case.verdict != Verdict::Admitted);
@@ -455,8 +452,7 @@ fn many(count: usize) -> BTreeSet<Code> {
     let mut world = world("as-written", documents);
     world.config["kinds"] = json!([{"group": "x.io", "kind": "Thing", "scope": "Cluster", "allowedNamespaces": "all"}]);
     let desk = Desk::new(&world);
-    let (court, _) = desk.court();
-    let heard = desk.heard(&court, &"eu".into());
+    let heard = desk.heard(&"eu".into());
     let [case] = &*heard else { panic!("one claim") };
     case.findings.iter().filter(|finding| finding.stops_claim()).map(|finding| finding.code).collect()
 }

@@ -7,14 +7,13 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::claim::finding_of;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Finding};
 use crate::k0rdent::provider_interface::{self, Definition, version_priority};
 use crate::k0rdent::{self, builtin};
 use crate::name::{GroupKind, Name, ObjectKey, Version, split_api_version};
 use crate::node::Node;
-use crate::object::Object;
+use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
 
 /// What is known of one kind.

@@ -12,7 +12,7 @@ use pouch_core::finding::Code;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
 use pouch_core::recipient::Recipient;
-use pouch_core::region::draft::Wishes;
+use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::report::exposure::Whom;
 use pouch_core::report::{self, escape_json};
 use pouch_core::reuse::is_key_id;
@@ -140,7 +140,15 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
             let survey = survey(&surveyor, live::Values::Read)?;
             ui.findings(&survey.findings);
-            let run = Run { fleet, keys, wishes: &Wishes::default(), ambient, ui, stop };
+            let run = Run {
+                fleet,
+                keys,
+                allowances: &Allowances::default(),
+                selection: &Selection::default(),
+                ambient,
+                ui,
+                stop,
+            };
             let current = current(&run, &survey);
             warn_of_broken(&current.broken, ui);
             let values = Values { keys, now: current.values, proved: &proved };
@@ -311,7 +319,7 @@ fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
     if broken.is_empty() {
         return;
     }
-    let named: Vec<String> = broken.iter().map(|(name, code)| format!("{name} ({})", code.text())).collect();
+    let named: Vec<String> = broken.iter().map(|(name, code)| format!("{} ({})", name.path(), code.text())).collect();
     ui.warn(&format!(
         "today's values of broken Credentials are not known, so that what they need is told as if without --values: \
          {}; `pouch render` says what is wrong",

@@ -15,13 +15,15 @@ use crate::error::Failure;
 use crate::git::commits::Author;
 use crate::git::program::git;
 use crate::git::{self, Address};
-use crate::run::{Report, Run, render};
+use crate::run::render::render;
+use crate::run::{Report, Run};
 use crate::shelf::branch::{BranchShelf, Pushed};
 use crate::stop::Stop;
 use crate::survey::source::live::Values;
 use crate::survey::{Surveyor, survey};
 use crate::text::commit_message;
 use crate::ui::Ui;
+use pouch_core::region::allowances::Selection;
 
 /// Render, make one commit on the output branch, and push it
 ///
@@ -45,8 +47,8 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let fleet = &opened.settings.fleet;
     let branch = Branch::of(&opened)?;
     let keys = opened.keys(ambient, ui)?;
-    let wishes = args.wanted.wishes(fleet)?;
-    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
+    let allowances = args.wanted.allowances(fleet)?;
+    let run = Run { fleet, keys: &keys, allowances: &allowances, selection: &Selection::default(), ambient, ui, stop };
     let outputs = [opened.settings.base.join(&fleet.output.path)];
     let reach = args.reach.reach(ambient);
     let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };

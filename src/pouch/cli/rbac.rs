@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pouch_core::claim::claims;
-use pouch_core::closure::View;
 use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Severity, settle};
 use pouch_core::inquiry;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests, owners};
-use pouch_core::world::definition::Definitions;
-use pouch_core::world::deployments::Deployments;
 
 use super::reach::ReachArgs;
 use super::{Global, Opened, Tolerate};
@@ -124,20 +120,17 @@ fn asked(
     }
     // Where Secrets stand is told by what refers to them, so that none needs to be read.
     let survey = survey(surveyor, Values::Leave)?;
-    let (definitions, _) = Definitions::collect(fleet, &survey.snapshot);
-    let deployments = Deployments::collect(&survey.snapshot);
-    let view = View { fleet, snapshot: &survey.snapshot, definitions: &definitions, deployments: &deployments };
+    let world = survey.world(fleet);
     let namespace = GroupKind::new("", "Namespace");
-    let credentials = claims(fleet, &survey.snapshot);
     let mut known = BTreeMap::new();
-    let mut findings = survey.findings;
-    for (source, (keys, resources)) in survey.asked {
-        let index = fleet.sources.iter().position(|known| known.name == source).unwrap_or_default();
-        let (asked, unread) = owners(&view, inquiry::claims(fleet, &credentials), index, &keys);
+    let mut findings = survey.findings.clone();
+    for (source, (keys, resources)) in &survey.asked {
+        let index = fleet.sources.iter().position(|known| known.name == *source).unwrap_or_default();
+        let (asked, unread) = owners(&world, world.facts.rendered(fleet), index, keys);
         findings.extend(unread);
-        let plurals = resources.into_iter().map(|resource| (resource.kind, resource.plural));
-        let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == source);
-        known.insert(source, Known { asked, plurals: plurals.collect(), namespaces });
+        let plurals = resources.iter().map(|resource| (resource.kind.clone(), resource.plural.clone()));
+        let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
+        known.insert(source.clone(), Known { asked, plurals: plurals.collect(), namespaces });
     }
     let findings = settle(findings);
     ui.findings(&findings);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::name::Region;
-use pouch_core::region::draft::Wishes;
+use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::rekey::unpublished;
 use pouch_core::report::summary::{self, Outcome};
 
@@ -19,7 +19,8 @@ use crate::age::Identities;
 use crate::ambient::Ambient;
 use crate::error::{Failure, exit};
 use crate::run::rekey::{Unproved, rekey};
-use crate::run::{Report, Run, govern, preview, render as draw};
+use crate::run::render::{preview, render as draw};
+use crate::run::{Report, Run, govern};
 use crate::settings;
 use crate::shelf::branch::BranchShelf;
 use crate::shelf::directory::{DirectoryShelf, LookedAt};
@@ -88,8 +89,9 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         (true, None) => names.iter().map(Region::to_string).collect(),
         _ => BTreeSet::new(),
     };
-    let wishes = Wishes { rekey: Some(names), adopt, ..args.accepted.wishes(fleet)? };
-    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
+    let allowances = Allowances { adopt, ..args.accepted.allowances(fleet)? };
+    let selection = Selection { rekey: Some(names) };
+    let run = Run { fleet, keys: &keys, allowances: &allowances, selection: &selection, ambient, ui, stop };
     let target = match (&args.directory, &fleet.output.git) {
         (Some(directory), _) => Some(ambient.cwd().join(directory)),
         (None, None) => Some(opened.settings.base.join(&fleet.output.path)),
@@ -208,10 +210,10 @@ impl Rekeying<'_> {
     /// sealed; where it was asked for, or where no region has one, that is no success. `place` is the
     /// shelf's name.
     fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>, place: &str) -> Result<Made, Failure> {
-        let Run { fleet, ui, wishes, .. } = *self.run;
+        let Run { fleet, ui, selection, .. } = *self.run;
         let standing = published.regions()?;
         let (mut bare, mut all) = (BTreeSet::new(), true);
-        for region in fleet.regions.values().filter(|region| wishes.take_up(region)) {
+        for region in fleet.regions.values().filter(|region| selection.takes_up(region)) {
             let has_manifest = standing.get(region.directory.as_str()).is_some_and(Option::is_some);
             if has_manifest || !published.read(&region.directory)?.is_empty() {
                 all = false;

@@ -11,12 +11,14 @@ use super::reach::{self, ReachArgs};
 use super::{Global, Opened, Wanted, finish};
 use crate::ambient::Ambient;
 use crate::error::Failure;
-use crate::run::{Report, Run, render};
+use crate::run::render::render;
+use crate::run::{Report, Run};
 use crate::shelf::directory::DirectoryShelf;
 use crate::stop::Stop;
 use crate::survey::source::live::Values;
 use crate::survey::{Surveyor, survey};
 use crate::ui::Ui;
+use pouch_core::region::allowances::Selection;
 
 /// Write the bundles to a directory
 ///
@@ -46,14 +48,14 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         None => opened.settings.base.join(&fleet.output.path),
     };
     let keys = opened.keys(ambient, ui)?;
-    let wishes = args.wanted.wishes(fleet)?;
+    let allowances = args.wanted.allowances(fleet)?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
     let outputs = [target.clone(), opened.settings.base.join(&fleet.output.path)];
     let reach = args.reach.reach(ambient);
     let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
     let survey = survey(&surveyor, Values::Read)?;
-    let run = Run { fleet, keys: &keys, wishes: &wishes, ambient, ui, stop };
+    let run = Run { fleet, keys: &keys, allowances: &allowances, selection: &Selection::default(), ambient, ui, stop };
     let report = render(&run, &survey, &shelf)?;
     commit(shelf, &target, ui, stop)?;
     ui.findings(&report.findings);

@@ -8,22 +8,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use pouch_core::claim::{Asked, claims};
 use pouch_core::config::Fleet;
 use pouch_core::exposure::listed_by::Vouched;
 use pouch_core::exposure::sealed::Sealed;
 use pouch_core::exposure::{Commit, Facts, Looked, Skipped, SkippedFile, Stood, directory_of};
 use pouch_core::finding::Code;
-use pouch_core::judge::{Court, Verdict};
+use pouch_core::judge::case::Verdict;
+use pouch_core::judge::cases;
 use pouch_core::name::{Claimant, Directory, ObjectKey};
 use pouch_core::node::Interner;
 use pouch_core::reuse::{KeyRing, manifest_verifies};
 use pouch_core::secret::Payload;
-use pouch_core::world::definition::Definitions;
-use pouch_core::world::deployments::Deployments;
 use rayon::prelude::*;
 
-use super::{Failure, Run, Shared, by_region};
+use super::Run;
+use crate::error::Failure;
 use crate::git::history::{self, Below, HistoryError, Moment, Since, Span, Wanted};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::harden::wiped;
@@ -288,20 +287,10 @@ pub fn current<'s>(run: &Run<'_>, survey: &'s Survey) -> Current<'s> {
 }
 
 fn sorted<'s>(run: &Run<'_>, survey: &'s Survey) -> Current<'s> {
-    let asked: BTreeMap<_, Asked> =
-        claims(run.fleet, &survey.snapshot).into_iter().map(|asked| (asked.by.clone(), asked)).collect();
-    let shared = Shared {
-        run,
-        survey,
-        definitions: Definitions::collect(run.fleet, &survey.snapshot).0,
-        deployments: Deployments::collect(&survey.snapshot),
-        court: Court::open(run.fleet, &survey.snapshot).0,
-        asked,
-    };
-    let by_region = by_region(&shared.asked);
+    let world = survey.world(run.fleet);
     let mut current = Current::default();
     for region in run.fleet.regions.values().filter(|region| region.is_rendered()) {
-        let cases = shared.cases(region, &by_region);
+        let cases = cases(&world, world.facts.asked_of(&region.name));
         let broken = cases.iter().filter_map(|case| Some((case.claim.by.clone(), case.broken_by()?)));
         current.broken.extend(broken);
         let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);

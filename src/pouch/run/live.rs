@@ -16,9 +16,10 @@ use pouch_core::reuse::KeyRing;
 use pouch_core::verify::live::compare::{Answers, compare};
 use pouch_core::verify::live::{Questions, open};
 
-use super::{Failure, govern};
+use super::govern;
 use crate::cluster::request::{Form, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError};
+use crate::error::Failure;
 use crate::ui::Ui;
 
 /// What is compared.

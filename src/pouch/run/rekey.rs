@@ -8,15 +8,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::config::RegionConfig;
+use pouch_core::config::{Acceptance, RegionConfig};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::layout::manifest::{Manifest, ManifestFile, State as ObjectState};
-use pouch_core::layout::path::{self, BundlePath};
-use pouch_core::layout::{Leaf, region_files};
+use pouch_core::layout::path::{self, BundlePath, Leaf};
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
-use pouch_core::region::draft::bundle_yaml;
+use pouch_core::region::plan::{bundle_yaml, list_files};
 use pouch_core::region::published::{Files, Published, State};
 use pouch_core::region::rekey::{self, Opened, Reopened, Unopened, open, reopen, strangers, unopened};
 use pouch_core::report::summary::{self, Outcome};
@@ -26,8 +25,9 @@ use rayon::prelude::*;
 
 use super::seal::{FILES_PER_TASK, Sealer};
 use super::verify::{self, is_fault};
-use super::{Failure, Report, Run, check_regions, govern};
+use super::{Report, Run, check_regions, govern};
 use crate::age::Identities;
+use crate::error::Failure;
 use crate::harden::wiped;
 use crate::shelf::{Look, NewFile, NewFiles, Shelf};
 
@@ -55,7 +55,8 @@ pub fn rekey(
 ) -> Result<Report, Failure> {
     check_regions(run.fleet, published)?;
     let work = Work { run, identities, unproved, published, shelf };
-    let regions: Vec<&RegionConfig> = run.fleet.regions.values().filter(|region| run.wishes.take_up(region)).collect();
+    let regions: Vec<&RegionConfig> =
+        run.fleet.regions.values().filter(|region| run.selection.takes_up(region)).collect();
     let progress = run.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
     let done: Result<Vec<Done>, Failure> = regions
         .par_iter()
@@ -73,9 +74,21 @@ pub fn rekey(
             "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
         ));
     }
-    let (regions, findings): (Vec<_>, Vec<_>) = done.into_iter().map(|done| (done.record, done.findings)).unzip();
-    let findings = govern(run.fleet, findings.into_iter().flatten().collect());
-    Ok(Report { regions, credentials: None, findings })
+    let mut report = Report {
+        regions: Vec::new(),
+        credentials: None,
+        findings: Vec::new(),
+        accepted: Vec::new(),
+        wanted: Vec::new(),
+    };
+    for mut done in done {
+        report.regions.push(done.record);
+        report.findings.append(&mut done.findings);
+        report.accepted.append(&mut done.accepted);
+        report.wanted.append(&mut done.wanted);
+    }
+    report.findings = govern(run.fleet, report.findings);
+    Ok(report)
 }
 
 /// Proves what was sealed anew before anybody sees it.
@@ -105,6 +118,8 @@ struct Work<'a> {
 struct Done {
     record: summary::Region,
     findings: Vec<Finding>,
+    accepted: Vec<Acceptance>,
+    wanted: Vec<Acceptance>,
     /// No identity is one of its recipients.
     strange: bool,
 }
@@ -120,10 +135,17 @@ impl Work<'_> {
         if taken {
             published = Published::unproved(&run.fleet.name, &region.directory, published.files);
         }
-        let Some(reopened) = reopen(run.fleet, region, &published, run.wishes) else {
-            return Ok(Done { record, findings: Vec::new(), strange: false });
+        let Some(reopened) = reopen(run.fleet, region, &published, run.allowances) else {
+            let (findings, accepted, wanted) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(Done { record, findings, accepted, wanted, strange: false });
         };
-        let Reopened { manifest, before, changes, mut holds, mut findings } = reopened;
+        let Reopened { manifest, before, changes, holds, accepted, mut findings } = reopened;
+        let mut wanted = Vec::new();
+        let mut held = Vec::new();
+        for hold in holds {
+            wanted.extend(hold.lifted_by);
+            held.push(hold.finding);
+        }
         record.objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count();
         record.carried = manifest.objects.iter().filter(|object| object.state != ObjectState::Current).count();
         record.changes = changes.iter().map(summary::ChangeRecord::from).collect();
@@ -131,10 +153,10 @@ impl Work<'_> {
         let given: Vec<&Recipient> = self.identities.recipients().collect();
         let strange = if changes.is_empty() { None } else { strangers(&region.name, &before, &given) };
         let is_strange = strange.is_some();
-        holds.extend(strange);
+        held.extend(strange);
         // Without a Secret there is still a manifest to say who the recipients are.
         let is_due = taken || !changes.is_empty() || before != region.recipients;
-        if holds.is_empty() && is_due {
+        if held.is_empty() && is_due {
             let worth = if taken { Unproved::Taken } else { Unproved::Held };
             match self.files(region, &published, manifest, &before, worth)? {
                 Ok(new) => {
@@ -150,14 +172,14 @@ impl Work<'_> {
                         shelf.stage(&region.directory, new, &published.files)?;
                     }
                 }
-                Err(finding) => holds.push(finding),
+                Err(finding) => held.push(finding),
             }
         }
-        if !holds.is_empty() {
+        if !held.is_empty() {
             record.outcome = Outcome::Held;
         }
-        findings.append(&mut holds);
-        Ok(Done { record, findings, strange: is_strange })
+        findings.append(&mut held);
+        Ok(Done { record, findings, accepted, wanted, strange: is_strange })
     }
 
     /// The files of a region sealed anew; empty where nothing was to be sealed. Or why they cannot be.
@@ -228,16 +250,9 @@ impl Work<'_> {
 
     /// The files of a region that are no objects, made anew from layout and configuration; lists them.
     fn open_files(&self, region: &RegionConfig, manifest: &mut Manifest) -> NewFiles {
-        let fleet = self.run.fleet;
-        let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
         let kept: BTreeSet<Leaf> =
             manifest.files.iter().filter_map(|file| Leaf::of_path(&region.directory, &file.path)).collect();
-        let files = region_files(&fleet.name, &region.directory, &region.delivery, &fleet.output.path, &paths, &kept);
-        let listed = |(path, text): (&BundlePath, &String)| ManifestFile {
-            path: path.clone(),
-            sha256: sha256_hex(text.as_bytes()),
-        };
-        manifest.files = files.iter().map(listed).collect();
+        let files = list_files(self.run.fleet, region, manifest, &kept);
         files.into_iter().map(|(path, text)| (path, NewFile::Bytes(text.into_bytes()))).collect()
     }
 

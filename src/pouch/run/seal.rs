@@ -5,7 +5,7 @@ use pouch_core::layout::Style;
 use pouch_core::layout::sanitise::sanitise;
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
-use pouch_core::region::draft::Order;
+use pouch_core::region::content::Order;
 use pouch_core::region::rekey::Opened;
 use pouch_core::reuse::{self, Context};
 use pouch_core::secret::Payload;
@@ -14,9 +14,10 @@ use pouch_core::sops::{self, Ingredients};
 use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
 
-use super::{Failure, Run};
+use super::Run;
 use crate::age::{self, Prepared};
 use crate::ambient::{Ambient, NoEntropy};
+use crate::error::Failure;
 
 /// Files that a thread makes before it wipes its stack: few, so that a small region keeps all threads busy too.
 pub const FILES_PER_TASK: usize = 16;

@@ -10,7 +10,7 @@ use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::recipient::Recipient;
 
 use super::Surveyor;
-use crate::run::Failure;
+use crate::error::Failure;
 use crate::settings;
 use crate::survey::source::decrypt::Opener;
 use crate::survey::source::live::Values;

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use serde_json::json;
 
 use crate::finding::Finding;
-use crate::testing::case::{Document, World, show};
+use crate::testing::case::{Document, Scene, show};
 use crate::testing::stages::Desk;
 use crate::testing::{node, yaml};
 
@@ -23,17 +23,16 @@ fn judged(config: &str, grants: &str, documents: &str) -> BTreeMap<String, Strin
         node: node(&yaml(text)),
         line: u32::try_from(at).unwrap() + 1,
     });
-    let world = World { config, documents: documents.collect(), incomplete: Vec::new(), run: json!({}) };
+    let world = Scene { config, documents: documents.collect(), incomplete: Vec::new(), run: json!({}) };
     let desk = Desk::new(&world);
-    let (court, _) = desk.court();
     let mut said = BTreeMap::new();
     for region in desk.fleet.regions.keys() {
-        for case in desk.heard(&court, region) {
+        for case in desk.heard(region) {
             let stops = case.findings.iter().filter(|finding| finding.stops_claim());
             let about = |f: &Finding| f.object.as_ref().map_or(String::new(), |key| format!(" {}", show(key)));
             let mut stops: Vec<String> = stops.map(|f| format!("{}{}", f.code.text(), about(f))).collect();
             stops.sort();
-            said.insert(format!("{} {region}", case.claim.by), stops.join(", "));
+            said.insert(format!("{} {region}", case.claim.by.path()), stops.join(", "));
         }
     }
     said

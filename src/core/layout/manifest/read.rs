@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use super::{API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State, Via};
 use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
-use crate::name::{Directory, GroupKind, Name, ObjectKey, is_directory};
+use crate::name::{Claimant, Directory, GroupKind, Name, ObjectKey, is_directory};
 use crate::node::{Interner, Node};
 use crate::recipient::Recipient;
 use crate::yaml::lines::line_of_item;
@@ -166,7 +166,7 @@ fn needed_by(node: &Node) -> Result<NeededBy, Unusable> {
         Ok(Via { provider_interface, field: text(field, "field")?.into() })
     })?;
     let (kind, namespace) = (text(kind, "kind")?.into(), text(namespace, "namespace")?.into());
-    Ok(NeededBy { kind, namespace, name: text(name, "name")?.into(), via })
+    Ok(NeededBy { by: Claimant { kind, namespace, name: text(name, "name")?.into() }, via })
 }
 
 /// The values of `fields` in a map that has no others.

@@ -7,7 +7,7 @@ use super::super::sample::{json, node};
 use super::read::of_node;
 use super::*;
 use crate::hash::sha256_hex;
-use crate::name::GroupKind;
+use crate::name::{Claimant, GroupKind};
 use alloc::string::ToString as _;
 use alloc::{format, vec};
 use serde_json::{Value, json};
@@ -29,8 +29,7 @@ fn sample() -> Manifest {
         state,
         needed_by,
     };
-    let by =
-        |name: &str, via| NeededBy { kind: "Credential".into(), namespace: "team-a".into(), name: name.into(), via };
+    let by = |name: &str, via| NeededBy { by: Claimant::credential("team-a".into(), name.into()), via };
     let via = |interface: Option<&str>, field: &str| Via {
         provider_interface: interface.map(Into::into),
         field: field.into(),

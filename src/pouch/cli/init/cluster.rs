@@ -262,7 +262,7 @@ fn report(out: &mut String, draft: &Draft, examined: &Examined) {
     }
     for (credential, finding) in &examined.stopped {
         let region = finding.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
-        let line = format!("  {credential}{region}: {}: {}", finding.code.text(), finding.message);
+        let line = format!("  {}{region}: {}: {}", credential.path(), finding.code.text(), finding.message);
         let _ = writeln!(out, "{}", escape(&line));
     }
 }

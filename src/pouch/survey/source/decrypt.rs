@@ -25,7 +25,7 @@ use pouch_core::sops_document::Ordered;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::lines::line_of;
 use pouch_core::yaml::read::{self as yaml, Document};
-use pouch_core::{inquiry, json};
+use pouch_core::{json, kinds};
 use rayon::prelude::*;
 
 use super::Reading;
@@ -168,7 +168,7 @@ impl Vault {
     /// Takes the sealed files of a source, and gives what is known of the objects in them.
     pub fn new(source: &SourceName, opener: Arc<Opener>, files: Vec<SealedFile>) -> (Self, Vec<Seen>) {
         let mut vault = Self { source: source.clone(), opener, files, places: Vec::new() };
-        let listed = |(node, _): &(Node, Origin)| inquiry::is_listed(&kind_of(node));
+        let listed = |(node, _): &(Node, Origin)| kinds::is_listed(&kind_of(node));
         let now: BTreeSet<usize> = (0..vault.files.len())
             .filter(|file| {
                 vault.files.get(*file).is_some_and(|file| file.parts.iter().any(|p| p.documents.iter().any(listed)))
@@ -182,7 +182,7 @@ impl Vault {
                     let opened = opened.get(&number);
                     let shown = would_show(node);
                     let trouble = opened.and_then(|opened| opened.as_ref().err()).or(shown.as_ref());
-                    let is_listed = inquiry::is_listed(&kind_of(node));
+                    let is_listed = kinds::is_listed(&kind_of(node));
                     let open = opened
                         .filter(|_| is_listed && shown.is_none())
                         .and_then(|opened| opened.as_ref().ok())
@@ -344,7 +344,7 @@ pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
     let seen = move |(file, node, origin, is_item): (usize, Node, Origin, bool)| {
         let trouble = match is_item {
             true => item_of_a_list(),
-            false if inquiry::is_listed(&kind_of(&node)) => no_key(),
+            false if kinds::is_listed(&kind_of(&node)) => no_key(),
             false => return Seen::Open(node, origin),
         };
         Seen::Sealed(SealedDocument { document: node, origin, file, leaves: Vec::new(), trouble: Some(trouble) })

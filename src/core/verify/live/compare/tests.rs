@@ -97,9 +97,7 @@ impl Shelf {
                 sha256: sha256_hex(&bytes),
                 state: State::Current,
                 needed_by: vec![NeededBy {
-                    kind: "Credential".into(),
-                    namespace: "team-b".into(),
-                    name: "c".into(),
+                    by: crate::name::Claimant::credential("team-b".into(), "c".into()),
                     via: vec![],
                 }],
             });

@@ -1,0 +1,73 @@
+//! Claims that Credentials make: an identity for the region that they name.
+
+use alloc::borrow::ToOwned as _;
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::{Asked, Claim, Destination};
+use crate::config::{Fleet, RegionState, Resolution};
+use crate::finding::{Code, Finding};
+use crate::k0rdent::credential;
+use crate::k0rdent::root::Root;
+use crate::name::{Claimant, Namespace, Region};
+use crate::object::{Object, finding_of};
+
+/// What a Credential asks for: in its own name, or as the source of a managed claim in the name of `by`.
+pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -> Asked {
+    let mut asked = Asked { by, origin: object.origin.clone(), region: None, claim: None, findings: Vec::new() };
+    asked.findings.extend(object.faults.iter().map(|fault| finding_of(fault, object)));
+    let spec = match credential::read(object) {
+        Ok(spec) => spec,
+        Err(faults) => {
+            asked.findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
+            return asked;
+        }
+    };
+    asked.region = spec.region.clone();
+    let Some(region) = spec.region else {
+        return asked;
+    };
+    match fleet.regions.get(&region) {
+        None => asked.findings.push(unknown_region(fleet, &region, object)),
+        Some(config) if config.state == RegionState::Retired => asked.findings.push(
+            Finding::new(Code::RegionRetired, format!("region {region} is retired; nothing is published for it"))
+                .about(&object.key)
+                .at(&object.origin)
+                .help("Delete the Credential, or move it to a region that is in use."),
+        ),
+        Some(_) => {
+            let (by, origin) = (asked.by.clone(), asked.origin.clone());
+            let to = Destination::Region(region);
+            asked.claim = Some(if managed {
+                let root = handed_over(spec.identity, &by.namespace);
+                Claim { by, origin, to, root, resolution: Resolution::Kcm, managed }
+            } else {
+                Claim { by, origin, to, root: spec.identity, resolution: fleet.resolution, managed }
+            });
+        }
+    }
+    asked
+}
+
+/// `identityRef` as k0rdent writes it into a copy: a namespace in it becomes the copy's own.
+pub(super) fn handed_over(identity: Root, namespace: &Namespace) -> Root {
+    let within = identity.namespace.is_some().then(|| namespace.clone());
+    Root { namespace: within, ..identity }
+}
+
+fn unknown_region(fleet: &Fleet, region: &Region, object: &Object) -> Finding {
+    let nearest = fleet
+        .regions
+        .keys()
+        .map(|known| (strsim::osa_distance(known.as_str(), region.as_str()), known))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, _)| *distance <= 3);
+    let help = match nearest {
+        Some((_, known)) => format!("Did you mean {known}? Else add the region to `regions` of the configuration."),
+        None => "Add the region to `regions` of the configuration, with its recipients.".to_owned(),
+    };
+    Finding::new(Code::UnknownRegion, format!("the configuration has no region {region}"))
+        .about(&object.key)
+        .at(&object.origin)
+        .help(help)
+}

@@ -1,0 +1,87 @@
+//! Members: what a closure holds, and by which steps it was reached.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::landing::Places;
+use crate::claim::{Claim, Edit};
+use crate::config::Resolution;
+use crate::finding::{Code, Finding};
+use crate::name::{Name, ObjectKey};
+
+/// One step of a chain: the ProviderInterface, and the field that names the next object.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Via {
+    /// The ProviderInterface whose definition made the step; none for companions.
+    pub interface: Option<Name>,
+    /// The field, or what the companion is.
+    pub field: String,
+}
+
+/// Why a member is part of a closure.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// It is what the claim asks for.
+    Root,
+    /// Another member names it.
+    Reference,
+    /// `<identity>-resource-template`, which Sveltos reads to propagate the credential.
+    ResourceTemplate,
+    /// `<identity>-secret`, whose name Sveltos hard-codes.
+    PropagationSecret,
+    /// It exists on every region by the provider's own doing; nothing is published.
+    Assumed,
+}
+
+/// One object of a closure: what is read, where it lands, what is rewritten.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// The object that is read.
+    pub read: ObjectKey,
+    /// The object that it becomes on the region.
+    pub lands: ObjectKey,
+    /// What is rewritten on the way.
+    pub edits: Vec<Edit>,
+    /// Why it is needed.
+    pub role: Role,
+    /// The steps from the root to here; the shortest chain.
+    pub via: Vec<Via>,
+    /// The member that names it, by index; none for the root.
+    pub referrer: Option<usize>,
+}
+
+/// Everything that a claim needs.
+#[derive(Debug, Default)]
+pub struct Closure {
+    /// The members; the root comes first.
+    pub members: Vec<Member>,
+    /// What is wrong or worth knowing.
+    pub findings: Vec<Finding>,
+    /// Whether it names something that the claim may not even ask for.
+    pub closed: bool,
+    /// What no source has been asked for yet. As long as there is something, the closure is not known.
+    pub wanted: Vec<ObjectKey>,
+    /// Where its objects are read: as the claim asks, or as k0rdent does for lack of the identity there.
+    pub resolution: Resolution,
+}
+
+impl Closure {
+    /// The findings' common part: whose claim, where it goes.
+    pub(super) fn find(&mut self, claim: &Claim, finding: Finding) {
+        self.findings.push(finding.claimed_by(&claim.by).in_region(claim.region()));
+    }
+
+    /// Notes that a source is to be asked. Until it is, the claim is broken.
+    pub(super) fn want(&mut self, claim: &Claim, key: &ObjectKey) {
+        let finding = Finding::new(Code::Unread, format!("whether {key} exists was not asked")).about(key);
+        self.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));
+        self.wanted.push(key.clone());
+    }
+}
+
+impl Member {
+    pub(super) fn new(places: Places, role: Role, via: Vec<Via>, referrer: Option<usize>) -> Self {
+        Self { read: places.read, lands: places.lands, edits: Vec::new(), role, via, referrer }
+    }
+}

@@ -1,0 +1,32 @@
+//! Wanted: what closures ask of sources that are asked piece by piece.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::close;
+use crate::claim::Claim;
+use crate::name::ObjectKey;
+use crate::world::World;
+
+/// What claims want to know that no source has been asked yet, by source; and the claims that want
+/// something.
+pub fn wanted<'a>(
+    world: &World<'_>,
+    claims: impl Iterator<Item = &'a Claim>,
+) -> (BTreeMap<usize, BTreeSet<ObjectKey>>, Vec<&'a Claim>) {
+    let mut wanted: BTreeMap<usize, BTreeSet<ObjectKey>> = BTreeMap::new();
+    let mut wanting = Vec::new();
+    for claim in claims {
+        let closure = close(world, claim);
+        if closure.wanted.is_empty() {
+            continue;
+        }
+        wanting.push(claim);
+        for key in closure.wanted {
+            for index in world.snapshot.unasked(&key) {
+                wanted.entry(index).or_default().insert(key.clone());
+            }
+        }
+    }
+    (wanted, wanting)
+}

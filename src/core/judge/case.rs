@@ -1,0 +1,125 @@
+//! Cases: one claim with its closure, judged by itself, and what the region rules on it.
+//!
+//! A case never changes. What its region adds, from other claims and from what is published, stands beside it in a
+//! [`Ruling`]; so a region is closed and judged once, whatever is found to be published.
+
+use alloc::vec::Vec;
+
+use crate::claim::Claim;
+use crate::closure::{Closure, Member, Role};
+use crate::finding::{Class, Code, Finding};
+use crate::name::Region;
+
+/// What becomes of a claim.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Verdict {
+    /// Its closure is published.
+    Admitted,
+    /// It is not allowed: what it published is withdrawn, under the brake.
+    Refused,
+    /// It cannot be resolved now: what it published is carried over.
+    Broken,
+}
+
+/// One claim, judged by itself.
+#[derive(Debug)]
+pub struct Case {
+    /// The claim.
+    pub claim: Claim,
+    /// What it needs.
+    pub closure: Closure,
+    /// What is wrong or worth knowing, of every stage so far.
+    pub findings: Vec<Finding>,
+    /// What becomes of it, as far as it alone decides.
+    pub verdict: Verdict,
+}
+
+impl Case {
+    /// Makes a case of a claim and all that was found about it.
+    pub fn new(claim: Claim, closure: Closure, findings: Vec<Finding>) -> Self {
+        let verdict = verdict(findings.iter());
+        Self { claim, closure, findings, verdict }
+    }
+
+    /// The members that are published.
+    pub fn published_members(&self) -> impl Iterator<Item = &Member> {
+        self.closure.members.iter().filter(|member| member.role != Role::Assumed)
+    }
+
+    /// The code that makes the claim broken by itself, if one does.
+    pub fn broken_by(&self) -> Option<Code> {
+        broken_by(self.findings.iter())
+    }
+}
+
+/// What a region rules on one of its cases.
+#[derive(Debug)]
+pub struct Ruling<'c> {
+    /// The case.
+    pub case: &'c Case,
+    /// What the region adds to its findings.
+    pub added: Vec<Finding>,
+    /// What becomes of it.
+    pub verdict: Verdict,
+}
+
+impl<'c> Ruling<'c> {
+    /// The rulings on cases to which nothing is added yet.
+    pub fn of(cases: &'c [Case]) -> Vec<Self> {
+        cases.iter().map(|case| Self { case, added: Vec::new(), verdict: case.verdict }).collect()
+    }
+
+    /// Adds a finding and lets it count.
+    pub fn find(&mut self, finding: Finding) {
+        let region: &Region = self.case.claim.region();
+        self.added.push(finding.claimed_by(&self.case.claim.by).in_region(region));
+        self.verdict = verdict(self.findings());
+    }
+
+    /// Whether the claim is admitted.
+    pub fn is_admitted(&self) -> bool {
+        self.verdict == Verdict::Admitted
+    }
+
+    /// All findings about the claim.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> + Clone {
+        self.case.findings.iter().chain(&self.added)
+    }
+
+    /// The code that made the claim broken, if it is; one of the class broken, which alone carries.
+    pub fn broken_by(&self) -> Option<Code> {
+        broken_by(self.findings())
+    }
+}
+
+fn broken_by<'f>(mut findings: impl Iterator<Item = &'f Finding>) -> Option<Code> {
+    let breaks = |finding: &&Finding| finding.stops_claim() && finding.code.class() == Class::Broken;
+    findings.find(breaks).map(|finding| finding.code)
+}
+
+/// The verdict that a claim's findings make: refused before broken, broken before admitted.
+///
+/// A refusal withdraws, so it needs every input of its rule. Where that is the object's own content and
+/// a later source might have another one, or what it says cannot be believed because it is sealed and does
+/// not open, the claim counts as broken and what it published stays. A
+/// namespaced object is out of reach whatever it holds. Anything else that was not read changes nothing,
+/// or a tenant could keep what is taken from it by breaking a file of its own, or by reaching for what
+/// pouch itself may not read.
+fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
+    let stops = |class| findings.clone().filter(move |finding| finding.stops_claim() && finding.code.class() == class);
+    let is_unread = |refusal: &Finding| {
+        let by_content = match (refusal.code, &refusal.object) {
+            (Code::NotAdmitted, Some(object)) => object.namespace.is_none(),
+            (_, object) => object.is_some(),
+        };
+        let doubts = |code| matches!(code, Code::Unread | Code::UndecryptableSource | Code::CopiedCiphertext);
+        by_content && findings.clone().any(|f| doubts(f.code) && f.object == refusal.object)
+    };
+    if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
+        Verdict::Refused
+    } else if findings.clone().any(Finding::stops_claim) {
+        Verdict::Broken
+    } else {
+        Verdict::Admitted
+    }
+}

@@ -1,0 +1,65 @@
+//! Allowances and selection: what the user lets through, and which regions a run is about.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::config::{Acceptance, RegionConfig};
+use crate::name::Region;
+
+/// What the user lets through, by region folder or name.
+#[derive(Clone, Debug, Default)]
+pub struct Allowances {
+    /// Acceptances of the brake, from flags and configuration.
+    pub accepted: Vec<Acceptance>,
+    /// Regions whose unauthenticated files are replaced.
+    pub adopt: BTreeSet<String>,
+    /// Regions whose foreign files are removed.
+    pub remove_foreign: BTreeSet<String>,
+    /// Regions whose Secrets are all sealed anew, as far as they can be; `all` names every region.
+    pub reseal: BTreeSet<String>,
+    /// Sources that may stand for another cluster or repository, by region: the identity accepted.
+    pub accept_source: BTreeSet<(String, String)>,
+}
+
+impl Allowances {
+    /// Whether a region's unauthenticated files are replaced.
+    pub fn adopts(&self, region: &RegionConfig) -> bool {
+        named(&self.adopt, region)
+    }
+
+    /// Whether foreign files in a region's folders are removed.
+    pub fn removes_foreign(&self, region: &RegionConfig) -> bool {
+        named(&self.remove_foreign, region)
+    }
+
+    /// Whether a region's Secrets are all to be sealed anew.
+    pub fn reseals(&self, region: &RegionConfig) -> bool {
+        self.reseal.contains("all") || named(&self.reseal, region)
+    }
+}
+
+/// Whether a flag named a region, by its name or its folder.
+fn named(regions: &BTreeSet<String>, region: &RegionConfig) -> bool {
+    regions.contains(region.name.as_str()) || regions.contains(region.directory.as_str())
+}
+
+/// Which regions a run is about.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// The only regions that are looked at, each of which is sealed anew as a whole or left alone; none in a run that
+    /// is no `rekey`.
+    pub rekey: Option<BTreeSet<Region>>,
+}
+
+impl Selection {
+    /// Whether a region is part of the run at all.
+    pub fn takes_up(&self, region: &RegionConfig) -> bool {
+        self.rekey.is_none() || self.rekeys(region)
+    }
+
+    /// Whether a region is sealed anew as a whole or left alone.
+    pub fn rekeys(&self, region: &RegionConfig) -> bool {
+        self.rekey.as_ref().is_some_and(|regions| regions.contains(&region.name))
+    }
+}

@@ -1,0 +1,64 @@
+//! Breaks: what the layout, and what could not be read, break of a region's claims.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::input::Input;
+use crate::config::RegionConfig;
+use crate::finding::{Code, Finding};
+use crate::judge::case::Ruling;
+use crate::k0rdent;
+use crate::layout::path::{self, BundlePath};
+use crate::name::{Claimant, GroupKind, ObjectKey};
+
+/// Breaks claims whose objects' long names are cut to one path: the hashes that tell them apart have 64
+/// bits, so this takes somebody who looks for it.
+pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_>]) {
+    let mut first: BTreeMap<BundlePath, &ObjectKey> = BTreeMap::new();
+    let mut shared: BTreeMap<ObjectKey, ObjectKey> = BTreeMap::new();
+    let members = rulings.iter().flat_map(|ruling| ruling.case.published_members());
+    // Only what is cut can meet.
+    for member in members.filter(|member| path::may_meet(&member.lands)) {
+        let other = *first.entry(path::of_object(&region.directory, &member.lands)).or_insert(&member.lands);
+        if *other != member.lands {
+            shared.insert(member.lands.clone(), other.clone());
+            shared.insert(other.clone(), member.lands.clone());
+        }
+    }
+    if shared.is_empty() {
+        return;
+    }
+    for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
+        let met =
+            ruling.case.published_members().find_map(|member| Some((member.lands.clone(), shared.get(&member.lands)?)));
+        if let Some((lands, other)) = met {
+            let message = format!("{lands} and {other} would have one file");
+            let finding = Finding::new(Code::ConflictingContent, message).about(&lands).at(&ruling.case.claim.origin);
+            ruling.find(finding.help("Shorten the names, or change their first 160 bytes."));
+        }
+    }
+}
+
+/// Breaks claims that would lose something for want of a definition: while a ProviderInterface may stand
+/// in what was not read, a closure that became narrower proves nothing.
+pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
+    let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
+    let Some(source) = input.world.snapshot.unread_in(&interface, None) else { return };
+    let mut published: BTreeMap<&Claimant, Vec<&ObjectKey>> = BTreeMap::new();
+    for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+        for by in &object.needed_by {
+            published.entry(&by.by).or_default().push(&object.key);
+        }
+    }
+    for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {
+        let Some(before) = published.get(&ruling.case.claim.by) else { continue };
+        let now: BTreeSet<&ObjectKey> = ruling.case.published_members().map(|member| &member.lands).collect();
+        let Some(lost) = before.iter().find(|key| !now.contains(*key)) else { continue };
+        let message = format!(
+            "whether a ProviderInterface still asks for {lost} is unknown: source {source} was not read completely"
+        );
+        let finding = Finding::new(Code::Unread, message).about(lost).at(&ruling.case.claim.origin);
+        ruling.find(finding.help("Cure what the source's own findings say."));
+    }
+}

@@ -1,0 +1,36 @@
+//! Content: what a file of a bundle will hold, before anything is sealed.
+
+use alloc::vec::Vec;
+
+use crate::claim::Edit;
+use crate::layout::manifest::Origin;
+use crate::layout::path::BundlePath;
+use crate::name::ObjectKey;
+
+/// The content of one file.
+pub enum Content {
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The bytes that are published under this path.
+    Kept(BundlePath),
+    /// A Secret that the shell has to seal.
+    Seal(Order),
+}
+
+/// A Secret to be sealed.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// The Secret in the snapshot.
+    pub read: ObjectKey,
+    /// The Secret on the region.
+    pub lands: ObjectKey,
+    /// What is rewritten.
+    pub edits: Vec<Edit>,
+}
+
+impl Order {
+    /// Where it was read, as the manifest says it.
+    pub(super) fn origin(&self) -> Origin {
+        Origin { namespace: self.read.namespace.clone(), name: self.read.name.clone() }
+    }
+}

@@ -1,0 +1,273 @@
+//! Plan: what becomes of one region, as one value.
+//!
+//! Packing, comparing and braking meet here, because they depend on each other in a circle: what differs from the
+//! published copy can break a claim (an immutable field), a broken claim is carried over, and what is carried does not
+//! differ. Nothing is sealed here: a [`RegionPlan`] says which Secrets keep their bytes and which ones the shell has to
+//! seal. Summary, text, commit message and hints are views of it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::breaks::{break_narrowed, break_shared_paths};
+use super::change::{Change, Hold};
+use super::compare::{break_immutable, compare, hold};
+use super::content::Content;
+use super::input::{Input, Terms, empty_manifest};
+use super::pack::{Keep, Pack, Packed, pack, pack_as_published};
+use super::published::{Files, Published};
+use super::resealing;
+use crate::config::{Acceptance, Fleet, RegionConfig, RegionState};
+use crate::finding::{Class, Code, Finding};
+use crate::hash::sha256_hex;
+use crate::judge::case::{Case, Ruling, Verdict};
+use crate::judge::region::{Incumbents, settle};
+use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, SourceIdentity, State as ObjectState};
+use crate::layout::path::{self, BundlePath, Leaf};
+use crate::layout::region_files;
+use crate::name::ObjectKey;
+use crate::reuse::{self, KeyRing};
+
+/// What becomes of one region.
+pub struct RegionPlan {
+    /// Every file but `bundle.yaml`, by path.
+    pub files: BTreeMap<BundlePath, Content>,
+    /// The manifest; hashes of what is yet to be sealed are empty.
+    pub manifest: Manifest,
+    /// What changes.
+    pub changes: Vec<Change>,
+    /// What holds the region; empty where it may be published.
+    pub holds: Vec<Hold>,
+    /// The acceptances that let something through.
+    pub accepted: Vec<Acceptance>,
+    /// What the region rules on each of its cases, in their order.
+    pub rulings: Vec<Ruled>,
+    /// What else is worth knowing about the region.
+    pub findings: Vec<Finding>,
+    /// Whether publishing it would change no byte.
+    pub is_published: bool,
+}
+
+/// What a region rules on one of its cases.
+pub struct Ruled {
+    /// What becomes of the claim.
+    pub verdict: Verdict,
+    /// What the region adds to the case's findings.
+    pub added: Vec<Finding>,
+}
+
+fn ruled(rulings: Vec<Ruling<'_>>) -> Vec<Ruled> {
+    rulings.into_iter().map(|ruling| Ruled { verdict: ruling.verdict, added: ruling.added }).collect()
+}
+
+/// The text of `bundle.yaml`, tag line included.
+pub fn bundle_yaml(manifest: &Manifest, keys: &KeyRing) -> String {
+    let rest = manifest::emit(manifest);
+    let mut text = reuse::manifest_line(&keys.current, &manifest.fleet, &manifest.directory, rest.as_bytes());
+    text.push_str(&rest);
+    text
+}
+
+/// Plans one region from its cases and what stands in its folders, which comes back examined.
+pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files) -> (Published, RegionPlan) {
+    if let Some(plan) = unchanged(terms, cases, &files) {
+        return (Published::unexamined(files), plan);
+    }
+    let published = Published::examine(&terms.world.fleet.name, &terms.region.directory, files, terms.keys);
+    let plan = plan_against(terms, cases, &published);
+    (published, plan)
+}
+
+/// The plan of a region whose claims make exactly what stands there, to the byte: the common case, told without
+/// reading the published manifest.
+///
+/// It supposes that every admitted claim is published already and packs accordingly. If the manifest that follows is
+/// the published one, the supposition was right; if not, nothing was lost but a little time.
+fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionPlan> {
+    let region = terms.region;
+    if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
+        return None;
+    }
+    let mut rulings = Ruling::of(cases);
+    settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
+    break_shared_paths(region, &mut rulings);
+    let file = |lands: &ObjectKey| files.get(path::of_object(&region.directory, lands).as_str()).map(Vec::as_slice);
+    let packed = pack_as_published(terms, &rulings, file)?;
+    let hash = |_: &ObjectKey, path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
+    let (made, manifest) = write(terms, packed, &BTreeSet::new(), &hash);
+    if !is_published(&manifest, &made, files, terms.keys) {
+        return None;
+    }
+    Some(RegionPlan {
+        files: made,
+        manifest,
+        changes: Vec::new(),
+        holds: Vec::new(),
+        accepted: Vec::new(),
+        rulings: ruled(rulings),
+        findings: Vec::new(),
+        is_published: true,
+    })
+}
+
+/// Plans one region against what is published of it.
+pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) -> RegionPlan {
+    let input = &Input::new(*terms, published);
+    let region = terms.region;
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut holds: Vec<Hold> = Vec::new();
+    for finding in published.findings(&region.directory) {
+        let lifted = match finding.code {
+            Code::UnsignedBundle => terms.allowances.adopts(region),
+            Code::ForeignFile => terms.allowances.removes_foreign(region),
+            _ => false,
+        };
+        match finding.code.class() {
+            Class::Held if !lifted => {
+                holds.push(Hold::fast(resealing::advised(input, finding).in_region(&region.name)))
+            }
+            Class::Held => {}
+            _ => findings.push(finding.in_region(&region.name)),
+        }
+    }
+    holds.extend(source_changes(input));
+
+    let mut rulings = Ruling::of(cases);
+    settle(&terms.world, region, &published.incumbents(), &mut rulings);
+    break_shared_paths(region, &mut rulings);
+    break_narrowed(input, &mut rulings);
+    let mut packed = pack(input, &rulings);
+    // Every round breaks at least one more claim, so this ends.
+    while break_immutable(input, &mut rulings, &packed) {
+        packed = pack(input, &rulings);
+    }
+    holds.extend(packed.holds.drain(..).map(Hold::fast));
+    holds.extend(resealing::unprovable(input, &rulings).map(Hold::fast));
+    findings.append(&mut packed.findings);
+    let changes = compare(input, &packed);
+    let braked = hold(input, &packed, &changes);
+    holds.extend(braked.holds);
+    let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
+    let kept = before.filter_map(|file| Leaf::of_path(&region.directory, &file.path)).collect();
+    let hash = |key: &ObjectKey, _: &BundlePath| published.object(key).map(|object| object.sha256.clone());
+    let (files, manifest) = write(terms, packed, &kept, &hash);
+    holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
+    let is_published = is_published(&manifest, &files, &published.files, terms.keys);
+    let (accepted, rulings) = (braked.accepted, ruled(rulings));
+    RegionPlan { files, manifest, changes, holds, accepted, rulings, findings, is_published }
+}
+
+/// Whether publishing these files would change no byte of those that stand there.
+fn is_published(manifest: &Manifest, files: &BTreeMap<BundlePath, Content>, standing: &Files, keys: &KeyRing) -> bool {
+    if manifest.objects.is_empty() && files.is_empty() {
+        return standing.is_empty();
+    }
+    let path = path::manifest(&manifest.directory);
+    let same = |(path, content): (&BundlePath, &Content)| match content {
+        Content::Seal(_) => false,
+        Content::Kept(from) => from == path,
+        Content::Bytes(bytes) => standing.get(path.as_str()).is_some_and(|standing| standing == bytes),
+    };
+    standing.len() == files.len().saturating_add(1)
+        && files.iter().all(same)
+        && standing.get(path.as_str()).is_some_and(|bytes| *bytes == bundle_yaml(manifest, keys).as_bytes())
+}
+
+/// A source that stands for another cluster or repository than the published bundle says.
+fn source_changes(input: &Input<'_>) -> Vec<Hold> {
+    let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    let region = &input.region.name;
+    let accepted =
+        |identity: &str| input.terms.allowances.accept_source.contains(&(region.to_string(), identity.into()));
+    let changed = |source: &&SourceIdentity| {
+        manifest.sources.iter().any(|before| before.name == source.name && before.identity != source.identity)
+            && !accepted(&source.identity)
+    };
+    input
+        .terms
+        .sources
+        .iter()
+        .filter(changed)
+        .map(|source| {
+            let message = format!(
+                "source {} is now {}, another one than region {region} was rendered from",
+                source.name, source.identity
+            );
+            let finding = Finding::new(Code::SourceChanged, message).in_region(region);
+            Hold::fast(finding.help(format!("If that is meant, pass --accept-source {region}={}.", source.identity)))
+        })
+        .collect()
+}
+
+/// Adds to a manifest the files that are no objects, and returns them: the one list of a region's files.
+pub fn list_files(
+    fleet: &Fleet,
+    region: &RegionConfig,
+    manifest: &mut Manifest,
+    kept: &BTreeSet<Leaf>,
+) -> BTreeMap<BundlePath, String> {
+    let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
+    let files = region_files(&fleet.name, &region.directory, &region.delivery, &fleet.output.path, &paths, kept);
+    let listed =
+        |(path, text): (&BundlePath, &String)| ManifestFile { path: path.clone(), sha256: sha256_hex(text.as_bytes()) };
+    manifest.files = files.iter().map(listed).collect();
+    files
+}
+
+/// Turns a pack into files and a manifest.
+///
+/// `kept` are the leaves that were published before, `hash` says the hash of an object's file that stays as it is.
+fn write(
+    terms: &Terms<'_>,
+    pack: Pack,
+    kept: &BTreeSet<Leaf>,
+    hash: &dyn Fn(&ObjectKey, &BundlePath) -> Option<String>,
+) -> (BTreeMap<BundlePath, Content>, Manifest) {
+    let region = terms.region;
+    let directory = &region.directory;
+    let mut manifest = Manifest { sources: terms.sources.to_vec(), ..empty_manifest(terms.world.fleet, region) };
+    let mut files = BTreeMap::new();
+    if region.state == RegionState::Retired {
+        return (files, manifest);
+    }
+    for (lands, packed) in pack.objects {
+        let path = path::of_object(directory, &lands);
+        let (content, from, state, needed_by) = match packed {
+            Packed::Namespace { text } => {
+                (Content::Bytes(text.as_bytes().to_vec()), None, ObjectState::Current, BTreeSet::new())
+            }
+            Packed::Carried { object, needed_by, code } => {
+                (Content::Kept(object.path.clone()), object.from, ObjectState::Carried(code), needed_by)
+            }
+            Packed::Fresh { order, needed_by, text, keep } => {
+                let from = Some(order.origin());
+                let content = match keep {
+                    Keep::Kept => Content::Kept(path.clone()),
+                    Keep::Retagged(bytes) => Content::Bytes(bytes),
+                    _ if lands.kind.is_secret() => Content::Seal(order),
+                    _ => Content::Bytes(text.as_bytes().to_vec()),
+                };
+                (content, from, ObjectState::Current, needed_by)
+            }
+        };
+        let sha256 = match &content {
+            Content::Bytes(bytes) => sha256_hex(bytes),
+            Content::Kept(path) => hash(&lands, path).unwrap_or_default(),
+            Content::Seal(_) => String::new(),
+        };
+        manifest.objects.push(ManifestObject {
+            key: lands,
+            from,
+            path: path.clone(),
+            sha256,
+            state,
+            needed_by: needed_by.into_iter().collect(),
+        });
+        files.insert(path, content);
+    }
+    for (path, text) in list_files(terms.world.fleet, region, &mut manifest, kept) {
+        files.insert(path, Content::Bytes(text.into_bytes()));
+    }
+    (files, manifest)
+}

@@ -1,0 +1,98 @@
+//! Resealing: the reasons against sealing a region anew from the sources, which only such a run has.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::input::Input;
+use super::published::{State, foreign_file};
+use super::{carry, unsigned};
+use crate::claim::Asked;
+use crate::finding::{Code, Finding};
+use crate::judge::case::{Ruling, Verdict};
+use crate::k0rdent;
+use crate::layout::manifest::Manifest;
+use crate::name::{GroupKind, Region};
+
+/// The finding that leaves a region as it is.
+pub fn impossible(region: &Region, message: String) -> Finding {
+    Finding::new(Code::RekeyImpossible, message).in_region(region)
+}
+
+/// What to do where the sources do not give all that a region has published.
+pub(super) const CURE: &str = "Cure the broken Credentials first, or pass --identity FILE to open what is published.";
+
+/// The same, for a Credential that is gone and in use.
+const GONE_CURE: &str = "Delete the ClusterDeployments first, put the Credential back, or pass --identity FILE to open \
+                         what is published.";
+
+/// The same, where something could not be told.
+const UNREAD_CURE: &str = "Cure what the source's own findings say, or pass --identity FILE to open what is published.";
+
+/// What to do about a bundle that no reuse key vouches for, where it is to be sealed anew.
+const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
+                             `pouch rekey --new-reuse-key`.";
+
+/// A finding about what is published, with help that names flags which the command has.
+pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
+    let is_ours = finding.code == Code::UnsignedBundle && input.rekeys();
+    if is_ours { finding.help(UNSIGNED_CURE) } else { finding }
+}
+
+/// What would be lost where a bundle takes the place of one that nobody vouches for: files that neither has.
+/// What lies where the layout has objects is counted as one by the brake, so that is not said twice.
+pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
+    let region = input.region;
+    if !input.rekeys()
+        || input.terms.allowances.removes_foreign(region)
+        || !matches!(input.published.state, State::Unsigned)
+    {
+        return Vec::new();
+    }
+    let found = input.published.strange(&region.directory, made).into_iter();
+    let found = found.filter(|path| unsigned::told(&region.directory, path).is_none());
+    found.map(|path| foreign_file(&region.directory, path).in_region(&region.name)).collect()
+}
+
+/// Why an unsigned bundle cannot be replaced from these sources: without its manifest nobody knows what
+/// a Credential that cannot be resolved now has published, and to leave it out would withdraw it.
+pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
+    let region = &input.region.name;
+    if !input.rekeys() || !matches!(input.published.state, State::Unsigned) {
+        return None;
+    }
+    let broken = rulings.iter().find(|ruling| ruling.verdict == Verdict::Broken).map(|ruling| &ruling.case.claim.by);
+    let nowhere =
+        || input.world.facts.asked().iter().find(|asked| asked.claim.is_none() && Asked::broken_by(asked).is_some());
+    if let Some(credential) = broken.or_else(|| nowhere().map(|asked| &asked.by)) {
+        let message = format!(
+            "{credential} is broken, and without the old reuse key nobody knows what it has in region {region}"
+        );
+        return Some(impossible(region, message).help(CURE));
+    }
+    let credentials = GroupKind::new(k0rdent::GROUP, "Credential");
+    let Some(source) = input.world.snapshot.unread_in(&credentials, None) else { return kept(input, rulings) };
+    let message = format!(
+        "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
+         {region}"
+    );
+    Some(impossible(region, message).help("Cure what the source's own findings say."))
+}
+
+/// Whose objects would stay as published if the manifest could be believed: from these sources they cannot
+/// be made anew, and to leave them out would withdraw them.
+fn kept(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
+    let region = &input.region.name;
+    let (credential, code) = carry::first_carried(input, rulings, input.published.claimed()?)?;
+    let (why, help) = match code {
+        Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
+        Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
+        Code::Unread => ("may still exist: what would tell was not read or is not understood", UNREAD_CURE),
+        _ => ("is broken", CURE),
+    };
+    let message = format!(
+        "{credential} {why}, and without the old reuse key what it has in region {region} cannot stay as \
+         it is"
+    );
+    Some(impossible(region, message).claimed_by(&credential).help(help))
+}

@@ -2,7 +2,6 @@
 //! in this process.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -18,11 +17,11 @@ use pouch::stop::Stop;
 use pouch::ui::{Colour, Level, LogFormat, Ui};
 use pouch_core::bundle::draft::Wishes;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::objects::{SYSTEM, TENANT, namespace};
 use crate::rig::apiserver::ApiServer;
 use crate::rig::writer::write_all;
+use crate::support::fleet::Fleet;
 use crate::support::pouch::Answer;
 
 /// The source that most tests use.
@@ -31,7 +30,7 @@ pub const CLUSTER: &str =
 
 pub struct Ground {
     pub server: ApiServer,
-    scratch: TempDir,
+    fleet: Fleet,
     recipient: String,
 }
 
@@ -70,9 +69,8 @@ impl Ground {
         if !server.install_crds() {
             return None;
         }
-        let scratch = tempfile::tempdir().unwrap();
         let (identity, recipient) = pouch::age::generate_identity().unwrap();
-        let ground = Self { server, scratch, recipient: recipient.to_string() };
+        let ground = Self { server, fleet: Fleet::empty(), recipient: recipient.to_string() };
         ground.write("eu.txt", &identity);
         ground.write("reuse.key", &pouch_core::reuse::ReuseKey::to_text(&[7; 32]));
         ground.server.kubeconfig(&ground.path("kubeconfig"), "admin");
@@ -81,15 +79,12 @@ impl Ground {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
+        self.fleet.path(name)
     }
 
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        path
+        self.fleet.private(name, text);
+        self.path(name)
     }
 
     /// The key that opens region `eu`.

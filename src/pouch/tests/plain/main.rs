@@ -32,6 +32,7 @@ mod docs;
 mod encrypted;
 mod examples;
 mod exposure;
+mod forgotten;
 mod harden;
 mod interop;
 mod isolation;

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
         let fleet = Fleet::new();
         let source = format!("cluster: {{kubeconfig: kubeconfig}}{provides}");
         let text = fleet.read("pouch.yaml").replace("directory: {path: manifests}", &source);
-        fleet.write("pouch.yaml", &format!("{text}{GRANTS}"));
+        fleet.write("pouch.yaml", format!("{text}{GRANTS}"));
         server.kubeconfig(&fleet.path("kubeconfig"), "pouch");
         Self { server, fleet }
     }

@@ -40,7 +40,7 @@ impl Stage {
         copy(&root().join("testdata/quickstart"), &fleet.path("quickstart"));
         let config = fleet.read("quickstart/pouch.yaml");
         let labels = "namespaces: {allowed: [\"*\"], labels: {team-a: {environment: production}}}";
-        fleet.write("quickstart/pouch.yaml", &config.replacen("namespaces: {allowed: [\"*\"]}", labels, 1));
+        fleet.write("quickstart/pouch.yaml", config.replacen("namespaces: {allowed: [\"*\"]}", labels, 1));
         fleet.run(&["render", "-q", "-f", "quickstart/pouch.yaml"]).ends(0);
         server.kubeconfig(&fleet.path("kubeconfig"), "admin");
         Some(Self { fleet, server, said: BTreeSet::new() })
@@ -401,7 +401,7 @@ fn bundles(stage: &mut Stage) {
 
     let secret = "quickstart/bundles/regions/eu-west/core/secrets/team-a/azure-main-secret.sops.yaml";
     let sealed = stage.fleet.read(secret);
-    stage.fleet.write(secret, &format!("{sealed}\n"));
+    stage.fleet.write(secret, format!("{sealed}\n"));
     let path = "regions/eu-west/core/secrets/team-a/azure-main-secret.sops.yaml";
     stage.finds(&[&format!("untrusted-bundle: {path} is missing or does not match the manifest")]);
     stage.fleet.write(secret, &sealed);
@@ -418,7 +418,7 @@ fn bundles(stage: &mut Stage) {
     assert!(ran.stdout.starts_with("eu-west  as published  8 objects, 1 warning"), "{}", ran.stdout);
     assert!(ran.stderr.contains("warning[values-not-compared]: --no-values: "), "{}", ran.stderr);
     let other = "POUCH-REUSE-KEY-1";
-    stage.fleet.write("quickstart/reuse.key", &format!("{other}\n"));
+    stage.fleet.write("quickstart/reuse.key", format!("{other}\n"));
     assert!(stage.verify("admin", &[]).ends(64).stderr.contains("reuse key"));
     stage.verify("admin", &["--no-values"]).ends(0);
     stage.fleet.write("quickstart/reuse.key", &key);
@@ -462,7 +462,7 @@ fn a_key_that_is_not_there_ends_the_run() {
         let fixed = ["verify", "-f", "quickstart/pouch.yaml", "--live", "x", "--region", "eu-west", "quickstart"];
         fleet.run(&[&fixed, flags].concat()).ends(code)
     };
-    fleet.write("quickstart/pouch.yaml", &config.replacen("{file: reuse.key}", "{env: POUCH_KEY}", 1));
+    fleet.write("quickstart/pouch.yaml", config.replacen("{file: reuse.key}", "{env: POUCH_KEY}", 1));
     let missing = verify(&[], 64);
     assert!(missing.stderr.contains("environment variable POUCH_KEY"), "{}", missing.stderr);
     let rendered = fleet.run(&["render", "-f", "quickstart/pouch.yaml"]).ends(64);

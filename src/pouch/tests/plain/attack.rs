@@ -64,8 +64,8 @@ fn secret(namespace: &str, name: &str, value: &str) -> String {
 #[test]
 fn a_misspelt_region_withdraws_nothing() {
     let fleet = Fleet::new();
-    fleet.write("platform/a.yaml", &plain("team-b", "one", "v"));
-    fleet.write("platform/b.yaml", &plain("team-b", "two", "v"));
+    fleet.write("platform/a.yaml", plain("team-b", "one", "v"));
+    fleet.write("platform/b.yaml", plain("team-b", "two", "v"));
     fleet.render(&[]).exits(0);
     fleet.edit("platform/a.yaml", "region: eu", "region: eu-wst");
     let answer = fleet.render(&[]).exits(3);
@@ -80,9 +80,9 @@ const STATIC: &str = "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind:
 fn a_broken_source_does_not_keep_what_is_revoked() {
     let fleet = Fleet::new();
     let aws = "infrastructure.cluster.x-k8s.io/v1beta2";
-    fleet.write("platform/shared.yaml", &format!("{STATIC}---\n{}", secret("kcm-system", "shared", "v")));
-    fleet.write("platform/credential.yaml", &credential("team-a", "aws", aws, "AWSClusterStaticIdentity", "shared"));
-    fleet.write("platform/other.yaml", &plain("team-b", "one", "v"));
+    fleet.write("platform/shared.yaml", format!("{STATIC}---\n{}", secret("kcm-system", "shared", "v")));
+    fleet.write("platform/credential.yaml", credential("team-a", "aws", aws, "AWSClusterStaticIdentity", "shared"));
+    fleet.write("platform/other.yaml", plain("team-b", "one", "v"));
     fleet.render(&[]).exits(0);
     assert!(fleet.has("core/secrets/kcm-system/shared.sops.yaml"));
     fleet.edit("platform/shared.yaml", "list: [team-a]", "list: [team-b]");
@@ -97,8 +97,8 @@ fn a_broken_source_does_not_keep_what_is_revoked() {
 fn a_flood_from_one_namespace_leaves_room_for_others() {
     let fleet = Fleet::with("limits: {objectsPerRegion: 10, objectsPerNamespace: 5}\n");
     let flood: Vec<String> = (0..12).map(|n| plain("team-a", &format!("s{n}"), "v")).collect();
-    fleet.write("tenant/flood.yaml", &flood.join("---\n"));
-    fleet.write("platform/b.yaml", &plain("team-b", "one", "v"));
+    fleet.write("tenant/flood.yaml", flood.join("---\n"));
+    fleet.write("platform/b.yaml", plain("team-b", "one", "v"));
     let answer = fleet.render(&[]).exits(3);
     assert!(fleet.has("core/secrets/team-b/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
     // The control: where a namespace may have as much as the region, the flood takes all the room.
@@ -166,7 +166,7 @@ fn a_secret_that_is_too_large_once_sealed_stays_behind() {
     let entries: String = (0..50_000).map(|n| format!("  k{n}: v\n")).collect();
     let text =
         format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: one, namespace: team-a}}\nstringData:\n{entries}");
-    fleet.write("tenant/a.yaml", &format!("{}---\n{text}", credential("team-a", "one", "v1", "Secret", "one")));
+    fleet.write("tenant/a.yaml", format!("{}---\n{text}", credential("team-a", "one", "v1", "Secret", "one")));
     let answer = fleet.render(&[]);
     let file = fleet.path("bundles/regions/eu/core/secrets/team-a/one.sops.yaml");
     let size = fs::metadata(file).map(|meta| meta.len()).unwrap_or_default();
@@ -181,7 +181,7 @@ fn an_encrypted_identity_is_not_published_as_it_is() {
     let azure = "infrastructure.cluster.x-k8s.io/v1beta1";
     fleet.write(
         "tenant/a.yaml",
-        &format!(
+        format!(
             "{}---\napiVersion: {azure}\nkind: AzureClusterIdentity\nmetadata: {{name: az, namespace: team-a}}\n\
              spec: {{type: WorkloadIdentity, tenantID: 'ENC[AES256_GCM,data:x,iv:y,tag:z,type:str]', clientID: c, \
              allowedNamespaces: {{}}}}\nsops: {{mac: m}}\n",
@@ -198,7 +198,7 @@ fn an_encrypted_identity_is_not_published_as_it_is() {
 fn a_secret_pasted_as_a_name_is_not_repeated() {
     let fleet = Fleet::new();
     let text = secret("team-a", "one", "v").replace("{password: v}", "{\"password=CANARY hunter2\": ''}");
-    fleet.write("tenant/a.yaml", &format!("{}---\n{text}", credential("team-a", "one", "v1", "Secret", "one")));
+    fleet.write("tenant/a.yaml", format!("{}---\n{text}", credential("team-a", "one", "v1", "Secret", "one")));
     let answer = fleet.render(&["--verbose"]).exits(3);
     assert!(!format!("{}{}{}", answer.stdout, answer.stderr, answer.summary).contains("CANARY"), "{}", answer.stderr);
 }
@@ -209,7 +209,7 @@ fn a_regions_kubeconfig_stays_even_if_the_region_has_a_mistake() {
     let fleet = Fleet::new();
     let region = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Region\nmetadata: {name: eu}\n\
                   spec: {kubeConfig: {name: eu-kube, key: value}, providers: [{}]}\n";
-    fleet.write("platform/a.yaml", &format!("{region}---\n{}", plain("kcm-system", "eu-kube", "v")));
+    fleet.write("platform/a.yaml", format!("{region}---\n{}", plain("kcm-system", "eu-kube", "v")));
     let answer = fleet.render(&[]);
     assert!(!fleet.has("core/secrets/kcm-system/eu-kube.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
     assert_eq!(answer.code, 3);
@@ -229,10 +229,10 @@ fn an_unreadable_definition_withdraws_nothing() {
          {version: v1, kind: ConfigMap, nameFieldPath: spec.resourceID, namespaceFieldPath: spec.clientSecret.namespace}",
     );
     fleet.write("platform/interface.yaml", &interface);
-    fleet.write("platform/other.yaml", &plain("team-b", "one", "v"));
+    fleet.write("platform/other.yaml", plain("team-b", "one", "v"));
     fleet.write(
         "tenant/a.yaml",
-        &format!(
+        format!(
             "{}---\napiVersion: {azure}\nkind: AzureClusterIdentity\nmetadata: {{name: az, namespace: team-a}}\n\
              spec: {{type: ServicePrincipal, tenantID: t, clientID: c, resourceID: extra, \
              clientSecret: {{name: az, namespace: team-a}}, allowedNamespaces: {{}}}}\n---\n{}---\n\
@@ -243,7 +243,7 @@ fn an_unreadable_definition_withdraws_nothing() {
     );
     let answer = fleet.render(&[]);
     assert!(fleet.has("core/configmaps/team-a/extra.yaml"), "{}", answer.stderr);
-    fleet.write("platform/interface.yaml", &format!("{interface}  - {{\n"));
+    fleet.write("platform/interface.yaml", format!("{interface}  - {{\n"));
     let answer = fleet.render(&[]).exits(3);
     assert!(fleet.has("core/configmaps/team-a/extra.yaml"), "{}{}", answer.stdout, answer.stderr);
 }
@@ -252,14 +252,14 @@ fn an_unreadable_definition_withdraws_nothing() {
 #[test]
 fn a_link_in_the_output_is_not_followed() {
     let fleet = Fleet::new();
-    fleet.write("platform/a.yaml", &plain("team-b", "one", "v"));
+    fleet.write("platform/a.yaml", plain("team-b", "one", "v"));
     fleet.write("precious/new/file", "");
     fs::create_dir(fleet.path("bundles")).unwrap();
     std::os::unix::fs::symlink("../precious", fleet.path("bundles/.pouch-staging")).unwrap();
     let answer = fleet.render(&[]);
     assert!(fleet.path("precious/new/file").exists(), "{}{}", answer.stdout, answer.stderr);
     let fleet = Fleet::new();
-    fleet.write("platform/a.yaml", &plain("team-b", "one", "v"));
+    fleet.write("platform/a.yaml", plain("team-b", "one", "v"));
     fs::create_dir_all(fleet.path("elsewhere")).unwrap();
     fs::create_dir(fleet.path("bundles")).unwrap();
     std::os::unix::fs::symlink("../elsewhere", fleet.path("bundles/regions")).unwrap();
@@ -272,7 +272,7 @@ fn a_link_in_the_output_is_not_followed() {
 #[test]
 fn a_file_name_starts_no_line_of_its_own() {
     let fleet = Fleet::new();
-    fleet.write("platform/a.yaml", &plain("team-b", "one", "v"));
+    fleet.write("platform/a.yaml", plain("team-b", "one", "v"));
     fleet.render(&[]).exits(0);
     let link = fleet.path("bundles/regions/eu/x\n::add-mask::y");
     std::os::unix::fs::symlink("/etc/passwd", link).unwrap();
@@ -296,8 +296,8 @@ fn a_log_in_json_steers_no_terminal() {
 #[test]
 fn a_broken_source_does_not_keep_a_namespace_that_is_shut_out() {
     let fleet = Fleet::new();
-    fleet.write("platform/b.yaml", &plain("team-b", "one", "v"));
-    fleet.write("tenant/a.yaml", &plain("team-a", "s", "v"));
+    fleet.write("platform/b.yaml", plain("team-b", "one", "v"));
+    fleet.write("tenant/a.yaml", plain("team-a", "s", "v"));
     fleet.render(&[]).exits(0);
     fleet.edit("pouch.yaml", "allowed: [\"*\"]", "allowed: [team-b]");
     fleet.write("tenant/a.yaml", "{");
@@ -310,8 +310,8 @@ fn a_broken_source_does_not_keep_a_namespace_that_is_shut_out() {
 #[test]
 fn a_list_in_json_that_is_cut_short_withdraws_nothing() {
     let fleet = Fleet::new();
-    fleet.write("platform/b.yaml", &plain("team-b", "one", "v"));
-    fleet.write("tenant/a.yaml", &plain("team-a", "s", "v"));
+    fleet.write("platform/b.yaml", plain("team-b", "one", "v"));
+    fleet.write("tenant/a.yaml", plain("team-a", "s", "v"));
     fleet.render(&[]).exits(0);
     fs::remove_file(fleet.path("tenant/a.yaml")).unwrap();
     fleet.write("tenant/a.json", "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"ki");

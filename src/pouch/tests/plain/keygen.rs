@@ -85,12 +85,12 @@ fn what_is_printed_to_paste_is_valid_and_the_next_step_is_named() {
     fleet.configure(&first, &to_paste(&ran, "escrowRecipients: ["));
     fleet.run(&["config"]).ends(0);
     // In the file of a region's recipients.
-    fleet.write("eu.recipients", &format!("{}\n", fleet::EU));
+    fleet.write("eu.recipients", format!("{}\n", fleet::EU));
     fleet.configure(&line, "recipientsFile: eu.recipients");
     let ran = fleet.run(&["keygen", "eu", "--identity", "keys/eu-3.txt"]).ends(0);
     let ran = ran.says("add a line to eu.recipients");
     assert!(!ran.stderr.contains("recipients: ["), "{}", ran.stderr);
-    fleet.write("eu.recipients", &format!("{}\n{}\n", fleet::EU, to_paste(&ran, "age1")));
+    fleet.write("eu.recipients", format!("{}\n{}\n", fleet::EU, to_paste(&ran, "age1")));
     fleet.run(&["rekey", "--region", "eu"]).ends(4).says(ran.stdout.trim());
     // A new region.
     let ran = fleet.run(&["keygen", "ap-south"]).ends(0);

@@ -126,7 +126,7 @@ fn hashes_that_are_made_to_fit_are_no_fault_of_their_own() {
     let manifest = stage.read(&format!("{WEST}/bundle.yaml"));
     let start = manifest.find("- from:\n    name: aws-main-resource-template").unwrap();
     let length = manifest[start..].find("- key:").unwrap();
-    stage.write(&format!("{WEST}/bundle.yaml"), &manifest.replace(&manifest[start..start + length], ""));
+    stage.write(&format!("{WEST}/bundle.yaml"), manifest.replace(&manifest[start..start + length], ""));
     let list = format!("{WEST}/core/configmaps/kustomization.yaml");
     let entry = "resources:\n- kcm-system/aws-main-resource-template.yaml\n";
     stage.edit(&list, entry, "resources: []\n");
@@ -147,14 +147,14 @@ fn a_private_key_finds_what_no_look_from_outside_can() {
     let swap: Spoil<'_> = &|stage| {
         let text = stage.read(&aws);
         let (one, two) = (leaf(&text, "  AccessKeyID: "), leaf(&text, "  SecretAccessKey: "));
-        stage.write(&aws, &text.replace(&one, "ONE").replace(&two, &one).replace("ONE", &two));
+        stage.write(&aws, text.replace(&one, "ONE").replace(&two, &one).replace("ONE", &two));
     };
     let retype: Spoil<'_> = &|stage| stage.edit(&aws, "type: Opaque", "type: Other");
     let blank: Spoil<'_> = &|stage| {
         let text = stage.read(&aws);
         let line = text.lines().find(|line| line.contains("entry SecretAccessKey")).unwrap();
         let leaf = leaf(&text, "  SecretAccessKey: ");
-        stage.write(&aws, &text.replace(&format!("{line}\n"), "").replace(&leaf, "\"\""));
+        stage.write(&aws, text.replace(&format!("{line}\n"), "").replace(&leaf, "\"\""));
     };
     // A stanza that says to be for the region, and is for somebody else.
     let mislabel: Spoil<'_> = &|stage| {
@@ -163,7 +163,7 @@ fn a_private_key_finds_what_no_look_from_outside_can() {
         let start = text.find("      -----BEGIN").unwrap();
         let end = text.find("    recipient:").unwrap();
         let lines: String = age.lines().map(|line| format!("      {line}\n")).collect();
-        stage.write(&aws, &format!("{}{lines}{}", &text[..start], &text[end..]));
+        stage.write(&aws, format!("{}{lines}{}", &text[..start], &text[end..]));
     };
     let rows: [(&str, Spoil<'_>, &[&str], &[&str]); 4] = [
         ("two entries of one Secret swapped", swap, &["broken-seal"], &[]),
@@ -198,7 +198,7 @@ fn a_file_tag_is_proved_with_both_keys() {
     let aws = format!("{WEST}/core/secrets/kcm-system/aws-main-secret.sops.yaml");
     let text = stage.read(&aws);
     let tag = text.split(' ').nth(3).unwrap().split('\n').next().unwrap().to_owned();
-    stage.write(&aws, &text.replace(&tag, &tag.chars().rev().collect::<String>()));
+    stage.write(&aws, text.replace(&tag, &tag.chars().rev().collect::<String>()));
     stage.forge();
     stage.consumer().finds("no key sees it", &[]);
     stage.holder("eu-west").finds("nor does the private one alone", &[]);
@@ -231,7 +231,7 @@ fn every_kind_of_delivery_is_proved() {
         if delivery.contains("ksops") {
             let list = "bundles/regions/eu/argocd/ksops.yaml";
             let text = fleet.read(list);
-            fleet.write(list, &text.replace("- ../core/secrets/eu-team/c1.sops.yaml\n", ""));
+            fleet.write(list, text.replace("- ../core/secrets/eu-team/c1.sops.yaml\n", ""));
             fleet.run(&["verify"]).ends(8).says("does not list ../core/secrets/eu-team/c1.sops.yaml");
             fleet.write(list, &text);
             fleet.remove(list);
@@ -240,7 +240,7 @@ fn every_kind_of_delivery_is_proved() {
         if delivery.contains("Set") {
             let set = "bundles/argocd/acme-applicationset.yaml";
             let text = fleet.read(set);
-            fleet.write(set, &text.replace("create-update", "sync"));
+            fleet.write(set, text.replace("create-update", "sync"));
             fleet.run(&["verify"]).ends(8).says("error[unsafe-delivery]: argocd/acme-applicationset.yaml differs");
             let user = fleet.command(&["verify", "../bundles"]).current_dir(fleet.path("user")).output().unwrap();
             fleet::Ran::from(user).ends(8).says("is no ApplicationSet that pouch writes");
@@ -329,7 +329,7 @@ fn bundles_of_another_fleet_are_named() {
     let stage = Stage::new();
     let config = stage.read("quickstart/keyless.yaml");
     let other = config.replace("name: quickstart", "name: slowstart").replace("  eu-west:\n", "  west:\n");
-    stage.write("other.yaml", &other.replace("  us-east:\n", "  us-east:\n    directory: east\n"));
+    stage.write("other.yaml", other.replace("  us-east:\n", "  us-east:\n    directory: east\n"));
     for top in ["regions", "argocd"] {
         fs::rename(stage.path(&format!("bundles/{top}/us-east")), stage.path(&format!("bundles/{top}/east"))).unwrap();
     }
@@ -403,7 +403,7 @@ fn what_was_carried_past_a_change_of_the_reuse_key_is_proved() {
     let identity = root().join("testdata/quickstart/keys/eu-west.txt");
     let identity = ["verify", "--region", "eu", "--identity", identity.to_str().unwrap()];
     fs::copy(fleet.path("reuse.key"), fleet.path("old.key")).unwrap();
-    fleet.write("reuse.key", &pouch_core::reuse::ReuseKey::to_text(&[7; 32]));
+    fleet.write("reuse.key", pouch_core::reuse::ReuseKey::to_text(&[7; 32]));
     fleet.configure("{file: reuse.key}", "{file: reuse.key, previous: [{file: old.key}]}");
     fleet.render(&[]).ends(3);
     fleet.run(&identity).ends(0).outcome("eu", "proved");
@@ -412,7 +412,7 @@ fn what_was_carried_past_a_change_of_the_reuse_key_is_proved() {
     assert_eq!(fleet.read(carried), text, "it was not carried as it stood");
     fleet.run(&identity).ends(0).outcome("eu", "proved");
     // Who changes the file is found all the same, by the hash.
-    fleet.write(carried, &text.replacen("# pouch/v1 ", "# pouch/v1  ", 1));
+    fleet.write(carried, text.replacen("# pouch/v1 ", "# pouch/v1  ", 1));
     fleet.run(&identity).ends(8).says("does not match the manifest");
 }
 
@@ -450,7 +450,7 @@ fn what_cannot_be_proved_or_read_is_said() {
         stage.write(MANIFEST, &manifest);
     }
     let key = stage.read("quickstart/reuse.key");
-    stage.write("quickstart/reuse.key", &ReuseKey::to_text(&[9; 32]));
+    stage.write("quickstart/reuse.key", ReuseKey::to_text(&[9; 32]));
     ends(&["-f", "quickstart/pouch.yaml", "bundles"], 8, "authenticates: it names key 5a6aa2d1, and ours is ");
     stage.write("quickstart/reuse.key", &key);
     // A key that is there and is none is an error, not a weaker proof; so is an empty variable.
@@ -462,7 +462,7 @@ fn what_cannot_be_proved_or_read_is_said() {
     // Another fleet's bundles are that fleet's to prove.
     let config = stage.read("quickstart/keyless.yaml");
     let other = config.replace("name: quickstart", "name: slowstart").replace("  eu-west:\n", "  west:\n");
-    stage.write("other.yaml", &other.replace("  us-east:\n", "  east:\n    state: retired\n"));
+    stage.write("other.yaml", other.replace("  us-east:\n", "  east:\n    state: retired\n"));
     stage.verify(&["-f", "other.yaml", "bundles"]).finds("another fleet's", &["untrusted-bundle"]);
     stage.edit("other.yaml", "  west:\n", "  west:\n    state: paused\n");
     ends(&["-f", "other.yaml", "bundles"], 5, "there is no bundle of this fleet");

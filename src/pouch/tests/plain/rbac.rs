@@ -9,7 +9,7 @@ use crate::support::fleet::Fleet;
 fn live(provides: &str) -> Fleet {
     let fleet = Fleet::new();
     let source = format!("cluster: {{}}, provides: {{namespaces: [{provides}], clusterScoped: true}}");
-    fleet.write("pouch.yaml", &fleet.read("pouch.yaml").replace("directory: {path: manifests}", &source));
+    fleet.write("pouch.yaml", fleet.read("pouch.yaml").replace("directory: {path: manifests}", &source));
     fleet
 }
 

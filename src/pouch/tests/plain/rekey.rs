@@ -31,7 +31,7 @@ pub fn unpublished(count: usize) -> Fleet {
     let fleet = Fleet::with_credentials(count);
     let keys = root().join("testdata/quickstart/keys");
     for (region, from) in [("eu", "eu-west.txt"), ("us", "us-east.txt")] {
-        fleet.private(&identity_file(region), &std::fs::read_to_string(keys.join(from)).unwrap());
+        fleet.private(&identity_file(region), std::fs::read_to_string(keys.join(from)).unwrap());
     }
     fleet
 }
@@ -39,7 +39,7 @@ pub fn unpublished(count: usize) -> Fleet {
 /// Makes an identity; gives its recipient, and writes its file.
 pub fn new_identity(fleet: &Fleet, path: &str) -> String {
     let (secret, recipient) = pouch::age::generate_identity().unwrap();
-    fleet.private(path, &format!("{}\n", &*secret));
+    fleet.private(path, format!("{}\n", &*secret));
     recipient.to_string()
 }
 

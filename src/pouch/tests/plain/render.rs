@@ -185,7 +185,7 @@ fn a_renamed_region_with_its_directory_moves_nothing() {
     fleet.configure("  eu: {", "  europe: {directory: eu, ");
     for n in 0..2 {
         let path = format!("manifests/eu-c{n}.yaml");
-        fleet.write(&path, &fleet.read(&path).replace("region: eu", "region: europe"));
+        fleet.write(&path, fleet.read(&path).replace("region: eu", "region: europe"));
     }
     fleet.render(&[]).ends(0).outcome("europe", "unchanged");
     assert_eq!(fleet.stamps("bundles"), before);
@@ -235,7 +235,7 @@ fn reseal_seals_anew_and_a_touched_file_is_healed() {
     assert_eq!(fleet.read("bundles/regions/eu/core/kustomization.yaml"), kustomization);
     assert!(fleet.has("bundles/flux/eu/core.yaml"));
     // Secrets are sealed anew only after somebody looked.
-    fleet.write(EU_SECRET, &after.replace("ENC[", "ENC ["));
+    fleet.write(EU_SECRET, after.replace("ENC[", "ENC ["));
     let held = fleet.render(&[]).ends(4).says("reseal-held");
     fleet.render(&["--accept-reseal", &held.acceptance("--accept-reseal", "eu")]).ends(0);
     fleet.render(&[]).ends(0).outcome("eu", "unchanged");
@@ -259,7 +259,7 @@ fn an_unsigned_region_is_held_until_it_is_adopted() {
     let fleet = Fleet::with_credentials(2);
     fleet.render(&[]).ends(0);
     let manifest = fleet.read("bundles/regions/eu/bundle.yaml");
-    fleet.write("bundles/regions/eu/bundle.yaml", &manifest.replacen("eu-team", "su-team", 1));
+    fleet.write("bundles/regions/eu/bundle.yaml", manifest.replacen("eu-team", "su-team", 1));
     let before = fleet.tree("bundles");
     fleet.render(&[]).ends(4).outcome("eu", "held").says("unsigned-bundle").says("--adopt eu");
     assert_eq!(fleet.tree("bundles"), before);

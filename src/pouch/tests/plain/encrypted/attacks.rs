@@ -44,7 +44,7 @@ fn what_was_sealed_elsewhere_in_an_object_is_not_published_in_clear() {
     let canary = |what: &str| format!("{CANARY}-{what}");
     fleet.write(
         FIRST,
-        &format!(
+        format!(
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: c0, namespace: eu-team, annotations: {{note: {}}}}}\n\
              stringData: {{value: x}}\n",
             canary("annotation")
@@ -53,14 +53,14 @@ fn what_was_sealed_elsewhere_in_an_object_is_not_published_in_clear() {
     sealed.seal_by(FIRST, &sealed.own, "encrypted_regex: '^(annotations|data|stringData)$'");
     fleet.write(
         "manifests/companion.yaml",
-        &format!(
+        format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c1-resource-template, namespace: eu-team}}\n\
              data: {{template: {}}}\n",
             canary("companion")
         ),
     );
     sealed.seal("manifests/companion.yaml", &sealed.own);
-    fleet.write("manifests/eu-c9.yaml", &fleet.read("manifests/eu-c0.yaml").replace("c0", "c9"));
+    fleet.write("manifests/eu-c9.yaml", fleet.read("manifests/eu-c0.yaml").replace("c0", "c9"));
     sealed.seal_by("manifests/eu-c9.yaml", &sealed.own, "encrypted_regex: ^spec$");
     let ran = fleet
         .render(&[])
@@ -134,16 +134,16 @@ fn a_deployment_that_says_nothing_keeps_what_it_may_use() {
     fleet.remove("manifests/eu-c0.yaml");
     let path = "manifests/deployment.yaml";
     for spec in ["{credential: [c0]}", "[c0]", "{credential: 'ENC[AES256_GCM,data:x,iv:y,tag:z,type:str]'}"] {
-        fleet.write(path, &deployment(spec));
+        fleet.write(path, deployment(spec));
         fleet.render(&[]).says("warning[deletion-unproved]");
         assert!(sealed.published("eu", "c0").exists(), "{spec}");
     }
-    fleet.write(path, &deployment("{credential: c0}"));
+    fleet.write(path, deployment("{credential: c0}"));
     sealed.seal_by(path, &sealed.own, "encrypted_regex: ^spec$");
     fleet.render(&[]);
     assert!(sealed.published("eu", "c0").exists(), "a sealed one");
     // One that says what it uses keeps that alone.
-    fleet.write(path, &deployment("{credential: c1}"));
+    fleet.write(path, deployment("{credential: c1}"));
     fleet.render(&[]).ends(0);
     assert!(!sealed.published("eu", "c0").exists());
 }
@@ -169,7 +169,7 @@ fn a_copy_stops_nobody_but_itself() {
     fleet.remove("manifests/eu-c1.yaml");
     fleet.render(&[]).ends(0);
     let copy = "manifests/eu-spare-secret.yaml";
-    fleet.write(copy, &second.replace("name: c1", "name: spare").replace(&value(&second), &theirs));
+    fleet.write(copy, second.replace("name: c1", "name: spare").replace(&value(&second), &theirs));
     let relabelled = |text: &str| text.replace("name: c0", "name: spare");
     for (what, text) in [
         ("a value in another document", fleet.read(copy)),
@@ -205,8 +205,8 @@ fn a_copy_in_another_tenant_s_source_stops_itself() {
               provides: {{namespaces: [their-team]}}}}]"
         ),
     );
-    fleet.write("theirs/secret.yaml", &fleet.read(FIRST).replace("eu-team", "their-team"));
-    fleet.write("theirs/credential.yaml", &fleet.read("manifests/eu-c0.yaml").replace("eu-team", "their-team"));
+    fleet.write("theirs/secret.yaml", fleet.read(FIRST).replace("eu-team", "their-team"));
+    fleet.write("theirs/credential.yaml", fleet.read("manifests/eu-c0.yaml").replace("eu-team", "their-team"));
     let ran = fleet
         .render(&[])
         .ends(3)
@@ -283,7 +283,7 @@ fn what_is_out_of_a_source_s_bounds_leaves_it_whole() {
 fn sources_that_share_an_identity_are_told() {
     let Some(sealed) = Sealed::new(1) else { return };
     let fleet = &sealed.fleet;
-    fleet.write("keys/again.txt", &format!("# another file\n{}", fleet.read("keys/own.txt")));
+    fleet.write("keys/again.txt", format!("# another file\n{}", fleet.read("keys/own.txt")));
     let source = |name: &str, key: &str, namespaces: &str| {
         format!(
             "{{name: {name}, directory: {{path: {name}}}, decryption: {{ageIdentityFile: keys/{key}.txt}}, \

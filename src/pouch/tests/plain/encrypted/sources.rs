@@ -208,7 +208,7 @@ fn a_sealed_file_within_an_entry_is_no_credential() {
         let _ = fs::remove_dir_all(fleet.path("bundles"));
         fleet.write(
             "manifests/eu-c0-secret.yaml",
-            &format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: c0, namespace: eu-team}}\n{data}\n"),
+            format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: c0, namespace: eu-team}}\n{data}\n"),
         );
         let ran = fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("Secret eu-team/c0");
         let ran = ran.says(what).says("manifests/eu-c0-secret.yaml:1:1").outcome("us", "published");
@@ -244,7 +244,7 @@ fn a_sealed_file_within_an_entry_is_no_credential() {
     let talk = format!("# sops: {{mac: {MAC}}}\nhow: 'seal it, and sops writes mac: {MAC}'\n");
     fleet.write(
         "manifests/eu-c0-secret.yaml",
-        &format!(
+        format!(
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: c0, namespace: eu-team}}\ndata: {{key: {}}}\n",
             STANDARD.encode(talk)
         ),
@@ -336,11 +336,11 @@ fn one_file_may_hold_many_and_what_hides_its_name_is_no_proof() {
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: eu-team}}\nstringData: {{v: {CANARY}}}\n"
         )
     };
-    fleet.write("manifests/both.yaml", &format!("{}---\n# apart\n{}", secret("c0"), secret("c1")));
+    fleet.write("manifests/both.yaml", format!("{}---\n# apart\n{}", secret("c0"), secret("c1")));
     sealed.seal("manifests/both.yaml", &sealed.own);
     fleet.render(&[]).ends(0).outcome("eu", "published");
     assert!(sealed.published("eu", "c0").exists() && sealed.published("eu", "c1").exists());
-    fleet.write("manifests/more.yaml", &secret("hidden"));
+    fleet.write("manifests/more.yaml", secret("hidden"));
     sealed.seal_by("manifests/more.yaml", &sealed.own, "unencrypted_suffix: _x");
     let ran = fleet.render(&[]).ends(3).says("error[unparsable-document]").says("apiVersion is encrypted");
     assert!(!ran.stderr.contains(CANARY), "{}", ran.stderr);
@@ -365,7 +365,7 @@ fn without_an_identity_the_help_names_the_field() {
     let all =
         ["eu-c0", "eu-c0-secret", "us-c0", "us-c0-secret"].map(|name| fleet.read(&format!("manifests/{name}.yaml")));
     let mut command = fleet.command(&["render"]);
-    fleet.write("all.yaml", &all.join("---\n"));
+    fleet.write("all.yaml", all.join("---\n"));
     command.stdin(fs::File::open(fleet.path("all.yaml")).unwrap());
     crate::support::fleet::Ran::from(command.output().unwrap()).ends(0).outcome("eu", "published");
 }

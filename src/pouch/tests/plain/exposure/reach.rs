@@ -281,6 +281,6 @@ fn all_that_references_and_heads_lead_to_is_looked_at() {
     // What is gone held something that nobody can tell.
     bare(&["update-ref", "-d", "refs/tags/to-blob"]);
     let blob = fleet.read("model.git/HEAD").trim().to_owned();
-    fleet.write("model.git/refs/heads/lost", &format!("{}\n", blob.chars().rev().collect::<String>()));
+    fleet.write("model.git/refs/heads/lost", format!("{}\n", blob.chars().rev().collect::<String>()));
     fleet.run(&["exposure", "model.git"]).ends(5);
 }

@@ -24,7 +24,7 @@ const SET: &str = "bundles/argocd/slowstart-applicationset.yaml";
 /// Has another fleet's bundle stand there.
 pub fn other_fleet(stage: &Stage) {
     let manifest = stage.read(MANIFEST).replace("fleet: quickstart", "fleet: slowstart");
-    stage.write("bundles/regions/evil/bundle.yaml", &manifest.replace("eu-west", "evil"));
+    stage.write("bundles/regions/evil/bundle.yaml", manifest.replace("eu-west", "evil"));
 }
 
 /// What nobody proves is named: another fleet's ApplicationSet, and what a link leads to.
@@ -64,7 +64,7 @@ pub fn hidden() -> Vec<Tamper> {
             stage.write("bundles/x.yaml", "{kind: !!binary U2VjcmV0, data: {a: aHVudGVyMg==}}\n");
         }),
         stays("a Secret in capitals' file", SECRET, |stage| {
-            stage.write("bundles/x.YAML", &PLAIN.replace("kind: Secret", "kind: \"Sec\\x72et\""));
+            stage.write("bundles/x.YAML", PLAIN.replace("kind: Secret", "kind: \"Sec\\x72et\""));
         }),
         stays("a Secret with a key twice", NOT, |stage| {
             stage.write("bundles/x.Json", r#"{"kind": "Sec\u0072et", "data": {"a": "b"}, "data": {"a": "b"}}"#);
@@ -74,37 +74,37 @@ pub fn hidden() -> Vec<Tamper> {
         }),
         stays("a Secret in lists of lists", SECRET, |stage| {
             let inner = "{kind: SecretList, items: [{data: {a: aHVudGVyMg==}}]}";
-            stage.write("bundles/x.yaml", &format!("kind: List\nitems: [{{kind: List, items: [{inner}]}}]\n"));
+            stage.write("bundles/x.yaml", format!("kind: List\nitems: [{{kind: List, items: [{inner}]}}]\n"));
         }),
         stays("a Secret beside deep nesting", SECRET, |stage| {
             let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
-            stage.write("bundles/x.yaml", &format!("a: {deep}\n---\n{PLAIN}"));
+            stage.write("bundles/x.yaml", format!("a: {deep}\n---\n{PLAIN}"));
         }),
         stays("a Secret under deep nesting", NOT, |stage| {
             let deep = format!("{}{{kind: \"Sec\\x72et\", data: {{a: b}}}}{}", "[".repeat(500), "]".repeat(500));
-            stage.write("bundles/x.yaml", &format!("a: {deep}\n"));
+            stage.write("bundles/x.yaml", format!("a: {deep}\n"));
         }),
         stays("a Secret beside a bomb of aliases", NOT, |stage| {
             let mut text = format!("a0: &a0 [{}]\n", "x,".repeat(40));
             for n in 1..40 {
                 text.push_str(&format!("a{n}: &a{n} [{}]\n", format!("*a{},", n - 1).repeat(20)));
             }
-            stage.write("bundles/x.yaml", &format!("{text}b: {{kind: \"Sec\\x72et\", data: {{a: b}}}}\n"));
+            stage.write("bundles/x.yaml", format!("{text}b: {{kind: \"Sec\\x72et\", data: {{a: b}}}}\n"));
         }),
         stays("a Secret in a large file", SECRET, |stage| {
-            stage.write("bundles/x.yaml", &format!("a: {}\n---\n{PLAIN}", "x".repeat((1 << 20) + 1)));
+            stage.write("bundles/x.yaml", format!("a: {}\n---\n{PLAIN}", "x".repeat((1 << 20) + 1)));
         }),
         stays("an identity in a large file", SECRET, |stage| {
             put(stage, "bundles/x.bin", [vec![7; (1 << 20) + 1], key(stage).into_bytes()].concat());
         }),
         stays("an identity in UTF-16", SECRET, |stage| put(stage, "bundles/x.txt", utf16(&key(stage)))),
         stays("an identity in base64", SECRET, |stage| {
-            stage.write("bundles/x.txt", &format!("key={}\n", STANDARD.encode(key(stage))));
+            stage.write("bundles/x.txt", format!("key={}\n", STANDARD.encode(key(stage))));
         }),
         stays("a reuse key in wrapped base64", SECRET, |stage| {
             let key = STANDARD.encode(format!("# mine\n{}", stage.read("quickstart/reuse.key").trim()));
             let lines: Vec<&str> = key.as_bytes().chunks(17).map(|row| std::str::from_utf8(row).unwrap()).collect();
-            stage.write("bundles/x.txt", &format!("key: |\n  {}\n", lines.join("\n  ")));
+            stage.write("bundles/x.txt", format!("key: |\n  {}\n", lines.join("\n  ")));
         }),
         stays("attributes among the regions", &["unlisted-file"], |stage| {
             stage.write("bundles/regions/.gitattributes", "* text eol=crlf\n");
@@ -113,7 +113,7 @@ pub fn hidden() -> Vec<Tamper> {
             std::os::unix::fs::symlink("README.md", stage.path("bundles/.sourceignore")).unwrap();
         }),
         stays("a large file that Flux obeys", &["unsafe-delivery"], |stage| {
-            stage.write("bundles/.sourceignore", &"*.yaml\n".repeat(200_000));
+            stage.write("bundles/.sourceignore", "*.yaml\n".repeat(200_000));
         }),
         row("a file that Flux obeys in a region", &["unlisted-file", "unsafe-delivery"], |stage| {
             stage.write(&format!("{WEST}/core/.sourceignore"), "secrets\n");
@@ -124,7 +124,7 @@ pub fn hidden() -> Vec<Tamper> {
         stays("Flux objects of what calls itself another fleet's", &["region-not-configured"], |stage| {
             let manifest = stage.read(MANIFEST).replace("fleet: quickstart", "fleet: slowstart");
             stage.write("bundles/regions/evil/bundle.yaml", &manifest);
-            stage.write("bundles/flux/evil/core.yaml", &stage.read(CORE));
+            stage.write("bundles/flux/evil/core.yaml", stage.read(CORE));
         }),
         stays("a file too many of another fleet", &["unlisted-file"], |stage| {
             other_fleet(stage);
@@ -132,7 +132,7 @@ pub fn hidden() -> Vec<Tamper> {
         }),
         stays("what is no ApplicationSet of another fleet", &["unsafe-delivery"], |stage| {
             other_fleet(stage);
-            stage.write(SET, &stage.read(APPLICATION));
+            stage.write(SET, stage.read(APPLICATION));
         }),
         stays("an empty ApplicationSet of another fleet", &["unsafe-delivery"], |stage| {
             other_fleet(stage);
@@ -157,7 +157,7 @@ pub fn hidden() -> Vec<Tamper> {
         }),
         stays("an ApplicationSet of a fleet that has nothing", &["region-not-configured", "unlisted-file"], |stage| {
             stage.write("bundles/regions/evil/bundle.yaml", "fleet: x\n");
-            stage.write("bundles/argocd/x-applicationset.yaml", &stage.read(APPLICATION));
+            stage.write("bundles/argocd/x-applicationset.yaml", stage.read(APPLICATION));
         }),
     ]
 }
@@ -178,7 +178,7 @@ pub fn paused() -> Vec<Tamper> {
             let text = stage.read(EAST_AWS);
             let annotations = part(&text, "  annotations:\n", "  labels:\n");
             let flux = "  annotations:\n    kustomize.toolkit.fluxcd.io/force: enabled\n";
-            stage.write(EAST_AWS, &text.replace(&annotations, flux));
+            stage.write(EAST_AWS, text.replace(&annotations, flux));
         }),
         stays("a paused region gone, and what delivers it not", &["unlisted-file"], |stage| {
             pause(stage);

@@ -40,7 +40,7 @@ fn at(path: &str) -> String {
 
 fn append(stage: &Stage, path: &str, more: &str) {
     let text = stage.read(&at(path));
-    stage.write(&at(path), &format!("{text}{more}"));
+    stage.write(&at(path), format!("{text}{more}"));
 }
 
 #[rustfmt::skip]

@@ -61,7 +61,7 @@ fn a_hook_says_where_it_did_not_look() {
     repository.commit("fleet");
     let core = "fleet/bundles/regions/eu-west/open/kustomization.yaml";
     let file = stage.read(core);
-    stage.write(core, &file.replace("resources", "resource"));
+    stage.write(core, file.replace("resources", "resource"));
     repository.git(&["add", "--all"]);
     let misplaced = |arguments: &[&str], folder: &str| {
         let mut command = stage.command(&[&["verify", "--staged"], arguments].concat());
@@ -94,7 +94,7 @@ fn a_hook_says_where_it_did_not_look() {
     fs::remove_dir_all(stage.path("other")).unwrap();
     // Another fleet's hook looks at that fleet's.
     let manifest = "fleet/bundles/regions/eu-west/bundle.yaml";
-    stage.write("pouch.yaml", &config.replace("name: quickstart", "name: slowstart"));
+    stage.write("pouch.yaml", config.replace("name: quickstart", "name: slowstart"));
     stage.edit(manifest, "kind: Bundle", "kind: bundle");
     repository.git(&["add", "--all"]);
     let other = stage.verify(&["--staged"]);

@@ -120,7 +120,7 @@ fn commits_are_signed_by_who_is_allowed() {
         let arguments = ["-q", "-t", "ed25519", "-N", "", "-C", who, "-f", path.to_str().unwrap()];
         support::printed(&keygen, &support::run(&keygen, arguments, &[]));
     }
-    stage.write("home/allowed", &format!("me@example.com {}", stage.read("home/me.pub")));
+    stage.write("home/allowed", format!("me@example.com {}", stage.read("home/me.pub")));
     let verify = |more: &[&str]| {
         stage.verify(&[&["-f", "quickstart/keyless.yaml", ".", "--allowed-signers", "home/allowed"], more].concat())
     };
@@ -179,7 +179,7 @@ fn hook(repository: &Repository) {
     let page = stage_page();
     let (_, script) = page.split_once("```sh pre-commit\n").expect("the page has the hook");
     let script = script.split_once("```").unwrap().0;
-    stage.write("pouch.yaml", &stage.read("quickstart/keyless.yaml"));
+    stage.write("pouch.yaml", stage.read("quickstart/keyless.yaml"));
     stage.write(".git/hooks/pre-commit", script);
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(stage.path(".git/hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -221,7 +221,7 @@ fn a_hook_refuses_what_is_staged() {
     taken("nothing of it is left", &["--allow-empty"]);
     // Elsewhere a source's manifest may be one, and a private key never.
     stage.write("manifests/x.yaml", secret);
-    stage.write("docs/x.md", &format!("An example:\n\n{secret}"));
+    stage.write("docs/x.md", format!("An example:\n\n{secret}"));
     repository.git(&["add", "manifests", "docs"]);
     taken("a Secret of a source, and prose", &[]);
     stage.write("apps/x.yaml", secret);
@@ -229,10 +229,10 @@ fn a_hook_refuses_what_is_staged() {
     refused("a Secret that is no source's", "plaintext-secret", &[]);
     stage.verify(&["--staged", "--bundles-only"]).finds("bundles only", &[]);
     let of_git = "git: {repository: ., ref: main, path: apps}";
-    stage.write("git.yaml", &stage.read("pouch.yaml").replace("directory: {path: manifests}", of_git));
+    stage.write("git.yaml", stage.read("pouch.yaml").replace("directory: {path: manifests}", of_git));
     stage.verify(&["--staged", "-f", "git.yaml"]).finds("a source in this very repository", &[]);
     repository.git(&["rm", "--quiet", "-r", "--force", "apps"]);
-    stage.write("notes.txt", &format!("key:\n{}", stage.read("quickstart/keys/eu-west.txt")));
+    stage.write("notes.txt", format!("key:\n{}", stage.read("quickstart/keys/eu-west.txt")));
     repository.git(&["add", "notes.txt"]);
     refused("an identity", "plaintext-secret", &[]);
     repository.git(&["rm", "--quiet", "--force", "notes.txt"]);
@@ -244,7 +244,7 @@ fn a_hook_refuses_what_is_staged() {
     // A key where bundles are is one fault: its file is there.
     let core = "bundles/flux/eu-west/core.yaml";
     let good = stage.read(core);
-    stage.write(core, &format!("{good}# {}", stage.read("quickstart/keys/eu-west.txt").lines().last().unwrap()));
+    stage.write(core, format!("{good}# {}", stage.read("quickstart/keys/eu-west.txt").lines().last().unwrap()));
     repository.git(&["add", core]);
     let answer = stage.verify(&["--staged"]);
     assert!(answer.faults().contains("plaintext-secret"), "{}", answer.stderr);
@@ -287,7 +287,7 @@ fn a_hook_refuses_what_is_staged() {
 fn what_is_staged_beside_the_regions_is_looked_at() {
     let Some(repository) = Repository::new() else { return };
     let stage = &repository.stage;
-    stage.write("pouch.yaml", &stage.read("quickstart/keyless.yaml"));
+    stage.write("pouch.yaml", stage.read("quickstart/keyless.yaml"));
     repository.commit("configuration");
     let rows = [
         ("bundles/.gitattributes", "* text eol=crlf\n", "unsafe-delivery"),
@@ -360,7 +360,7 @@ fn what_is_staged_beside_the_regions_is_looked_at() {
     repository.git(&["checkout", "--quiet", "HEAD", "--", "bundles"]);
     // Outside of the output keys are found in any size and spelling.
     let key = stage.read("quickstart/keys/eu-west.txt");
-    stage.write("large.txt", &format!("{}\n{key}", "x".repeat((1 << 20) + 1)));
+    stage.write("large.txt", format!("{}\n{key}", "x".repeat((1 << 20) + 1)));
     let spaced: String = key.chars().flat_map(|c| [c, '\0']).collect();
     stage.write("windows.txt", &spaced);
     repository.git(&["add", "large.txt", "windows.txt"]);
@@ -442,7 +442,7 @@ fn the_live_comparison_finds_its_bundle_where_the_proof_does() {
     let renamed = config.replace("  eu-west:\n", "  west:\n    directory: eu-west\n");
     let with_git = |path: &str| {
         let git = format!("output: {{path: {path}, git: {{repository: home/fleet.git, branch: main}}}}");
-        stage.write("pouch.yaml", &renamed.replace("output: {path: bundles}", &git));
+        stage.write("pouch.yaml", renamed.replace("output: {path: bundles}", &git));
     };
     fs::remove_dir_all(stage.path("bundles")).unwrap();
     with_git("bundles");
@@ -468,7 +468,7 @@ fn one_region_of_what_is_staged() {
     let Some(repository) = Repository::new() else { return };
     let stage = &repository.stage;
     let config = stage.read("quickstart/keyless.yaml");
-    stage.write("pouch.yaml", &config.replace("  eu-west:\n", "  west:\n    directory: eu-west\n"));
+    stage.write("pouch.yaml", config.replace("  eu-west:\n", "  west:\n    directory: eu-west\n"));
     stage.edit("bundles/flux/eu-west/core.yaml", "Orphan", "Delete");
     repository.git(&["add", "bundles"]);
     for region in ["west", "eu-west"] {
@@ -493,7 +493,7 @@ fn the_branch_of_the_output_is_proved() {
     assert_eq!(config.matches(output).count(), 1, "{config}");
     let git =
         |branch: &str| format!("output: {{path: bundles, git: {{repository: home/fleet.git, branch: {branch}}}}}");
-    stage.write("pouch.yaml", &config.replace(output, &git("main")));
+    stage.write("pouch.yaml", config.replace(output, &git("main")));
     // An old render lies in the folder.
     stage.edit("bundles/flux/eu-west/core.yaml", "Orphan", "Delete");
     let verify = |arguments: &[&str]| stage.verify(arguments);
@@ -514,7 +514,7 @@ fn the_branch_of_the_output_is_proved() {
     repository.git(&["push", "--quiet", "home/fleet.git", "HEAD:main"]);
     let tampered = verify(&[]);
     assert!(tampered.stderr.contains("--> main:bundles/flux/eu-west/core.yaml:"), "{}", tampered.stderr);
-    stage.write("pouch.yaml", &config.replace(output, &git("elsewhere")));
+    stage.write("pouch.yaml", config.replace(output, &git("elsewhere")));
     ends(&[], 5, "branch elsewhere of");
 }
 

@@ -150,7 +150,7 @@ fn rewrap(stage: &Stage, bytes: &[u8]) {
     let lines: Vec<String> =
         encoded.as_bytes().chunks(64).map(|line| format!("      {}\n", String::from_utf8_lossy(line))).collect();
     let inner = part(&text, "-----BEGIN AGE ENCRYPTED FILE-----\n", "      -----END");
-    stage.write(AWS, &text.replace(&inner, &format!("-----BEGIN AGE ENCRYPTED FILE-----\n{}", lines.concat())));
+    stage.write(AWS, text.replace(&inner, &format!("-----BEGIN AGE ENCRYPTED FILE-----\n{}", lines.concat())));
 }
 
 fn age_file(stanzas: &str) -> Vec<u8> {
@@ -191,7 +191,7 @@ fn sealed() -> Vec<Tamper> {
         row("one leaf copied from another Secret", &["repeated-ciphertext"], |stage| {
             let leaf = part(&stage.read(CLOUDS), "ENC[", "\n");
             let text = stage.read(AWS);
-            stage.write(AWS, &text.replacen(&part(&text, "ENC[", "\n"), &leaf, 1));
+            stage.write(AWS, text.replacen(&part(&text, "ENC[", "\n"), &leaf, 1));
         }),
         edit("a leaf of another type", NOT, AWS, ",type:str]", ",type:bool]"),
         edit("a Secret with a finalizer", ALIEN, AWS, "  labels:\n", "  finalizers:\n  - x.example/y\n  labels:\n"),
@@ -221,15 +221,15 @@ fn sealed() -> Vec<Tamper> {
         edit("another form of time", NOT, AWS, "Z\"\n  mac", "+00:00\"\n  mac"),
         row("no MAC", NOT, |stage| {
             let text = stage.read(AWS);
-            stage.write(AWS, &text.replace(&part(&text, "  mac: ENC", "  version"), ""));
+            stage.write(AWS, text.replace(&part(&text, "  mac: ENC", "  version"), ""));
         }),
         row("a MAC in clear", NOT, |stage| {
             let text = stage.read(AWS);
-            stage.write(AWS, &text.replace(&part(&text, "  mac: ENC", "  version"), "  mac: abc\n"));
+            stage.write(AWS, text.replace(&part(&text, "  mac: ENC", "  version"), "  mac: abc\n"));
         }),
         row("an entry in clear", NOT, |stage| {
             let text = stage.read(AWS);
-            stage.write(AWS, &text.replacen(&part(&text, "ENC[", "\n"), "aHVudGVyMg==", 1));
+            stage.write(AWS, text.replacen(&part(&text, "ENC[", "\n"), "aHVudGVyMg==", 1));
         }),
         edit("a leaf cut short", NOT, AWS, ",type:str]", ""),
         edit("a number as an entry", NOT, AWS, "data:\n", "data:\n  A: 17\n"),
@@ -249,7 +249,7 @@ fn sealed() -> Vec<Tamper> {
         }),
         row("a second document", NOT, |stage| {
             let text = stage.read(AWS);
-            stage.write(AWS, &format!("{text}---\napiVersion: v1\nkind: ConfigMap\n"));
+            stage.write(AWS, format!("{text}---\napiVersion: v1\nkind: ConfigMap\n"));
         }),
         row("no YAML", NOT, |stage| stage.write(AWS, "{[\n")),
         row("a Secret in clear in its place", &["plaintext-secret"], |stage| {
@@ -257,7 +257,7 @@ fn sealed() -> Vec<Tamper> {
                 PLAIN.replace("name: x", "name: aws-main-secret").replace("namespace: y", "namespace: kcm-system");
             let labels = "metadata:\n  annotations:\n    kustomize.toolkit.fluxcd.io/force: enabled\n  labels:\n    \
                           app.kubernetes.io/managed-by: pouch\n    k0rdent.mirantis.com/managed: \"false\"\n";
-            stage.write(AWS, &clear.replace("metadata:\n", labels));
+            stage.write(AWS, clear.replace("metadata:\n", labels));
         }),
         edit("the sops block renamed", &["not-sealed"], AWS, "sops:\n", "sopz:\n"),
     ]
@@ -273,12 +273,12 @@ fn recipients() -> Vec<Tamper> {
         let text = stage.read(AWS);
         let inner = part(&text, "-----BEGIN AGE ENCRYPTED FILE-----\n", "      -----END");
         let first = inner.lines().nth(1).unwrap().to_owned();
-        stage.write(AWS, &text.replace(&format!("{first}\n"), ""));
+        stage.write(AWS, text.replace(&format!("{first}\n"), ""));
     };
     vec![
         row("no stanza", WRONG, |stage| {
             let text = stage.read(AWS);
-            stage.write(AWS, &text.replace(&format!("  age:\n{}", stanza(stage, AWS)), "  age: []\n"));
+            stage.write(AWS, text.replace(&format!("  age:\n{}", stanza(stage, AWS)), "  age: []\n"));
         }),
         row("a stanza twice", &["wrong-recipients", "repeated-ciphertext"], |stage| {
             let one = stanza(stage, AWS);
@@ -366,7 +366,7 @@ fn manifests() -> Vec<Tamper> {
             std::fs::remove_dir_all(stage.path(EAST)).unwrap();
         }),
         stays("a region too many", &["region-not-configured"], |stage| {
-            stage.write("bundles/regions/evil/bundle.yaml", &stage.read(MANIFEST));
+            stage.write("bundles/regions/evil/bundle.yaml", stage.read(MANIFEST));
         }),
     ]
 }
@@ -384,19 +384,19 @@ fn files() -> Vec<Tamper> {
             stage.edit(MANIFEST, entry, &more);
         }),
         stays("Flux objects of no region", &["unlisted-file"], |stage| {
-            stage.write("bundles/flux/evil/core.yaml", &stage.read(CORE));
+            stage.write("bundles/flux/evil/core.yaml", stage.read(CORE));
         }),
         stays("an Application of no region", &["unlisted-file"], |stage| {
-            stage.write("bundles/argocd/evil/application.yaml", &stage.read(APPLICATION));
+            stage.write("bundles/argocd/evil/application.yaml", stage.read(APPLICATION));
         }),
         stays("an Application beside the regions' folders", &["unlisted-file"], |stage| {
-            stage.write("bundles/argocd/x.yaml", &stage.read(APPLICATION));
+            stage.write("bundles/argocd/x.yaml", stage.read(APPLICATION));
         }),
         stays("an ApplicationSet of no fleet", &["unlisted-file"], |stage| {
-            stage.write("bundles/argocd/x-applicationset.yaml", &stage.read(APPLICATION));
+            stage.write("bundles/argocd/x-applicationset.yaml", stage.read(APPLICATION));
         }),
         stays("an ApplicationSet of the fleet, which has none", &["unlisted-file"], |stage| {
-            stage.write("bundles/argocd/quickstart-applicationset.yaml", &stage.read(APPLICATION));
+            stage.write("bundles/argocd/quickstart-applicationset.yaml", stage.read(APPLICATION));
         }),
         stays("a kustomization of all regions", &["unlisted-file"], |stage| {
             stage.write("bundles/regions/kustomization.yaml", "resources: [eu-west]\n");
@@ -444,20 +444,20 @@ fn files() -> Vec<Tamper> {
             stage.write("bundles/x.yaml", "kind: SecretList\nitems:\n- data: {a: Yg==}\n");
         }),
         stays("a Secret behind another document", &["plaintext-secret"], |stage| {
-            stage.write("bundles/x.yaml", &format!("a: b\n---\n{PLAIN}"));
+            stage.write("bundles/x.yaml", format!("a: b\n---\n{PLAIN}"));
         }),
         stays("a Secret whose kind is written otherwise", &["plaintext-secret"], |stage| {
-            stage.write("bundles/x.yml", &PLAIN.replace("kind: Secret", "kind: \"\\x53ecret\""));
+            stage.write("bundles/x.yml", PLAIN.replace("kind: Secret", "kind: \"\\x53ecret\""));
         }),
         stays("a Secret that is no YAML", &["plaintext-secret"], |stage| {
-            stage.write("bundles/x.yaml", &format!("{PLAIN}  - [\n"));
+            stage.write("bundles/x.yaml", format!("{PLAIN}  - [\n"));
         }),
         stays("a Secret in another kind of file", &["plaintext-secret"], |stage| stage.write("bundles/README", PLAIN)),
         stays("an identity", &["plaintext-secret"], |stage| {
-            stage.write("bundles/README.md", &stage.read("quickstart/keys/eu-west.txt"));
+            stage.write("bundles/README.md", stage.read("quickstart/keys/eu-west.txt"));
         }),
         stays("a reuse key", &["plaintext-secret"], |stage| {
-            stage.write("bundles/README.md", &stage.read("quickstart/reuse.key").to_lowercase());
+            stage.write("bundles/README.md", stage.read("quickstart/reuse.key").to_lowercase());
         }),
         row("line ends for git to change", &["unsafe-delivery"], |stage| {
             std::fs::remove_file(stage.path("bundles/.gitattributes")).unwrap();

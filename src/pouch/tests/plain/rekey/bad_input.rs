@@ -19,7 +19,7 @@ fn forge(fleet: &Fleet, path: &str, text: &str) {
     let manifest = fleet.read(MANIFEST);
     let (old, new) = (hex(&fleet.read(path)), hex(text));
     assert!(manifest.contains(&old), "{path}");
-    fleet.write(MANIFEST, &manifest.replace(&old, &new));
+    fleet.write(MANIFEST, manifest.replace(&old, &new));
     fleet.write(path, text);
 }
 
@@ -125,7 +125,7 @@ fn forgeries_in_an_unsigned_bundle_are_seen() {
     let taken = [&BY_IDENTITY[..], &["--new-reuse-key"]].concat();
     let case = |what: &str, forgery: &dyn Fn(&Fleet), says: &str| {
         let fleet = published(2);
-        fleet.private("reuse.key", &ReuseKey::to_text(&[7; 32]));
+        fleet.private("reuse.key", ReuseKey::to_text(&[7; 32]));
         forgery(&fleet);
         let before = fleet.stamps("bundles");
         let ran = fleet.run(&taken);
@@ -175,7 +175,7 @@ fn forgeries_in_an_unsigned_bundle_are_seen() {
         move |fleet: &Fleet| {
             let text = fleet.read(MANIFEST);
             assert!(text.contains(from), "{text}");
-            fleet.write(MANIFEST, &text.replace(from, to));
+            fleet.write(MANIFEST, text.replace(from, to));
         }
     };
     let up = edit("path: regions/eu/core/secrets/eu-team/c0.sops.yaml", "path: regions/eu/../us/c0.sops.yaml");
@@ -195,7 +195,7 @@ fn forged_manifests_hold_their_region() {
         for way in [&["rekey", "--region", "eu"][..], &BY_IDENTITY] {
             let fleet = published(2);
             let text = fleet.read(MANIFEST);
-            fleet.write(MANIFEST, &text.replacen(from, to, 1));
+            fleet.write(MANIFEST, text.replacen(from, to, 1));
             let before = fleet.stamps("bundles");
             fleet.run(way).ends(4).says("unsigned-bundle").outcome("eu", "held");
             assert_eq!(fleet.stamps("bundles"), before);

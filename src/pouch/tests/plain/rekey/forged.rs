@@ -14,7 +14,7 @@ fn forge(fleet: &Fleet, path: &str, from: &str, to: &str) {
     let hash = |text: &str| pouch_core::bundle::sha256_hex(text.as_bytes());
     fleet.write(path, &new);
     if path != MANIFEST {
-        fleet.write(MANIFEST, &fleet.read(MANIFEST).replace(&hash(&text), &hash(&new)));
+        fleet.write(MANIFEST, fleet.read(MANIFEST).replace(&hash(&text), &hash(&new)));
     }
 }
 
@@ -82,7 +82,7 @@ fn what_may_be_in_use_or_made_stays() {
         taking(&fleet).ends(0).outcome("eu", "published");
         assert!(fleet.tree("bundles").contains_key("regions/eu/core/secrets/eu-team/c0.sops.yaml"), "{code}");
         fleet.write("manifests/unknown.yaml", &known);
-        fleet.private("reuse.key", &pouch_core::reuse::ReuseKey::to_text(&[9; 32]));
+        fleet.private("reuse.key", pouch_core::reuse::ReuseKey::to_text(&[9; 32]));
         fleet.run(&command).ends(0).outcome("eu", "published");
         assert!(!fleet.tree("bundles").contains_key("regions/eu/core/secrets/eu-team/c0.sops.yaml"), "{code}");
     }
@@ -97,7 +97,7 @@ fn no_manifest_switches_the_brake_off() {
             let text = fleet.read(MANIFEST);
             let (head, rest) = text.split_once("\nobjects:\n").unwrap();
             let (_, tail) = rest.split_once("\nrecipients:").unwrap();
-            fleet.write(MANIFEST, &format!("{head}\nobjects: []\nrecipients:{tail}"));
+            fleet.write(MANIFEST, format!("{head}\nobjects: []\nrecipients:{tail}"));
         }),
         ("removed", |fleet| fleet.remove(MANIFEST)),
         ("torn", |fleet| fleet.write(MANIFEST, "kind: [")),
@@ -180,7 +180,7 @@ fn what_verify_would_not_believe_is_not_signed() {
     let honest = fleet.read(MANIFEST);
     let path = "bundles/regions/eu/identities/clusterrolebinding.rbac.authorization.k8s.io/forged.yaml";
     fleet.write(path, role);
-    fleet.write(MANIFEST, &honest.replacen("recipients:\n", &object(role), 1));
+    fleet.write(MANIFEST, honest.replacen("recipients:\n", &object(role), 1));
     let before = fleet.tree("bundles");
     taking(&fleet).ends(4).outcome("eu", "held").says("rekey-impossible").says("forged.yaml");
     // What would be held must be said before it is.

@@ -5,7 +5,7 @@ use pouch_core::reuse::ReuseKey;
 use super::*;
 
 pub fn lose(fleet: &Fleet) {
-    fleet.private("reuse.key", &ReuseKey::to_text(&[7; 32]));
+    fleet.private("reuse.key", ReuseKey::to_text(&[7; 32]));
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn nothing_is_withdrawn_by_losing_a_key() {
     fleet.remove("manifests/torn.yaml");
     // In no region any more, for a slip of the pen.
     let text = fleet.read("manifests/eu-c1.yaml");
-    fleet.write("manifests/eu-c1.yaml", &text.replace("region: eu", "region: eux"));
+    fleet.write("manifests/eu-c1.yaml", text.replace("region: eu", "region: eux"));
     fleet.run(&["rekey", "--new-reuse-key", "--region", "eu"]).ends(4).says("Credential eu-team/c1 is broken");
     fleet.write("manifests/eu-c1.yaml", &text);
     // Gone: the budget counts by what the bundle says of itself.

@@ -4,8 +4,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
-use crate::fleet::RECIPIENT;
 use crate::stage::Stage;
+use crate::support::spoilt::RECIPIENT;
 
 /// A place that is not as it should be: its name, which is the canary's too, and the text around `@`, the canary
 /// (`@64` is the same in base64, and `§` an at sign).
@@ -430,7 +430,7 @@ fn of_files_of_keys_and_recipients_that_are_not_as_they_should_be() {
     // A key that is one stays where it is too, under whatever name.
     let mut stage = Stage::new();
     stage.fleet.configure("{file: reuse.key}", "{env: FLEET_KEY}");
-    stage.set("FLEET_KEY", crate::fleet::KEY);
+    stage.set("FLEET_KEY", crate::support::spoilt::KEY);
     let codes = silent(&mut stage, "a reuse key in the environment", &[RENDER, PUBLISH]);
     assert!(codes.iter().all(|code| *code == Some(0)), "{codes:?}");
 }

@@ -8,12 +8,12 @@ use pouch_core::node::Interner;
 use pouch_core::yaml::read::{documents, read};
 use serde_json::{Value, json};
 
-use crate::fleet::{Ran, base64, json_of};
 use crate::good;
 use crate::rig::http::{Request, Response};
 use crate::rig::proxy::Proxy;
 use crate::rig::token;
 use crate::stage::Stage;
+use crate::support::spoilt::{Ran, base64, json_of};
 
 /// What the server has: `apiVersion`, kind, name in paths, and whether its objects have a namespace.
 const SERVED: [(&str, &str, &str, bool); 10] = [

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 
-use crate::fleet::{Ran, base64};
 use crate::stage::{Stage, hits};
+use crate::support::spoilt::{Ran, base64};
 
 /// What tools and people write into the metadata of any object.
 const METADATA: &str = "labels: {note: «label», «label's key»: a}, annotations: {note: «annotation», «annotation's key»: a, \
@@ -219,7 +219,7 @@ fn sources_of_other_kinds_let_nothing_out_either() {
     let mut index = git2::Index::new().unwrap();
     let secret = stage.choir.fill("apiVersion: v1\nkind: Secret\nmetadata: {name: x, namespace: team-x}\nstringData: {a: «a repository's Secret»}\n---\n\
         apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: x, namespace: team-x}\nspec: {region: eu-west, identityRef: {apiVersion: v1, kind: Secret, name: x, namespace: team-x}}\n");
-    crate::fleet::add(&mut index, &repository, "x.yaml", 0o100_644, secret.as_bytes());
+    crate::support::spoilt::add(&mut index, &repository, "x.yaml", 0o100_644, secret.as_bytes());
     let tree = repository.find_tree(index.write_tree_to(&repository).unwrap()).unwrap();
     repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &[]).unwrap();
     stage.fleet.configure("directory: {path: manifests}", "stdin: {}");
@@ -248,7 +248,7 @@ fn a_leak_in_any_sink_is_heard_there() {
     assert_eq!(hits(&ear, &stage.sinks(ran.ended(0))), [""; 0]);
     let repository = git2::Repository::open_bare(stage.fleet.path("origin.git")).unwrap();
     let store = repository.odb().unwrap();
-    for (form, text, _) in crate::choir::forms(&canary) {
+    for (form, text, _) in crate::support::choir::forms(&canary) {
         let leak = [b"x ".as_slice(), &text, b" y"].concat();
         let check = |sink: &str, ran: &Ran| {
             let heard = hits(&ear, &stage.sinks(ran));

@@ -4,32 +4,31 @@
 //! that do no harm, all planted at once) and `broken` (those that stop something, one by one).
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     clippy::string_slice,
     clippy::unwrap_used,
-    reason = "a test fails by panicking, and starts programs"
+    reason = "a test reads the environment, starts programs, looks at the clock and fails by panicking"
 )]
 
-mod broken;
-#[path = "../support/choir.rs"]
-mod choir;
-mod cluster;
-#[path = "../support/spoilt.rs"]
-mod fleet;
-mod good;
-mod panics;
 #[path = "../support/rig/mod.rs"]
 mod rig;
-mod sealed;
-mod stage;
 #[path = "../support/mod.rs"]
 mod support;
 
-use choir::{Choir, forms, random};
-use fleet::base64;
+mod broken;
+mod cluster;
+mod good;
+mod panics;
+mod sealed;
+mod stage;
+
+use support::choir::{Choir, forms, random};
+use support::spoilt::base64;
 
 #[test]
 fn every_form_of_a_canary_is_heard_and_noise_is_not() {

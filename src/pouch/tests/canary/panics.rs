@@ -8,9 +8,9 @@ use std::process::Command;
 use pouch::ambient::Ambient;
 use pouch::harden;
 
-use crate::fleet::Ran;
 use crate::good;
 use crate::stage::{Stage, hits};
+use crate::support::spoilt::Ran;
 
 /// Says to the child where its fleet is.
 const FOLDER: &str = "POUCH_TEST_FOLDER";

@@ -10,6 +10,7 @@ use pouch_core::yaml::emit::Tree;
 
 use crate::good;
 use crate::stage::{Stage, hits};
+use crate::support::root;
 
 const LOUD: [&str; 3] = ["--log-level", "trace", "-v"];
 
@@ -187,7 +188,7 @@ fn of_commands_that_have_private_keys() {
     let mut stage = good::stage();
     let mut identities = String::new();
     for name in ["eu-west.txt"] {
-        let path = format!("{}/../../testdata/quickstart/keys/{name}", env!("CARGO_MANIFEST_DIR"));
+        let path = root().join("testdata/quickstart/keys").join(name);
         for line in fs::read_to_string(path).unwrap().lines().filter(|line| line.starts_with("AGE-SECRET-KEY-1")) {
             stage.choir.add(&format!("identity of {name}"), line.trim_start_matches("AGE-SECRET-KEY-1"));
             writeln!(identities, "{line}").unwrap();

@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::choir::{Choir, Ear};
-use crate::fleet::{Fleet, Ran, Tree, tree};
+use crate::support::choir::{Choir, Ear};
+use crate::support::spoilt::{Fleet, Ran, Tree, tree};
 
 /// What comes out where: sinks by name.
 pub type Sinks = BTreeMap<String, Vec<u8>>;
@@ -41,7 +41,7 @@ impl Stage {
     pub fn new() -> Self {
         let fleet = Fleet::new();
         let mut choir = Choir::default();
-        choir.add("reuse key: a file", crate::fleet::KEY.trim_start_matches("POUCH-REUSE-KEY-1"));
+        choir.add("reuse key: a file", crate::support::spoilt::KEY.trim_start_matches("POUCH-REUSE-KEY-1"));
         let vars = VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), choir.fill(value))).collect();
         fleet.configure(
             "output: {path: bundles}",

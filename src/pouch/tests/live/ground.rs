@@ -2,27 +2,29 @@
 //! in this process.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use pouch::ambient::Ambient;
 use pouch::cluster::{Absence, Manner, Patience, Wanted};
-use pouch::run::{Failure, Report, Run, render};
+use pouch::error::Failure;
+use pouch::run::render::render;
+use pouch::run::{Report, Run};
 use pouch::settings;
 use pouch::shelf::directory::DirectoryShelf;
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
 use pouch::survey::{Reach, Surveyor, survey};
 use pouch::ui::{Colour, Level, LogFormat, Ui};
-use pouch_core::region::draft::Wishes;
+use pouch_core::name::Claimant;
+use pouch_core::region::allowances::{Allowances, Selection};
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::objects::{SYSTEM, TENANT, namespace};
 use crate::rig::apiserver::ApiServer;
 use crate::rig::writer::write_all;
+use crate::support::fleet::Fleet;
 use crate::support::pouch::Answer;
 
 /// The source that most tests use.
@@ -31,7 +33,7 @@ pub const CLUSTER: &str =
 
 pub struct Ground {
     pub server: ApiServer,
-    scratch: TempDir,
+    fleet: Fleet,
     recipient: String,
 }
 
@@ -48,7 +50,7 @@ impl Ended {
     pub fn broken(&self) -> Vec<String> {
         let findings = self.report.iter().flat_map(|report| &report.findings);
         let errors = findings.filter(|finding| finding.severity == pouch_core::finding::Severity::Error);
-        errors.filter_map(|finding| finding.credential.as_ref()).map(ToString::to_string).collect()
+        errors.filter_map(|finding| finding.claimant.as_ref()).map(Claimant::path).collect()
     }
 }
 
@@ -70,9 +72,8 @@ impl Ground {
         if !server.install_crds() {
             return None;
         }
-        let scratch = tempfile::tempdir().unwrap();
         let (identity, recipient) = pouch::age::generate_identity().unwrap();
-        let ground = Self { server, scratch, recipient: recipient.to_string() };
+        let ground = Self { server, fleet: Fleet::empty(), recipient: recipient.to_string() };
         ground.write("eu.txt", &identity);
         ground.write("reuse.key", &pouch_core::reuse::ReuseKey::to_text(&[7; 32]));
         ground.server.kubeconfig(&ground.path("kubeconfig"), "admin");
@@ -81,15 +82,12 @@ impl Ground {
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().join(name)
+        self.fleet.path(name)
     }
 
     pub fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        path
+        self.fleet.private(name, text);
+        self.path(name)
     }
 
     /// The key that opens region `eu`.
@@ -165,7 +163,15 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, manner: Manner) -> Resu
     let fleet = &settings.fleet;
     let surveyor = Surveyor { fleet, base, outputs: &outputs, reach: &reach, ambient: &ambient, ui: &ui, stop: &stop };
     let survey = survey(&surveyor, Values::Read)?;
-    let run = Run { fleet, keys: &keys, wishes: &Wishes::default(), ambient: &ambient, ui: &ui, stop: &stop };
+    let run = Run {
+        fleet,
+        keys: &keys,
+        allowances: &Allowances::default(),
+        selection: &Selection::default(),
+        ambient: &ambient,
+        ui: &ui,
+        stop: &stop,
+    };
     let report = render(&run, &survey, &shelf)?;
     shelf.commit()?;
     Ok(report)

@@ -10,9 +10,10 @@
     clippy::indexing_slicing,
     clippy::panic,
     clippy::print_stderr,
+    clippy::print_stdout,
     clippy::string_slice,
     clippy::unwrap_used,
-    reason = "a test starts programs, looks at the clock and fails by panicking"
+    reason = "a test reads the environment, starts programs, looks at the clock and fails by panicking"
 )]
 
 #[path = "../support/rig/mod.rs"]
@@ -24,10 +25,15 @@ mod bundle;
 mod canary;
 mod faults;
 mod ground;
+mod init;
+mod keygen;
 mod objects;
 mod progress;
+mod rbac;
 mod reach;
 mod requests;
 mod retries;
+mod rig_itself;
 mod samples;
+mod verify;
 mod writer;

@@ -13,6 +13,7 @@ use crate::ground::{CLUSTER, Ground};
 use crate::objects::{aws, azure, credential, fleet, namespace, path, reference, secret};
 use crate::rig::proxy::{Proxy, Recorded};
 use crate::rig::writer::{Write, write_all};
+use crate::support::root;
 
 /// What was asked, with how often: `2 GET /path?query whole`, continue tokens as `…`.
 fn lines(requests: &[Recorded]) -> String {
@@ -57,7 +58,7 @@ fn check(ground: &Ground, proxy: &Proxy, name: &str, config: &Path, code: i32, o
     let requests = proxy.requests();
     are_harmless(&requests);
     let found = lines(&requests);
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../testdata/live/{name}.requests"));
+    let file = root().join(format!("testdata/live/{name}.requests"));
     if std::env::var_os("POUCH_REWRITE").is_some() {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, &found).unwrap();

@@ -3,19 +3,10 @@
 //! What is listened for are pieces of eight bytes in any of the ways in which a program might write
 //! them: as they are, in base64 at each of the three offsets, hex, percent signs, JSON's escapes, UTF-16,
 //! and all of that backwards.
-#![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "tests fail by panicking"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fleet::base64;
+use super::spoilt::base64;
 
 /// How many bytes of a canary make a hit.
 const PIECE: usize = 8;

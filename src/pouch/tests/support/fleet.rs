@@ -1,14 +1,6 @@
-//! A fleet in a scratch folder, and the built program run on it.
-#![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, and starts programs"
-)]
+//! A fleet in a scratch folder, made of any of the configurations that tests use, and the built program run on it.
+//!
+//! What a test needs beside that (sources of its own, promises that every run keeps) it puts around a [`Fleet`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,15 +8,21 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use pouch::age::recipient_of;
 use tempfile::TempDir;
 
+use super::root;
+
+/// The recipient of the quickstart's region `eu-west`, whose identity stands in `testdata/quickstart/keys`.
 pub const EU: &str = "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q";
+/// The same of `us-east`.
 pub const US: &str = "age1xtgp6s7dvnkl6j78c5qhjpas67680rrfpads7wfqay29thqs7scsfjs9hg";
 const REUSE_KEY: &str = include_str!("../../../../testdata/quickstart/reuse.key");
 
 /// A value that must never be seen outside of the manifests.
 pub const CANARY: &str = "canary-value-that-never-shows";
 
+/// A folder with whatever makes a fleet, which goes with its value.
 pub struct Fleet {
     folder: TempDir,
 }
@@ -33,29 +31,59 @@ pub struct Fleet {
 pub type Tree = BTreeMap<String, Vec<u8>>;
 
 impl Fleet {
+    /// An empty folder.
+    pub fn empty() -> Self {
+        Self::within(&std::env::temp_dir())
+    }
+
+    /// An empty folder in memory where the system has such: pouch syncs what it writes, so a disk would set the pace.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() { Self::within(memory) } else { Self::empty() }
+    }
+
+    fn within(place: &Path) -> Self {
+        let folder = tempfile::Builder::new().prefix("pouch-test-").tempdir_in(place).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        Self { folder }
+    }
+
+    /// A configuration, and the reuse key that it may name as `reuse.key`; no sources.
+    pub fn of(config: &str) -> Self {
+        let fleet = Self::empty();
+        fleet.configured(config);
+        fleet
+    }
+
+    /// Writes a configuration and the quickstart's reuse key.
+    pub fn configured(&self, config: &str) {
+        self.write("pouch.yaml", config);
+        self.private("reuse.key", REUSE_KEY);
+    }
+
+    /// The quickstart in `quickstart`, and what is published of it in `bundles`.
+    pub fn quickstart() -> Self {
+        let fleet = Self::empty();
+        copy(&root().join("testdata/quickstart"), &fleet.path("quickstart"));
+        copy(&root().join("bundles"), &fleet.path("bundles"));
+        fleet
+    }
+
     /// Two regions: `eu` with Flux and `us` with Argo CD, and no Credential.
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("pouch-test-").tempdir().unwrap();
-        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
-        fs::create_dir(folder.path().join("manifests")).unwrap();
-        let fleet = Self { folder };
-        fleet.write("reuse.key", REUSE_KEY);
-        fs::set_permissions(fleet.path("reuse.key"), fs::Permissions::from_mode(0o600)).unwrap();
-        fleet.write(
-            "pouch.yaml",
-            &format!(
-                "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
-                 sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
-                 regions:\n\
-                 \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n\
-                 \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true, delivery: argocd}}\n\
-                 output: {{path: bundles}}\n\
-                 delivery:\n\
-                 \x20 flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
-                 \x20 argocd: {{repoURL: 'https://git.example.com/fleet.git'}}\n\
-                 reuseKey: {{file: reuse.key}}\n"
-            ),
-        );
+        let fleet = Self::of(&format!(
+            "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
+             sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
+             regions:\n\
+             \x20 eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: flux}}\n\
+             \x20 us: {{recipients: [{US}], namespaces: {{allowed: ['*']}}, detached: true, delivery: argocd}}\n\
+             output: {{path: bundles}}\n\
+             delivery:\n\
+             \x20 flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
+             \x20 argocd: {{repoURL: 'https://git.example.com/fleet.git'}}\n\
+             reuseKey: {{file: reuse.key}}\n"
+        ));
+        fs::create_dir(fleet.path("manifests")).unwrap();
         fleet
     }
 
@@ -70,14 +98,22 @@ impl Fleet {
         fleet
     }
 
+    /// Where something of the fleet is.
     pub fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 
-    pub fn write(&self, path: &str, text: &str) {
+    /// Writes a file and its folders.
+    pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// Writes a file that only its owner can read.
+    pub fn private(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        self.write(path, bytes);
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o600)).unwrap();
     }
 
     pub fn read(&self, path: &str) -> String {
@@ -88,41 +124,36 @@ impl Fleet {
         fs::symlink_metadata(self.path(path)).is_ok()
     }
 
+    /// Removes a file, which must be there.
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.path(path)).unwrap();
+    }
+
+    /// Replaces a part of a file once; it must be there.
+    #[track_caller]
+    pub fn edit(&self, path: &str, from: &str, to: &str) {
+        let text = self.read(path);
+        assert!(text.contains(from), "{path} has no {from:?}");
+        self.write(path, text.replacen(from, to, 1));
     }
 
     /// Replaces a part of the configuration, which must be there.
     #[track_caller]
     pub fn configure(&self, from: &str, to: &str) {
-        let text = self.read("pouch.yaml");
-        assert!(text.contains(from), "the configuration has no {from:?}");
-        self.write("pouch.yaml", &text.replacen(from, to, 1));
+        self.edit("pouch.yaml", from, to);
     }
 
     /// A Credential in namespace `REGION-team`, and the Secret that it is.
     pub fn credential(&self, region: &str, name: &str, value: &str) {
         self.secret(region, name, &format!("value: {value}"));
-        self.write(
-            &format!("manifests/{region}-{name}.yaml"),
-            &format!(
-                "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\n\
-                 metadata: {{name: {name}, namespace: {region}-team}}\n\
-                 spec:\n  region: {region}\n  identityRef: {{apiVersion: v1, kind: Secret, name: {name}, \
-                 namespace: {region}-team}}\n"
-            ),
-        );
+        let text = credential(region, &format!("{region}-team"), name, ["v1", "Secret", name]);
+        self.write(&format!("manifests/{region}-{name}.yaml"), text);
     }
 
     /// The Secret of a Credential; `entries` is what stands in `stringData: {}`.
     pub fn secret(&self, region: &str, name: &str, entries: &str) {
-        self.write(
-            &format!("manifests/{region}-{name}-secret.yaml"),
-            &format!(
-                "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {region}-team}}\n\
-                 stringData: {{{entries}}}\n"
-            ),
-        );
+        let text = secret(&format!("{region}-team"), name, entries);
+        self.write(&format!("manifests/{region}-{name}-secret.yaml"), text);
     }
 
     /// Deletes a Credential and its Secret.
@@ -167,6 +198,22 @@ impl Fleet {
         });
         stamps
     }
+}
+
+/// A Credential of a region; its identity is an object of its own namespace: version, kind and name.
+pub fn credential(region: &str, namespace: &str, name: &str, [version, kind, identity]: [&str; 3]) -> String {
+    format!(
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
+         spec:\n  region: {region}\n  \
+         identityRef: {{apiVersion: {version}, kind: {kind}, name: {identity}, namespace: {namespace}}}\n"
+    )
+}
+
+/// A Secret; `entries` is what stands in `stringData: {}`.
+pub fn secret(namespace: &str, name: &str, entries: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {namespace}}}\nstringData: {{{entries}}}\n"
+    )
 }
 
 /// How a run ended.
@@ -263,4 +310,14 @@ pub fn copy(from: &Path, to: &Path) {
             fs::write(&target, content).unwrap();
         }
     }
+}
+
+/// What is printed, which must be the recipient of the identity in `file` and nothing else.
+#[track_caller]
+pub fn is_pair(fleet: &Fleet, file: &str, ran: &Ran) {
+    let text = fleet.read(file);
+    let identity = text.lines().find(|line| line.starts_with("AGE-SECRET-KEY-1")).unwrap();
+    assert_eq!(ran.stdout, format!("{}\n", recipient_of(identity).unwrap()));
+    assert!(!ran.stderr.contains("SECRET-KEY"), "{}", ran.stderr);
+    assert_eq!(fs::metadata(fleet.path(file)).unwrap().permissions().mode() & 0o777, 0o600);
 }

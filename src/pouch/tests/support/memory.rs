@@ -2,29 +2,20 @@
 //!
 //! The child is this very test binary, so what wipes memory or does not is the binary's own allocator: the
 //! shipped program needs no hook for it.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "tests start programs and fail by panicking"
-)]
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use pouch::ambient::Ambient;
 
-use crate::choir::{Choir, Ear};
-use crate::fleet::{Fleet, KEY, RECIPIENT, Tree, base64};
-use crate::support::{printed, run};
+use crate::support::choir::{Choir, Ear};
+use crate::support::spoilt::{Fleet, KEY, RECIPIENT, Tree, base64, credential};
+use crate::support::{printed, root, run};
 
 /// Says to the child where its fleet is.
 const FOLDER: &str = "POUCH_TEST_FOLDER";
@@ -92,12 +83,11 @@ pub fn child() {
 fn fleet() -> (Fleet, Ear) {
     let (fleet, mut choir) = (Fleet::new(), Choir::default());
     choir.add("the reuse key", KEY.trim_start_matches("POUCH-REUSE-KEY-1"));
-    let quickstart = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/quickstart/keys/eu-west.txt");
+    let quickstart = root().join("testdata/quickstart/keys/eu-west.txt");
     let identity = fs::read_to_string(quickstart).unwrap();
     let key = identity.lines().find_map(|line| line.strip_prefix("AGE-SECRET-KEY-1")).unwrap();
     choir.add("the identity", key);
-    fleet.write(IDENTITY, &identity);
-    fs::set_permissions(fleet.path(IDENTITY), fs::Permissions::from_mode(0o600)).unwrap();
+    fleet.private(IDENTITY, &identity);
     for number in 0..COUNT {
         let name = format!("s{number}");
         let encoded = base64(choir.voice(&format!("{name}: base64")).as_bytes());
@@ -106,12 +96,12 @@ fn fleet() -> (Fleet, Ear) {
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: team-b, annotations: {{note: '«{name}: annotation»'}}}}\n\
              data: {{a: {encoded}}}\nstringData:\n  b: «{name}: plain»\n  c: '{{\"x\": \"«{name}: JSON»\"}}'\n  d: |\n    {long}\n    «{name}: long»\n"
         ));
-        let credential = crate::fleet::credential("team-b", &name, "v1", "Secret");
+        let text = credential("team-b", &name, "v1", "Secret");
         match number % 2 {
-            0 => fleet.write(&format!("manifests/{name}.yaml"), format!("{credential}---\n{secret}")),
+            0 => fleet.write(&format!("manifests/{name}.yaml"), format!("{text}---\n{secret}")),
             _ => {
                 // The other door.
-                fleet.write(&format!("manifests/{name}.yaml"), credential);
+                fleet.write(&format!("manifests/{name}.yaml"), text);
                 let value = |part: &str| format!("«{name}: {part}»");
                 let json = serde_json::json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": "team-b"},
                     "data": {"a": encoded}, "stringData": {"b": value("plain"), "c": value("JSON"), "d": format!("{long}{}", value("long"))}});

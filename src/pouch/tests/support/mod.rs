@@ -3,23 +3,28 @@
 //! A test that lacks a program or a folder is skipped with a line that says so; where `CI` is
 //! `true` it fails instead, so that nothing is skipped where work is judged.
 #![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "tests read the environment, start programs, speak on stderr and fail by panicking"
-)]
 
+pub mod choir;
+pub mod fleet;
+pub mod origin;
 pub mod placeholders;
 pub mod pouch;
 pub mod proof;
+pub mod spoilt;
 pub mod tree;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+/// The top of the repository.
+///
+/// # Panics
+/// If it is gone.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout is there")
+}
 
 /// The real program called `name`, from the folders of `POUCH_TOOLS_BIN` if that is set, else of `PATH`.
 ///

@@ -1,19 +1,11 @@
 //! A bare repository that is published to, and the real git to look into it.
-#![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, and starts programs"
-)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::fleet::{Fleet, Ran};
+use super::fleet::{Fleet, Ran};
 
 /// What git needs to know to commit, and nothing of the machine's own settings.
 fn git(folder: &Path, arguments: &[&str]) -> Command {

@@ -4,26 +4,19 @@
 //! in it holds [`CANARY`]. They stand in a source of their own: one that was not read completely proves
 //! no absence, so it stops newcomers among its own (DESIGN §2.6), and those of no other source. A test spoils one thing and says what pouch must answer; [`Ran`] is checked
 //! for what holds whatever the input: the canary is nowhere, and nothing steers a terminal.
-#![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::unwrap_used,
-    reason = "tests start programs and fail by panicking"
-)]
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use pouch_core::node::Node;
 use serde_json::Value;
+
+use super::fleet;
 
 /// Stands in every Secret and in every bad spot, and must never be seen again.
 pub const CANARY: &str = "CaNaRy-5e1f-sings";
@@ -32,10 +25,9 @@ pub const CANARY: &str = "CaNaRy-5e1f-sings";
 pub const KEY: &str = "POUCH-REUSE-KEY-1MNHU20VPW6ZWJDHHEKYA2DETSGKP0QXN2Z9U7FHS8MNK07959FSQRJD897";
 
 /// The region's recipient; its identity stands in `testdata/quickstart/keys/eu-west.txt`.
-pub const RECIPIENT: &str = "age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q";
-
+pub const RECIPIENT: &str = fleet::EU;
 /// Another recipient.
-pub const OTHER: &str = "age1xtgp6s7dvnkl6j78c5qhjpas67680rrfpads7wfqay29thqs7scsfjs9hg";
+pub const OTHER: &str = fleet::US;
 
 /// The configuration of the good fleet.
 pub const CONFIG: &str = "\
@@ -64,19 +56,13 @@ reuseKey: {file: reuse.key}
 
 /// A Credential whose identity is a Secret with one entry, in the manifests' words.
 pub fn plain(namespace: &str, name: &str) -> String {
-    format!(
-        "{}---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
-         stringData: {{value: {CANARY}-{name}}}\n",
-        credential(namespace, name, "v1", "Secret")
-    )
+    let secret = fleet::secret(namespace, name, &format!("value: {CANARY}-{name}"));
+    format!("{}---\n{secret}", credential(namespace, name, "v1", "Secret"))
 }
 
 /// A Credential for `eu-west` whose identity has its own name.
 pub fn credential(namespace: &str, name: &str, version: &str, kind: &str) -> String {
-    format!(
-        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {{name: {name}, namespace: {namespace}}}\n\
-         spec:\n  region: eu-west\n  identityRef: {{apiVersion: {version}, kind: {kind}, name: {name}, namespace: {namespace}}}\n"
-    )
+    fleet::credential("eu-west", namespace, name, [version, kind, name])
 }
 
 /// The good manifests.
@@ -116,12 +102,18 @@ pub const GOOD: [&str; 3] = [
 ];
 
 /// A good fleet in a folder that goes with it.
-pub struct Fleet {
-    folder: tempfile::TempDir,
-}
+pub struct Fleet(fleet::Fleet);
 
 /// Every file below a folder, and what it holds; a link is `-> target`.
 pub type Tree = BTreeMap<String, Vec<u8>>;
+
+impl Deref for Fleet {
+    type Target = fleet::Fleet;
+
+    fn deref(&self) -> &fleet::Fleet {
+        &self.0
+    }
+}
 
 impl Default for Fleet {
     fn default() -> Self {
@@ -132,39 +124,22 @@ impl Default for Fleet {
 impl Fleet {
     /// Writes it; nothing is published yet.
     pub fn new() -> Self {
-        // pouch syncs what it writes, so a disk would set the pace of the tests.
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-        let fleet = Self { folder: folder.expect("a scratch folder") };
+        let fleet = Self(fleet::Fleet::in_memory());
         fleet.restore();
         fleet
     }
 
     /// Puts sources, configuration and key back as they were; what is published stays.
     pub fn restore(&self) {
-        for entry in fs::read_dir(self.folder.path()).unwrap().flatten() {
+        for entry in fs::read_dir(self.path("")).unwrap().flatten() {
             if entry.file_name() != "bundles" {
                 self.remove(entry.file_name().to_str().unwrap());
             }
         }
-        self.write("pouch.yaml", CONFIG);
-        self.write("reuse.key", format!("{KEY}\n"));
-        fs::set_permissions(self.path("reuse.key"), fs::Permissions::from_mode(0o600)).unwrap();
+        self.configured(CONFIG);
         for (path, text) in manifests() {
             self.write(path, text);
         }
-    }
-
-    /// Where something of the fleet is.
-    pub fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
-    }
-
-    /// Writes a file and its folders.
-    pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
     }
 
     /// Makes a link.
@@ -172,7 +147,7 @@ impl Fleet {
         symlink(target, self.path(path)).unwrap();
     }
 
-    /// Removes a file or a whole folder.
+    /// Removes a file or a whole folder, if it is there.
     pub fn remove(&self, path: &str) {
         let path = self.path(path);
         match fs::symlink_metadata(&path) {
@@ -180,14 +155,6 @@ impl Fleet {
             Ok(_) => fs::remove_file(path).unwrap(),
             Err(_) => {}
         }
-    }
-
-    /// Replaces words of the configuration, which must be there.
-    #[track_caller]
-    pub fn configure(&self, from: &str, to: &str) {
-        let text = fs::read_to_string(self.path("pouch.yaml")).unwrap();
-        assert!(text.contains(from), "the configuration has no {from:?}");
-        self.write("pouch.yaml", text.replacen(from, to, 1));
     }
 
     /// What is published.
@@ -210,10 +177,10 @@ impl Fleet {
         self.remove("summary.json");
         let answer = Command::new(env!("CARGO_BIN_EXE_pouch"))
             .args(arguments)
-            .current_dir(self.folder.path())
+            .current_dir(self.path(""))
             .stdin(stdin)
             .env_clear()
-            .env("HOME", self.folder.path())
+            .env("HOME", self.path(""))
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs(vars.iter().map(|(name, value)| (name, value)))
             .output()

@@ -125,10 +125,8 @@ impl Fault {
 
     /// Whether it is made of the right answer, if that allows it.
     pub fn is_of_the_answer(self) -> bool {
-        use Fault::{
-            DuplicateKeys, DuplicatePage, EarlyEnd, GoneFresh, InvalidUtf8, MissingPage, NullItems, OtherObject,
-            RepeatedPage, TruncatedJson, WrongShape,
-        };
+        use Fault::{DuplicateKeys, DuplicatePage, EarlyEnd, GoneFresh, InvalidUtf8, MissingPage, NullItems};
+        use Fault::{OtherObject, RepeatedPage, TruncatedJson, WrongShape};
         let page = matches!(self, DuplicatePage | RepeatedPage | MissingPage | EarlyEnd | NullItems | GoneFresh);
         page || matches!(self, DuplicateKeys | InvalidUtf8 | OtherObject | TruncatedJson | WrongShape)
     }

@@ -6,19 +6,9 @@
 //! - [`tunnel`] is a forward proxy;
 //! - [`http`] and [`tls`] are what these speak with, and a small client for assertions.
 //!
-//! A test binary takes it in with `#[path = "support/rig/mod.rs"] mod rig;` beside `mod support;`. Everything
+//! A test binary takes it in with `#[path = "../support/rig/mod.rs"] mod rig;` beside `mod support;`. Everything
 //! listens on loopback, on free ports, waits no longer than it says, and ends with its value or its process.
 #![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(
-    clippy::disallowed_methods,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::string_slice,
-    clippy::unwrap_used,
-    reason = "tests start programs, look at the clock and fail by panicking"
-)]
 
 pub mod apiserver;
 pub mod fault;

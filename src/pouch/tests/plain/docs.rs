@@ -1,0 +1,94 @@
+//! The documentation is true: commands run, examples print what is shown, and lists are complete.
+//!
+//! What kinds of blocks there are in README.md and docs/ is told in CONTRIBUTING.md.
+
+mod block;
+mod console;
+mod findings;
+mod threats;
+
+use std::fs;
+
+use pouch::error::exit;
+
+use crate::support::root;
+
+/// A file of the repository.
+pub fn text_of(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn every_command_in_readme_and_docs_does_what_is_shown() {
+    let mut documents = vec!["README.md".to_owned()];
+    for entry in fs::read_dir(root().join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        documents.extend(name.ends_with(".md").then(|| format!("docs/{name}")));
+    }
+    documents.sort();
+    for document in documents {
+        console::follow(&document, &text_of(&document));
+    }
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for document in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "docs/findings.md",
+        "docs/exit-codes.md",
+        "docs/operations.md",
+        "docs/threat-model.md",
+    ] {
+        let text = text_of(document);
+        let folder = root().join(document).parent().unwrap().to_owned();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
+            let outside = target.is_empty() || target.contains("://");
+            assert!(outside || folder.join(target).exists(), "{document} links to {target}");
+        }
+    }
+}
+
+#[test]
+fn every_exit_code_is_explained_and_no_other() {
+    // The constants as they stand in the source, so that a new one cannot be forgotten here.
+    let source = text_of("src/pouch/failure.rs");
+    let mut known: Vec<u8> = source
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub const ")?.split_once("u8 = ")?.1.strip_suffix(';'))
+        .map(|value| value.parse().unwrap())
+        .collect();
+    known.sort_unstable();
+    assert!(known.contains(&exit::PARTIAL) && known.contains(&exit::BUG), "{known:?}");
+
+    let text = text_of("docs/exit-codes.md");
+    let (used, later) = text.split_once("## Later").expect("codes of later releases have a section");
+    let rows = |text: &str| -> Vec<u8> {
+        let number = |line: &str| line.strip_prefix("| ")?.split_once(" |")?.0.parse().ok();
+        text.lines().filter_map(number).collect()
+    };
+    assert_eq!(rows(used), known);
+    assert!(rows(later).iter().all(|code| !known.contains(code)), "a code is in use and listed under Later");
+}
+
+#[test]
+fn the_order_of_exit_codes_is_complete() {
+    let text = text_of("docs/exit-codes.md");
+    let order = text.split("in this order:").nth(1).and_then(|rest| rest.split('.').next()).expect("the order is told");
+    let mut told: Vec<u8> = order.split(',').map(|code| code.trim().parse().unwrap()).collect();
+    told.sort_unstable();
+    let all = [
+        exit::OK,
+        exit::FAILED,
+        exit::PARTIAL,
+        exit::HELD,
+        exit::UNAVAILABLE,
+        exit::LOST,
+        exit::FAULT,
+        exit::USAGE,
+        exit::BUG,
+    ];
+    assert_eq!(told, all);
+}

@@ -1,0 +1,48 @@
+//! What needs no API server: the built program run on folders and repositories, its parts called in this
+//! process, and its files read by the real programs.
+//!
+//! One file, or folder, for each subject. All of them share one process, so what changes the process (its
+//! environment, its folder, its hooks) belongs in a child of it, as in `harden`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test reads the environment, starts programs, looks at the clock and fails by panicking"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+// The targets of `fuzz` reach age through the root of whatever they are compiled into.
+use pouch::age;
+
+mod attack;
+mod bad_input;
+mod churn;
+mod churn_laws;
+mod corpus;
+mod crash;
+mod docs;
+mod encrypted;
+mod examples;
+mod exposure;
+mod forgotten;
+mod harden;
+mod interop;
+mod isolation;
+mod keygen;
+mod passes;
+mod proof;
+mod publish;
+mod quickstart;
+mod rbac;
+mod rekey;
+mod render;
+mod samples;
+mod secrecy;

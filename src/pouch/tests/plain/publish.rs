@@ -1,0 +1,507 @@
+//! `pouch publish`, through the built program, to a repository on this machine.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::fleet::{self, Fleet, Ran};
+use crate::support::origin::Origin;
+
+const EU_SECRET: &str = "bundles/regions/eu/core/secrets/eu-team/c0.sops.yaml";
+
+#[test]
+fn it_makes_one_commit_for_a_change_and_none_for_nothing() {
+    let fleet = Fleet::with_credentials(2);
+    let origin =
+        Origin::new(&fleet, ", author: 'Bot <bot@example.com>', committer: {name: Robot, email: r@example.com}");
+    let ran = origin.publish(&["--summary", "summary.json"]).ends(0).outcome("eu", "published");
+    assert_eq!(ran.stdout.lines().count(), 2);
+    let first = origin.tip().unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();
+    assert_eq!((&summary["commit"], &summary["command"]), (&first.as_str().into(), &"publish".into()));
+    assert!(!fleet.has("bundles"), "a publish writes no directory");
+    assert!(
+        origin.files().contains(&EU_SECRET.to_owned()) && origin.files().contains(&"bundles/.gitattributes".to_owned())
+    );
+    assert_eq!(
+        origin.git(&["log", "-1", "--format=%an|%ae|%cn|%ce|%P", "main"]),
+        "Bot|bot@example.com|Robot|r@example.com|"
+    );
+
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged").says("nothing changed");
+    assert_eq!(origin.tip().unwrap(), first);
+
+    fleet.secret("eu", "c0", "value: changed");
+    origin.publish(&[]).ends(0).outcome("us", "unchanged");
+    assert_eq!(origin.changed(), ["bundles/regions/eu/bundle.yaml", EU_SECRET]);
+    assert_eq!(origin.git(&["rev-parse", "main^"]), first);
+    // The tree of a commit is what render would write.
+    fleet.render(&["out"]).ends(0);
+    let rendered: Vec<String> =
+        fleet.tree("out").into_iter().filter(|(_, content)| content != b"folder").map(|(path, _)| path).collect();
+    let published: Vec<String> =
+        origin.files().iter().map(|path| path.strip_prefix("bundles/").unwrap().to_owned()).collect();
+    assert_eq!(rendered, published);
+}
+
+#[test]
+fn the_message_has_a_subject_a_line_for_each_region_and_trailers() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let message = origin.git(&["log", "-1", "--format=%B", "main"]);
+    assert!(message.starts_with("2 regions: "), "{message}");
+    assert!(
+        message.contains("- eu: published, 3 added\n") && message.contains("- us: published, 3 added\n"),
+        "{message}"
+    );
+    let trailers = origin.git(&["log", "-1", "--format=%(trailers:only,unfold)", "main"]);
+    assert_eq!(trailers, format!("Pouch-Fleet: acme\nPouch-Version: {}", env!("CARGO_PKG_VERSION")));
+    fleet.secret("us", "c1", "value: changed");
+    origin.publish(&[]).ends(0);
+    assert!(origin.git(&["log", "-1", "--format=%s", "main"]).starts_with("us: 1 changes"));
+}
+
+#[test]
+fn a_git_source_is_named_in_a_trailer() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let script = format!("cp -r '{}' manifests", fleet.path("manifests").display());
+    origin.commit_beside(&script);
+    let source = origin.tip().unwrap();
+    fleet.configure("directory: {path: manifests}", "git: {repository: repo.git, ref: main, path: manifests}");
+    origin.publish(&[]).ends(0);
+    let trailers = origin.git(&["log", "-1", "--format=%(trailers:key=Pouch-Source)", "main"]);
+    assert_eq!(trailers, format!("Pouch-Source: manifests {source}"));
+    assert!(origin.files().contains(&"manifests/eu-c0.yaml".to_owned()));
+}
+
+/// Until a region can have a repository or branch of its own, nobody may believe that his has one.
+#[test]
+fn s22_a_repository_or_branch_for_each_region_is_refused() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    for (plain, filled, says) in [
+        (
+            "repository: repo.git",
+            "repository: './repo-{region}.git'",
+            "output.git.repository: the repository has a placeholder",
+        ),
+        (
+            "branch: main",
+            "branch: 'pouch/{region}'",
+            "output.git.branch: \"pouch/{region}\" cannot be used: it has braces",
+        ),
+    ] {
+        fleet.configure(plain, filled);
+        for command in ["publish", "config"] {
+            let ran = fleet.run(&[command]).ends(64).says(says).says("pouch.yaml:");
+            assert_eq!(ran.stdout, "", "{command}");
+        }
+        assert_eq!(origin.tip(), None, "{says}");
+        fleet.configure(filled, plain);
+    }
+    // The control: the same without a placeholder, which puts all regions into one tree.
+    origin.publish(&[]).ends(0).outcome("eu", "published").outcome("us", "published");
+    let files = origin.files();
+    for region in ["eu", "us"] {
+        assert!(files.contains(&format!("bundles/regions/{region}/bundle.yaml")), "{region}");
+    }
+}
+
+#[test]
+fn a_template_makes_the_subject_and_nothing_else() {
+    let table = [
+        ("{{ fleet }}/{{ regions | join(sep=' ') }}: {{ changes }}", "acme/eu us: 6"),
+        ("one\\nSigned-off-by: Mallory <m@x>\\n\\nPouch-Fleet: other", "one"),
+        ("\\n\\n  second line  ", "second line"),
+        ("{% if changes > 100 %}many{% endif %}", "pouch"),
+        ("a\\u001b[31mb\\u202ec", "a\\u{1b}[31mb\\u{202e}c"),
+    ];
+    for (template, subject) in table {
+        let fleet = Fleet::with_credentials(2);
+        let origin = Origin::new(&fleet, &format!(", message: \"{template}\""));
+        origin.publish(&[]).ends(0);
+        let found = origin.git(&["log", "-1", "--format=%s", "main"]);
+        assert!(found == subject || (subject.contains("\\u") && !found.contains(['\x1b', '\u{202e}'])), "{found:?}");
+        let trailers = origin.git(&["log", "-1", "--format=%(trailers:only,unfold,keyonly)", "main"]);
+        assert_eq!(trailers, "Pouch-Fleet\nPouch-Version");
+    }
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, ", message: '{{ nothing.here }}'");
+    origin.publish(&[]).ends(64).says("output.git.message");
+    assert_eq!(origin.tip(), None);
+}
+
+#[test]
+fn other_files_of_the_repository_stay_as_they_are() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("{path: bundles, git", "{path: ./deploy/all/bundles, git");
+    origin.commit_beside(
+        "mkdir -p deploy/all bundles; echo a > README; echo b > deploy/x; ln -s README link; \
+         printf '#!/bin/sh\\n' > run; chmod +x run; echo c > bundles/mine",
+    );
+    let before = origin.git(&["ls-tree", "-r", "main"]);
+    origin.publish(&[]).ends(0);
+    let after = origin.git(&["ls-tree", "-r", "main"]);
+    for line in before.lines() {
+        assert!(after.contains(line), "{line}");
+    }
+    assert!(origin.changed().iter().all(|path| path.starts_with("deploy/all/bundles/")));
+    // Everything withdrawn: no empty folders stay.
+    for region in ["flux", "argocd"] {
+        fleet.configure(&format!("delivery: {region}}}"), &format!("delivery: {region}, state: retired}}"));
+    }
+    let held = origin.publish(&[]).ends(4);
+    let accept = |region| held.acceptance("--accept-deletions", region);
+    let accepting = ["--accept-deletions", &accept("eu"), "--accept-deletions", &accept("us")];
+    let accepted = origin.publish(&accepting).ends(0);
+    assert!(!accepted.stderr.contains("let nothing through"), "{}", accepted.stderr);
+    origin.publish(&accepting).ends(0).says("let nothing through: the region did not change");
+    let files = origin.files();
+    assert!(files.contains(&"deploy/x".to_owned()) && !files.iter().any(|path| path.contains("regions")), "{files:?}");
+}
+
+#[test]
+fn what_stands_in_the_way_is_not_written_over() {
+    for script in [
+        "ln -s /etc bundles",
+        "echo mine > bundles",
+        "mkdir bundles; ln -s /etc bundles/regions",
+        "mkdir bundles; echo mine > bundles/flux",
+        "mkdir -p bundles/regions; ln -s /etc bundles/regions/eu",
+        "mkdir -p bundles/regions/eu; ln -s /etc/passwd bundles/regions/eu/bundle.yaml",
+        "git init -q sub; git -C sub commit -q --allow-empty -m x; mkdir -p bundles/regions/eu; mv sub bundles/regions/eu/sub",
+    ] {
+        let fleet = Fleet::with_credentials(1);
+        let origin = Origin::new(&fleet, "");
+        origin.commit_beside(script);
+        let before = origin.tip();
+        origin.publish(&[]).ends(5).says("no plain file or folder");
+        assert_eq!(origin.tip(), before, "{script}");
+    }
+    // An output below a folder that is called like those of regions.
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("path: bundles", "path: flux/bundles");
+    origin.commit_beside("mkdir flux; ln -s /etc flux/bundles");
+    let before = origin.tip();
+    origin.publish(&[]).ends(5).says("flux/bundles is no plain file or folder");
+    assert_eq!(origin.tip(), before);
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.commit_beside("mkdir bundles; echo '*.yaml text' > bundles/.gitattributes");
+    origin.publish(&[]).ends(0);
+    assert!(origin.changed().contains(&"bundles/.gitattributes".to_owned()));
+}
+
+#[test]
+fn a_held_region_stays_and_the_others_are_committed() {
+    let fleet = Fleet::with_credentials(6);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    for n in 0..5 {
+        fleet.delete("eu", &format!("c{n}"));
+    }
+    fleet.secret("us", "c0", "value: changed");
+    let held = origin.publish(&[]).ends(4).outcome("eu", "held").outcome("us", "published");
+    assert!(origin.changed().iter().all(|path| path.starts_with("bundles/regions/us/")));
+    assert!(origin.files().contains(&EU_SECRET.to_owned()));
+    origin.publish(&["--accept-deletions", &held.acceptance("--accept-deletions", "eu")]).ends(0);
+    assert!(!origin.files().contains(&EU_SECRET.to_owned()));
+}
+
+/// A push between reading and pushing.
+fn race(origin: &Origin<'_>, how_often: &str) -> String {
+    let push = origin.other_writer("date +%s%N >> other; cat /proc/sys/kernel/random/uuid >> other");
+    format!("case \" $* \" in *' push '*) if {how_often}; then ( {push} ); fi;; esac")
+}
+
+#[test]
+fn a_run_that_loses_starts_over_from_the_sources() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    fleet.secret("eu", "c0", "value: changed");
+    // The other writer also changes what the sources say: the second attempt must read them again.
+    let manifest = fleet.path("manifests/eu-c0-secret.yaml");
+    let newer = format!("sed -i s/changed/changed-again-and-longer-than-before/ '{}'", manifest.display());
+    let once = format!("mkdir '{}' 2>/dev/null && {newer}", fleet.path("raced").display());
+    let script = race(&origin, &once);
+    Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0).outcome("eu", "published").says("starting over");
+    origin.check();
+    assert_eq!(origin.commits(), 3);
+    assert!(origin.files().contains(&"other".to_owned()) && fleet.has("raced"));
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+}
+
+/// Otherwise an older reading of the sources could be published over a newer one, with a valid lease.
+#[test]
+fn the_branch_is_read_before_the_sources() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let newer = format!("sed -i s/canary/newer/ '{}'", fleet.path("manifests/eu-c0-secret.yaml").display());
+    let script = format!("case \" $* \" in *' ls-remote '*) {newer};; esac");
+    Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0);
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+}
+
+#[test]
+fn runs_at_the_same_time_make_one_commit() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    let runs: Vec<Child> = (0..4).map(|_| piped(fleet.command(&["publish"]))).collect();
+    for child in runs {
+        ended(child).0.ends(0);
+    }
+    assert_eq!(origin.commits(), 1);
+    origin.check();
+}
+
+#[test]
+fn a_first_publish_that_loses_starts_over_too() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let script = race(&origin, &format!("mkdir '{}' 2>/dev/null", fleet.path("raced").display()));
+    Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0);
+    assert_eq!(origin.commits(), 2);
+    origin.check();
+}
+
+#[test]
+fn a_run_that_always_loses_gives_up_and_publishes_nothing() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("reuseKey", "limits: {attempts: 2}\nreuseKey");
+    let script = race(&origin, "true");
+    Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(6).says("2 times");
+    assert_eq!((origin.commits(), origin.files()), (2, vec!["other".to_owned()]));
+    origin.check();
+}
+
+#[test]
+fn a_refusal_of_the_server_is_said_and_escaped() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.hook("pre-receive", "printf 'not on \\033[31mFridays\\n' >&2; exit 1");
+    let ran = origin.publish(&[]).ends(1).says("Fridays").says("pre-receive hook declined");
+    assert!(!ran.stderr.contains('\x1b'));
+    assert_eq!((origin.tip(), ran.stdout.as_str()), (None, ""));
+}
+
+/// The server takes the push and the connection breaks: the outcome is looked up, not guessed.
+#[test]
+fn a_push_whose_answer_is_lost_is_a_push() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let path = std::env::var("PATH").unwrap();
+    let script = format!("case \" $* \" in *' push '*) PATH='{path}' git \"$@\"; exit 1;; esac");
+    Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0).outcome("eu", "published");
+    assert_eq!(origin.commits(), 1);
+    // And where it cannot be looked up, nobody claims to know.
+    fleet.secret("eu", "c0", "value: changed");
+    let script = format!(
+        "case \" $* \" in *' push '*) touch '{flag}'; exit 1;; *' ls-remote '*) [ -e '{flag}' ] && exit 1;; esac",
+        flag = fleet.path("gone").display()
+    );
+    Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(5).says("is unknown");
+}
+
+#[test]
+fn a_repository_that_does_not_answer_ends_with_5() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.configure("{path: bundles}", "{path: bundles, git: {repository: nowhere.git, branch: main}}");
+    fleet.run(&["publish"]).ends(5).says("cannot be reached");
+    fleet.configure("nowhere.git", "'https://user:hunter2@example.com/x.git'");
+    let ran = fleet.run(&["publish"]).ends(64);
+    assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
+    let without = Fleet::with_credentials(1);
+    without.run(&["publish"]).ends(64).says("output.git");
+}
+
+#[test]
+fn a_file_url_is_a_repository_too() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("repository: repo.git", &format!("repository: 'file://{}'", origin.path().display()));
+    origin.publish(&[]).ends(0);
+    assert_eq!(origin.commits(), 1);
+}
+
+#[test]
+fn children_see_no_key_and_run_no_hook_of_the_user() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let key = fleet.read("reuse.key").trim().to_owned();
+    fleet.configure("reuseKey: {file: reuse.key}", "reuseKey: {env: POUCH_REUSE_KEY}");
+    let seen = fleet.path("seen");
+    let script = format!("env >> '{0}'; printf '%s\\n' \"$@\" >> '{0}'", seen.display());
+    // A template folder whose hooks would run in every repository that git makes. The server reads the
+    // same settings here; its own hooks are its business.
+    let ran =
+        format!("#!/bin/sh\ncase $(pwd) in *repo.git*) ;; *) touch '{}';; esac\n", fleet.path("hook-ran").display());
+    for hook in ["pre-push", "reference-transaction", "post-update"] {
+        fleet.write(&format!("template/hooks/{hook}"), &ran);
+        let path = fleet.path("template/hooks").join(hook);
+        std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let config =
+        format!("[init]\n\ttemplateDir = {0}\n[core]\n\thooksPath = {0}/hooks\n", fleet.path("template").display());
+    fleet.write("home/.gitconfig", &config);
+    let mut command = origin.wrapped(&script, &[]);
+    command.env("POUCH_REUSE_KEY", &key).env("SOPS_AGE_KEY", "CANARY-KEY").env("GIT_TRACE", "/dev/stderr");
+    command.env("GIT_DIR", "/nowhere").env("POUCH_OTHER", "x");
+    Ran::from(command.output().unwrap()).ends(0);
+    assert_eq!(origin.commits(), 1);
+    let seen = fleet.read("seen");
+    assert!(seen.contains("push") && seen.contains("GIT_TERMINAL_PROMPT=0"));
+    for hidden in [key.as_str(), "CANARY-KEY", "POUCH_", "SOPS_", "GIT_TRACE=", fleet::CANARY] {
+        assert!(!seen.contains(hidden), "a child sees {hidden}");
+    }
+    assert!(!fleet.has("hook-ran"));
+}
+
+#[test]
+fn branches_are_names_and_the_repository_is_one_that_can_be_read() {
+    for branch in ["HEAD", "-x", "a..b", "'a b'", "main~1", "a:b", "'*'"] {
+        let fleet = Fleet::with_credentials(1);
+        let origin = Origin::new(&fleet, "");
+        fleet.configure("branch: main", &format!("branch: {branch}"));
+        origin.publish(&[]).ends(64).says("output.git.branch");
+    }
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    std::fs::remove_dir_all(origin.path()).unwrap();
+    std::fs::create_dir(origin.path()).unwrap();
+    origin.git(&["init", "--quiet", "--bare", "--initial-branch=main", "--object-format=sha256"]);
+    let tree = origin.git(&["hash-object", "-t", "tree", "-w", "--stdin"]);
+    let commit = origin.git(&["commit-tree", &tree, "-m", "other"]);
+    origin.git(&["update-ref", "refs/heads/main", &commit]);
+    fleet.run(&["publish"]).ends(5);
+    assert_eq!(origin.tip(), Some(commit));
+}
+
+#[test]
+fn another_push_under_way_is_waited_for_and_a_branch_in_the_way_is_not() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.configure("reuseKey", "limits: {attempts: 2}\nreuseKey");
+    let origin = Origin::new(&fleet, "");
+    fleet.write("repo.git/refs/heads/main.lock", "");
+    fleet.run(&["publish"]).ends(1).says("starting over").says("failed to update ref");
+    let lock = fleet.path("repo.git/refs/heads/main.lock");
+    let gone = format!(
+        "case \" $* \" in *' push '*) mkdir '{0}' 2>/dev/null || rm -f '{1}';; esac",
+        fleet.path("once").display(),
+        lock.display()
+    );
+    Ran::from(origin.wrapped(&gone, &[]).output().unwrap()).ends(0).says("starting over");
+    origin.git(&["update-ref", "-d", "refs/heads/main"]);
+    origin.commit_beside("echo a > README");
+    origin.git(&["branch", "-m", "main", "main/x"]);
+    origin.publish(&[]).ends(1).says("the push was refused");
+}
+
+fn stop(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[track_caller]
+fn ended(child: Child) -> (Ran, Duration) {
+    let started = Instant::now();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    (ran, started.elapsed())
+}
+
+fn piped(mut command: std::process::Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[track_caller]
+fn wait_for(fleet: &Fleet, path: &str) {
+    for _ in 0..200 {
+        if fleet.has(path) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    panic!("{path} does not appear");
+}
+
+#[test]
+fn a_signal_before_the_push_stops_the_run_at_once() {
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        let fleet = Fleet::with_credentials(1);
+        let origin = Origin::new(&fleet, "");
+        let script = format!("touch '{}'; sleep 30", fleet.path("started").display());
+        let child = piped(origin.wrapped(&script, &[]));
+        wait_for(&fleet, "started");
+        stop(&child, signal);
+        let (ran, took) = ended(child);
+        ran.ends(code).says("nothing is published");
+        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert_eq!(origin.tip(), None);
+        origin.check();
+    }
+}
+
+#[test]
+fn a_signal_during_the_push_lets_it_finish() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let flag = fleet.path("pushing");
+    let script = format!("case \" $* \" in *' push '*) touch '{}'; sleep 2;; esac", flag.display());
+    let child = piped(origin.wrapped(&script, &[]));
+    wait_for(&fleet, "pushing");
+    stop(&child, Signal::TERM);
+    let (ran, _) = ended(child);
+    ran.ends(143).outcome("eu", "published").says("finished");
+    assert_eq!(origin.commits(), 1);
+    origin.check();
+}
+
+#[test]
+fn a_second_signal_ends_it_where_it_is() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let flag = fleet.path("pushing");
+    let script = format!("case \" $* \" in *' push '*) touch '{}'; sleep 5; exit 1;; esac", flag.display());
+    let child = piped(origin.wrapped(&script, &[]));
+    wait_for(&fleet, "pushing");
+    stop(&child, Signal::TERM);
+    std::thread::sleep(Duration::from_millis(200));
+    stop(&child, Signal::INT);
+    let (ran, took) = ended_without_output(child);
+    assert_eq!(ran, Some(130));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert_eq!(origin.tip(), None);
+}
+
+/// The child's own child still holds the pipes, so only its end is waited for.
+fn ended_without_output(mut child: Child) -> (Option<i32>, Duration) {
+    let started = Instant::now();
+    let status = child.wait().unwrap();
+    (status.code(), started.elapsed())
+}
+
+#[test]
+fn a_signal_ends_a_run_that_waits_for_its_standard_input() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.configure("directory: {path: manifests}", "stdin: {}");
+    let mut command = fleet.command(&["render"]);
+    command.stdin(Stdio::piped());
+    let mut child = piped_with_input(command);
+    let input = child.stdin.take();
+    std::thread::sleep(Duration::from_millis(300));
+    stop(&child, Signal::INT);
+    let (ran, took) = ended(child);
+    drop(input);
+    ran.ends(130);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(fleet.tree("bundles").is_empty());
+}
+
+fn piped_with_input(mut command: std::process::Command) -> Child {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}

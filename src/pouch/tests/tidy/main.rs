@@ -1,7 +1,7 @@
 //! Keeps the house in order: who may name what, how long a file may be, what the core depends on.
 //!
-//! The rules stand in [`table`]; here they are applied to every file, and each is also shown a bad
-//! sample, so that none can fall silent. Tests may do what they need and are exempt from the table.
+//! The rules stand in [`table`] and in `rooms.txt`; here they are applied to every file, and each is
+//! also shown a bad sample, so that none can fall silent. Tests may do what they need and are exempt.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
@@ -13,14 +13,19 @@
     reason = "a test reads the environment, starts cargo and fails by panicking"
 )]
 
-mod lex;
+mod graph;
+mod rooms;
+mod source;
 mod table;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
-use table::{NEVER, NOT_IN_CORE, ONLY};
+use graph::{Foreign, Graph, Naming};
+use source::Source;
+use table::{APART, NEVER, NOT_IN_CORE, ONLY};
 
 /// Longer files are refused; from [`LONG`] on the test says so.
 const TOO_LONG: usize = 700;
@@ -45,8 +50,30 @@ const REGISTRY_HOSTS: &[&str] = &[
 /// Written by cargo, which names its registry there.
 const WRITTEN_BY_CARGO: &[&str] = &["Cargo.lock", "fuzz/Cargo.lock"];
 
-/// How a path into our own modules starts.
-const OWN_PATHS: &[&str] = &["crate::", "super::", "self::", "pouch::"];
+/// Every room and whom it may name.
+const ROOMS: &str = "src/pouch/tests/tidy/rooms.txt";
+
+/// What is read of the workspace's Rust files, once for all tests.
+struct House {
+    /// What the files name that are no tests.
+    graph: Graph,
+    /// What is wrong with each file by itself.
+    faults: Vec<String>,
+}
+
+static HOUSE: LazyLock<House> = LazyLock::new(|| {
+    let is_rust = |path: &str| path.starts_with("src/") && path.ends_with(".rs");
+    let files: Vec<_> = texts().into_iter().filter(|(path, _)| is_rust(path)).collect();
+    assert!(files.iter().any(|(path, _)| path == "src/core/lib.rs"), "the sources were not found");
+    let mut faults: Vec<_> = files.iter().flat_map(|(path, text)| faults_of_form(path, text)).collect();
+    let modules = files.iter().filter(|(path, _)| !path.starts_with("src/pouch/tests/"));
+    let mut sources: Vec<_> =
+        modules.map(|(path, text)| source::read(path, text).expect("our files are Rust")).collect();
+    let tests = test_places(&sources);
+    sources.retain(|source| !tests.iter().any(|place| stands_in(&source.path, place)));
+    faults.extend(sources.iter().flat_map(faults_of_source));
+    House { graph: Graph::of(&sources).expect("our files are Rust"), faults }
+});
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace has a root")
@@ -73,34 +100,19 @@ fn stands_in(path: &str, place: &str) -> bool {
     path.strip_prefix(place).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
-fn is_rust(path: &str) -> bool {
-    path.starts_with("src/") && path.ends_with(".rs")
+/// Whether the user asks for the lists to be written.
+fn rewrites() -> bool {
+    std::env::var_os("POUCH_REWRITE").is_some_and(|value| value == "1")
 }
 
-/// The files that are test code as a whole: integration tests, and modules declared for tests only.
-fn test_files(sources: &[(String, String)]) -> BTreeSet<String> {
-    let mut files = BTreeSet::new();
-    for (path, text) in sources {
-        if path.starts_with("src/pouch/tests/") {
-            files.insert(path.clone());
-        }
-        let stem = path.trim_end_matches(".rs");
+/// The modules that are declared for tests only; so is all that lies below them.
+fn test_places(sources: &[Source]) -> BTreeSet<String> {
+    let places = sources.iter().flat_map(|source| {
+        let stem = source.path.trim_end_matches(".rs");
         let folder = stem.strip_suffix("/lib").or(stem.strip_suffix("/main")).unwrap_or(stem);
-        for module in lex::test_modules(&lex::code(text)) {
-            files.insert(format!("{folder}/{module}.rs"));
-            // What such a module is made of is compiled with it.
-            let below = format!("{folder}/{module}/");
-            files.extend(sources.iter().map(|(path, _)| path).filter(|path| path.starts_with(&below)).cloned());
-        }
-    }
-    files
-}
-
-/// Whether a `use` of this file takes `name` from our own modules, so that `name::` is no crate.
-fn imports_own(code: &str, name: &str) -> bool {
-    code.split("use ").skip(1).filter_map(|rest| rest.split_once(';')).any(|(path, _)| {
-        OWN_PATHS.iter().any(|start| path.starts_with(start)) && !lex::lines_with(path, name).is_empty()
-    })
+        source.test_modules.iter().map(move |module| format!("{folder}/{module}"))
+    });
+    places.collect()
 }
 
 /// What is wrong with the form of any Rust file.
@@ -109,45 +121,47 @@ fn faults_of_form(path: &str, text: &str) -> Vec<String> {
     if length > TOO_LONG {
         return vec![format!("{path}: {length} lines, {TOO_LONG} at most; split it along a noun")];
     }
+    if length > LONG {
+        eprintln!("NOTE {path} has {length} lines and wants splitting along a noun");
+    }
     Vec::new()
 }
 
-/// What is wrong with a Rust file that is no test, by the table and the rules of form.
-fn faults_of_source(path: &str, text: &str) -> Vec<String> {
-    let mut faults = faults_of_form(path, text);
+/// What is wrong with a Rust file that is no test, by its words and its first line.
+fn faults_of_source(Source { path, text, tokens, .. }: &Source) -> Vec<String> {
+    let mut faults = Vec::new();
     if !text.starts_with("//!") {
         faults.push(format!("{path}:1: does not say in its first line what it is (//!)"));
     }
-    let code = lex::without_tests(&lex::code(text));
-    for rule in ONLY {
-        if stands_in(path, rule.within) && !rule.homes.iter().any(|home| stands_in(path, home)) {
-            for word in rule.words {
-                for line in lex::lines_with(&code, word) {
-                    faults.push(format!("{path}:{line}: names `{word}`: {}", rule.why));
-                }
+    let paths = source::paths(tokens.clone());
+    let only =
+        ONLY.iter().filter(|rule| stands_in(path, rule.within) && !rule.homes.iter().any(|home| stands_in(path, home)));
+    let never = NEVER.iter().filter(|rule| rule.places.iter().any(|place| stands_in(path, place)));
+    for (words, why) in only.map(|rule| (rule.words, rule.why)).chain(never.map(|rule| (rule.words, rule.why))) {
+        for word in words {
+            for line in source::lines_with(&paths, word) {
+                faults.push(format!("{path}:{line}: names `{word}`: {why}"));
             }
         }
     }
-    for rule in NEVER {
-        if rule.places.iter().any(|place| stands_in(path, place)) {
-            for word in rule.words {
-                for line in lex::lines_with(&code, word) {
-                    faults.push(format!("{path}:{line}: names `{word}`: {}", rule.why));
-                }
-            }
-            for module in rule.modules {
-                for line in lex::lines_naming(&code, module) {
-                    faults.push(format!("{path}:{line}: names `{module}`: {}", rule.why));
-                }
-            }
+    faults
+}
+
+/// What is wrong with what files name.
+fn faults_of_naming(graph: &Graph) -> Vec<String> {
+    let mut faults = Vec::new();
+    for Naming { from, to, name, line } in &graph.namings {
+        let forbids = |rule: &&table::Apart| {
+            rule.places.iter().any(|place| stands_in(from, place))
+                && rule.rooms.iter().any(|room| stands_in(to, &format!("src/core/{room}")))
+        };
+        for rule in APART.iter().filter(forbids) {
+            faults.push(format!("{from}:{line}: names `{name}` of {to}: {}", rule.why));
         }
     }
-    // Our own module has the crate's name, so only a path that does not come from it counts.
-    if !stands_in(path, "src/pouch/age") && !imports_own(&code, "age") {
-        let own = |code: String, start: &&str| code.replace(&format!("{start}age::"), "our_age::");
-        let foreign = OWN_PATHS.iter().fold(code, own).replace("use age;", "use age::");
-        for line in lex::lines_with(&foreign, "age::") {
-            faults.push(format!("{path}:{line}: names the crate `age`: only age does"));
+    for Foreign { from, name, line } in &graph.foreign {
+        if name == "age" && !stands_in(from, "src/pouch/age") {
+            faults.push(format!("{from}:{line}: names the crate `age`: only age does"));
         }
     }
     faults
@@ -176,20 +190,38 @@ fn faults_of_text(path: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn every_module_names_only_what_it_may() {
-    let sources: Vec<_> = texts().into_iter().filter(|(path, _)| is_rust(path)).collect();
-    assert!(sources.iter().any(|(path, _)| path == "src/core/lib.rs"), "the sources were not found");
-    for (path, text) in &sources {
-        let length = text.lines().count();
-        if (LONG + 1..=TOO_LONG).contains(&length) {
-            eprintln!("NOTE {path} has {length} lines and wants splitting along a noun");
+    let faults: Vec<_> = HOUSE.faults.iter().cloned().chain(faults_of_naming(&HOUSE.graph)).collect();
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn no_files_name_each_other_in_a_circle() {
+    let circles = HOUSE.graph.circles();
+    assert!(circles.is_empty(), "\n{}\n", circles.join("\n"));
+}
+
+#[test]
+fn every_room_names_only_rooms_that_it_may() {
+    let path = root().join(ROOMS);
+    let mut table = std::fs::read_to_string(&path).unwrap_or_default();
+    if rewrites() {
+        table = rooms::rewritten(&HOUSE.graph, &table);
+        std::fs::write(&path, &table).expect("the table can be written");
+    }
+    let faults = rooms::faults(&HOUSE.graph, &table);
+    let advice = "POUCH_REWRITE=1 writes whom rooms name; their order is written by hand";
+    assert!(faults.is_empty(), "\n{}\n{advice}\n", faults.join("\n"));
+}
+
+#[test]
+fn what_is_kept_apart_says_more_than_the_order_of_the_rooms() {
+    let table = std::fs::read_to_string(root().join(ROOMS)).expect("the table can be read");
+    for rule in APART {
+        for (place, room) in rule.places.iter().flat_map(|place| rule.rooms.iter().map(move |room| (place, room))) {
+            let says_more = rooms::is_above(&table, room, place);
+            assert!(says_more, "`{room}` is no room above {place}, so no rule need keep them apart: {}", rule.why);
         }
     }
-    let tests = test_files(&sources);
-    let faults_of = |(path, text): &(String, String)| {
-        if tests.contains(path) { faults_of_form(path, text) } else { faults_of_source(path, text) }
-    };
-    let faults: Vec<_> = sources.iter().flat_map(faults_of).collect();
-    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
@@ -238,87 +270,118 @@ fn the_core_depends_on_what_is_committed() {
          # (POUCH_REWRITE=1 cargo test --test tidy writes it). A new line here is code to trust.\n{}\n",
         found.join("\n")
     );
-    if std::env::var_os("POUCH_REWRITE").is_some_and(|value| value == "1") {
+    if rewrites() {
         std::fs::write(&path, &text).expect("the list can be written");
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(committed, text, "src/core/dependencies.txt is not fresh: POUCH_REWRITE=1 writes it");
 }
 
-/// Asserts that the file is refused with a fault that says `expect`, and that nothing else is.
+/// What is wrong with a sample, which may be no Rust.
+fn faults_of_sample(path: &str, text: &str) -> Vec<String> {
+    match source::read(path, text) {
+        Ok(source) => faults_of_source(&source),
+        Err(fault) => vec![fault],
+    }
+}
+
+/// Asserts that the file is refused with a fault that says `expect`.
 #[track_caller]
 fn refuses(path: &str, text: &str, expect: &str) {
-    let faults = faults_of_source(path, &format!("//! A sample.\n{text}\n"));
+    let faults = faults_of_sample(path, &format!("//! A sample.\n{text}\n"));
     assert!(faults.iter().any(|fault| fault.contains(expect)), "{path} passed with: {text}\n{faults:?}");
 }
 
 #[track_caller]
 fn accepts(path: &str, text: &str) {
-    let faults = faults_of_source(path, &format!("//! A sample.\n{text}\n"));
+    let faults = faults_of_sample(path, &format!("//! A sample.\n{text}\n"));
     assert!(faults.is_empty(), "{faults:?}");
+}
+
+/// The graph of a file and of the files that it may name.
+fn sample(path: &str, text: &str, others: &[&str]) -> Graph {
+    let text = format!("//! A sample.\n{text}\n");
+    let others = others.iter().map(|path| (*path, "//! A sample.\n"));
+    Graph::of_samples(&others.chain([(path, text.as_str())]).collect::<Vec<_>>())
 }
 
 #[test]
 fn every_rule_of_the_table_can_fail() {
     for rule in ONLY {
         for word in rule.words {
-            refuses("src/pouch/elsewhere.rs", &format!("use x;\nlet y = {word}(z);"), &format!(":3: names `{word}`"));
+            let call = format!("use x;\nlet y = {word}{}(z);", if word.ends_with(':') { "x" } else { "" });
+            refuses("src/pouch/elsewhere.rs", &call, &format!(":3: names `{word}`"));
             for home in rule.homes {
-                accepts(&format!("{home}.rs"), &format!("let y = {word}(z);"));
+                accepts(&format!("{home}.rs"), &call);
             }
         }
     }
     for rule in NEVER {
-        let words = || rule.words.iter().chain(rule.modules);
-        for (place, word) in rule.places.iter().flat_map(|place| words().map(move |word| (place, word))) {
+        for (place, word) in rule.places.iter().flat_map(|place| rule.words.iter().map(move |word| (place, word))) {
             refuses(&format!("{place}/x.rs"), &format!("use crate::{word};"), &format!(":2: names `{word}`"));
+        }
+    }
+    for rule in APART {
+        for (place, room) in rule.places.iter().flat_map(|place| rule.rooms.iter().map(move |room| (place, room))) {
+            let other = format!("src/core/{room}.rs");
+            let code = format!("use crate::{room}::x;");
+            let faults = faults_of_naming(&sample(&format!("{place}.rs"), &code, &["src/core/lib.rs", &other]));
+            assert_eq!(faults, [format!("{place}.rs:2: names `x` of {other}: {}", rule.why)]);
         }
     }
 }
 
 #[test]
 fn what_only_looks_like_a_fault_passes() {
-    accepts("src/core/closure.rs", "/// Knows nothing of yaml or std.\nfn f() -> &'static str { \"sops\" }");
-    accepts("src/core/closure.rs", "#[cfg(test)]\nmod tests {\n    extern crate std;\n    use crate::yaml;\n}");
-    accepts("src/core/closure_of_yaml.rs", "use crate::yaml;");
-    accepts("src/core/reuse.rs", "fn judge() {}\nfn f() { judge() }");
-    refuses("src/core/closure.rs", "#[cfg(test)]\nmod tests {}\nuse crate::yaml;", ":4: names `yaml`");
+    accepts("src/core/closure.rs", "/// Knows nothing of std.\nfn f() -> &'static str { \"std\" }");
+    accepts("src/core/closure.rs", "#[cfg(test)]\nmod tests {\n    extern crate std;\n    use std::fs;\n}");
+    accepts("src/pouch/git_like.rs", "fn git2_like() {}");
+    refuses("src/pouch/git_like.rs", "#[cfg(test)]\nmod tests {}\nuse git2::Oid;", ":4: names `git2`");
     refuses("src/core/name.rs", "extern crate std;", "names `std`");
     refuses("src/core/name.rs", "use std::fs;", "names `std`");
     refuses("src/core/name.rs", "unsafe { x() }", "names `unsafe`");
+    refuses("src/core/name.rs", "fn f() {", "is no Rust");
+    refuses("src/pouch/cli.rs", "use std::{env::{self, var}};", "names `env::var`");
+    refuses("src/pouch/cli.rs", "fn f() { outer!(inner!(x, std::env::var(y))) }", "names `env::var`");
 }
 
 #[test]
 fn the_crate_age_is_told_from_our_module() {
-    accepts("src/pouch/age.rs", "use age::Encryptor;");
+    let faults = |path, text| {
+        faults_of_naming(&sample(path, text, &["src/pouch/lib.rs", "src/pouch/age.rs", "src/pouch/age/x.rs"]))
+    };
+    let refuses = |path, text| assert_eq!(faults(path, text).len(), 1, "{path} passed with: {text}");
+    let accepts = |path, text| assert_eq!(faults(path, text), [""; 0]);
+    accepts("src/pouch/age/x.rs", "use age::Encryptor;");
     accepts("src/pouch/pipeline.rs", "use crate::age;\nfn f() { age::wrap() }");
-    accepts("src/pouch/pipeline.rs", "use crate::{age, git};\nfn f() { age::wrap() }");
-    accepts("src/pouch/pipeline.rs", "fn f() { crate::age::wrap() }");
-    refuses("src/pouch/pipeline.rs", "use age::x25519;", "names the crate `age`");
-    refuses("src/pouch/pipeline.rs", "fn f() { ::age::x25519() }", "names the crate `age`");
-    refuses("src/pouch/pipeline.rs", "use crate::package;\nfn f() { age::x25519() }", "names the crate `age`");
-    refuses("src/core/recipient.rs", "use age;", "names the crate `age`");
+    accepts("src/pouch/pipeline.rs", "use crate::{age, git};\nfn f() { m!(age::wrap()) }");
+    accepts("src/pouch/pipeline.rs", "fn f(age: u8) { crate::age::wrap(age) }");
+    refuses("src/pouch/pipeline.rs", "use age::x25519;");
+    refuses("src/pouch/pipeline.rs", "fn f() { ::age::x25519() }");
+    refuses("src/pouch/pipeline.rs", "fn f() { m!(age::x25519()) }");
+    refuses("src/pouch/pipeline.rs", "use crate::package;\nfn f() { age::x25519() }");
+    refuses("src/core/recipient.rs", "use age;");
 }
 
 #[test]
 fn form_is_checked() {
-    assert_eq!(faults_of_source("src/core/x.rs", "use x;").len(), 1);
-    assert_eq!(faults_of_source("src/core/x.rs", &format!("//! X.{}", "\n".repeat(TOO_LONG))).len(), 0);
-    assert_eq!(faults_of_source("src/core/x.rs", &format!("//! X.{}", "\n".repeat(TOO_LONG + 1))).len(), 1);
-    assert_eq!(faults_of_form("src/pouch/tests/x.rs", &"\n".repeat(TOO_LONG + 1)).len(), 1);
+    assert_eq!(faults_of_sample("src/core/x.rs", "use x;").len(), 1);
+    assert_eq!(faults_of_sample("src/core/x.rs", "//! X.\nuse x;").len(), 0);
+    assert_eq!(faults_of_form("src/core/x.rs", &"\n".repeat(TOO_LONG)).len(), 0);
+    assert_eq!(faults_of_form("src/core/x.rs", &"\n".repeat(TOO_LONG + 1)).len(), 1);
 }
 
 #[test]
-fn test_files_are_told_from_the_rest() {
-    let file = |path: &str, text: &str| (String::from(path), String::from(text));
+fn test_modules_are_told_from_the_rest() {
     let sources = [
-        file("src/core/lib.rs", "pub mod name;\n#[cfg(test)]\nmod testing;"),
-        file("src/core/name.rs", "mod tests;"),
-        file("src/core/node.rs", "#[cfg(test)]\nmod tests;"),
-        file("src/pouch/tests/interop.rs", ""),
+        ("src/core/lib.rs", "pub mod name;\n#[cfg(test)]\nmod testing;"),
+        ("src/core/name.rs", "mod tests;"),
+        ("src/core/node.rs", "#[cfg(test)]\nmod tests;"),
     ];
-    let expect = ["src/core/node/tests.rs", "src/core/testing.rs", "src/pouch/tests/interop.rs"];
-    assert_eq!(test_files(&sources), BTreeSet::from(expect.map(String::from)));
+    let places = test_places(&sources.map(|(path, text)| source::read(path, text).unwrap()));
+    assert_eq!(places, BTreeSet::from(["src/core/node/tests", "src/core/testing"].map(String::from)));
+    assert!(stands_in("src/core/testing/case.rs", "src/core/testing"));
+    assert!(!stands_in("src/core/testing_too.rs", "src/core/testing"));
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! The table of which module may name what.
+//! Who may use what: words and crates, and what the order of the rooms alone would allow.
 //!
 //! A place is a path without `.rs`: `src/pouch/git` is `git.rs` and everything under `git/`. Places
 //! that are not written yet may stand here. What a module *is* stands in its own first lines; here
-//! stands only what it must not know.
+//! stands only what it must not know. Whom a room may name stands in `rooms.txt`.
 
 /// A word that only certain places may use.
 pub struct Only {
@@ -22,8 +22,16 @@ pub struct Never {
     pub places: &'static [&'static str],
     /// Words, each as it would stand in code.
     pub words: &'static [&'static str],
-    /// Our own modules, as part of a path; a function may well have a module's name.
-    pub modules: &'static [&'static str],
+    /// Why not.
+    pub why: &'static str,
+}
+
+/// Rooms of the core that a place must not name, though they stand above it.
+pub struct Apart {
+    /// The places.
+    pub places: &'static [&'static str],
+    /// The rooms.
+    pub rooms: &'static [&'static str],
     /// Why not.
     pub why: &'static str,
 }
@@ -126,131 +134,71 @@ pub const ONLY: &[Only] = &[
     },
 ];
 
-/// The core's stages: what each must not know, which keeps the pipeline one-way.
+/// What nobody uses in a place.
 pub const NEVER: &[Never] = &[
     Never {
         places: &["src/core"],
         words: &["std", "core::time", "core::net"],
-        modules: &[],
         why: "the core is no_std: it sees no file, network, environment, clock or thread",
     },
-    Never { places: &["src"], words: &["unsafe"], modules: &[], why: "no unsafe code" },
+    Never { places: &["src"], words: &["unsafe"], why: "no unsafe code" },
     Never {
         places: &["src"],
         words: &["HashMap", "HashSet"],
-        modules: &[],
         why: "their order changes from run to run; use BTreeMap and BTreeSet",
     },
-    Never {
-        places: &["src/core/name", "src/core/node", "src/core/secret", "src/core/scope"],
-        words: &[],
-        modules: &["yaml", "json", "config", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
-        why: "words know no stage and no format",
+];
+
+/// The core's stages: what each must not know of the rooms above it.
+pub const APART: &[Apart] = &[
+    Apart {
+        places: &["src/core/object", "src/core/capi"],
+        rooms: &["yaml", "json", "sops"],
+        why: "an object, and what its kind is known for, do not depend on how the object was written or sealed",
     },
-    Never {
-        places: &["src/core/finding"],
-        words: &[],
-        modules: &[
-            "yaml", "json", "config", "claim", "closure", "judge", "bundle", "change", "sops", "secret", "report",
-        ],
-        why: "a finding names an object and holds no value, and how it is shown is report's business",
-    },
-    Never {
-        places: &["src/core/object"],
-        words: &[],
-        modules: &["yaml", "json", "config", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
-        why: "an object does not know where it came from or what becomes of it",
-    },
-    Never {
-        places: &["src/core/ciphertext"],
-        words: &[],
-        modules: &[
-            "object", "config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "sops", "report",
-        ],
-        why: "ciphertext is known by its form, wherever it stands and whoever opens it",
-    },
-    Never {
-        places: &["src/core/yaml", "src/core/json"],
-        words: &[],
-        modules: &["config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
-        why: "the doors know formats only",
-    },
-    Never {
-        places: &["src/core/capi"],
-        words: &[],
-        modules: &["yaml", "json", "claim", "closure", "judge", "bundle", "change", "sops", "report"],
-        why: "a provider's file states facts about its kinds",
-    },
-    Never {
-        places: &["src/core/claim"],
-        words: &[],
-        modules: &["yaml", "json", "closure", "judge", "bundle", "change", "sops", "reuse", "report"],
-        why: "a claim says what is asked for, before anything is looked up",
-    },
-    Never {
-        places: &["src/core/closure"],
-        words: &[],
-        modules: &["yaml", "json", "judge", "bundle", "change", "sops", "reuse", "report"],
-        why: "closure knows nothing of formats, verdicts and sealing",
-    },
-    Never {
+    Apart {
         places: &["src/core/place"],
-        words: &[],
-        modules: &["yaml", "json", "claim", "closure", "judge", "bundle", "change", "sops", "reuse", "report"],
+        rooms: &["yaml", "json", "sops", "reuse"],
         why: "where nothing lands follows from names and the delivery alone",
     },
-    Never {
+    Apart {
         places: &["src/core/inline"],
-        words: &[],
-        modules: &["yaml", "json", "claim", "closure", "judge", "change", "sops", "reuse", "report"],
+        rooms: &["yaml", "json", "sops"],
         why: "what looks like a secret follows from an object alone",
     },
-    Never {
-        places: &["src/core/judge"],
-        words: &[],
-        modules: &["yaml", "json", "bundle", "change", "sops", "reuse", "report"],
-        why: "a verdict depends on objects and configuration, not on how they are written or sealed",
+    Apart {
+        places: &["src/core/claim", "src/core/closure", "src/core/judge"],
+        rooms: &["yaml", "json", "sops", "reuse", "change"],
+        why: "a verdict depends on objects and configuration, not on how they are written, sealed or compared",
     },
-    Never {
+    Apart {
         places: &["src/core/rbac"],
-        words: &[],
-        modules: &["json", "judge", "bundle", "change", "sops", "reuse"],
+        rooms: &["json", "judge", "bundle", "change", "sops", "reuse"],
         why: "rights follow from what is asked, whatever becomes of the answer",
     },
-    Never {
-        places: &["src/core/sops", "src/core/reuse"],
-        words: &[],
-        modules: &["config", "k0rdent", "capi", "claim", "closure", "judge", "bundle", "change", "report"],
-        why: "sealing knows one document, its recipients and its key",
-    },
-    Never {
+    Apart {
         places: &["src/core/change"],
-        words: &[],
-        modules: &["k0rdent", "capi", "closure", "judge", "report"],
+        rooms: &["k0rdent", "capi"],
         why: "what changed is seen on bundles, whatever made them",
     },
-    Never {
+    Apart {
         places: &["src/core/verify"],
-        words: &[],
-        modules: &["yaml", "json", "claim", "closure", "change", "sops", "report"],
+        rooms: &["yaml", "json", "claim", "closure", "change", "sops"],
         why: "verify compares what is published with what is there: it decides nothing and opens nothing",
     },
-    Never {
+    Apart {
         places: &["src/core/exposure"],
-        words: &[],
-        modules: &["json", "k0rdent", "capi", "claim", "closure", "judge", "change", "report"],
+        rooms: &["json", "k0rdent", "capi", "claim", "closure", "judge", "change"],
         why: "exposure looks at sealed files and manifests from outside: it opens nothing and decides nothing",
     },
-    Never {
+    Apart {
         places: &["src/core/proof"],
-        words: &[],
-        modules: &["json", "claim", "closure", "judge", "change", "report"],
+        rooms: &["json", "claim", "closure", "judge", "change"],
         why: "a proof looks at bundles as they stand, whatever made them",
     },
-    Never {
+    Apart {
         places: &["src/core/report"],
-        words: &[],
-        modules: &["sops", "reuse"],
+        rooms: &["sops", "reuse"],
         why: "a report shows names and findings, never sealed or unsealed bytes",
     },
 ];

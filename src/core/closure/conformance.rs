@@ -19,11 +19,12 @@ use crate::bundle::Style;
 use crate::bundle::sanitise::sanitise;
 use crate::closure::{Role, close, is_controller_identity};
 use crate::finding::{Code, Finding};
+use crate::json;
 use crate::name::split_api_version;
-use crate::testing::case::{Document, World, json_of};
+use crate::testing::case::{Document, World};
 use crate::testing::stages::Desk;
 use crate::testing::{node, shared, yaml};
-use crate::yaml::emit::emit;
+use crate::yaml::emit::{Tree, emit};
 use crate::yaml::read;
 
 /// What a claim's closure says and makes, as far as it is compared.
@@ -219,7 +220,7 @@ fn documents(desk: &Desk) -> Option<(Vec<Value>, Vec<Finding>)> {
         let text = emit(&sanitise(object, &member.lands, &member.edits, Style::Plain));
         let document = read::documents(&text).next().unwrap();
         let tree = read::read(&document, &mut crate::node::Interner::new()).ok().unwrap();
-        made.push(json_of(&tree));
+        made.push(json::value(&Tree::of(&tree)));
     }
     Some((made, closure.findings))
 }

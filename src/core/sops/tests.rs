@@ -3,6 +3,7 @@
 extern crate std;
 
 use super::*;
+use crate::testing::{self, json_of, node};
 use alloc::format;
 use alloc::string::ToString as _;
 use alloc::vec;
@@ -19,23 +20,8 @@ fn recipient(text: &str) -> Recipient {
     Recipient::parse(text).unwrap()
 }
 
-fn node(value: &serde_json::Value) -> Node {
-    match value {
-        serde_json::Value::Null => Node::Null,
-        serde_json::Value::Bool(value) => Node::Bool(*value),
-        serde_json::Value::Number(value) => {
-            value.as_i64().map_or_else(|| Node::Float(value.as_f64().unwrap()), Node::Int)
-        }
-        serde_json::Value::String(text) => Node::text(text),
-        serde_json::Value::Array(items) => Node::List(items.iter().map(node).collect()),
-        serde_json::Value::Object(entries) => {
-            Node::map(entries.iter().map(|(key, value)| (key.as_str().into(), node(value))).collect())
-        }
-    }
-}
-
 fn yaml(text: &str) -> Node {
-    node(&serde_yaml::from_str(text).unwrap())
+    node(&testing::yaml(text))
 }
 
 /// A file of the shared test data; none, loudly, where the folder is absent and that may be.
@@ -92,21 +78,6 @@ fn seal_with(document: Tree<'_>, change: impl FnOnce(&mut Ingredients<'_>)) -> R
     seal(document, ingredients)
 }
 
-/// The tree as it would be emitted, in the one text form whose writer is not ours.
-fn json(tree: &Tree<'_>) -> serde_json::Value {
-    match tree {
-        Tree::Null => serde_json::Value::Null,
-        Tree::Bool(value) => (*value).into(),
-        Tree::Int(value) => (*value).into(),
-        Tree::Uint(value) => (*value).into(),
-        Tree::Float(value) => (*value).into(),
-        Tree::Text(text) | Tree::Plain(text) => (&**text).into(),
-        Tree::Secret(text) => text.as_str().into(),
-        Tree::List(items) => items.iter().map(json).collect(),
-        Tree::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), json(value))).collect(),
-    }
-}
-
 fn sealed(document: Tree<'_>) -> SealedText {
     let recipients = [recipient(ONE)];
     let stanzas = [(recipient(ONE), ARMOR.to_owned())];
@@ -119,7 +90,7 @@ fn sealed(document: Tree<'_>) -> SealedText {
         stanzas: &stanzas,
     };
     let (tree, leaves) = seal_tree(document, ingredients).unwrap();
-    SealedText { text: json(&tree).to_string(), leaves }
+    SealedText { text: json_of(&tree).to_string(), leaves }
 }
 
 // Made by another implementation of AES-GCM and SHA-512 from the format's description.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use crate::ambient::Ambient;
-use crate::cluster::{Absence, Manner, Patience, Wanted};
+use crate::cluster::{Patience, Wanted};
 use crate::pipeline::survey::Reach;
 
 /// What is said below the flags of commands that read sources, of which few are clusters.
@@ -81,7 +81,7 @@ impl Asking {
             service_account: None,
         };
         let patience = self.request_timeout.map(Patience::with_request).unwrap_or_default();
-        Reach { wanted, manner: Manner { patience, absence: Absence::Proved } }
+        Reach { wanted, patience }
     }
 }
 

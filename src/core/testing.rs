@@ -7,7 +7,7 @@ pub(crate) mod stages;
 
 extern crate std;
 
-use alloc::string::ToString as _;
+use alloc::string::{String, ToString as _};
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -68,4 +68,10 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{path} is absent");
     std::eprintln!("skipped: ../shared/{path} is absent");
     None
+}
+
+/// The text of a file beside the project, as [`shared`] finds it.
+#[track_caller]
+pub(crate) fn shared_text(path: &str) -> Option<String> {
+    shared(path).map(|file| std::fs::read_to_string(file).unwrap())
 }

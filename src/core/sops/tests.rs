@@ -7,8 +7,6 @@ use crate::testing::{self, json_of, node};
 use alloc::format;
 use alloc::string::ToString as _;
 use alloc::vec;
-use std::eprintln;
-use std::path::PathBuf;
 
 const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
 const TWO: &str = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";
@@ -24,15 +22,17 @@ fn yaml(text: &str) -> Node {
     node(&testing::yaml(text))
 }
 
-/// A file of the shared test data; none, loudly, where the folder is absent and that may be.
 fn shared(path: &str) -> Option<String> {
-    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/sops")).join(path);
-    let read = std::fs::read_to_string(&file);
-    assert!(read.is_ok() || option_env!("CI") != Some("true"), "{path} is missing");
-    if read.is_err() {
-        eprintln!("SKIPPED: the shared test data is absent, {path} was not read");
-    }
-    read.ok()
+    testing::shared_text(&format!("data/sops/{path}"))
+}
+
+/// What a document is sealed with, at a fixed time and with a fixed data key.
+fn ingredients<'a>(
+    ivs: &'a mut dyn Iterator<Item = [u8; 32]>,
+    recipients: &'a [Recipient],
+    stanzas: &'a [(Recipient, String)],
+) -> Ingredients<'a> {
+    Ingredients { data_key: &DATA_KEY, ivs, last_modified: TIME, recipients, stanzas }
 }
 
 fn secret(text: &str) -> Tree<'static> {
@@ -67,13 +67,7 @@ fn seal_with(document: Tree<'_>, change: impl FnOnce(&mut Ingredients<'_>)) -> R
     let recipients = [recipient(ONE)];
     let stanzas = [(recipient(ONE), ARMOR.to_owned())];
     let mut ivs = (1..=u8::MAX).map(|n| [n; 32]);
-    let mut ingredients = Ingredients {
-        data_key: &DATA_KEY,
-        ivs: &mut ivs,
-        last_modified: TIME,
-        recipients: &recipients,
-        stanzas: &stanzas,
-    };
+    let mut ingredients = ingredients(&mut ivs, &recipients, &stanzas);
     change(&mut ingredients);
     seal(document, ingredients)
 }
@@ -82,13 +76,7 @@ fn sealed(document: Tree<'_>) -> SealedText {
     let recipients = [recipient(ONE)];
     let stanzas = [(recipient(ONE), ARMOR.to_owned())];
     let mut ivs = (1..=u8::MAX).map(|n| [n; 32]);
-    let ingredients = Ingredients {
-        data_key: &DATA_KEY,
-        ivs: &mut ivs,
-        last_modified: TIME,
-        recipients: &recipients,
-        stanzas: &stanzas,
-    };
+    let ingredients = ingredients(&mut ivs, &recipients, &stanzas);
     let (tree, leaves) = seal_tree(document, ingredients).unwrap();
     SealedText { text: json_of(&tree).to_string(), leaves }
 }
@@ -230,7 +218,7 @@ fn ingredients_are_judged() {
         let mut ivs = (1..=u8::MAX).map(|n| [n; 32]);
         let one = [recipient(ONE)];
         let recipients = recipients.unwrap_or(&one);
-        seal(sample(), Ingredients { data_key: &DATA_KEY, ivs: &mut ivs, last_modified: TIME, recipients, stanzas })
+        seal(sample(), ingredients(&mut ivs, recipients, stanzas))
     }
     assert!(change(Some(&both), &stanzas).is_ok());
     for result in [
@@ -248,24 +236,12 @@ fn ingredients_are_judged() {
     for (most, expect) in [(3, false), (4, true)] {
         let mut ivs = (1..=most).map(|n| [n; 32]);
         let (recipients, stanzas) = ([recipient(ONE)], [stanza(ONE)]);
-        let ingredients = Ingredients {
-            data_key: &DATA_KEY,
-            ivs: &mut ivs,
-            last_modified: TIME,
-            recipients: &recipients,
-            stanzas: &stanzas,
-        };
+        let ingredients = ingredients(&mut ivs, &recipients, &stanzas);
         assert_eq!(seal(sample(), ingredients).err(), (!expect).then_some(SealError::Ivs));
     }
     let mut stuck = core::iter::repeat([4; 32]);
     let (recipients, stanzas) = ([recipient(ONE)], [stanza(ONE)]);
-    let ingredients = Ingredients {
-        data_key: &DATA_KEY,
-        ivs: &mut stuck,
-        last_modified: TIME,
-        recipients: &recipients,
-        stanzas: &stanzas,
-    };
+    let ingredients = ingredients(&mut stuck, &recipients, &stanzas);
     assert_eq!(seal(sample(), ingredients), Err(SealError::Ivs), "S20: an IV must never come twice");
 }
 

@@ -22,8 +22,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use serde_json::Value;
-
 /// Stands in every Secret and in every bad spot, and must never be seen again.
 pub const CANARY: &str = "CaNaRy-5e1f-sings";
 

@@ -125,7 +125,7 @@ class Table:
         if goal is not None:
             verdict = "PASS" if (values[0] <= goal if most else values[0] >= goal) else "MISS"
             bound = f"{'<=' if most else '>='} {goal:g}"
-        if ratio is None and len(values) == 2 and values[1]:
+        if ratio is None and len(values) == 2 and min(values) > 0:
             ratio = values[0] / values[1]
         shown = [number(value) + unit for value in values] + ["-"] * (2 - len(values))
         self.rows.append((what, *shown, "-" if ratio is None else f"{ratio:.3f}x", bound, verdict))

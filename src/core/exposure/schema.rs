@@ -125,7 +125,7 @@ pub struct Reader {
     pub secrets: Vec<Exposed>,
 }
 
-/// A Secret, and where files of it that can be read, or whose values can be tried, stand in the history.
+/// Which Secret it is, and when the history had files of it that count here.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SecretRecord {
@@ -144,13 +144,13 @@ pub struct SecretRecord {
     pub name: String,
     /// The Credentials that needed it then, as `NAMESPACE/NAME`, by the manifests.
     pub credentials: Vec<String>,
-    /// The first commit that has such a file.
+    /// The first commit that has a file of it that can be read, or whose values can be tried.
     pub first: Commit,
     /// The last such commit.
     pub last: Commit,
     /// Whether the current commit has one.
     pub still: bool,
-    /// How many different such files there are.
+    /// How many different files of it can be read, or have values that can be tried.
     pub versions: usize,
 }
 

@@ -28,8 +28,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 pub use schema::{
-    Commit, EntryRecord, Exposed, Exposure, Guess, GuessEntry, Guessable, LeakedKey, Looked, NowAt, Reader, Skipped,
-    SkippedFile, Verdict, schema,
+    Commit, EntryRecord, Exposed, Exposure, Guess, GuessEntry, Guessable, LeakedKey, Looked, NowAt, Reader,
+    SecretRecord, Skipped, SkippedFile, Verdict, schema,
 };
 
 use self::sealed::{Cover, Leaf, Sealed, UNKNOWN};
@@ -278,7 +278,6 @@ impl<'f, 'a> Court<'f, 'a> {
     ) -> Exposed {
         let read: Vec<&Version<'f>> = versions.iter().filter(|version| opens(&version.stood.file)).collect();
         let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
-        let still = read.iter().any(|version| version.stood.now);
         let names: BTreeSet<&str> = read.iter().flat_map(|version| reads(&version.stood.file)).collect();
         let entries = names.into_iter().map(|name| {
             let verdict = self.verdict(place, &read, &now, name, reads);
@@ -294,22 +293,7 @@ impl<'f, 'a> Court<'f, 'a> {
             true => self.elsewhere(place),
             false => Vec::new(),
         };
-        let files: BTreeSet<&str> = read.iter().map(|version| version.stood.file.sha256.as_str()).collect();
-        Exposed {
-            removed,
-            fleet: place.fleet.as_ref().map(ToString::to_string),
-            directory: place.directory.to_string(),
-            region: self.region(place).map(|region| region.name.to_string()),
-            namespace: place.key.namespace.as_ref().map(ToString::to_string),
-            name: place.key.name.to_string(),
-            credentials: credentials(&read),
-            first: self.commit(read.iter().map(|version| version.stood.first).min()),
-            last: self.commit(read.iter().map(|version| version.stood.last).max()),
-            still,
-            versions: files.len(),
-            elsewhere,
-            entries,
-        }
+        Exposed { removed, secret: self.record(place, &read), elsewhere, entries }
     }
 
     fn verdict(
@@ -410,6 +394,23 @@ impl<'f, 'a> Court<'f, 'a> {
         directories.map(ToString::to_string).collect()
     }
 
+    /// The Secret of a place, by those of its versions that are meant.
+    fn record(&self, place: &Place, versions: &[&Version<'f>]) -> SecretRecord {
+        let files: BTreeSet<&str> = versions.iter().map(|version| version.stood.file.sha256.as_str()).collect();
+        SecretRecord {
+            fleet: place.fleet.as_ref().map(ToString::to_string),
+            directory: place.directory.to_string(),
+            region: self.region(place).map(|region| region.name.to_string()),
+            namespace: place.key.namespace.as_ref().map(ToString::to_string),
+            name: place.key.name.to_string(),
+            credentials: credentials(versions),
+            first: self.commit(versions.iter().map(|version| version.stood.first).min()),
+            last: self.commit(versions.iter().map(|version| version.stood.last).max()),
+            still: versions.iter().any(|version| version.stood.now),
+            versions: files.len(),
+        }
+    }
+
     fn commit(&self, number: Option<usize>) -> Commit {
         number.and_then(|number| self.facts.commits.get(number)).cloned().unwrap_or_default()
     }
@@ -453,20 +454,7 @@ pub fn guessable(facts: &Facts, key_id: Option<&str>, fleet: Option<&Fleet>, loo
             if entries.is_empty() {
                 continue;
             }
-            let files: BTreeSet<&str> = versions.iter().map(|version| version.stood.file.sha256.as_str()).collect();
-            keys.entry(id).or_default().push(Guessable {
-                fleet: place.fleet.as_ref().map(ToString::to_string),
-                directory: place.directory.to_string(),
-                region: court.region(place).map(|region| region.name.to_string()),
-                namespace: place.key.namespace.as_ref().map(ToString::to_string),
-                name: place.key.name.to_string(),
-                credentials: credentials(&versions),
-                first: court.commit(versions.iter().map(|version| version.stood.first).min()),
-                last: court.commit(versions.iter().map(|version| version.stood.last).max()),
-                still: versions.iter().any(|version| version.stood.now),
-                versions: files.len(),
-                entries,
-            });
+            keys.entry(id).or_default().push(Guessable { secret: court.record(place, &versions), entries });
         }
     }
     let keys = keys.into_iter().map(|(id, mut secrets)| {

@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 
 use crate::node::{Interner, Key, Node};
 use crate::yaml::Flaw;
+use crate::yaml::emit::Tree;
 
 pub use ordered::read_ordered;
 
@@ -36,6 +37,20 @@ fn read_to(text: &str, interner: &mut Interner, levels: usize, shape: &'static S
     let mut json = serde_json::Deserializer::from_str(text);
     let node = Seed { interner, twice: &twice, levels, shape }.deserialize(&mut json);
     node.and_then(|node| json.end().map(|()| node)).map_err(|error| flaw(&error, twice.get()))
+}
+
+/// A tree as a JSON value, for what is shown and never sealed: a secret becomes `null`.
+pub fn value(tree: &Tree<'_>) -> serde_json::Value {
+    match tree {
+        Tree::Null | Tree::Secret(_) => serde_json::Value::Null,
+        Tree::Bool(value) => (*value).into(),
+        Tree::Int(value) => (*value).into(),
+        Tree::Uint(value) => (*value).into(),
+        Tree::Float(value) => (*value).into(),
+        Tree::Text(text) | Tree::Plain(text) => text.as_ref().into(),
+        Tree::List(items) => items.iter().map(value).collect(),
+        Tree::Map(entries) => entries.iter().map(|(key, entry)| (String::from(&**key), value(entry))).collect(),
+    }
 }
 
 /// The library's complaint in our words: its own can quote.
@@ -289,6 +304,14 @@ mod tests {
             assert_eq!((flaw.line, &*flaw.what), (line, what), "{text:?}");
             assert!(!flaw.to_string().contains("CANARY"));
         }
+    }
+
+    #[test]
+    fn a_value_says_what_was_read_and_no_secret() {
+        let text = r#"{"a":{},"b":[1,-1,18446744073709551615,1.5,"x\u0000",true,null,[]]}"#;
+        assert_eq!(read_one(text).map(|node| value(&Tree::of(&node)).to_string()), Ok(text.into()));
+        let secret = Tree::Secret(zeroize::Zeroizing::new("CANARY".into()));
+        assert_eq!(value(&Tree::map([("a", secret)])).to_string(), r#"{"a":null}"#);
     }
 
     #[test]

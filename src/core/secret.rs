@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use subtle::ConstantTimeEq as _;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::node::Key;
@@ -72,7 +73,7 @@ impl Drop for SecretBytes {
 
 /// Whether two byte strings are equal, in time that depends on their lengths only.
 pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0_u8, |seen, (x, y)| seen | (x ^ y)) == 0
+    a.ct_eq(b).into()
 }
 
 /// All entries of one Secret, sorted by name.

@@ -1,4 +1,4 @@
-//! What tests share: YAML text as nodes and objects, and the data beside the project.
+//! What tests share: YAML and JSON as nodes, objects and trees, and the data beside the project.
 
 mod asked;
 pub(crate) mod case;
@@ -7,16 +7,17 @@ pub(crate) mod stages;
 
 extern crate std;
 
-use alloc::boxed::Box;
-use alloc::string::ToString as _;
+use alloc::string::{String, ToString as _};
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use crate::finding::{Origin, Place};
+use crate::json;
 use crate::kinds::Scopes;
-use crate::node::{Key, Node};
+use crate::node::{Interner, Node};
 use crate::object::{Keep, Object, admit};
+use crate::yaml::emit::{Tree, emit};
 
 /// Reads one YAML document without the doors, which have tests of their own.
 #[track_caller]
@@ -24,22 +25,16 @@ pub(crate) fn yaml(text: &str) -> Value {
     serde_yaml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Turns JSON into a node.
+/// JSON as a node, read by the door.
+#[track_caller]
 pub(crate) fn node(value: &Value) -> Node {
-    match value {
-        Value::Null => Node::Null,
-        Value::Bool(value) => Node::Bool(*value),
-        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(value), _) => Node::Int(value),
-            (None, Some(value)) => Node::Uint(value),
-            (None, None) => Node::Float(number.as_f64().unwrap()),
-        },
-        Value::String(text) => Node::text(text),
-        Value::Array(items) => Node::List(items.iter().map(node).collect::<Box<[Node]>>()),
-        Value::Object(map) => {
-            Node::map(map.iter().map(|(key, value)| (Key::from(key.as_str()), node(value))).collect())
-        }
-    }
+    json::read(&value.to_string(), &mut Interner::new()).unwrap_or_else(|flaw| panic!("{flaw}"))
+}
+
+/// A tree as JSON, its secrets too, so that tests compare what is said and not how the emitter quotes it.
+#[track_caller]
+pub(crate) fn json_of(tree: &Tree<'_>) -> Value {
+    yaml(&emit(tree))
 }
 
 struct KeepNothing;
@@ -73,4 +68,10 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{path} is absent");
     std::eprintln!("skipped: ../shared/{path} is absent");
     None
+}
+
+/// The text of a file beside the project, as [`shared`] finds it.
+#[track_caller]
+pub(crate) fn shared_text(path: &str) -> Option<String> {
+    shared(path).map(|file| std::fs::read_to_string(file).unwrap())
 }

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    use pouch_core::node::Node;
+    use pouch_core::node::Interner;
     use pouch_core::sops;
     use pouch_core::yaml::emit::Tree;
 
@@ -253,19 +253,6 @@ mod tests {
 
     fn identity(path: &str) -> Option<String> {
         shared(path)?.lines().find(|line| line.starts_with("AGE-SECRET-KEY-1")).map(str::to_owned)
-    }
-
-    fn node(value: &serde_json::Value) -> Node {
-        match value {
-            serde_json::Value::Null => Node::Null,
-            serde_json::Value::Bool(value) => Node::Bool(*value),
-            serde_json::Value::Number(value) => Node::Int(value.as_i64().unwrap()),
-            serde_json::Value::String(text) => Node::text(text),
-            serde_json::Value::Array(items) => Node::List(items.iter().map(node).collect()),
-            serde_json::Value::Object(entries) => {
-                Node::map(entries.iter().map(|(key, value)| (key.as_str().into(), node(value))).collect())
-            }
-        }
     }
 
     #[test]
@@ -401,7 +388,7 @@ mod tests {
         else {
             return;
         };
-        let document = node(&serde_json::from_str(&text).unwrap());
+        let document = pouch_core::json::read(&text, &mut Interner::new()).unwrap();
         let stanzas = sops::stanzas(&document);
         let data_key = unwrap(&stanzas[0].1, &identity).unwrap();
         let opened = sops::open(&document, &data_key).unwrap();

@@ -41,32 +41,11 @@ const MOST_LISTED: usize = 500_000;
 /// if none of the kind was answered: then it is the kind that is down.
 const FAILURES: usize = 3;
 
-/// How a cluster is read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Manner {
-    /// How long anything may take, and how often it is tried.
-    pub patience: Patience,
-    /// What counts as absent.
-    pub absence: Absence,
-}
-
-/// What counts as absent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Absence {
-    /// What the server itself says, of this very object, twice.
-    #[default]
-    Proved,
-    /// Whatever does not come. Tests read like this to show that they would notice.
-    Assumed,
-}
-
 /// A connected cluster.
 pub struct Cluster {
     // Before the runtime, whose end ends what the link has under way.
     link: Link,
     runtime: Background,
-    /// What counts as absent.
-    pub absence: Absence,
     /// The kubeconfig's context, or `in-cluster`.
     pub context: Arc<str>,
     /// The server's URL, and the proxy on the way to it.
@@ -176,7 +155,7 @@ impl Cluster {
     /// Where it cannot be told which cluster is meant, or its credentials cannot be used.
     pub fn connect(
         wanted: &Wanted,
-        manner: Manner,
+        patience: Patience,
         ambient: &Ambient,
         stop: &Arc<AtomicBool>,
     ) -> Result<Self, AccessError> {
@@ -190,10 +169,10 @@ impl Cluster {
         let (context, server, insecure) = (access.context.clone(), access.shown(), access.insecure);
         let link = {
             let _inside = runtime.enter();
-            Link::new(access, manner.patience, u64::from_le_bytes(seed))?
+            Link::new(access, patience, u64::from_le_bytes(seed))?
         };
         let runtime = Background(Some(runtime));
-        Ok(Self { link, runtime, absence: manner.absence, context, server, insecure })
+        Ok(Self { link, runtime, context, server, insecure })
     }
 
     /// How many requests went out so far.
@@ -325,7 +304,6 @@ impl Cluster {
         };
         match self.runtime.block_on(self.link.in_time(listing)) {
             Ok(Ok(listing)) => Ok(listing),
-            _ if self.absence == Absence::Assumed => Ok(Listing::new()),
             Ok(Err(error)) => Err(error),
             Err(broken) => Err(ListError::Broken(broken)),
         }
@@ -459,7 +437,6 @@ impl Cluster {
             Reply::Gone => Err(Broken::Status(410)),
         };
         match self.link.get(&resource.path(key), form.of_object(), Ask::Object, understood).await {
-            Ok(Got::Forbidden) | Err(_) if self.absence == Absence::Assumed => Ok(Got::Absent),
             Ok(got) => {
                 fate.answered.set(true);
                 Ok(got)

@@ -24,7 +24,7 @@ use pouch_core::world::{Facts, World};
 
 use crate::ambient::{Ambient, Timer};
 use crate::cluster::request::Resource;
-use crate::cluster::{AccessError, Cluster, Manner, Wanted};
+use crate::cluster::{AccessError, Cluster, Patience, Wanted};
 use crate::error::Failure;
 use crate::git::program::TIMEOUT;
 use crate::stop::Stop;
@@ -85,8 +85,8 @@ pub struct Surveyor<'a> {
 pub struct Reach {
     /// What the flags say.
     pub wanted: Wanted,
-    /// How clusters are read.
-    pub manner: Manner,
+    /// How long anything may take, and how often it is tried.
+    pub patience: Patience,
 }
 
 /// Connects to the cluster of a source; flags win over what the configuration says.
@@ -104,7 +104,7 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     wanted.kubeconfig = wanted.kubeconfig.or_else(written);
     let named =
         |error: AccessError| AccessError { message: format!("source {}: {}", source.name, error.message), ..error };
-    Ok(Cluster::connect(&wanted, reach.manner, ambient, &stop.flag()).map_err(named)?)
+    Ok(Cluster::connect(&wanted, reach.patience, ambient, &stop.flag()).map_err(named)?)
 }
 
 impl From<SourceError> for Failure {
@@ -169,7 +169,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
 
 /// A growing pause, half of it by chance.
 fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
-    let base = surveyor.reach.manner.patience.pause.saturating_mul(look);
+    let base = surveyor.reach.patience.pause.saturating_mul(look);
     Ok(base.saturating_add(surveyor.ambient.part_of(base)?))
 }
 

@@ -17,13 +17,14 @@ use serde_json::{Value, json};
 use crate::capi::aws::is_controller_identity;
 use crate::closure::{Role, close};
 use crate::finding::{Code, Finding};
+use crate::json;
 use crate::layout::Style;
 use crate::layout::sanitise::sanitise;
 use crate::name::split_api_version;
-use crate::testing::case::{Document, Scene, json_of};
+use crate::testing::case::{Document, Scene};
 use crate::testing::stages::Desk;
 use crate::testing::{node, shared, yaml};
-use crate::yaml::emit::emit;
+use crate::yaml::emit::{Tree, emit};
 use crate::yaml::read;
 
 /// What a claim's closure says and makes, as far as it is compared.
@@ -219,7 +220,7 @@ fn documents(desk: &Desk) -> Option<(Vec<Value>, Vec<Finding>)> {
         let text = emit(&sanitise(object, &member.lands, &member.edits, Style::Plain));
         let document = read::documents(&text).next().unwrap();
         let tree = read::read(&document, &mut crate::node::Interner::new()).ok().unwrap();
-        made.push(json_of(&tree));
+        made.push(json::value(&Tree::of(&tree)));
     }
     Some((made, closure.findings))
 }

@@ -125,12 +125,10 @@ pub struct Reader {
     pub secrets: Vec<Exposed>,
 }
 
-/// A Secret that somebody could read.
+/// Which Secret it is, and when the history had files of it that count here.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Exposed {
-    /// Whether who could read it is no recipient of the region any more.
-    pub removed: bool,
+pub struct SecretRecord {
     /// The fleet; absent where no manifest says which.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fleet: Option<String>,
@@ -146,14 +144,25 @@ pub struct Exposed {
     pub name: String,
     /// The Credentials that needed it then, as `NAMESPACE/NAME`, by the manifests.
     pub credentials: Vec<String>,
-    /// The first commit that has a file of it that can be read.
+    /// The first commit that has a file of it that can be read, or whose values can be tried.
     pub first: Commit,
     /// The last such commit.
     pub last: Commit,
     /// Whether the current commit has one.
     pub still: bool,
-    /// How many different files of it can be read.
+    /// How many different files of it can be read, or have values that can be tried.
     pub versions: usize,
+}
+
+/// A Secret that somebody could read.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Exposed {
+    /// Whether who could read it is no recipient of the region any more.
+    pub removed: bool,
+    /// Which Secret.
+    #[serde(flatten)]
+    pub secret: SecretRecord,
     /// Folders of other regions where the same object is published now; only where this one is withdrawn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<String>,
@@ -221,29 +230,9 @@ pub struct LeakedKey {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Guessable {
-    /// The fleet; absent where no manifest says which.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fleet: Option<String>,
-    /// The region's folder.
-    pub directory: String,
-    /// The region's name, where the configuration has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    /// The Secret's namespace.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
-    /// The Secret's name.
-    pub name: String,
-    /// The Credentials that needed it then, as `NAMESPACE/NAME`.
-    pub credentials: Vec<String>,
-    /// The first commit that has a file with such tags.
-    pub first: Commit,
-    /// The last such commit.
-    pub last: Commit,
-    /// Whether the current commit has one.
-    pub still: bool,
-    /// How many different files have such tags.
-    pub versions: usize,
+    /// Which Secret.
+    #[serde(flatten)]
+    pub secret: SecretRecord,
     /// Its entries that had a value, sorted by name.
     pub entries: Vec<GuessEntry>,
 }

@@ -57,7 +57,8 @@ fn told(answer: &Exposure) -> Vec<String> {
     for reader in answer.readers.iter().flatten() {
         let who = reader.recipient.as_deref().map_or("everybody", |text| text.get(..7).unwrap());
         for secret in &reader.secrets {
-            let Exposed { removed, directory, name, first, last, still, elsewhere, entries, .. } = secret;
+            let Exposed { removed, secret, elsewhere, entries } = secret;
+            let SecretRecord { directory, name, first, last, still, .. } = secret;
             let verdicts: Vec<_> = entries.iter().map(|entry| format!("{:?}", entry.verdict)).collect();
             let place = if elsewhere.is_empty() { String::new() } else { format!(" also {}", elsewhere.join(",")) };
             let (removed, still) = (if *removed { " removed" } else { "" }, if *still { " still" } else { "" });
@@ -162,8 +163,12 @@ fn other_fleets_stay_apart() {
     let fleet = fleet("");
     let answer = expose(&facts, &Asked { fleet: Some(&fleet), ..Asked::default() }, Looked::default());
     let reader = &answer.readers.unwrap()[0];
-    let told: Vec<_> =
-        reader.secrets.iter().map(|s| (s.fleet.as_deref(), s.region.as_deref(), s.credentials.len())).collect();
+    let told: Vec<_> = reader
+        .secrets
+        .iter()
+        .map(|s| &s.secret)
+        .map(|s| (s.fleet.as_deref(), s.region.as_deref(), s.credentials.len()))
+        .collect();
     assert_eq!(told, [(Some("acme"), Some("eu-west"), 1), (Some("other"), None, 0)]);
 }
 

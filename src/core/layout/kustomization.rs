@@ -84,8 +84,9 @@ pub(super) fn beside(rest: &str) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{json, object_paths};
+    use super::super::sample::object_paths;
     use super::*;
+    use crate::testing::json_of;
     use alloc::string::{String, ToString as _};
     use serde_json::json;
 
@@ -93,7 +94,7 @@ mod tests {
         let directory = Directory::from("eu");
         let kept = kept.iter().map(|kind| Leaf::of(&crate::name::GroupKind::new("x.io", kind))).collect();
         let leaves = super::super::leaves(&directory, objects, &kept);
-        trees(&directory, objects, &leaves).into_iter().map(|(path, tree)| (path.to_string(), json(&tree))).collect()
+        trees(&directory, objects, &leaves).into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 
     #[test]

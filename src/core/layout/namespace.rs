@@ -50,8 +50,8 @@ pub fn tree<'a>(namespace: &'a Namespace, labels: Option<&'a BTreeMap<String, St
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample::json;
     use super::*;
+    use crate::testing::json_of;
     use serde_json::json;
 
     #[test]
@@ -59,7 +59,7 @@ mod tests {
         let namespace = "team-a".into();
         let tree = tree(&namespace, None, Style::Flux);
         assert_eq!(
-            json(&tree),
+            json_of(&tree),
             json!({
                 "apiVersion": "v1",
                 "kind": "Namespace",
@@ -80,12 +80,12 @@ mod tests {
     fn configured_labels_are_merged_and_ours_wins() {
         let labels = BTreeMap::from([("env".into(), "prod".into()), (MANAGED_BY_LABEL.into(), "me".into())]);
         let namespace = "team-a".into();
-        let value = json(&tree(&namespace, Some(&labels), Style::ArgoCd));
+        let value = json_of(&tree(&namespace, Some(&labels), Style::ArgoCd));
         assert_eq!(value["metadata"]["labels"], json!({"app.kubernetes.io/managed-by": "pouch", "env": "prod"}));
         assert_eq!(value["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/ssa"], "Merge");
         assert_eq!(value["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"], "-3");
         let none = BTreeMap::new();
-        let value = json(&tree(&namespace, Some(&none), Style::Plain));
+        let value = json_of(&tree(&namespace, Some(&none), Style::Plain));
         assert_eq!(value["metadata"]["annotations"]["kustomize.toolkit.fluxcd.io/ssa"], "IfNotPresent");
         assert!(value["metadata"]["annotations"].get("argocd.argoproj.io/sync-wave").is_none());
     }

@@ -1,53 +1,18 @@
 //! What the tests of this stage share.
 
 use alloc::collections::BTreeSet;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::path::{self, BundlePath};
 use crate::config::Globs;
 use crate::finding::{Origin, Place};
 use crate::kinds::Scopes;
 use crate::name::{GroupKind, ObjectKey};
-use crate::node::Node;
 use crate::object::{Keep, Object, admit};
-use crate::yaml::emit::Tree;
-
-/// A tree as JSON, so that tests compare what is said and not how the emitter quotes it.
-pub(super) fn json(tree: &Tree<'_>) -> Value {
-    match tree {
-        Tree::Null => Value::Null,
-        Tree::Bool(value) => (*value).into(),
-        Tree::Int(value) => (*value).into(),
-        Tree::Uint(value) => (*value).into(),
-        Tree::Float(value) => (*value).into(),
-        Tree::Text(text) | Tree::Plain(text) => text.to_string().into(),
-        Tree::Secret(text) => text.to_string().into(),
-        Tree::List(items) => items.iter().map(json).collect(),
-        Tree::Map(entries) => {
-            Value::Object(entries.iter().map(|(key, value)| (key.to_string(), json(value))).collect::<Map<_, _>>())
-        }
-    }
-}
-
-/// JSON as a document.
-pub(super) fn node(value: &Value) -> Node {
-    match value {
-        Value::Null => Node::Null,
-        Value::Bool(value) => Node::Bool(*value),
-        Value::Number(number) => match number.as_i64() {
-            Some(value) => Node::Int(value),
-            None => number.as_f64().map_or(Node::Null, Node::Float),
-        },
-        Value::String(text) => Node::text(text),
-        Value::Array(items) => Node::List(items.iter().map(node).collect()),
-        Value::Object(fields) => {
-            Node::map(fields.iter().map(|(key, value)| (key.as_str().into(), node(value))).collect())
-        }
-    }
-}
+use crate::testing::node;
 
 /// Which metadata a test's object keeps.
 pub(super) struct Kept(pub(super) Globs);

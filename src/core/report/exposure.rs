@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::escape;
 use crate::exposure::{
-    Commit, EntryRecord, Exposed, Exposure, Guess, Guessable, LeakedKey, Looked, NowAt, Reader, SkippedFile, Verdict,
+    Commit, EntryRecord, Exposed, Exposure, Guess, LeakedKey, Looked, NowAt, Reader, SecretRecord, SkippedFile, Verdict,
 };
 use crate::listing::counted;
 
@@ -124,18 +124,17 @@ impl Lines {
     }
 
     fn secret(&mut self, secret: &Exposed, entries: &[&EntryRecord]) {
-        let Exposed { fleet, directory, region, namespace, name, credentials, first, last, still, versions, .. } =
-            secret;
+        let record = &secret.secret;
         let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
-        self.line(4, &format!("{}: {}", what(fleet, directory, region, namespace, name), names.join(", ")));
+        self.line(4, &format!("{}: {}", named(record), names.join(", ")));
         let elsewhere = match secret.elsewhere.as_slice() {
             [] => String::new(),
             others => format!("; still published for {}", others.join(", ")),
         };
-        self.line(6, &format!("{}{elsewhere}", when(credentials, first, last, *still, *versions)));
+        self.line(6, &format!("{}{elsewhere}", when(record)));
         for entry in entries {
             for NowAt { directory, namespace, name, entry: now } in &entry.now_at {
-                let what = what(fleet, directory, &None, namespace, name);
+                let what = what(&record.fleet, directory, namespace, name);
                 self.line(6, &format!("the value of {} is today that of {what}: {now}", entry.name));
             }
         }
@@ -153,11 +152,8 @@ impl Lines {
                     if !core::mem::replace(&mut told, true) {
                         self.line(2, guessing(guess));
                     }
-                    let Guessable { fleet, directory, region, namespace, name, .. } = secret;
-                    let what = what(fleet, directory, region, namespace, name);
-                    self.line(4, &format!("{what}: {}", names.join(", ")));
-                    let Guessable { credentials, first, last, still, versions, .. } = secret;
-                    self.line(6, &when(credentials, first, last, *still, *versions));
+                    self.line(4, &format!("{}: {}", named(&secret.secret), names.join(", ")));
+                    self.line(6, &when(&secret.secret));
                 }
             }
         }
@@ -185,30 +181,30 @@ fn guessing(guess: Guess) -> &'static str {
     }
 }
 
-fn what(
-    fleet: &Option<String>,
-    directory: &str,
-    region: &Option<String>,
-    namespace: &Option<String>,
-    name: &str,
-) -> String {
-    let place = region.as_deref().unwrap_or(directory);
+fn named(secret: &SecretRecord) -> String {
+    let place = secret.region.as_deref().unwrap_or(&secret.directory);
+    what(&secret.fleet, place, &secret.namespace, &secret.name)
+}
+
+fn what(fleet: &Option<String>, place: &str, namespace: &Option<String>, name: &str) -> String {
     let fleet = fleet.as_deref().unwrap_or("?");
     let namespace = namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     format!("{fleet}/{place} Secret {namespace}{name}")
 }
 
-fn when(credentials: &[String], first: &Commit, last: &Commit, still: bool, versions: usize) -> String {
-    let credentials = match credentials {
+/// Who needed the Secret, and from when to when, of how many versions.
+fn when(secret: &SecretRecord) -> String {
+    let SecretRecord { first, last, still, versions, .. } = secret;
+    let credentials = match secret.credentials.as_slice() {
         [] => String::from("no Credential known"),
         [one] => format!("Credential {one}"),
         several => format!("Credentials {}", several.join(", ")),
     };
     let from = if first.or_before { "at or before " } else { "" };
     // Of one day only the time tells them apart.
-    let timed = !still && first.id != last.id && day(first) == day(last);
-    let end = if still { String::from("still") } else { short(last, timed) };
-    format!("{credentials}; {from}{} … {end}; {}", short(first, timed), counted(versions, "version", "versions"))
+    let timed = !*still && first.id != last.id && day(first) == day(last);
+    let end = if *still { String::from("still") } else { short(last, timed) };
+    format!("{credentials}; {from}{} … {end}; {}", short(first, timed), counted(*versions, "version", "versions"))
 }
 
 fn day(commit: &Commit) -> &str {

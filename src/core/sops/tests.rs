@@ -3,10 +3,9 @@
 extern crate std;
 
 use super::*;
+use crate::testing::{self, json_of, node};
 use alloc::string::ToString as _;
 use alloc::{format, vec};
-use std::eprintln;
-use std::path::PathBuf;
 
 const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
 const TWO: &str = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";
@@ -18,34 +17,21 @@ fn recipient(text: &str) -> Recipient {
     Recipient::parse(text).unwrap()
 }
 
-fn node(value: &serde_json::Value) -> Node {
-    match value {
-        serde_json::Value::Null => Node::Null,
-        serde_json::Value::Bool(value) => Node::Bool(*value),
-        serde_json::Value::Number(value) => {
-            value.as_i64().map_or_else(|| Node::Float(value.as_f64().unwrap()), Node::Int)
-        }
-        serde_json::Value::String(text) => Node::text(text),
-        serde_json::Value::Array(items) => Node::List(items.iter().map(node).collect()),
-        serde_json::Value::Object(entries) => {
-            Node::map(entries.iter().map(|(key, value)| (key.as_str().into(), node(value))).collect())
-        }
-    }
-}
-
 fn yaml(text: &str) -> Node {
-    node(&serde_yaml::from_str(text).unwrap())
+    node(&testing::yaml(text))
 }
 
-/// A file of the shared test data; none, loudly, where the folder is absent and that may be.
 fn shared(path: &str) -> Option<String> {
-    let file = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/sops")).join(path);
-    let read = std::fs::read_to_string(&file);
-    assert!(read.is_ok() || option_env!("CI") != Some("true"), "{path} is missing");
-    if read.is_err() {
-        eprintln!("SKIPPED: the shared test data is absent, {path} was not read");
-    }
-    read.ok()
+    testing::shared_text(&format!("data/sops/{path}"))
+}
+
+/// What a document is sealed with, at a fixed time and with a fixed data key.
+fn ingredients<'a>(
+    ivs: &'a mut dyn Iterator<Item = [u8; 32]>,
+    recipients: &'a [Recipient],
+    stanzas: &'a [(Recipient, String)],
+) -> Ingredients<'a> {
+    Ingredients { data_key: &DATA_KEY, ivs, last_modified: TIME, recipients, stanzas }
 }
 
 fn secret(text: &str) -> Tree<'static> {
@@ -80,45 +66,18 @@ fn seal_with(document: Tree<'_>, change: impl FnOnce(&mut Ingredients<'_>)) -> R
     let recipients = [recipient(ONE)];
     let stanzas = [(recipient(ONE), ARMOR.to_owned())];
     let mut ivs = (1..=u8::MAX).map(|n| [n; 32]);
-    let mut ingredients = Ingredients {
-        data_key: &DATA_KEY,
-        ivs: &mut ivs,
-        last_modified: TIME,
-        recipients: &recipients,
-        stanzas: &stanzas,
-    };
+    let mut ingredients = ingredients(&mut ivs, &recipients, &stanzas);
     change(&mut ingredients);
     seal(document, ingredients)
-}
-
-/// The tree as it would be emitted, in the one text form whose writer is not ours.
-fn json(tree: &Tree<'_>) -> serde_json::Value {
-    match tree {
-        Tree::Null => serde_json::Value::Null,
-        Tree::Bool(value) => (*value).into(),
-        Tree::Int(value) => (*value).into(),
-        Tree::Uint(value) => (*value).into(),
-        Tree::Float(value) => (*value).into(),
-        Tree::Text(text) | Tree::Plain(text) => (&**text).into(),
-        Tree::Secret(text) => text.as_str().into(),
-        Tree::List(items) => items.iter().map(json).collect(),
-        Tree::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), json(value))).collect(),
-    }
 }
 
 fn sealed(document: Tree<'_>) -> SealedText {
     let recipients = [recipient(ONE)];
     let stanzas = [(recipient(ONE), ARMOR.to_owned())];
     let mut ivs = (1..=u8::MAX).map(|n| [n; 32]);
-    let ingredients = Ingredients {
-        data_key: &DATA_KEY,
-        ivs: &mut ivs,
-        last_modified: TIME,
-        recipients: &recipients,
-        stanzas: &stanzas,
-    };
+    let ingredients = ingredients(&mut ivs, &recipients, &stanzas);
     let (tree, leaves) = seal_tree(document, ingredients).unwrap();
-    SealedText { text: json(&tree).to_string(), leaves }
+    SealedText { text: json_of(&tree).to_string(), leaves }
 }
 
 // Made by another implementation of AES-GCM and SHA-512 from the format's description.
@@ -258,7 +217,7 @@ fn ingredients_are_judged() {
         let mut ivs = (1..=u8::MAX).map(|n| [n; 32]);
         let one = [recipient(ONE)];
         let recipients = recipients.unwrap_or(&one);
-        seal(sample(), Ingredients { data_key: &DATA_KEY, ivs: &mut ivs, last_modified: TIME, recipients, stanzas })
+        seal(sample(), ingredients(&mut ivs, recipients, stanzas))
     }
     assert!(change(Some(&both), &stanzas).is_ok());
     for result in [
@@ -276,24 +235,12 @@ fn ingredients_are_judged() {
     for (most, expect) in [(3, false), (4, true)] {
         let mut ivs = (1..=most).map(|n| [n; 32]);
         let (recipients, stanzas) = ([recipient(ONE)], [stanza(ONE)]);
-        let ingredients = Ingredients {
-            data_key: &DATA_KEY,
-            ivs: &mut ivs,
-            last_modified: TIME,
-            recipients: &recipients,
-            stanzas: &stanzas,
-        };
+        let ingredients = ingredients(&mut ivs, &recipients, &stanzas);
         assert_eq!(seal(sample(), ingredients).err(), (!expect).then_some(SealError::Ivs));
     }
     let mut stuck = core::iter::repeat([4; 32]);
     let (recipients, stanzas) = ([recipient(ONE)], [stanza(ONE)]);
-    let ingredients = Ingredients {
-        data_key: &DATA_KEY,
-        ivs: &mut stuck,
-        last_modified: TIME,
-        recipients: &recipients,
-        stanzas: &stanzas,
-    };
+    let ingredients = ingredients(&mut stuck, &recipients, &stanzas);
     assert_eq!(seal(sample(), ingredients), Err(SealError::Ivs), "S20: an IV must never come twice");
 }
 

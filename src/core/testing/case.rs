@@ -18,9 +18,11 @@ use crate::config::file::FleetFile;
 use crate::config::resolve::{files_needed, resolve};
 use crate::config::{Fleet, Source};
 use crate::finding::{Finding, Origin, Place};
+use crate::json;
 use crate::name::ObjectKey;
 use crate::node::{Interner, Node};
 use crate::snapshot::{Reading, Snapshot, assemble};
+use crate::yaml::emit::Tree;
 use crate::yaml::read;
 
 /// Two recipients that are no low-order points; nobody keeps their identities.
@@ -68,22 +70,6 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     items.map(|item| item.as_str().expect("text").to_string()).collect()
 }
 
-/// Node as JSON, so that markers are read with little ceremony.
-pub(crate) fn json_of(node: &Node) -> Value {
-    match node {
-        Node::Null => Value::Null,
-        Node::Bool(value) => (*value).into(),
-        Node::Int(value) => (*value).into(),
-        Node::Uint(value) => (*value).into(),
-        Node::Float(value) => (*value).into(),
-        Node::Text(text) => text.to_string().into(),
-        Node::List(items) => items.iter().map(json_of).collect(),
-        Node::Map(entries) => {
-            Value::Object(entries.iter().map(|(key, value)| (key.to_string(), json_of(value))).collect())
-        }
-    }
-}
-
 /// `Kind namespace/name` or `Kind name`, as the case files write an object.
 fn short(node: &Node) -> String {
     let name = node.str_at(&["metadata", "name"]).unwrap_or("?");
@@ -111,7 +97,7 @@ impl Case {
             let line = document.line;
             let node = read::read(&document, &mut names).unwrap_or_else(|flaw| panic!("{}: {flaw}", path.display()));
             let marker = node.entries().first().map(|(key, _)| key.to_string()).unwrap_or_default();
-            let value = json_of(&node);
+            let value = json::value(&Tree::of(&node));
             match (case.worlds.last_mut(), &*marker) {
                 (None, _) => {
                     let world = Scene { config: value, documents: Vec::new(), incomplete: Vec::new(), run: json!({}) };

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use pouch_core::config::show;
-use pouch_core::yaml::emit::{Tree, emit};
-use serde_json::Value;
+use pouch_core::json;
+use pouch_core::yaml::emit::emit;
 
 use crate::ambient::Ambient;
 use crate::settings::{self, SettingsError};
@@ -39,23 +39,8 @@ pub fn run(args: &ConfigArgs, path: &Path, ambient: &Ambient) -> Result<String, 
     let tree = show::tree(&settings.fleet);
     Ok(match args.output {
         Format::Yaml => emit(&tree).to_string(),
-        Format::Json => format!("{:#}\n", json(&tree)),
+        Format::Json => format!("{:#}\n", json::value(&tree)),
     })
-}
-
-fn json(tree: &Tree<'_>) -> Value {
-    match tree {
-        Tree::Null => Value::Null,
-        Tree::Bool(value) => (*value).into(),
-        Tree::Int(value) => (*value).into(),
-        Tree::Uint(value) => (*value).into(),
-        Tree::Float(value) => (*value).into(),
-        Tree::Text(text) | Tree::Plain(text) => text.as_ref().into(),
-        // A configuration has none; should it ever, this is no place for one.
-        Tree::Secret(_) => Value::Null,
-        Tree::List(items) => items.iter().map(json).collect(),
-        Tree::Map(entries) => entries.iter().map(|(key, value)| (key.to_string(), json(value))).collect(),
-    }
 }
 
 #[cfg(test)]

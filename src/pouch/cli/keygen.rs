@@ -440,7 +440,7 @@ struct Region(Cluster);
 impl Region {
     /// Connects, and has the server check everything but the key.
     fn connect(reach: &Reach, wanted: &Wanted, ambient: &Ambient, stop: &Stop, ui: &Ui) -> Result<Self, Failure> {
-        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
+        let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
         if let Some(warning) = cluster.warning() {
             ui.warn(&warning);
         }

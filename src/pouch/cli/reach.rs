@@ -3,12 +3,20 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::SignedDuration;
+
 use crate::ambient::Ambient;
-use crate::cluster::{Absence, Manner, Patience, Wanted};
+use crate::cluster::{Patience, Wanted};
 use crate::survey::Reach;
 
 /// What is said below the flags of commands that read sources, of which few are clusters.
 pub const ONLY_FOR: &str = "\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+
+/// The shortest time that one request may be given.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// The longest time that one request may be given.
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// Flags of every command that reads a live cluster; they win over the configuration.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -73,39 +81,18 @@ impl Asking {
             service_account: None,
         };
         let patience = self.request_timeout.map(Patience::with_request).unwrap_or_default();
-        Reach { wanted, manner: Manner { patience, absence: Absence::Proved } }
+        Reach { wanted, patience }
     }
 }
 
-/// A duration as kubectl takes it: a whole number of seconds, or numbers with the units ms, s, m and h.
+/// A duration as kubectl takes it: a whole number of seconds, or numbers with units, the largest unit first.
 /// One request takes between a tenth of a second and an hour.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || String::from("write a number with a unit, such as 30s, 2m or 1m30s");
-    let mut whole = Duration::ZERO;
-    let mut rest = text;
-    if rest.is_empty() {
-        return Err(wrong());
-    }
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        let (number, after) = rest.split_at_checked(digits).ok_or_else(wrong)?;
-        let number: u64 = number.parse().map_err(|_| wrong())?;
-        let letters = after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at_checked(letters).ok_or_else(wrong)?;
-        let part = match unit {
-            "ms" => Duration::from_millis(number),
-            "" | "s" => Duration::from_secs(number),
-            "m" => Duration::from_secs(number.saturating_mul(60)),
-            "h" => Duration::from_secs(number.saturating_mul(3600)),
-            _ => return Err(wrong()),
-        };
-        whole = whole.saturating_add(part);
-        rest = after;
-    }
-    if whole < Duration::from_millis(100) || whole > Duration::from_secs(3600) {
-        return Err(String::from("one request takes between 100ms and 1h"));
-    }
-    Ok(whole)
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parsed: Result<SignedDuration, _> = if is_number { format!("{text}s").parse() } else { text.parse() };
+    let parsed = parsed.map_err(|_| "write a number with a unit, such as 30s, 2m or 1m30s")?;
+    let duration = Duration::try_from(parsed).ok().filter(|whole| (SHORTEST..=LONGEST).contains(whole));
+    duration.ok_or_else(|| String::from("one request takes between 100ms and 1h"))
 }
 
 #[cfg(test)]
@@ -114,14 +101,31 @@ mod tests {
 
     #[test]
     fn durations_are_those_of_kubectl() {
-        let seconds = |text: &str| duration(text).map(|d| d.as_secs_f64());
-        for (text, expect) in
-            [("30s", 30.0), ("5", 5.0), ("2m", 120.0), ("1m30s", 90.0), ("500ms", 0.5), ("1h", 3600.0)]
-        {
-            assert_eq!(seconds(text), Ok(expect), "{text}");
+        let check = |text: &str, expect: f64| assert_eq!(duration(text).map(|d| d.as_secs_f64()), Ok(expect), "{text}");
+        check("30s", 30.0);
+        check("5", 5.0);
+        check("0030", 30.0);
+        check("2m", 120.0);
+        check("1m30s", 90.0);
+        check("0h1m", 60.0);
+        check("1.5s", 1.5);
+        check("500ms", 0.5);
+        check("100ms", 0.1);
+        check("1h", 3600.0);
+        check("3600", 3600.0);
+    }
+
+    #[test]
+    fn what_is_no_duration_is_told_from_one_out_of_bounds() {
+        let check = |text: &str, expect: &str| {
+            let error = duration(text).unwrap_err();
+            assert!(error.contains(expect), "{text}: {error}");
+        };
+        for text in ["", " ", "s", "-", "1d", "1x", "30s later", "1m 30", "1e3", "１s", "99999999999999999999s"] {
+            check(text, "a number with a unit");
         }
-        for text in ["", "s", "-1s", "1.5s", "1d", "0", "0s", "99ms", "2h", "1 s", "99999999999999999999s"] {
-            assert!(seconds(text).is_err(), "{text}");
+        for text in ["0", "0s", "99ms", "2h", "1h1ms", "3601", "-1s", "1s ago", "99999h"] {
+            check(text, "between 100ms and 1h");
         }
     }
 }

@@ -84,7 +84,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let files = files(args, &opened, region, ambient, stop)?;
     let reach = args.reach.reach(context, ambient);
     let connect = || {
-        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
+        let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
         ui.note(&format!("region {}: comparing with cluster {} at {}", region.name, cluster.context, cluster.server));
         if let Some(warning) = cluster.warning() {
             ui.warn(&warning);

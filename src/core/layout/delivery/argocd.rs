@@ -304,7 +304,8 @@ pub fn shared_decryptors<'a>(regions: impl IntoIterator<Item = &'a RegionConfig>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::sample::{json, object_paths};
+    use crate::layout::sample::object_paths;
+    use crate::testing::json_of;
     use alloc::string::ToString as _;
     use serde_json::{Value, json};
 
@@ -323,7 +324,7 @@ mod tests {
 
     fn sample(argo: &ArgoCd, objects: &BTreeSet<BundlePath>) -> BTreeMap<String, Value> {
         let trees = trees(&"acme".into(), &"eu".into(), argo, "bundles", objects);
-        trees.into_iter().map(|(path, tree)| (path.to_string(), json(&tree))).collect()
+        trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 
     #[test]
@@ -399,7 +400,7 @@ mod tests {
         assert!(sample(&plugin, &object_paths("eu")).is_empty());
         let (a, b, c) = ("a".into(), "b".into(), "c".into());
         let regions = BTreeMap::from([(&a, &plugin), (&b, &ksops), (&c, &plugin)]);
-        let sets: Vec<Value> = sets(&"acme".into(), "bundles", &regions).iter().map(json).collect();
+        let sets: Vec<Value> = sets(&"acme".into(), "bundles", &regions).iter().map(json_of).collect();
         assert_eq!(sets.len(), 2);
         assert_eq!(sets[0]["metadata"]["name"], "acme-ksops");
         assert_eq!(sets[1]["metadata"]["name"], "acme-plugin-sops");

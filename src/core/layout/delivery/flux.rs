@@ -86,8 +86,8 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::sample::json;
     use crate::name::GroupKind;
+    use crate::testing::json_of;
     use alloc::string::ToString as _;
     use serde_json::json;
 
@@ -101,7 +101,7 @@ mod tests {
         };
         let leaves = kinds.iter().map(|(group, kind)| Leaf::of(&GroupKind::new(group, kind))).collect();
         let trees = trees(&directory.into(), &flux, output, &leaves);
-        trees.into_iter().map(|(path, tree)| (path.to_string(), json(&tree))).collect()
+        trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 
     #[test]

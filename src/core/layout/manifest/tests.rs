@@ -3,11 +3,11 @@
 extern crate std;
 
 use super::super::path;
-use super::super::sample::{json, node};
 use super::read::of_node;
 use super::*;
 use crate::hash::sha256_hex;
 use crate::name::{Claimant, GroupKind};
+use crate::testing::{json_of, node};
 use alloc::string::ToString as _;
 use alloc::{format, vec};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn sample() -> Manifest {
 }
 
 fn document() -> Value {
-    json(&tree(&sample()))
+    json_of(&tree(&sample()))
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn what_is_written_is_read_back_sorted() {
     expect.objects.iter_mut().for_each(|object| object.needed_by.sort());
     expect.files.sort();
     assert_eq!(read, expect);
-    assert_eq!(json(&tree(&read)), document());
+    assert_eq!(json_of(&tree(&read)), document());
 }
 
 /// Each change makes the whole manifest unusable, and the message says where.
@@ -218,7 +218,7 @@ fn two_thousand_objects_are_read() {
             ManifestObject { path: path::of_object(&manifest.directory, &key), key, ..one.clone() }
         })
         .collect();
-    assert_eq!(of_node(&node(&json(&tree(&manifest)))).expect("a manifest").objects.len(), 2000);
+    assert_eq!(of_node(&node(&json_of(&tree(&manifest)))).expect("a manifest").objects.len(), 2000);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Tests of `sanitise`.
 
-use super::super::sample::{json, object};
+use super::super::sample::object;
 use super::*;
+use crate::testing::json_of;
 use alloc::format;
 use alloc::string::{String, ToString as _};
 use base64::Engine as _;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 fn sanitised(document: &Value, keep: &[&str], style: Style) -> Value {
     let object = object(document, keep);
-    json(&sanitise(&object, &object.key, &[], style))
+    json_of(&sanitise(&object, &object.key, &[], style))
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn an_object_lands_where_it_is_told_with_its_edits() {
         edit(&["new"], "no"),
         edit(&[], "no"),
     ];
-    let value = json(&sanitise(&object, &lands, &edits, Style::Plain));
+    let value = json_of(&sanitise(&object, &lands, &edits, Style::Plain));
     assert_eq!(value["spec"], json!({"secretRef": {"name": "s", "namespace": "team-a"}, "flat": "x"}));
     assert_eq!((&value["metadata"]["namespace"], &value["metadata"]["name"]), (&json!("team-a"), &json!("b")));
     assert!(!value.to_string().contains("no\""));

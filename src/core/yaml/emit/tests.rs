@@ -14,23 +14,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::node::{Interner, Key};
+use crate::testing::shared_text;
 use crate::yaml::read::{Document, documents, read};
-
-fn shared(path: &str) -> Option<String> {
-    let whole = format!("{}/../../../shared/{path}", env!("CARGO_MANIFEST_DIR"));
-    match fs::read_to_string(&whole) {
-        Ok(text) => Some(text),
-        Err(_) if env::var_os("CI").is_some_and(|ci| ci == "true") => panic!("{whole} is not there"),
-        Err(_) => {
-            eprintln!("SKIPPED: {whole} is not there");
-            None
-        }
-    }
-}
 
 /// The strings that YAML writers get wrong, and some of our own.
 fn awkward() -> Vec<String> {
-    let Some(json) = shared("data/yaml/strings.json") else { return Vec::new() };
+    let Some(json) = shared_text("data/yaml/strings.json") else { return Vec::new() };
     let mut strings: Vec<String> = serde_json::from_str(&json).expect("a list of strings");
     strings.extend((0..0x300).filter_map(char::from_u32).map(|c| format!("a{c}b")));
     strings.extend((0..0x300).filter_map(char::from_u32).map(String::from));

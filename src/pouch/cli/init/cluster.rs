@@ -304,7 +304,7 @@ struct Asker {
 
 impl Asker {
     fn connect(reach: &Reach, ambient: &Ambient, stop: &Stop) -> Result<Self, Failure> {
-        let cluster = Cluster::connect(&reach.wanted, reach.manner, ambient, &stop.flag())?;
+        let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
         let served = cluster.discover([k0rdent::GROUP]);
         let served = served.map_err(|broken| unavailable(&cluster, "its API groups", &broken))?;
         if let Some(broken) = served.unknown.values().next() {

@@ -19,7 +19,7 @@ use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
 
 use super::SourceError;
 use crate::cluster::request::{Form, Resource, Stamp};
-use crate::cluster::{Absence, Broken, Cluster, Got, ListError, Served};
+use crate::cluster::{Broken, Cluster, Got, ListError, Served};
 
 /// Whether Secrets are read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -201,7 +201,7 @@ impl Live {
             return Err(self.unreachable(&format!("the API group {}", listed.kind.group), broken));
         }
         let message = format!("cluster {} serves no {}", self.context(), listed.kind);
-        if listed.needed && self.cluster.absence == Absence::Proved {
+        if listed.needed {
             let help = "See that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
             return Err(self.error(message, help));
         }
@@ -321,9 +321,6 @@ impl Live {
     /// # Errors
     /// Where the cluster cannot be asked.
     pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Option<Changed>, SourceError> {
-        if self.cluster.absence == Absence::Assumed {
-            return Ok(None);
-        }
         for list in &self.lists {
             let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Form::Metadata, &|_| seen());
             let listing = match listing {

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use pouch_core::json;
 use pouch_core::node::Interner;
+use pouch_core::yaml::emit::Tree;
 use pouch_core::yaml::read::{documents, read};
 use serde_json::{Value, json};
 
@@ -13,7 +15,7 @@ use crate::rig::http::{Request, Response};
 use crate::rig::proxy::Proxy;
 use crate::rig::token;
 use crate::stage::Stage;
-use crate::support::spoilt::{Ran, base64, json_of};
+use crate::support::spoilt::{Ran, base64};
 
 /// What the server has: `apiVersion`, kind, name in paths, and whether its objects have a namespace.
 const SERVED: [(&str, &str, &str, bool); 10] = [
@@ -69,7 +71,8 @@ fn stored(mut object: Value) -> Option<(String, Value)> {
 impl Api {
     fn new(manifests: &str, words: String) -> Self {
         let namespace = |name: &str| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let objects = documents(manifests).map(|document| json_of(&read(&document, &mut Interner::new()).unwrap()));
+        let objects = documents(manifests)
+            .map(|document| json::value(&Tree::of(&read(&document, &mut Interner::new()).unwrap())));
         let objects = objects.chain(["kube-system", "kcm-system"].map(namespace)).filter_map(stored).collect();
         Self { objects, words, is_up: AtomicBool::new(false) }
     }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use pouch::ambient::Ambient;
-use pouch::cluster::{Absence, Manner, Patience, Wanted};
+use pouch::cluster::{Patience, Wanted};
 use pouch::error::Failure;
 use pouch::run::render::render;
 use pouch::run::{Report, Run};
@@ -55,14 +55,13 @@ impl Ended {
 }
 
 /// Little patience, for tests that make a server fail on purpose.
-pub fn hasty(absence: Absence) -> Manner {
-    let patience = Patience {
+pub fn hasty() -> Patience {
+    Patience {
         request: Duration::from_secs(1),
         whole: Duration::from_secs(12),
         pause: Duration::from_millis(2),
         tries: 3,
-    };
-    Manner { patience, absence }
+    }
 }
 
 impl Ground {
@@ -132,8 +131,8 @@ impl Ground {
 }
 
 /// Renders in this process.
-pub fn run(config: &Path, kubeconfig: &Path, out: &Path, manner: Manner) -> Ended {
-    let tried = try_run(config, kubeconfig, out, manner);
+pub fn run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> Ended {
+    let tried = try_run(config, kubeconfig, out, patience);
     match tried {
         Err(failure) => Ended { code: failure.code, message: failure.message, report: None },
         Ok(report) => {
@@ -149,7 +148,7 @@ pub fn run(config: &Path, kubeconfig: &Path, out: &Path, manner: Manner) -> Ende
     }
 }
 
-fn try_run(config: &Path, kubeconfig: &Path, out: &Path, manner: Manner) -> Result<Report, Failure> {
+fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> Result<Report, Failure> {
     let base = config.parent().unwrap();
     let ambient = Ambient::fixed(base, jiff::Timestamp::UNIX_EPOCH, &[]);
     let ui = Ui::new(LogFormat::Text, Colour::Never, Level::Quiet, &ambient);
@@ -158,7 +157,7 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, manner: Manner) -> Resu
     let (keys, _) = settings::reuse_keys(&settings, &ambient)?;
     let shelf = DirectoryShelf::open(out)?;
     let wanted = Wanted { kubeconfig: Some(kubeconfig.to_owned()), ..Wanted::default() };
-    let reach = Reach { wanted, manner };
+    let reach = Reach { wanted, patience };
     let outputs = [out.to_owned()];
     let fleet = &settings.fleet;
     let surveyor = Surveyor { fleet, base, outputs: &outputs, reach: &reach, ambient: &ambient, ui: &ui, stop: &stop };

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pouch::ambient::Ambient;
-use pouch::cluster::{Absence, Cluster, Wanted};
+use pouch::cluster::{Cluster, Wanted};
 
 use crate::ground::{CLUSTER, Ground, hasty, program};
 use crate::objects::fleet;
@@ -345,7 +345,7 @@ fn a_pod_reaches_its_own_cluster() {
     let ambient = Ambient::fixed(&ground.path("."), jiff::Timestamp::UNIX_EPOCH, &vars);
     let wanted = Wanted { service_account: Some(ground.path("account")), ..Wanted::default() };
     let discovered = || {
-        let cluster = Cluster::connect(&wanted, hasty(Absence::Proved), &ambient, &Arc::default()).unwrap();
+        let cluster = Cluster::connect(&wanted, hasty(), &ambient, &Arc::default()).unwrap();
         assert_eq!(&*cluster.context, "in-cluster");
         cluster.discover(["k0rdent.mirantis.com"]).map(|served| served.unknown.is_empty())
     };

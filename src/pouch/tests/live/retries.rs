@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use pouch::cluster::{Absence, Manner, Patience};
+use pouch::cluster::Patience;
 
 use crate::bundle;
 use crate::ground::{CLUSTER, Ended, Ground, run};
@@ -13,8 +13,8 @@ use crate::rig::writer::{Write, write_all};
 use crate::support::tree;
 
 /// What pouch does by itself, with less time: nothing here takes long.
-fn usual() -> Manner {
-    Manner { patience: Patience::with_request(Duration::from_secs(2)), absence: Absence::Proved }
+fn usual() -> Patience {
+    Patience::with_request(Duration::from_secs(2))
 }
 
 struct Stage {
@@ -31,12 +31,12 @@ impl Stage {
         Some(Self { ground, proxy })
     }
 
-    fn run(&self, fault: Fault, when: When, manner: Manner) -> (Ended, Vec<Recorded>, Duration) {
+    fn run(&self, fault: Fault, when: When, patience: Patience) -> (Ended, Vec<Recorded>, Duration) {
         let out = self.ground.path("out");
         let _ = std::fs::remove_dir_all(&out);
         self.proxy.arm(fault, when);
         let began = Instant::now();
-        let ended = run(&self.ground.path("pouch.yaml"), &self.ground.path("through"), &out, manner);
+        let ended = run(&self.ground.path("pouch.yaml"), &self.ground.path("through"), &out, patience);
         let time = began.elapsed();
         let requests = self.proxy.requests();
         (ended, requests, time)
@@ -76,14 +76,13 @@ fn a_server_that_asks_for_time_is_given_it() {
     // One request has its time, and all of them together have theirs.
     let hasty =
         Patience { request: Duration::from_millis(300), whole: Duration::from_millis(700), ..Patience::default() };
-    let (ended, _, time) = stage.run(Fault::Trickle, When::From(3), Manner { patience: hasty, ..usual() });
+    let (ended, _, time) = stage.run(Fault::Trickle, When::From(3), hasty);
     assert_eq!(ended.code, 5);
     assert!(ended.message.contains("longer than all requests together may"), "{}", ended.message);
     assert!(time < Duration::from_secs(10), "{time:?}");
     // Whoever asks for an hour gets no more than what is left.
     let patience = Patience { whole: Duration::from_secs(2), ..hasty };
-    let (ended, _, time) =
-        stage.run(Fault::TooManyRetryAfter, When::Path(credentials()), Manner { patience, ..usual() });
+    let (ended, _, time) = stage.run(Fault::TooManyRetryAfter, When::Path(credentials()), patience);
     assert_eq!(ended.code, 5, "{}", ended.message);
     assert!(time < Duration::from_secs(10), "{time:?}");
 }
@@ -141,14 +140,14 @@ fn pages_that_do_not_fit_are_noticed() {
         }
     }
     assert!(injected > 40, "{injected}");
-    // What never stops is an end with 5. (A server that for ever hides what follows a page cannot be seen through.)
+    // What never stops is an end with 5.
     for fault in [Fault::Gone, Fault::GoneFresh, Fault::DuplicatePage, Fault::RepeatedPage, Fault::NullItems] {
         let (ended, _, _) = stage.run(fault, When::Path(String::from("/credentials")), usual());
         assert_eq!(ended.code, 5, "{fault:?}");
         assert!(!stage.ground.path("out/regions").exists(), "{fault:?} published something");
     }
-    // The control: without the proof the first of them that is hit makes a bundle with objects missing.
-    let careless = Manner { absence: Absence::Assumed, ..usual() };
-    let (ended, _, _) = stage.run(Fault::EarlyEnd, When::Once(of_lists[0]), careless);
+    // The control: a server that hides what follows a page whenever it is asked cannot be seen through, and makes a
+    // bundle with objects missing.
+    let (ended, _, _) = stage.run(Fault::EarlyEnd, When::Path(String::from("/credentials")), usual());
     assert!(ended.code != 5 && stage.bundle() != right, "{}", ended.code);
 }

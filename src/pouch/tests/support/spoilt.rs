@@ -13,9 +13,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use pouch_core::node::Node;
-use serde_json::Value;
-
 use super::fleet;
 
 /// Stands in every Secret and in every bad spot, and must never be seen again.
@@ -351,20 +348,6 @@ pub fn base64(bytes: &[u8]) -> String {
         }
     }
     out
-}
-
-/// A node as JSON.
-pub fn json_of(node: &Node) -> Value {
-    match node {
-        Node::Null => Value::Null,
-        Node::Bool(value) => (*value).into(),
-        Node::Int(value) => (*value).into(),
-        Node::Uint(value) => (*value).into(),
-        Node::Float(value) => (*value).into(),
-        Node::Text(text) => (**text).into(),
-        Node::List(items) => items.iter().map(json_of).collect(),
-        Node::Map(entries) => entries.iter().map(|(key, node)| (key.to_string(), json_of(node))).collect(),
-    }
 }
 
 /// The canary is in no file and no file's name.

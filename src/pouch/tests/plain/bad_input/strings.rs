@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use pouch_core::json;
 use pouch_core::node::Interner;
+use pouch_core::yaml::emit::Tree;
 use pouch_core::yaml::read;
 use serde_json::{Value, json};
 
-use crate::support::spoilt::{Fleet, base64, json_of};
+use crate::support::spoilt::{Fleet, base64};
 use crate::support::{Kustomize, PyYaml, Sops, root, shared};
 
 fn strings() -> Option<Vec<String>> {
@@ -37,7 +39,8 @@ fn ours(path: &Path) -> Value {
     let text = fs::read_to_string(path).unwrap();
     let documents: Vec<_> = read::documents(&text).collect();
     assert_eq!(documents.len(), 1, "{}", path.display());
-    json_of(&read::read(&documents[0], &mut Interner::new()).unwrap())
+    let node = read::read(&documents[0], &mut Interner::new()).unwrap();
+    json::value(&Tree::of(&node))
 }
 
 fn pyyaml(program: &PyYaml, path: &Path) -> Vec<Value> {

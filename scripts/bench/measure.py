@@ -1,0 +1,163 @@
+"""What the benchmarks share: they build what they run, measure commands, and compare two releases of pouch.
+
+With --peer each command runs in turns, ours, the peer's, ours, the peer's, so that both meet the same
+machine. Ratios are medians over the turns; below 1 is faster than the peer.
+"""
+
+import collections
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+# How often a command runs where a median is wanted.
+TURNS = 3
+
+# Wall seconds, CPU seconds in both modes and in user mode alone, peak resident MiB, and both outputs.
+# The CPU time is that of all threads, and of all processes that the command itself waited for.
+Run = collections.namedtuple("Run", "wall cpu user peak out err")
+
+# A program to be measured; what it writes is marked with the suffix.
+Program = collections.namedtuple("Program", "path suffix")
+
+
+class Failed(Exception):
+    pass
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def flags(parser):
+    """Adds the flags that all benchmarks have."""
+    parser.add_argument("--pouch", help="the program (default: what this checkout builds)")
+    parser.add_argument("--peer", help="another release's pouch, measured in turns with it")
+    parser.add_argument("--times", type=int, help="how often each command is run, instead of what suits it")
+
+
+def prepare(args, *examples):
+    """Builds what is to be measured and was not named; sets `args.programs`, and returns the examples' paths."""
+    wanted = [] if args.pouch else ["--bin", "pouch"]
+    wanted += [word for example in examples for word in ("--example", example)]
+    built = build(wanted) if wanted else {}
+    args.pouch = os.path.abspath(args.pouch or built["pouch"])
+    args.programs = [Program(args.pouch, "")]
+    if args.peer:
+        args.programs.append(Program(os.path.abspath(args.peer), "-peer"))
+    for program in args.programs:
+        if not os.access(program.path, os.X_OK):
+            sys.exit(f"bench: there is no program {program.path}")
+    return [built[example] for example in examples]
+
+
+def build(targets):
+    """Builds targets of pouch in release mode; gives the paths of their programs by name."""
+    say("building ...")
+    command = ["cargo", "build", "--release", "--quiet", "--message-format", "json-render-diagnostics"]
+    command += ["--manifest-path", os.path.join(ROOT, "Cargo.toml"), "-p", "pouch", *targets]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if answer.returncode != 0:
+        sys.exit("bench: cargo build failed")
+    artifacts = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
+    return {artifact["target"]["name"]: artifact["executable"] for artifact in artifacts if artifact.get("executable")}
+
+
+def run(command, what=None, cwd=None):
+    """Runs a command to its end."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        began = time.monotonic()
+        child = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+    if child.returncode != 0:
+        raise Failed(f"{what or ' '.join(map(str, command))}: exit {child.returncode}\n{texts[1][-2000:]}")
+    # Kibibytes on Linux, bytes on macOS.
+    peak = usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_utime, peak, *texts)
+
+
+def in_turns(args, usual, function):
+    """The runs of each program; `function` runs one once. `usual` is how often, without a peer."""
+    count = args.times or (max(usual, TURNS) if args.peer else usual)
+    runs = [[] for _ in args.programs]
+    for _ in range(count):
+        for program, own in zip(args.programs, runs):
+            own.append(function(program))
+    return runs
+
+
+def least(runs, field):
+    """The least of a field over the runs, for each program."""
+    return [min(getattr(run, field) for run in own) for own in runs]
+
+
+def ratio(runs, field):
+    """The median of ours over the peer's, turn by turn; none without a peer."""
+    if len(runs) == 1:
+        return None
+    turns = [(getattr(ours, field), getattr(theirs, field)) for ours, theirs in zip(*runs)]
+    return statistics.median(ours / theirs for ours, theirs in turns if theirs) if all(b for _, b in turns) else None
+
+
+class Table:
+    """What is printed at the end: figures beside goals, and beside the peer's."""
+
+    def __init__(self, args):
+        self.has_peer = bool(args.peer)
+        self.rows = []
+
+    def row(self, what, values, unit="", goal=None, most=True, ratio=None):
+        """Adds a line of a figure for each program; `goal` is the most that ours may be, or with most=False the least."""
+        values = values if isinstance(values, list) else [values]
+        bound = verdict = ""
+        if goal is not None:
+            verdict = "PASS" if (values[0] <= goal if most else values[0] >= goal) else "MISS"
+            bound = f"{'<=' if most else '>='} {goal:g}"
+        if ratio is None and len(values) == 2 and min(values) > 0:
+            ratio = values[0] / values[1]
+        shown = [number(value) + unit for value in values] + ["-"] * (2 - len(values))
+        self.rows.append((what, *shown, "-" if ratio is None else f"{ratio:.3f}x", bound, verdict))
+
+    def timed(self, what, runs, goal=None, factor=1, unit=" s"):
+        """Adds the least wall time and the least CPU time of some runs."""
+        for name, field, bound in ((what, "wall", goal), ("  CPU time", "cpu", None)):
+            self.row(name, [factor * value for value in least(runs, field)], unit, bound, ratio=ratio(runs, field))
+
+    def peaked(self, runs, goal=None):
+        """Adds the least peak memory of some runs."""
+        self.row("  peak memory", least(runs, "peak"), " MiB", goal, ratio=ratio(runs, "peak"))
+
+    def failed(self, what, why):
+        """Adds a line of what could not be measured."""
+        self.rows.append((what, why, "-", "-", "", "MISS"))
+
+    def print(self):
+        """Prints all lines below each other, without the peer's columns where there is no peer."""
+        rows = [("what", "measured", "peer", "ratio", "goal", ""), *self.rows]
+        if not self.has_peer:
+            rows = [(what, value, bound, verdict) for what, value, _, _, bound, verdict in rows]
+        widths = [max(len(line[at]) for line in rows) for at in range(len(rows[0]))]
+        print()
+        for line in rows:
+            columns = [f"{line[0]:<{widths[0]}}"]
+            columns += (f"{text:>{width}}" for text, width in zip(line[1:-2], widths[1:-2]))
+            print("  ".join([*columns, f"{line[-2]:<{widths[-2]}}", line[-1]]).rstrip())
+        print(f"\n{os.cpu_count()} cores, {os.uname().sysname} {os.uname().machine}")
+
+
+def number(value):
+    """A figure with up to three decimals."""
+    text = f"{value:,.3f}"
+    return text.rstrip("0").rstrip(".")

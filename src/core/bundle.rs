@@ -138,5 +138,5 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 
 /// The text of an open file.
 fn text(tree: &Tree<'_>) -> String {
-    emit(tree).to_string()
+    core::mem::take(&mut *emit(tree))
 }

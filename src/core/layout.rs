@@ -120,5 +120,5 @@ pub fn leaves(directory: &Directory, objects: &BTreeSet<BundlePath>, kept: &BTre
 
 /// The text of an open file.
 fn text(tree: &Tree<'_>) -> String {
-    emit(tree).to_string()
+    core::mem::take(&mut *emit(tree))
 }

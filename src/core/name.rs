@@ -1,69 +1,155 @@
 //! Names: a newtype for every identifier that could be swapped for another.
 //!
 //! All of them are shared strings, so that one hundred thousand keys that say `kcm-system` hold it
-//! once. This module knows how Kubernetes bounds names; it knows nothing of objects.
+//! once; those words that stand in nearly every key take no memory at all. This module knows how
+//! Kubernetes bounds names; it knows nothing of objects.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
-use core::fmt;
+use core::cmp::Ordering;
+use core::{fmt, hash};
+
+/// A text that costs nothing to copy.
+#[derive(Clone)]
+enum Text {
+    /// One of [`known`].
+    Known(&'static str),
+    Shared(Arc<str>),
+}
+
+impl Text {
+    fn as_str(&self) -> &str {
+        match self {
+            Text::Known(text) => text,
+            Text::Shared(text) => text,
+        }
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        known(text).map_or_else(|| Text::Shared(Arc::from(text)), Text::Known)
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (self.as_str(), other.as_str());
+        core::ptr::eq(a, b) || a == b
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    /// As the texts compare. Most that meet are one and the same, which is told without looking at them: where
+    /// keys are many, what they point to is in no cache.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (a, b) = (self.as_str(), other.as_str());
+        if core::ptr::eq(a, b) { Ordering::Equal } else { a.cmp(b) }
+    }
+}
+
+impl hash::Hash for Text {
+    fn hash<H: hash::Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+/// The words that the keys of most objects are made of: to make one of them again takes no memory, and to compare
+/// it with itself no look at it.
+fn known(text: &str) -> Option<&'static str> {
+    const KNOWN: [&str; 20] = [
+        "",
+        "v1",
+        "v1beta1",
+        "v1beta2",
+        "v1alpha1",
+        "Secret",
+        "Region",
+        "ConfigMap",
+        "Namespace",
+        "Credential",
+        "kcm-system",
+        "k0rdent.mirantis.com",
+        "ProviderInterface",
+        "AWSClusterStaticIdentity",
+        "AWSClusterRoleIdentity",
+        "AzureClusterIdentity",
+        "VSphereClusterIdentity",
+        "OpenStackClusterIdentity",
+        "ClusterDeployment",
+        "infrastructure.cluster.x-k8s.io",
+    ];
+    KNOWN.into_iter().find(|known| *known == text)
+}
 
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(Arc<str>);
+        pub struct $name(Text);
 
         impl $name {
             /// Wraps `text` as it is; nothing is checked here.
             pub fn new(text: impl Into<Arc<str>>) -> Self {
-                Self(text.into())
+                Self(Text::Shared(text.into()))
             }
 
             /// The text itself.
             pub fn as_str(&self) -> &str {
-                &self.0
+                self.0.as_str()
             }
 
             /// The shared text, for keeping it without a copy.
             pub fn shared(&self) -> Arc<str> {
-                self.0.clone()
+                match &self.0 {
+                    Text::Known(text) => Arc::from(*text),
+                    Text::Shared(text) => text.clone(),
+                }
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
+                f.write_str(self.as_str())
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(&self.0, f)
+                fmt::Debug::fmt(self.as_str(), f)
             }
         }
 
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
-                Self(Arc::from(text))
+                Self(Text::from(text))
             }
         }
 
         impl core::borrow::Borrow<str> for $name {
             fn borrow(&self) -> &str {
-                &self.0
+                self.as_str()
             }
         }
 
         impl PartialEq<str> for $name {
             fn eq(&self, other: &str) -> bool {
-                &*self.0 == other
+                self.as_str() == other
             }
         }
 
         impl PartialEq<&str> for $name {
             fn eq(&self, other: &&str) -> bool {
-                &*self.0 == *other
+                self.as_str() == *other
             }
         }
     };

@@ -125,12 +125,13 @@ const MAX_SEALED_BYTES: usize = (5 << 20) - (64 << 10);
 /// Where the metadata identifies no object. Anything else that is wrong stands in
 /// [`Object::faults`], so that it breaks only the claims that need the object.
 pub fn admit(
-    doc: &Node,
+    document: Node,
     origin: Origin,
     scopes: &Scopes,
     default_namespace: Option<&Namespace>,
     keep: &dyn Keep,
 ) -> Result<Object, Refusal> {
+    let doc = &document;
     let text = |path: &[&str]| match doc.at(path) {
         None => Ok(None),
         Some(Node::Text(text)) => Ok(Some(&**text)),
@@ -165,6 +166,7 @@ pub fn admit(
         (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key)
     });
     let deleting = metadata.at(&["deletionTimestamp"]).is_some();
+    let has_block = doc.get("sops").is_some();
     let mut object = Object {
         key: ObjectKey::new(kind, namespace, name),
         version: version.into(),
@@ -180,8 +182,8 @@ pub fn admit(
     if object.key.kind.is_secret() {
         admit_secret(doc, &mut object);
     } else {
-        object.body = kept_fields(doc, &object.key.kind);
-        if let Some(fault) = sealed_fault(doc, &object.key.kind, || ciphertext_below("", &object.body)) {
+        object.body = kept_fields(document, &object.key.kind);
+        if let Some(fault) = sealed_fault(has_block, &object.key.kind, || ciphertext_below("", &object.body)) {
             object.faults.push(fault);
         }
     }
@@ -189,8 +191,8 @@ pub fn admit(
         let sealed = pairs.iter().find_map(|(key, value)| Some((key, ciphertext(value.as_bytes())?)));
         let place = || sealed.map(|(key, what)| (format!("key {key:?} of metadata.{field}"), what));
         // A document with a block has its fault already.
-        if doc.get("sops").is_none() {
-            object.faults.extend(sealed_fault(doc, &object.key.kind, place));
+        if !has_block {
+            object.faults.extend(sealed_fault(has_block, &object.key.kind, place));
         }
     }
     Ok(object)
@@ -205,7 +207,7 @@ pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
 }
 
 /// The top-level fields that some stage reads.
-fn kept_fields(doc: &Node, kind: &GroupKind) -> Node {
+fn kept_fields(document: Node, kind: &GroupKind) -> Node {
     let reads_status = kind.is(k0rdent::GROUP, "Region") || kind.is(k0rdent::GROUP, "Credential");
     let kept = |key: &str| match key {
         // Of a Namespace only name and labels are read.
@@ -214,7 +216,8 @@ fn kept_fields(doc: &Node, kind: &GroupKind) -> Node {
         "status" => reads_status,
         _ => false,
     };
-    Node::Map(doc.entries().iter().filter(|(key, _)| kept(key)).cloned().collect())
+    let Node::Map(entries) = document else { return Node::empty_map() };
+    Node::Map(entries.into_iter().filter(|(key, _)| kept(key)).collect())
 }
 
 fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl Fn(&str) -> bool) -> Pairs {
@@ -243,8 +246,9 @@ const HOLDS_KEY: &str = "it holds an age or pouch secret key";
 
 fn admit_secret(doc: &Node, object: &mut Object) {
     let key = object.key.kind.clone();
+    let has_block = doc.get("sops").is_some();
     let type_place = || doc.get(TYPE_FIELD).and_then(|kind| ciphertext_below(TYPE_FIELD, kind));
-    object.faults.extend(sealed_fault(doc, &key, type_place));
+    object.faults.extend(sealed_fault(has_block, &key, type_place));
     let kind = match doc.get(TYPE_FIELD) {
         None | Some(Node::Null) => "Opaque",
         Some(Node::Text(text)) if text.is_empty() => "Opaque",
@@ -275,7 +279,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
                 Ok(bytes) => match ciphertext(bytes.expose()) {
                     Some(what) => {
                         let place = || Some((format!("entry {name:?} of {field}"), what));
-                        object.faults.extend(sealed_fault(doc, &key, place));
+                        object.faults.extend(sealed_fault(has_block, &key, place));
                     }
                     None => entries.push((name.clone(), bytes)),
                 },
@@ -350,9 +354,13 @@ fn null_entry(doc: &Node, field: &str, name: &str, value: &Node) -> Option<Fault
 }
 
 /// What is wrong with a document that SOPS sealed as a whole, or with one where `place` names ciphertext.
-fn sealed_fault(doc: &Node, kind: &GroupKind, place: impl FnOnce() -> Option<(String, Ciphertext)>) -> Option<Fault> {
+fn sealed_fault(
+    has_block: bool,
+    kind: &GroupKind,
+    place: impl FnOnce() -> Option<(String, Ciphertext)>,
+) -> Option<Fault> {
     let kind = &kind.kind;
-    if doc.get("sops").is_some() {
+    if has_block {
         return Some(Fault::new(
             Code::UndecryptableSource,
             format!("the {kind} is encrypted where it stands, and no key is configured to read it"),

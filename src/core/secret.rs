@@ -27,7 +27,15 @@ pub fn holds_private_key(bytes: &[u8]) -> bool {
 }
 
 fn holds_any(bytes: &[u8], marks: &[&[u8]]) -> bool {
-    marks.iter().any(|mark| bytes.windows(mark.len()).any(|window| window.eq_ignore_ascii_case(mark)))
+    // Every mark has a dash, and few values do: only around a dash is there something to compare.
+    let is_dash = |byte: &u8| *byte == b'-';
+    let stands_around = |dash: usize, mark: &[u8]| {
+        let start = mark.iter().position(is_dash).and_then(|before| dash.checked_sub(before));
+        let window = start.and_then(|start| bytes.get(start..start.checked_add(mark.len())?));
+        window.is_some_and(|window| window.eq_ignore_ascii_case(mark))
+    };
+    let mut dashes = bytes.iter().enumerate().filter(|(_, byte)| is_dash(byte));
+    dashes.any(|(at, _)| marks.iter().any(|mark| stands_around(at, mark)))
 }
 
 /// The bytes of one entry of a Secret.
@@ -122,6 +130,25 @@ mod tests {
         let folded = payload(&[("b", "1"), ("a", "old"), ("a", "new")]);
         assert_eq!(folded.get("a").map(|v| v.expose().to_vec()), Some(b"new".to_vec()));
         assert_eq!(folded.entries().iter().map(|(k, _)| &**k).collect::<Vec<_>>(), vec!["a", "b"]);
+    }
+
+    #[test]
+    fn keys_are_found_wherever_they_stand() {
+        for (text, key, private) in [
+            ("AGE-SECRET-KEY-", true, true),
+            ("-- age-Secret-key-1q", true, true),
+            ("x-AGE-AGE-PLUGIN-", true, true),
+            ("pouch-reuse-key-", true, true),
+            ("-----BEGIN RSA PRIVATE KEY-----", false, true),
+            ("PGP PRIVATE KEY BLOCK-----\n", false, true),
+            ("AGE-SECRET-KEY", false, false),
+            ("GE-SECRET-KEY-", false, false),
+            ("SECRET-KEY-", false, false),
+            ("-----BEGIN PUBLIC KEY-----", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!((holds_key(text.as_bytes()), holds_private_key(text.as_bytes())), (key, private), "{text}");
+        }
     }
 
     #[test]

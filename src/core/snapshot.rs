@@ -7,10 +7,12 @@
 
 mod copies;
 mod elsewhere;
+mod objects;
 mod sealed;
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -23,6 +25,8 @@ use crate::node::Node;
 use crate::object::{Object, Refusal, admit, kind_of};
 use crate::unread_words::Fragment;
 use crate::{k0rdent, kinds};
+
+use objects::Objects;
 
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
@@ -129,7 +133,7 @@ pub struct Definition {
 
 /// Every object that was read, by key.
 pub struct Snapshot {
-    objects: BTreeMap<ObjectKey, Held>,
+    objects: Objects,
     sources: Vec<State>,
     system_namespace: Namespace,
     /// The scopes that were learnt.
@@ -267,7 +271,7 @@ impl Snapshot {
                 Answer::Absent => Ok(()),
                 Answer::Unread(reason) | Answer::Sealed(reason) => Err(reason),
                 Answer::Found(document, origin) => {
-                    match admit(&document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
+                    match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                         Ok(object) if object.key == key => {
                             place(&mut self.objects, fleet, index, object);
                             Ok(())
@@ -292,9 +296,7 @@ impl Snapshot {
 
     /// All objects of a kind, sorted by key.
     pub fn all(&self, kind: &GroupKind) -> impl Iterator<Item = &Object> {
-        let least = ObjectKey::new(kind.clone(), None, Name::from(""));
-        let kind = kind.clone();
-        self.objects.range(least..).take_while(move |(key, _)| key.kind == kind).map(|(_, held)| &held.object)
+        self.objects.of_kind(kind).map(|held| &held.object)
     }
 
     /// How many objects there are.
@@ -304,7 +306,7 @@ impl Snapshot {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
+        self.len() == 0
     }
 
     /// The first source that might hold an unseen object of `kind` in `namespace`.
@@ -337,8 +339,10 @@ fn is_read(kind: &GroupKind, fleet: &Fleet) -> bool {
     }
 }
 
+const DEFINITION: &str = "CustomResourceDefinition";
+
 fn is_crd(kind: &GroupKind) -> bool {
-    kind.is("apiextensions.k8s.io", "CustomResourceDefinition")
+    kind.is("apiextensions.k8s.io", DEFINITION)
 }
 
 /// Puts the sources' readings together, in the order of the configuration.
@@ -350,7 +354,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
     }
     let definitions = learn_definitions(fleet, &readings, &mut scopes);
 
-    let mut objects = BTreeMap::new();
+    let mut objects = Objects::default();
     let mut states = Vec::new();
     let mut elsewhere = BTreeMap::new();
     let mut values = Vec::new();
@@ -369,7 +373,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 continue;
             }
-            match admit(&document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
+            match admit(document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
                 Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
                     place(&mut objects, fleet, index, object);
                 }
@@ -386,8 +390,8 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             // What such an object says is not believed, so nothing proves that the source holds no other one;
             // what lies out of the source's bounds could be none that counts.
             if let Some(reason) = document.trouble.as_ref().filter(|_| kinds::is_listed(&kind)) {
-                let (node, origin) = (&document.document, &document.origin);
-                match admit(node, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
+                let origin = &document.origin;
+                match admit(document.document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if !may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
                         if !kind.is_namespace() {
                             findings.push(not_provided(source, &object.key, origin));
@@ -405,7 +409,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 continue;
             }
             let origin = document.origin.clone();
-            match admit(&document.document, document.origin, &scopes, source.default_namespace.as_ref(), fleet) {
+            match admit(document.document, document.origin, &scopes, source.default_namespace.as_ref(), fleet) {
                 Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
                     values.push((object.key.clone(), (index, document.file), document.leaves));
                     match document.trouble {
@@ -445,7 +449,8 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
             scopes.learn(kind.clone(), *scope);
             definitions.insert(kind.clone(), Definition { served: versions.clone() });
         }
-        for (document, _) in reading.documents.iter().filter(|(document, _)| is_crd(&kind_of(document))) {
+        let says_so = |document: &Node| document.str_at(&["kind"]) == Some(DEFINITION) && is_crd(&kind_of(document));
+        for (document, _) in reading.documents.iter().filter(|(document, _)| says_so(document)) {
             let group = document.str_at(&["spec", "group"]).unwrap_or_default();
             let kind = GroupKind::new(group, document.str_at(&["spec", "names", "kind"]).unwrap_or_default());
             match document.str_at(&["spec", "scope"]) {
@@ -466,10 +471,13 @@ fn definition(document: &Node) -> Definition {
 }
 
 /// Puts an object among those of other sources, in whatever order they come.
-fn place(objects: &mut BTreeMap<ObjectKey, Held>, fleet: &Fleet, index: usize, object: Object) {
-    let Some(held) = objects.get_mut(&object.key) else {
-        objects.insert(object.key.clone(), Held { from: index, object, others: Vec::new() });
-        return;
+fn place(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Object) {
+    let held = match objects.entry(&mut object.key) {
+        Entry::Occupied(held) => held.into_mut(),
+        Entry::Vacant(place) => {
+            place.insert(Held { from: index, object, others: Vec::new() });
+            return;
+        }
     };
     let others = held.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object);
     let twice = if held.from == index { Some(&mut held.object) } else { others };

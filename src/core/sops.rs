@@ -133,7 +133,7 @@ fn seal_tree<'t>(document: Tree<'t>, ingredients: Ingredients<'_>) -> Result<(Tr
     let mac = sealing.text(sum.as_bytes(), last_modified)?;
     let leaves = judge_sealed(&sealed)?;
     if let Tree::Map(entries) = &mut sealed {
-        entries.insert(Cow::Borrowed(metadata::KEY), metadata::write(stanzas, last_modified, mac));
+        entries.insert(metadata::KEY, metadata::write(stanzas, last_modified, mac));
     }
     Ok((sealed, leaves))
 }

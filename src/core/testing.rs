@@ -53,7 +53,7 @@ impl Keep for KeepNothing {
 #[track_caller]
 pub(crate) fn object(text: &str) -> Object {
     let origin = Origin { source: "test".into(), place: Place::Whole };
-    let admitted = admit(&node(&yaml(text)), origin, &Scopes::new(), None, &KeepNothing);
+    let admitted = admit(node(&yaml(text)), origin, &Scopes::new(), None, &KeepNothing);
     admitted.unwrap_or_else(|refusal| panic!("{refusal:?}"))
 }
 

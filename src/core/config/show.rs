@@ -4,7 +4,6 @@
 //! the places of keys and never a key.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -18,7 +17,7 @@ use super::{
 use crate::capi::tenancy::Tenancy;
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
-use crate::yaml::emit::Tree;
+use crate::yaml::emit::{Tree, TreeMap};
 
 /// The tree of a resolved configuration, defaults written out.
 pub fn tree(fleet: &Fleet) -> Tree<'_> {
@@ -84,7 +83,7 @@ fn source(source: &Source) -> Tree<'_> {
         SourcePlace::Git { repository, reference, path, files } => {
             ("git", place(files, vec![("repository", repository), ("ref", reference), ("path", path)]))
         }
-        SourcePlace::Stdin => ("stdin", Tree::Map(BTreeMap::new())),
+        SourcePlace::Stdin => ("stdin", Tree::Map(TreeMap::new())),
         SourcePlace::Cluster { context, kubeconfig } => {
             let fields = [("context", context), ("kubeconfig", kubeconfig)];
             let given = fields.into_iter().filter_map(|(key, text)| Some((key, Tree::text(text.as_deref()?))));

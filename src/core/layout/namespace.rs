@@ -3,13 +3,12 @@
 //! A Namespace holds far more than what came with it. Each carries marks that keep every consumer
 //! from deleting it, and from touching one that was there first.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use super::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 use crate::name::Namespace;
-use crate::yaml::emit::Tree;
+use crate::yaml::emit::{Tree, TreeMap};
 
 /// Whether a bundle holds the Namespace that its objects land in.
 ///
@@ -21,26 +20,23 @@ pub fn is_emitted(namespace: &Namespace, system: &Namespace) -> bool {
 /// The document of a Namespace with the labels that the region's configuration gives it.
 pub fn tree<'a>(namespace: &'a Namespace, labels: Option<&'a BTreeMap<String, String>>, style: Style) -> Tree<'a> {
     let labels = labels.into_iter().flatten();
-    let mut all: BTreeMap<Cow<'a, str>, Tree<'a>> =
-        labels.map(|(key, value)| (Cow::Borrowed(key.as_str()), Tree::text(value.as_str()))).collect();
+    let mut all: TreeMap<'a> = labels.map(|(key, value)| (key.as_str(), Tree::text(value.as_str()))).collect();
     // An existing Namespace is left alone, unless there are labels to keep up there.
     let apply = if all.is_empty() { "IfNotPresent" } else { "Merge" };
-    all.insert(MANAGED_BY_LABEL.into(), Tree::text(MANAGED_BY));
-    let mut annotations = BTreeMap::from([
-        (Cow::Borrowed("argocd.argoproj.io/sync-options"), Tree::text("Prune=false,Delete=false")),
-        (Cow::Borrowed("kustomize.toolkit.fluxcd.io/prune"), Tree::text("disabled")),
-        (Cow::Borrowed("kustomize.toolkit.fluxcd.io/ssa"), Tree::text(apply)),
-    ]);
-    if style == Style::ArgoCd {
-        annotations.insert("argocd.argoproj.io/sync-wave".into(), Tree::text("-3"));
-    }
+    all.insert(MANAGED_BY_LABEL, Tree::text(MANAGED_BY));
+    let annotations = [
+        ("argocd.argoproj.io/sync-options", Tree::text("Prune=false,Delete=false")),
+        ("kustomize.toolkit.fluxcd.io/prune", Tree::text("disabled")),
+        ("kustomize.toolkit.fluxcd.io/ssa", Tree::text(apply)),
+    ];
+    let wave = (style == Style::ArgoCd).then(|| ("argocd.argoproj.io/sync-wave", Tree::text("-3")));
     Tree::map([
         ("apiVersion", Tree::text("v1")),
         ("kind", Tree::text("Namespace")),
         (
             "metadata",
             Tree::map([
-                ("annotations", Tree::Map(annotations)),
+                ("annotations", Tree::map(annotations.into_iter().chain(wave))),
                 ("labels", Tree::Map(all)),
                 ("name", Tree::text(namespace.as_str())),
             ]),

@@ -5,9 +5,10 @@
 //! harmless as parts of paths, on every file system and in every git, and keeps different names
 //! apart. It knows nothing of what the files hold.
 
+use alloc::borrow::{Cow, ToOwned as _};
+use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
-use alloc::{borrow::ToOwned as _, format};
 use core::fmt::{self, Write as _};
 
 use crate::hash::sha256_hex;
@@ -96,22 +97,26 @@ pub fn manifest(directory: &Directory) -> BundlePath {
 
 /// The file of the object `key` in the bundle of the region in `directory`.
 pub fn of_object(directory: &Directory, key: &ObjectKey) -> BundlePath {
-    let name = component(key.name.as_str());
-    let namespace = namespace_component(key.namespace_text());
-    let rest = if key.kind.is_secret() {
-        format!("core/secrets/{namespace}/{name}.sops.yaml")
+    let region = directory.as_str();
+    let name = &*part(key.name.as_str(), is_plain_or_dot);
+    let namespace = || part(key.namespace_text(), is_plain);
+    // Put together at once: a fleet has hundreds of thousands of them.
+    let path = |parts: &[&str]| BundlePath(Arc::from(parts.concat()));
+    if key.kind.is_secret() {
+        path(&["regions/", region, "/core/secrets/", &namespace(), "/", name, ".sops.yaml"])
     } else if key.kind.is_config_map() {
-        format!("core/configmaps/{namespace}/{name}.yaml")
+        path(&["regions/", region, "/core/configmaps/", &namespace(), "/", name, ".yaml"])
     } else if key.kind.is_namespace() {
-        format!("core/namespaces/{name}.yaml")
+        path(&["regions/", region, "/core/namespaces/", name, ".yaml"])
     } else {
         let leaf = Leaf::of(&key.kind);
         match key.namespace {
-            Some(_) => format!("identities/{leaf}/{namespace}/{name}.yaml"),
-            None => format!("identities/{leaf}/{name}.yaml"),
+            Some(_) => {
+                path(&["regions/", region, "/identities/", leaf.as_str(), "/", &namespace(), "/", name, ".yaml"])
+            }
+            None => path(&["regions/", region, "/identities/", leaf.as_str(), "/", name, ".yaml"]),
         }
-    };
-    region(directory).join(&rest)
+    }
 }
 
 /// Whether an object's path may be that of another object too: long texts are cut, and told apart by a hash of 64 bits.
@@ -134,8 +139,9 @@ impl Leaf {
     pub fn of(kind: &GroupKind) -> Self {
         // A dot in a kind is encoded, so that the first one left is where the group starts; the
         // core group's empty name leaves a trailing dot, which is encoded as every trailing dot.
-        let head = match encode(&kind.kind.as_str().to_ascii_lowercase(), is_plain) {
-            empty if empty.is_empty() => "_".to_owned(),
+        let kind_text = kind.kind.as_str().to_ascii_lowercase();
+        let head = match encode(&kind_text, is_plain) {
+            empty if empty.is_empty() => Cow::Borrowed("_"),
             head => head,
         };
         let joined = match kind.group.as_str() {
@@ -143,7 +149,7 @@ impl Leaf {
             group => format!("{head}.{}", encode(group, is_plain_or_dot)),
         };
         let left_out = LEFT_OUT.iter().any(|ending| joined.ends_with(ending));
-        Self(Arc::from(bounded(if left_out { joined + "_" } else { joined })))
+        Self(Arc::from(bounded(Cow::Owned(if left_out { joined + "_" } else { joined }))))
     }
 
     /// The leaf that a published file stands in: the part after `identities/`.
@@ -193,13 +199,13 @@ const HASH_OF_LONG: usize = 16;
 /// Windows reserves `con.txt` as it does `con`. What is longer than 200 bytes is cut to 160 and gets `_` and 16 hex
 /// digits of the SHA-256 of all.
 pub fn component(text: &str) -> String {
-    bounded(encode(text, is_plain_or_dot))
+    part(text, is_plain_or_dot).into_owned()
 }
 
-/// As [`component`], for namespaces: none of them holds a dot, so a dot is encoded too, and a folder
-/// can never meet a file such as `name.yaml` beside it.
-fn namespace_component(text: &str) -> String {
-    bounded(encode(text, is_plain))
+/// As [`component`], where what stays as it is costs nothing. In namespaces, none of which holds a dot, a dot is
+/// encoded too, and a folder can never meet a file such as `name.yaml` beside it.
+fn part(text: &str, keep: fn(u8) -> bool) -> Cow<'_, str> {
+    bounded(encode(text, keep))
 }
 
 fn is_plain(byte: u8) -> bool {
@@ -210,7 +216,10 @@ fn is_plain_or_dot(byte: u8) -> bool {
     is_plain(byte) || byte == b'.'
 }
 
-fn encode(text: &str, keep: fn(u8) -> bool) -> String {
+fn encode(text: &str, keep: fn(u8) -> bool) -> Cow<'_, str> {
+    if text.bytes().all(keep) && !text.starts_with('.') && !text.ends_with('.') {
+        return Cow::Borrowed(text);
+    }
     let last = text.len().saturating_sub(1);
     let mut out = String::with_capacity(text.len());
     for (at, byte) in text.bytes().enumerate() {
@@ -222,10 +231,10 @@ fn encode(text: &str, keep: fn(u8) -> bool) -> String {
             let _ = write!(out, "_{byte:02x}");
         }
     }
-    out
+    Cow::Owned(out)
 }
 
-fn bounded(encoded: String) -> String {
+fn bounded(encoded: Cow<'_, str>) -> Cow<'_, str> {
     let marked = marked(encoded);
     // What is short but looks like something cut is cut as well, or it could be made to meet it.
     if marked.len() <= LONGEST && !looks_cut(&marked) {
@@ -233,7 +242,7 @@ fn bounded(encoded: String) -> String {
     }
     let head: String = marked.chars().take(KEPT_OF_LONG).collect();
     let hash: String = sha256_hex(marked.as_bytes()).chars().take(HASH_OF_LONG).collect();
-    format!("{head}_{hash}")
+    Cow::Owned(format!("{head}_{hash}"))
 }
 
 fn looks_cut(text: &str) -> bool {
@@ -243,16 +252,16 @@ fn looks_cut(text: &str) -> bool {
 
 /// Marks empty and reserved names. `_` is otherwise always followed by a hex digit, so neither an
 /// underscore before a dot nor one at the end can come from anything else.
-fn marked(encoded: String) -> String {
+fn marked(encoded: Cow<'_, str>) -> Cow<'_, str> {
     let (stem, extension) = match encoded.split_once('.') {
         Some((stem, extension)) => (stem, Some(extension)),
-        None => (encoded.as_str(), None),
+        None => (&*encoded, None),
     };
     match extension {
-        _ if encoded.is_empty() => "_".to_owned(),
+        _ if encoded.is_empty() => Cow::Borrowed("_"),
         _ if !is_reserved(stem) => encoded,
-        Some(extension) => format!("{stem}_.{extension}"),
-        None => format!("{stem}_"),
+        Some(extension) => Cow::Owned(format!("{stem}_.{extension}")),
+        None => Cow::Owned(format!("{stem}_")),
     }
 }
 

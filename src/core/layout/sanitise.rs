@@ -6,17 +6,14 @@
 //! land, was decided before; how the text looks is the emitter's business.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 use crate::claim::Edit;
 use crate::k0rdent::MANAGED_LABEL;
-use crate::name::{GroupKind, Namespace, ObjectKey};
+use crate::name::{GroupKind, ObjectKey};
 use crate::object::{Object, TEMPLATE_ANNOTATION};
-use crate::yaml::emit::Tree;
-
-type Map<'a> = BTreeMap<Cow<'a, str>, Tree<'a>>;
+use crate::yaml::emit::{Tree, TreeMap};
 
 /// The document of `object` as it is published at `lands`, with `edits` made.
 ///
@@ -24,15 +21,15 @@ type Map<'a> = BTreeMap<Cow<'a, str>, Tree<'a>>;
 /// of the bundle, and those that pouch adds. A Secret's values are in it, in base64: it goes to be
 /// sealed, nowhere else.
 pub fn sanitise<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &[Edit], style: Style) -> Tree<'a> {
-    let mut document: Map<'a> = BTreeMap::new();
+    let mut document = TreeMap::with_capacity(5);
     if lands.kind.is_secret() {
-        document.insert("type".into(), Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque")));
-        document.insert("data".into(), secret_data(object));
+        document.insert("type", Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque")));
+        document.insert("data", secret_data(object));
     } else {
         let fields: &[&'static str] = if lands.kind.is_config_map() { &["data", "binaryData"] } else { &["spec"] };
         for field in fields {
             if let Some(node) = object.body.at(&[field]) {
-                document.insert(Cow::Borrowed(field), Tree::of(node));
+                document.insert(*field, Tree::of(node));
             }
         }
         for edit in edits {
@@ -40,9 +37,9 @@ pub fn sanitise<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &[Edit], st
         }
     }
     let open = document.values().any(holds_variable);
-    document.insert("apiVersion".into(), Tree::text(lands.kind.api_version(&object.version)));
-    document.insert("kind".into(), Tree::text(lands.kind.kind.as_str()));
-    document.insert("metadata".into(), metadata(object, lands, style, open));
+    document.insert("apiVersion", Tree::text(lands.kind.api_version(&object.version)));
+    document.insert("kind", Tree::text(lands.kind.kind.as_str()));
+    document.insert("metadata", metadata(object, lands, style, open));
     Tree::Map(document)
 }
 
@@ -52,34 +49,27 @@ fn secret_data(object: &Object) -> Tree<'_> {
 }
 
 fn metadata<'a>(object: &'a Object, lands: &'a ObjectKey, style: Style, open: bool) -> Tree<'a> {
-    let kept = |pairs: &'a [(crate::node::Key, alloc::boxed::Box<str>)]| -> Map<'a> {
+    let kept = |pairs: &'a [(crate::node::Key, alloc::boxed::Box<str>)]| -> TreeMap<'a> {
         let passes = |key: &str| !steers(key) || (lands.kind.is_config_map() && key == TEMPLATE_ANNOTATION);
         let pairs = pairs.iter().filter(|(key, _)| passes(key));
         pairs.map(|(key, value)| (Cow::Borrowed(&**key), Tree::text(&**value))).collect()
     };
     let mut labels = kept(&object.labels);
-    labels.insert(MANAGED_BY_LABEL.into(), Tree::text(MANAGED_BY));
-    labels.insert(MANAGED_LABEL.into(), Tree::text("false"));
+    labels.insert(MANAGED_BY_LABEL, Tree::text(MANAGED_BY));
+    labels.insert(MANAGED_LABEL, Tree::text("false"));
     let mut annotations = kept(&object.annotations);
     match style {
         Style::Plain => {}
         Style::Flux => {
             let open = open || annotations.values().chain(labels.values()).any(holds_variable);
-            annotations.extend(for_flux(&lands.kind, open));
+            for_flux(&lands.kind, open).into_iter().for_each(|(key, value)| annotations.insert(key, value));
         }
-        Style::ArgoCd => annotations.extend(for_argocd(&lands.kind)),
+        Style::ArgoCd => for_argocd(&lands.kind).into_iter().for_each(|(key, value)| annotations.insert(key, value)),
     }
-    let mut metadata = Map::from([
-        (Cow::Borrowed("labels"), Tree::Map(labels)),
-        (Cow::Borrowed("name"), Tree::text(lands.name.as_str())),
-    ]);
-    if let Some(namespace) = lands.namespace.as_ref().map(Namespace::as_str) {
-        metadata.insert("namespace".into(), Tree::text(namespace));
-    }
-    if !annotations.is_empty() {
-        metadata.insert("annotations".into(), Tree::Map(annotations));
-    }
-    Tree::Map(metadata)
+    let annotations = (!annotations.is_empty()).then_some(("annotations", Tree::Map(annotations)));
+    let own = [("labels", Tree::Map(labels)), ("name", Tree::text(lands.name.as_str()))];
+    let namespace = lands.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
+    Tree::map(annotations.into_iter().chain(own).chain(namespace))
 }
 
 fn for_flux<'a>(kind: &GroupKind, holds_variable: bool) -> Vec<(Cow<'a, str>, Tree<'a>)> {
@@ -112,20 +102,16 @@ fn for_argocd<'a>(kind: &GroupKind) -> Vec<(Cow<'a, str>, Tree<'a>)> {
 
 /// The annotations that steer a consumer on an object of this kind, and no others do; those of Namespaces
 /// are [`namespace`](super::namespace)'s.
-pub(crate) fn steering(
-    kind: &GroupKind,
-    style: Style,
-    holds_variable: bool,
-) -> BTreeMap<Cow<'static, str>, Tree<'static>> {
+pub(crate) fn steering(kind: &GroupKind, style: Style, holds_variable: bool) -> TreeMap<'static> {
     match style {
-        Style::Plain => BTreeMap::new(),
+        Style::Plain => TreeMap::new(),
         Style::Flux => for_flux(kind, holds_variable).into_iter().collect(),
         Style::ArgoCd => for_argocd(kind).into_iter().collect(),
     }
 }
 
 /// Replaces the text at the edit's path; where the path leads nowhere, nothing happens.
-fn replace(document: &mut Map<'_>, edit: &Edit) {
+fn replace(document: &mut TreeMap<'_>, edit: &Edit) {
     let Some((last, parents)) = edit.path.split_last() else { return };
     let mut map = document;
     for key in parents {

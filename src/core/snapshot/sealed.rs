@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::copies::{Copy, File, Proof};
-use super::{Answer, Held, Reason, Snapshot, State, Word, place};
+use super::{Answer, Held, Objects, Reason, Snapshot, State, Word, place};
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::name::{GroupKind, ObjectKey};
@@ -120,7 +120,7 @@ impl Snapshot {
                 Reason::new(why, "Write its metadata.namespace, and seal it again.")
             }
             Answer::Found(document, origin) => {
-                match admit(&document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
+                match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if object.key == key => {
                         sealed.0.remove(&key);
                         return replace(&mut self.objects, fleet, index, object);
@@ -153,7 +153,7 @@ fn changed() -> Reason {
 }
 
 /// Puts an object in the place of the source's own encrypted one.
-fn replace(objects: &mut BTreeMap<ObjectKey, Held>, fleet: &Fleet, index: usize, mut object: Object) {
+fn replace(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Object) {
     match objects.get_mut(&object.key) {
         Some(held) => {
             if let Some(copy) = held.copy_of(index) {

@@ -36,7 +36,7 @@ fn key_of(fleet: &Fleet, document: &Node, origin: &Origin) -> Option<ObjectKey> 
     for (kind, extra) in &fleet.kinds {
         scopes.learn(kind.clone(), extra.scope);
     }
-    admit(document, origin.clone(), &scopes, None, fleet).ok().map(|object| object.key)
+    admit(document.clone(), origin.clone(), &scopes, None, fleet).ok().map(|object| object.key)
 }
 
 /// The world as a desk whose sources are asked, and everything that was asked for.

@@ -6,8 +6,9 @@
 //! comments, no `---`. Refuses to know what it writes: [`Tree::Plain`] is the caller's word that a text
 //! is safe.
 
+mod map;
+
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -17,6 +18,8 @@ use zeroize::Zeroizing;
 use super::order;
 use super::read::is_printable;
 use crate::node::Node;
+
+pub use map::TreeMap;
 
 /// What can be emitted. Maps are written in one order, whatever order they were filled in.
 pub enum Tree<'a> {
@@ -40,7 +43,7 @@ pub enum Tree<'a> {
     /// A sequence.
     List(Vec<Tree<'a>>),
     /// A mapping.
-    Map(BTreeMap<Cow<'a, str>, Tree<'a>>),
+    Map(TreeMap<'a>),
 }
 
 impl<'a> Tree<'a> {
@@ -51,7 +54,7 @@ impl<'a> Tree<'a> {
 
     /// A mapping of entries.
     pub fn map<K: Into<Cow<'a, str>>>(entries: impl IntoIterator<Item = (K, Tree<'a>)>) -> Self {
-        Tree::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+        Tree::Map(entries.into_iter().collect())
     }
 
     /// A document's tree, borrowed.
@@ -69,19 +72,35 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Room for a usual document from the start: where freed memory is wiped, each time that a text grows costs
-/// a copy of it.
-const ROOM: usize = 2 << 10;
-
 /// Writes one document, ending in a line feed, without a `---` line.
 pub fn emit(tree: &Tree<'_>) -> Zeroizing<String> {
-    let mut out = Zeroizing::new(String::with_capacity(ROOM));
+    // With its room from the start: where freed memory is wiped, each time that a text grows costs a copy of it,
+    // and room that is not needed is wiped as well.
+    let mut out = Zeroizing::new(String::with_capacity(room(tree, 0)));
     match tree {
         Tree::List(items) if !items.is_empty() => list(items, 0, &mut out),
         Tree::Map(entries) if !entries.is_empty() => map(entries, 0, &mut out),
         leaf => value(leaf, 0, &mut out),
     }
     out
+}
+
+/// About how many bytes a tree takes; nearly always enough.
+fn room(tree: &Tree<'_>, column: usize) -> usize {
+    // A colon or dash, a blank, quotes, and the end of the line.
+    let around = column.saturating_add(6);
+    let inner = column.saturating_add(2);
+    let own = match tree {
+        // Each line of a block is indented.
+        Tree::Text(words) | Tree::Plain(words) => {
+            words.len().saturating_add(words.matches('\n').count().saturating_mul(inner))
+        }
+        Tree::Secret(words) => words.len(),
+        Tree::List(items) => items.iter().map(|item| room(item, inner)).sum(),
+        Tree::Map(entries) => entries.iter().map(|(key, value)| key.len().saturating_add(room(value, inner))).sum(),
+        Tree::Null | Tree::Bool(_) | Tree::Int(_) | Tree::Uint(_) | Tree::Float(_) => 20,
+    };
+    around.saturating_add(own)
 }
 
 /// Writes the items of a list that is not empty; the cursor stands at `column` of a line.
@@ -101,16 +120,16 @@ fn list(items: &[Tree<'_>], column: usize, out: &mut String) {
 }
 
 /// Writes the entries of a map that is not empty; the cursor stands at `column` of a line.
-fn map(entries: &BTreeMap<Cow<'_, str>, Tree<'_>>, column: usize, out: &mut String) {
+fn map(entries: &TreeMap<'_>, column: usize, out: &mut String) {
     // Nearly every map stands in order already, and needs no memory for another one.
-    if order::is_arranged(entries.keys().map(|name| &**name)) {
+    if order::is_arranged(entries.keys()) {
         all(entries.iter(), column, out);
     } else {
         all(order::arranged(entries.iter().collect(), |(name, _)| name).into_iter(), column, out);
     }
 }
 
-fn all<'t>(entries: impl Iterator<Item = (&'t Cow<'t, str>, &'t Tree<'t>)>, column: usize, out: &mut String) {
+fn all<'t, 'a: 't>(entries: impl Iterator<Item = (&'t Cow<'a, str>, &'t Tree<'a>)>, column: usize, out: &mut String) {
     for (at, (name, tree)) in entries.enumerate() {
         if at > 0 {
             pad(column, out);
@@ -164,8 +183,9 @@ fn value(tree: &Tree<'_>, column: usize, out: &mut String) {
     match tree {
         Tree::Null => out.push_str("null"),
         Tree::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-        Tree::Int(value) => out.push_str(&alloc::format!("{value}")),
-        Tree::Uint(value) => out.push_str(&alloc::format!("{value}")),
+        // Writing to a `String` does not fail.
+        Tree::Int(value) => _ = write!(out, "{value}"),
+        Tree::Uint(value) => _ = write!(out, "{value}"),
         Tree::Float(value) => float(*value, out),
         Tree::Text(text) => return string(text, column, out),
         Tree::Secret(text) => return string(text, column, out),
@@ -216,7 +236,13 @@ fn float(value: f64, out: &mut String) {
 }
 
 fn pad(column: usize, out: &mut String) {
-    out.extend(core::iter::repeat_n(' ', column));
+    const BLANKS: &str = "                                ";
+    let mut left = column;
+    while left > 0 {
+        let some = BLANKS.get(..left).unwrap_or(BLANKS);
+        out.push_str(some);
+        left = left.saturating_sub(some.len());
+    }
 }
 
 /// Words that some reader takes for something else; compared without regard to case.
@@ -232,7 +258,7 @@ fn is_plain(text: &str) -> bool {
         || text.starts_with("./")
         || text.starts_with("../");
     starts_well
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_./:@+=-".contains(&b))
+        && text.bytes().all(|b| matches!(b, b'A'..=b'Z' | b'a'..=b'z' | b'-'..=b':' | b'_' | b'+' | b'=' | b'@'))
         && !text.ends_with(':')
         && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }

@@ -30,6 +30,9 @@ use crate::node::{Interner, Key, Node};
 /// The most levels of lists and maps in one document.
 pub const MAX_DEPTH: usize = 128;
 
+/// Entries of open maps that there is room for from the start: a usual document has fewer.
+const ROOM: usize = 32;
+
 /// Keys of a map up to which a new one is compared with each; above that a set is kept.
 const FEW: usize = 16;
 
@@ -58,7 +61,7 @@ fn compose(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
         events: Events::of(text)?,
         interner,
         anchors: BTreeMap::new(),
-        entries: Vec::new(),
+        entries: Vec::with_capacity(ROOM),
         items: Vec::new(),
         copies_left: text.len().saturating_mul(4).saturating_add(1 << 20),
     };

@@ -10,6 +10,7 @@ pub mod whole;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -18,7 +19,11 @@ use pouch_core::layout::attributes::keeps_bytes;
 use pouch_core::layout::path::TOPS;
 use pouch_core::name::Directory;
 use pouch_core::region::published::Files;
-use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with, syncfs};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, statat,
+    syncfs,
+};
+use rustix::io::Errno;
 
 use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 
@@ -61,7 +66,7 @@ impl DirectoryShelf {
         fs::create_dir_all(root).map_err(|error| ShelfError::io("cannot make", root, error))?;
         let lock = File::open(root).map_err(|error| ShelfError::io("cannot open", root, error))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|error| match error {
-            rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
+            Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
             error => ShelfError::io("cannot lock", root, error.into()),
         })?;
         // What lies below them is looked at by name; through a link it would be somebody else's.
@@ -222,7 +227,7 @@ impl LookedAt {
         let unread = |error: io::Error| ShelfError::unread(root, error);
         let lock = File::open(root).map_err(unread)?;
         flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
-            rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
+            Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
             error => unread(error.into()),
         })?;
         Ok(Self { root: root.to_owned(), _lock: lock })
@@ -263,11 +268,15 @@ fn regions_in(root: &Path) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfErr
 }
 
 fn files_of(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
-    let mut files = Files::new();
+    let mut files = Vec::new();
     for folder in folders(directory) {
-        read_into(root, &folder, &mut files)?;
+        match openat(CWD, &root.join(&folder), FOLDER, Mode::empty()) {
+            Err(Errno::NOENT) => {}
+            opened => read_into(root, &folder, opened, &mut files)?,
+        }
     }
-    Ok(files)
+    // Sorting once what is nearly sorted takes fewer looks at long paths than finding each its place.
+    Ok(files.into_iter().collect())
 }
 
 fn entries(folder: &Path) -> Result<BTreeSet<String>, ShelfError> {
@@ -288,44 +297,78 @@ fn entries(folder: &Path) -> Result<BTreeSet<String>, ShelfError> {
     Ok(names)
 }
 
-fn read_into(root: &Path, folder: &str, files: &mut Files) -> Result<(), ShelfError> {
-    let path = root.join(folder);
-    match fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(ShelfError::unread(&path, error)),
-        Ok(meta) if !meta.is_dir() => return Err(ShelfError::NotPlain(path.display().to_string())),
-        Ok(_) => {}
+/// Reads everything in a folder, of which each name is looked up below the folder itself: a path would be walked
+/// anew for every file.
+fn read_into(
+    root: &Path,
+    folder: &str,
+    opened: Result<OwnedFd, Errno>,
+    files: &mut Vec<(String, Vec<u8>)>,
+) -> Result<(), ShelfError> {
+    let path = || root.join(folder);
+    let not_plain = |name: &str| ShelfError::NotPlain(path().join(name).display().to_string());
+    let unread = |error: Errno| ShelfError::unread(&path(), error.into());
+    let opened = match opened {
+        Err(Errno::LOOP | Errno::NOTDIR) => return Err(ShelfError::NotPlain(path().display().to_string())),
+        opened => opened.map_err(unread)?,
+    };
+    let mut entries = Vec::new();
+    for entry in Dir::read_from(&opened).map_err(unread)? {
+        let entry = entry.map_err(unread)?;
+        match entry.file_name().to_str() {
+            Ok("." | "..") => {}
+            Ok(name) => entries.push((name.to_owned(), entry.file_type())),
+            Err(_) => return Err(not_plain(&entry.file_name().to_string_lossy())),
+        }
     }
-    for name in entries(&path)? {
-        let (relative, full) = (format!("{folder}/{name}"), path.join(&name));
-        let meta = fs::symlink_metadata(&full).map_err(|error| ShelfError::unread(&full, error))?;
-        if meta.is_dir() {
-            read_into(root, &relative, files)?;
-        } else if meta.is_file() {
-            files.insert(relative, read_plain(&full)?);
-        } else {
-            return Err(ShelfError::NotPlain(full.display().to_string()));
+    entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+    for (name, kind) in entries {
+        let relative = format!("{folder}/{name}");
+        let kind = match kind {
+            FileType::Unknown => statat(&opened, &*name, AtFlags::SYMLINK_NOFOLLOW)
+                .map(|stat| FileType::from_raw_mode(stat.st_mode))
+                .map_err(|error| ShelfError::unread(&root.join(&relative), error.into()))?,
+            known => known,
+        };
+        match kind {
+            FileType::Directory => read_into(root, &relative, openat(&opened, &*name, FOLDER, Mode::empty()), files)?,
+            FileType::RegularFile => {
+                let bytes = read_at(&opened, Path::new(&name), &|| root.join(&relative))?;
+                files.push((relative, bytes));
+            }
+            _ => return Err(not_plain(&name)),
         }
     }
     Ok(())
 }
 
-/// Reads a plain file, and nothing that was put in its place since it was looked at.
+/// A folder that is no link to one.
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 fn read_plain(path: &Path) -> Result<Vec<u8>, ShelfError> {
-    let unread = |error| ShelfError::unread(path, error);
+    read_at(CWD, path, &|| path.to_owned())
+}
+
+/// Reads a plain file in a folder, and nothing that was put in its place since it was looked at; `path` is what it
+/// is called in words.
+fn read_at(folder: impl AsFd, name: &Path, path: &dyn Fn() -> PathBuf) -> Result<Vec<u8>, ShelfError> {
+    let unread = |error| ShelfError::unread(&path(), error);
+    let not_plain = || ShelfError::NotPlain(path().display().to_string());
     // Without NONBLOCK, opening a pipe would wait for somebody who writes to it.
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
-    let mut file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            return Err(ShelfError::NotPlain(path.display().to_string()));
-        }
-        opened => opened.map_err(unread)?,
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match openat(folder, name, flags, Mode::empty()) {
+        Err(Errno::LOOP) => return Err(not_plain()),
+        opened => File::from(opened.map_err(|errno| unread(errno.into()))?),
     };
-    if !file.metadata().map_err(unread)?.is_file() {
-        return Err(ShelfError::NotPlain(path.display().to_string()));
+    let meta = file.metadata().map_err(unread)?;
+    if !meta.is_file() {
+        return Err(not_plain());
     }
+    // With room for one byte more than there are, the end is found without asking for the size again.
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(unread)?;
+    let room = usize::try_from(meta.len()).unwrap_or(usize::MAX).saturating_add(1);
+    bytes.try_reserve_exact(room).map_err(|_| unread(io::ErrorKind::OutOfMemory.into()))?;
+    file.take(u64::MAX).read_to_end(&mut bytes).map_err(unread)?;
     Ok(bytes)
 }
 
@@ -383,7 +426,7 @@ fn exchange_region(root: &Path, new: &Path, directory: &Directory, region: &Regi
 
 /// Puts `new` where `old` is, and `old` where `new` was; either may be missing.
 fn exchange(old: &Path, new: &Path) -> Result<(), ShelfError> {
-    let failed = |error: rustix::io::Errno| ShelfError::io("cannot exchange", old, error.into());
+    let failed = |error: Errno| ShelfError::io("cannot exchange", old, error.into());
     let exists = |path: &Path| fs::symlink_metadata(path).is_ok();
     match (exists(old), exists(new)) {
         (false, false) => Ok(()),
@@ -399,7 +442,7 @@ fn exchange(old: &Path, new: &Path) -> Result<(), ShelfError> {
             Ok(()) => Ok(()),
             // Some file systems cannot exchange. Then the folder is missing for one moment, and after
             // a crash in that moment the next run renders it anew.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 let aside = new.with_extension("old");
                 let step = |from: &Path, to: &Path| fs::rename(from, to);
                 let moved = step(old, &aside).and_then(|()| step(new, old)).and_then(|()| step(&aside, new));

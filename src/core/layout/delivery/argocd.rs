@@ -65,7 +65,7 @@ fn ksops<'a>(directory: &Directory, objects: &'a BTreeSet<BundlePath>) -> Vec<(B
         return alloc::vec![(folder.join(kustomization::FILE), kustomization)];
     }
     if let Tree::Map(fields) = &mut kustomization {
-        fields.insert("generators".into(), Tree::List(alloc::vec![Tree::text("ksops.yaml")]));
+        fields.insert("generators", Tree::List(alloc::vec![Tree::text("ksops.yaml")]));
     }
     let generator = Tree::map([
         ("apiVersion", Tree::text("viaduct.ai/v1")),
@@ -116,14 +116,9 @@ fn destination(directory: &Directory, argo: &ArgoCd) -> String {
 }
 
 fn metadata<'a>(name: Cow<'a, str>, namespace: Option<&'a Namespace>) -> Tree<'a> {
-    let mut fields = BTreeMap::from([
-        (Cow::Borrowed("labels"), Tree::map([(MANAGED_BY_LABEL, Tree::text(MANAGED_BY))])),
-        (Cow::Borrowed("name"), Tree::Text(name)),
-    ]);
-    if let Some(namespace) = namespace {
-        fields.insert("namespace".into(), Tree::text(namespace.as_str()));
-    }
-    Tree::Map(fields)
+    let fields = [("labels", Tree::map([(MANAGED_BY_LABEL, Tree::text(MANAGED_BY))])), ("name", Tree::Text(name))];
+    let namespace = namespace.map(|namespace| ("namespace", Tree::text(namespace.as_str())));
+    Tree::map(fields.into_iter().chain(namespace))
 }
 
 /// What differs from region to region.
@@ -148,16 +143,14 @@ impl Fields<'static> {
 
 /// The spec of an Application. `allowEmpty` is left out: Argo CD then refuses to prune everything.
 fn spec<'a>(fields: Fields<'a>, mode: ArgoMode, plugin: Option<&'a Name>) -> Tree<'a> {
-    let mut source = BTreeMap::from([
-        (Cow::Borrowed("path"), Tree::Text(fields.path)),
-        (Cow::Borrowed("repoURL"), Tree::Text(fields.repo_url)),
-        (Cow::Borrowed("targetRevision"), Tree::Text(fields.revision)),
-    ]);
-    if mode == ArgoMode::Plugin {
-        // Without a name Argo CD asks every plugin whether it wants the folder.
-        let plugin = plugin.map(|name| ("name", Tree::text(name.as_str())));
-        source.insert("plugin".into(), Tree::map(plugin));
-    }
+    let source = [
+        ("path", Tree::Text(fields.path)),
+        ("repoURL", Tree::Text(fields.repo_url)),
+        ("targetRevision", Tree::Text(fields.revision)),
+    ];
+    // Without a name Argo CD asks every plugin whether it wants the folder.
+    let plugin = || ("plugin", Tree::map(plugin.map(|name| ("name", Tree::text(name.as_str())))));
+    let source = source.into_iter().chain((mode == ArgoMode::Plugin).then(plugin));
     let backoff =
         Tree::map([("duration", Tree::text("30s")), ("factor", Tree::Int(2)), ("maxDuration", Tree::text("5m"))]);
     let sync = Tree::map([
@@ -168,7 +161,7 @@ fn spec<'a>(fields: Fields<'a>, mode: ArgoMode, plugin: Option<&'a Name>) -> Tre
     Tree::map([
         ("destination", Tree::map([("name", Tree::Text(fields.destination))])),
         ("project", Tree::Text(fields.project)),
-        ("source", Tree::Map(source)),
+        ("source", Tree::map(source)),
         ("syncPolicy", sync),
     ])
 }

@@ -56,18 +56,17 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
     ]);
     let source =
         Tree::map([("kind", Tree::text(flux.source_kind.as_str())), ("name", Tree::text(flux.source_name.as_str()))]);
-    let mut spec = BTreeMap::from([
-        (Cow::Borrowed("decryption"), decryption),
-        (Cow::Borrowed("deletionPolicy"), Tree::text("Orphan")),
-        (Cow::Borrowed("interval"), Tree::text(flux.interval.as_str())),
-        (Cow::Borrowed("path"), Tree::text(format!("./{applied}"))),
-        (Cow::Borrowed("prune"), Tree::Bool(true)),
-        (Cow::Borrowed("retryInterval"), Tree::text(RETRY_INTERVAL)),
-        (Cow::Borrowed("sourceRef"), source),
-    ]);
-    if let Some(name) = depends_on {
-        spec.insert("dependsOn".into(), Tree::List(alloc::vec![Tree::map([("name", Tree::text(name))])]));
-    }
+    let spec = [
+        ("decryption", decryption),
+        ("deletionPolicy", Tree::text("Orphan")),
+        ("interval", Tree::text(flux.interval.as_str())),
+        ("path", Tree::text(format!("./{applied}"))),
+        ("prune", Tree::Bool(true)),
+        ("retryInterval", Tree::text(RETRY_INTERVAL)),
+        ("sourceRef", source),
+    ];
+    let depends_on =
+        depends_on.map(|name| ("dependsOn", Tree::List(alloc::vec![Tree::map([("name", Tree::text(name))])])));
     Tree::map([
         ("apiVersion", Tree::text("kustomize.toolkit.fluxcd.io/v1")),
         ("kind", Tree::text("Kustomization")),
@@ -79,7 +78,7 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
                 ("namespace", Tree::text(flux.namespace.as_str())),
             ]),
         ),
-        ("spec", Tree::Map(spec)),
+        ("spec", Tree::map(spec.into_iter().chain(depends_on))),
     ])
 }
 

@@ -325,7 +325,7 @@ fn our_own_labels_win() {
 #[test]
 fn what_steers_a_kind_is_known_without_an_object() {
     let secret = GroupKind::new("", "Secret");
-    let keys = |style, open| steering(&secret, style, open).into_keys().collect::<Vec<_>>();
+    let keys = |style, open| steering(&secret, style, open).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
     assert_eq!(keys(Style::Plain, true), [""; 0]);
     assert_eq!(keys(Style::Flux, false), ["kustomize.toolkit.fluxcd.io/force"]);
     assert_eq!(

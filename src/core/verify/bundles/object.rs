@@ -1,7 +1,6 @@
 //! One object of a bundle: the one that its path says, of a kind and in a place that pouch publishes,
 //! with the marks that steer its consumer and no others.
 
-use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -21,7 +20,7 @@ use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
 use crate::node::{Interner, Node};
 use crate::object::TEMPLATE_ANNOTATION;
 use crate::place::forbidden;
-use crate::yaml::emit::{Tree, emit};
+use crate::yaml::emit::{Tree, TreeMap, emit};
 use crate::yaml::lines::line_of;
 use crate::yaml::read;
 
@@ -227,7 +226,7 @@ fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Op
     })
 }
 
-fn same(expected: &BTreeMap<Cow<'_, str>, Tree<'_>>, found: &BTreeMap<&str, Option<&str>>) -> bool {
+fn same(expected: &TreeMap<'_>, found: &BTreeMap<&str, Option<&str>>) -> bool {
     let text = |tree: &Tree<'_>| if let Tree::Text(text) = tree { Some(String::from(&**text)) } else { None };
     expected.len() == found.len()
         && expected

@@ -1,6 +1,6 @@
 //! The table of finding codes: one line each, with class, severity and meaning.
 //!
-//! `docs/findings.md` explains every one with an example and the cure; a test keeps the two equal.
+//! The pages in `docs/findings` explain each with an example and the cure; a test keeps them equal.
 
 use super::Severity;
 

@@ -169,7 +169,9 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Fi
     if load.left == 0 && !retired && matches!(input.published.state, State::Unsigned) {
         let message = format!("region {} would be adopted with nothing in it", region.name);
         let finding = Finding::new(Code::DeletionsHeld, message).in_region(&region.name);
-        holds.push(finding.help("Cure the sources first; to have the region empty, retire it or move its files away."));
+        holds.push(
+            finding.help("Correct the sources first. If the region should be empty, retire it or move its files away."),
+        );
     }
     holds
 }
@@ -177,7 +179,9 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Fi
 /// Says why a withdrawal within the budget is held all the same.
 fn meddled(mut finding: Finding) -> Finding {
     if finding.code == Code::DeletionsHeld {
-        finding.message.push_str("; its bundle.yaml does not list what stands there, so no budget holds");
+        finding
+            .message
+            .push_str("; its bundle.yaml does not list what is published, so every withdrawal must be accepted");
     }
     finding
 }

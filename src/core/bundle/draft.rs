@@ -229,7 +229,7 @@ fn break_shared_paths(region: &RegionConfig, cases: &mut [Case]) {
     for case in cases.iter_mut().filter(|case| case.verdict == Verdict::Admitted) {
         let met = case.published_members().find_map(|member| Some((member.lands.clone(), shared.get(&member.lands)?)));
         if let Some((lands, other)) = met {
-            let message = format!("{lands} and {other} would have one file");
+            let message = format!("{lands} and {other} would be written to the same file");
             let finding = Finding::new(Code::ConflictingContent, message).about(&lands).at(&case.claim.origin);
             case.find(finding.help("Shorten the names, or change their first 160 bytes."));
         }
@@ -255,7 +255,7 @@ fn break_narrowed(input: &Input<'_>, cases: &mut [Case]) {
             "whether a ProviderInterface still asks for {lost} is unknown: source {source} was not read completely"
         );
         let finding = Finding::new(Code::Unread, message).about(lost).at(&case.claim.origin);
-        case.find(finding.help("Cure what the source's own findings say."));
+        case.find(finding.help("Correct the source: its own findings say what is wrong."));
     }
 }
 
@@ -274,12 +274,12 @@ fn source_changes(input: &Input<'_>) -> Vec<Finding> {
         .filter(changed)
         .map(|source| {
             let message = format!(
-                "source {} is now {}, another one than region {region} was rendered from",
+                "source {} is now {}, but region {region} was rendered from another one",
                 source.name, source.identity
             );
             Finding::new(Code::SourceChanged, message)
                 .in_region(region)
-                .help(format!("If that is meant, pass --accept-source {region}={}.", source.identity))
+                .help(format!("If this is intended, pass --accept-source {region}={}.", source.identity))
         })
         .collect()
 }

@@ -48,7 +48,8 @@ const GONE_CURE: &str = "Delete the ClusterDeployments first, put the Credential
                          what is published.";
 
 /// The same, where something could not be told.
-const UNREAD_CURE: &str = "Cure what the source's own findings say, or pass --identity FILE to open what is published.";
+const UNREAD_CURE: &str =
+    "Correct the source (its own findings say what is wrong), or pass --identity FILE to open what is published.";
 
 /// The finding that leaves a region as it is.
 pub fn impossible(region: &Region, message: String) -> Finding {
@@ -56,12 +57,13 @@ pub fn impossible(region: &Region, message: String) -> Finding {
 }
 
 /// What to do about a bundle that no reuse key vouches for, where it is to be sealed anew.
-const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
-                             `pouch rekey --new-reuse-key`.";
+const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if the old one is lost, \
+                             use `pouch rekey --new-reuse-key`.";
 
 /// The same, where it is to be opened with identities.
-const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
-                                `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is damaged.";
+const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if the old one is \
+                                lost, use `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is \
+                                damaged.";
 
 /// A finding about what is published, with help that names flags which the command has.
 pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
@@ -110,7 +112,7 @@ pub(super) fn unprovable(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
         "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
          {region}"
     );
-    Some(impossible(region, message).help("Cure what the source's own findings say."))
+    Some(impossible(region, message).help("Correct the source: its own findings say what is wrong."))
 }
 
 /// Whose objects would stay as published if the manifest could be believed: from these sources they cannot
@@ -121,7 +123,7 @@ fn kept(input: &Input<'_>, cases: &[Case]) -> Option<Finding> {
     let (why, help) = match code {
         Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
         Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
-        Code::Unread => ("may still exist: what would tell was not read or is not understood", UNREAD_CURE),
+        Code::Unread => ("may still exist: the objects that would tell were not read or not understood", UNREAD_CURE),
         _ => ("is broken", CURE),
     };
     let message = format!(
@@ -153,7 +155,7 @@ pub fn reopen(fleet: &Fleet, region: &RegionConfig, published: &Published, wishe
         match finding.code {
             // There are no sources to write it anew from.
             Code::TamperedFile => {
-                let help = "Restore the file, or leave --identity away and use the sources.";
+                let help = "Restore the file, or leave out --identity and use the sources.";
                 holds.push(impossible(&region.name, finding.message).help(help));
             }
             Code::ForeignFile if wishes.removes_foreign(region) => {}
@@ -356,7 +358,7 @@ pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) ->
 pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened) -> Finding {
     let more = more(count);
     let message = format!("{first}{more} of region {region} cannot be sealed anew: {why}");
-    impossible(region, message).help("Restore the file from git history, or leave --identity away and use the sources.")
+    impossible(region, message).help("Restore the file from git history, or leave out --identity and use the sources.")
 }
 
 /// The finding for a bundle that nobody vouches for and that does not pass the proof of bundles, with the
@@ -369,7 +371,7 @@ pub fn unproved(region: &Region, first: &Finding, count: usize) -> Finding {
         more(count)
     );
     impossible(region, message).help(
-        "Find out who wrote it. Restore the bundle from git history, or leave --identity away and use the sources.",
+        "Find out who wrote it. Restore the bundle from git history, or leave out --identity and use the sources.",
     )
 }
 

@@ -185,12 +185,14 @@ fn differences(stage: &mut Stage, bundle: &str) {
         ),
         (
             "label namespace team-a --overwrite environment=test".to_owned(),
-            "namespace-labels-differ: Namespace team-a has not the labels that the configuration says: environment"
+            "namespace-labels-differ: Namespace team-a does not have the labels that the configuration gives it: \
+             environment"
                 .to_owned(),
         ),
         (
             "label namespace team-a environment-".to_owned(),
-            "namespace-labels-differ: Namespace team-a has not the labels that the configuration says: environment"
+            "namespace-labels-differ: Namespace team-a does not have the labels that the configuration gives it: \
+             environment"
                 .to_owned(),
         ),
         (

@@ -68,7 +68,7 @@ fn a_hook_says_where_it_did_not_look() {
         let output = command.current_dir(stage.path(folder)).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(64), "{arguments:?} in {folder}: {said}");
-        assert!(said.contains("is staged in fleet/bundles, and only "), "{said}");
+        assert!(said.contains("is staged in fleet/bundles, but only "), "{said}");
         assert!(said.contains("-f fleet/pouch.yaml"), "{said}");
     };
     misplaced(&[], "");

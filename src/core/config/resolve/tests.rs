@@ -139,8 +139,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "grants: [{from: {credential: a/b}, regions: [eu-wets]}, {from: {credential: a/b}, regions: [eu-west, \"*\"]}]",
-        "20:46 grants[0].regions[0]: there is no region \"eu-wets\"\n20:102 grants[1].regions[1]: `*` is listed beside \
-         other regions",
+        "20:46 grants[0].regions[0]: there is no region \"eu-wets\"\n20:102 grants[1].regions[1]: `*` is listed beside other regions",
     ),
     (
         "",
@@ -223,8 +222,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "providerInterfaces: {builtin: v1.7}",
-        "20:31 providerInterfaces.builtin: the ProviderInterfaces of k0rdent v1.7 are not known; choose a neighbouring \
-         release: v1.6, v1.8",
+        "20:31 providerInterfaces.builtin: the ProviderInterfaces of k0rdent v1.7 are not known; choose a neighbouring release: v1.6, v1.8",
     ),
     (
         "",
@@ -269,8 +267,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "keep: {labels: [\"a[\"], annotations: [\"*\"]}",
-        "20:17 keep.labels[0]: \"a[\" is not a glob\n20:38 keep.annotations[0]: the glob matches \
-         kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
+        "20:17 keep.labels[0]: \"a[\" is not a glob\n20:38 keep.annotations[0]: the glob matches kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
     ),
     (
         "",
@@ -360,8 +357,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         EU,
         "    recipientsFile: regions/secret.txt",
-        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/secret.txt\": this is a secret key; a recipient \
-         belongs here",
+        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/secret.txt\": this is a secret key; a recipient belongs here",
     ),
     (
         EU,
@@ -382,8 +378,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "escrowRecipients: [<C>]",
         "escrowRecipients: [<C>, <C>, <SECRET>]",
-        "17:84 escrowRecipients[1]: the recipient is here twice\n17:148 escrowRecipients[2]: this is a secret key; a \
-         recipient belongs here",
+        "17:84 escrowRecipients[1]: the recipient is here twice\n17:148 escrowRecipients[2]: this is a secret key; a recipient belongs here",
     ),
     // Delivery.
     (
@@ -414,8 +409,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {sourceRef: {name: a}, interval: 10d, namespace: kcm-system}}",
-        "12:71 regions.eu-west.delivery.flux.namespace: delivery objects would be in the system namespace, and then \
-         nothing could be published there\n12:55 regions.eu-west.delivery.flux.interval: \"10d\" is not a duration",
+        "12:71 regions.eu-west.delivery.flux.namespace: delivery objects would be in the system namespace, and then nothing could be published there\n12:55 regions.eu-west.delivery.flux.interval: \"10d\" is not a duration",
     ),
     (
         ALLOWED,
@@ -430,8 +424,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "delivery: {flux: {interval: 0s}}",
-        "20:12 delivery.flux.sourceRef: the field is missing, and a region is delivered by Flux\n20:29 \
-         delivery.flux.interval: \"0s\" is not a duration",
+        "20:12 delivery.flux.sourceRef: the field is missing, and a region is delivered by Flux\n20:29 delivery.flux.interval: \"0s\" is not a duration",
     ),
     (
         ALLOWED,
@@ -446,9 +439,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "delivery: {argocd: {repoURL: a, mode: ksops, plugin: p, destination: {name: \"{cluster}\"}, targetRevision: a..b}}",
-        "20:107 delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a \
-         name\n20:77 delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:54 \
-         delivery.argocd.plugin: a plugin is named, but the mode is `ksops`, which uses none",
+        "20:107 delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a name\n20:77 delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:54 delivery.argocd.plugin: a plugin is named, but the mode is `ksops`, which uses none",
     ),
     // Output.
     (OUTPUT, "output: {path: \"\"}", "18:16 output.path: the path is empty or names no folder of its own"),

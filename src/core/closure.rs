@@ -112,9 +112,10 @@ fn as_kcm(world: &World<'_>, claim: &Claim, closure: &mut Closure, written: &Pla
             let message = format!("{} is absent; {} is used, as k0rdent does", written.read, places.read);
             closure.find(
                 claim,
-                Finding::new(Code::ResolvedAsKcm, message).about(&places.read).at(&object.origin).help(
-                    "Nothing, if that is meant; else put the identity where the Credential says, or remove the grant.",
-                ),
+                Finding::new(Code::ResolvedAsKcm, message)
+                    .about(&places.read)
+                    .at(&object.origin)
+                    .help("If this is unintended, put the identity where the Credential says, or remove the grant."),
             );
         }
         // The walk says why that breaks the claim.
@@ -168,7 +169,8 @@ fn assume(world: &World<'_>, claim: &Claim, closure: &mut Closure, index: usize,
         return false;
     }
     if member.role == Role::Reference {
-        let message = format!("the chain of roles ends in {}, which is another principal on every region", member.read);
+        let message =
+            format!("the chain of roles ends in {}, which is a different principal on every region", member.read);
         closure.find(
             claim,
             Finding::new(Code::ControllerPrincipal, message)
@@ -186,7 +188,7 @@ fn assume(world: &World<'_>, claim: &Claim, closure: &mut Closure, index: usize,
     if matches!(world.snapshot.look_up(&member.read), Lookup::Unasked) {
         closure.wanted.push(member.read.clone());
     }
-    let message = format!("{} exists on every region by the provider's own doing", member.read);
+    let message = format!("{} exists on every region, because the provider itself makes it", member.read);
     closure.find(claim, Finding::new(Code::Assumed, message).about(&member.read));
     if let Some(object) = world.snapshot.get(&member.read)
         && object.at(&["spec", "allowedNamespaces"]).is_none_or(|allowed| !allowed.entries().is_empty())
@@ -236,8 +238,8 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 // An identity alone is looked for in the system namespace too, and only with a grant.
                 if code == Code::FoundInSystemNamespace && member.role == Role::Root {
                     hint = hint.help(format!(
-                        "To use that one, as k0rdent does, add to `grants`: `- {}`. What it refers to there needs a \
-                         grant of its own.",
+                        "To use that one, as k0rdent does, add to `grants`: `- {}`. The objects that it refers to \
+                         there need grants of their own.",
                         Grant::least(&claim.by, claim.region(), &at.key)
                     ));
                 }
@@ -247,7 +249,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 let Elsewhere { maker, origin, named } = elsewhere;
                 let would = if *named { "would make" } else { "may make (the names in it are sealed)" };
                 let message =
-                    format!("{} is absent; {maker} {would} it on a cluster, and is not the Secret", member.read);
+                    format!("{} is absent; {maker} {would} it on a cluster, but is not the Secret itself", member.read);
                 let finding = Finding::new(Code::SealedElsewhere, message).about(&member.read).at(origin);
                 closure.find(
                     claim,
@@ -299,7 +301,7 @@ fn expand(
         Defined::Unknown => {
             // A Secret has no references; an identity that nothing defines would go without its own.
             if capi::rules(&member.read.kind).is_some() {
-                let message = format!("no ProviderInterface defines {}, which the claim reaches", member.read.kind);
+                let message = format!("no ProviderInterface defines {}, which the claim needs", member.read.kind);
                 let finding = Finding::new(Code::UnknownIdentityKind, message).about(&member.read).at(&object.origin);
                 closure.find(claim, finding.help("Add the provider's ProviderInterface to a source."));
             }
@@ -342,7 +344,8 @@ fn expand(
         let target = landing::Target { kind, name, namespace };
         match landing::of_reference(world, claim, closure.resolution, member, target, path.namespace.as_deref()) {
             Err(field) => {
-                let message = format!("{field} of {} is missing, and {} has a name", member.read, dotted(&path.name));
+                let message =
+                    format!("{field} of {} is missing, although {} has a name", member.read, dotted(&path.name));
                 closure.find(
                     claim,
                     Finding::new(Code::MissingReferenceNamespace, message)

@@ -56,7 +56,7 @@ pub fn value(tree: &Tree<'_>) -> serde_json::Value {
 /// The library's complaint in our words: its own can quote.
 fn flaw(error: &serde_json::Error, twice: bool) -> Flaw {
     let what = match error.classify() {
-        _ if twice => "this key stands here for the second time",
+        _ if twice => "this key is here for the second time",
         serde_json::error::Category::Eof => "the document ends too early",
         _ => "this is not valid JSON, or is nested too deeply",
     };
@@ -287,8 +287,8 @@ mod tests {
     fn flaws_say_where_and_never_what() {
         let deep = "[".repeat(10_000);
         for (text, line, what) in [
-            (r#"{"a":1,"a":"CANARY"}"#, 1, "this key stands here for the second time"),
-            ("{\"x\":{\"b\":1,\n\"a\":2,\n\"b\":\"CANARY\"}}", 3, "this key stands here for the second time"),
+            (r#"{"a":1,"a":"CANARY"}"#, 1, "this key is here for the second time"),
+            ("{\"x\":{\"b\":1,\n\"a\":2,\n\"b\":\"CANARY\"}}", 3, "this key is here for the second time"),
             (r#"{"a":"CANARY"#, 1, "the document ends too early"),
             ("", 1, "the document ends too early"),
             ("{\"a\":\n CANARY}", 2, "this is not valid JSON, or is nested too deeply"),

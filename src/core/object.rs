@@ -363,7 +363,7 @@ fn sealed_fault(
     if has_block {
         return Some(Fault::new(
             Code::UndecryptableSource,
-            format!("the {kind} is encrypted where it stands, and no key is configured to read it"),
+            format!("the {kind} is encrypted, and no key is configured to open it"),
             "Name an age identity that opens it under the source's `decryption`, or give pouch the decrypted \
              manifest, for example on stdin. Ciphertext is never published as a credential.",
         ));
@@ -371,19 +371,19 @@ fn sealed_fault(
     let (place, what) = place()?;
     let (is, help) = match what {
         Ciphertext::Value => (
-            "is a value that SOPS sealed, and no sops block is there to open it by",
+            "is a value that SOPS sealed, and there is no sops block to open it with",
             "Take the whole document as SOPS wrote it. Ciphertext is never published as a credential.",
         ),
         Ciphertext::SopsFile => (
-            "is itself a file that SOPS sealed, and nobody opens it there",
+            "is itself a file that SOPS sealed, and nothing on a region opens it",
             "Put the decrypted file in its place; to keep it encrypted in the source, seal the whole manifest, and name \
              an age identity that opens it under the source's `decryption`. Ciphertext is never published as a \
              credential.",
         ),
         Ciphertext::AgeFile => (
-            "is itself a file that age encrypted, and nobody opens it there",
-            "Put what it decrypts to in its place; to keep it encrypted in the source, seal the whole manifest with SOPS. \
-             What is meant for another program belongs in an object that no identity names. Ciphertext is never published \
+            "is itself a file that age encrypted, and nothing on a region opens it",
+            "Put the decrypted file in its place; to keep it encrypted in the source, seal the whole manifest with \
+             SOPS. Put a file for another program into an object that no identity names. Ciphertext is never published \
              as a credential.",
         ),
     };

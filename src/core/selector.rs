@@ -102,7 +102,7 @@ impl Selector {
     pub fn read(node: &Node) -> Result<Self, Unusable> {
         use Unusable::NotUnderstood;
         if !node.is_map() {
-            return Err(NotUnderstood("a selector is no map"));
+            return Err(NotUnderstood("a selector is not a map"));
         }
         let present = |(_, value): &&(Key, Node)| !matches!(value, Node::Null);
         let fields = node.entries().iter().filter(present);
@@ -115,11 +115,11 @@ impl Selector {
             None => {}
             Some(Node::Map(labels)) => {
                 for (key, value) in labels {
-                    let value = value.as_str().ok_or(NotUnderstood("matchLabels holds something that is no text"))?;
+                    let value = value.as_str().ok_or(NotUnderstood("matchLabels holds something that is not text"))?;
                     requirements.push(requirement(key, Test::In(alloc::vec![value.into()]))?);
                 }
             }
-            Some(_) => return Err(NotUnderstood("matchLabels is no map")),
+            Some(_) => return Err(NotUnderstood("matchLabels is not a map")),
         }
         match node.at(&["matchExpressions"]) {
             None => {}
@@ -128,7 +128,7 @@ impl Selector {
                     requirements.push(expression(item)?);
                 }
             }
-            Some(_) => return Err(NotUnderstood("matchExpressions is no list")),
+            Some(_) => return Err(NotUnderstood("matchExpressions is not a list")),
         }
         Ok(Self { stated, requirements })
     }
@@ -191,15 +191,15 @@ fn expression(item: &Node) -> Result<Requirement, Unusable> {
     let text = |field: &str| match item.at(&[field]) {
         None => Ok(""),
         Some(Node::Text(text)) => Ok(&**text),
-        Some(_) => Err(NotUnderstood("matchExpressions has a key or operator that is no text")),
+        Some(_) => Err(NotUnderstood("matchExpressions has a key or operator that is not text")),
     };
     let values: Vec<Box<str>> = match item.at(&["values"]) {
         None => Vec::new(),
         Some(Node::List(items)) => items
             .iter()
-            .map(|value| value.as_str().map(Box::from).ok_or(NotUnderstood("values holds something that is no text")))
+            .map(|value| value.as_str().map(Box::from).ok_or(NotUnderstood("values holds something that is not text")))
             .collect::<Result<_, _>>()?,
-        Some(_) => return Err(NotUnderstood("values is no list")),
+        Some(_) => return Err(NotUnderstood("values is not a list")),
     };
     let test = match (text("operator")?, values.is_empty()) {
         ("In", false) => Test::In(values),

@@ -98,7 +98,9 @@ impl Unread<'_> {
 
     /// The finding about an object whose absence is not proved.
     pub fn finding(&self, key: &ObjectKey) -> Finding {
-        let help = self.reason.map_or("Cure what the source's own findings say.", |reason| reason.help.as_str());
+        let help = self
+            .reason
+            .map_or("Correct the source: its own findings say what is wrong.", |reason| reason.help.as_str());
         Finding::new(Code::Unread, format!("whether {key} exists is unknown: {}", self.why())).about(key).help(help)
     }
 }
@@ -277,8 +279,8 @@ impl Snapshot {
                             Ok(())
                         }
                         _ => Err(Reason::new(
-                            format!("source {} answered with something else", source.name),
-                            "See what stands between pouch and the API server.",
+                            format!("source {} answered with a different object", source.name),
+                            "Find out what is between pouch and the API server.",
                         )),
                     }
                 }
@@ -496,7 +498,7 @@ fn repeat(fleet: &Fleet, index: usize, earlier: &mut Object, mut object: Object)
         let told = object.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject);
         earlier.faults.extend(told);
     }
-    let message = format!("{} stands twice in source {}, also at {}", object.key, source.name, object.origin);
+    let message = format!("{} is in source {} twice, also at {}", object.key, source.name, object.origin);
     let help = "Remove one of the two, or keep one out of the source with exclude.";
     earlier.faults.push(Fault::new(Code::DuplicateObject, message, help));
 }
@@ -526,8 +528,8 @@ impl Held {
                 continue;
             }
             let name = &other.origin.source;
-            let message = format!("{} says something else in source {name}, at {}", other.key, other.origin);
-            let help = "Make the two equal, remove one, or say overrides: true on the later source.";
+            let message = format!("{} differs in source {name}, at {}", other.key, other.origin);
+            let help = "Make the two equal, remove one, or set overrides: true on the later source.";
             self.object.faults.push(Fault::new(Code::Shadowed, message, help));
             // One fault tells it; comparing with it would find everything different.
             break;
@@ -541,10 +543,10 @@ fn not_provided(source: &Source, key: &ObjectKey, origin: &Origin) -> Finding {
         Some(namespace) => format!("objects of namespace {namespace}"),
     };
     let message = format!("source {} provides no {what}; {key} is ignored", source.name);
-    Finding::new(Code::NotProvidedHere, message)
-        .about(key)
-        .at(origin)
-        .help("Move it to a source that may provide it, or widen `provides` if whoever writes that source is trusted.")
+    Finding::new(Code::NotProvidedHere, message).about(key).at(origin).help(
+        "Move it to a source that may provide it, or widen `provides` if you trust everybody who writes that \
+             source.",
+    )
 }
 
 fn refused(refusal: &Refusal, kind: &GroupKind, origin: &Origin) -> Finding {

@@ -65,13 +65,13 @@ pub struct SealedText {
 #[non_exhaustive]
 pub enum SealError {
     /// The document is no map.
-    #[error("the document is no map")]
+    #[error("the document is not a map")]
     NotMap,
     /// The document has a `sops` block already.
     #[error("the document has a sops block already")]
     Sealed,
     /// A value under `data` is neither text nor null.
-    #[error("a value to seal is no text")]
+    #[error("a value to seal is not text")]
     NotText,
     /// A secret stands where it would stay readable.
     #[error("a secret stands outside of data and stringData")]
@@ -281,7 +281,7 @@ pub enum OpenError {
     #[error("the sops block names more than {} age recipients", read::MAX_STANZAS)]
     TooManyStanzas,
     /// It is no map.
-    #[error("the document is no map")]
+    #[error("the document is not a map")]
     NotMap,
     /// It is sealed under another rule.
     #[error("the document is not sealed under encrypted_regex {}", metadata::ENCRYPTED_REGEX)]

@@ -64,7 +64,7 @@ pub struct Global {
     /// Write what the run did and found to FILE, as JSON (render, publish, rekey, verify); removed before the run
     #[arg(long, value_name = "FILE", global = true)]
     pub summary: Option<PathBuf>,
-    /// Write how the run ended to FILE, as Prometheus text, also where it failed (render, publish, rekey, verify)
+    /// Write how the run ended to FILE, as Prometheus text, even if it failed (render, publish, rekey, verify)
     #[arg(long, value_name = "FILE", global = true)]
     pub metrics: Option<PathBuf>,
     /// How messages on stderr are written
@@ -73,7 +73,7 @@ pub struct Global {
     /// When messages are coloured
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub color: Colour,
-    /// Show what pouch does in detail, for finding faults; bodies and values never
+    /// Show in detail what pouch does, but never bodies or values
     #[arg(long, value_name = "LEVEL", global = true)]
     pub log_level: Option<telemetry::LogLevel>,
     /// Show information too, not only warnings and errors
@@ -92,7 +92,7 @@ pub struct Global {
 pub enum Tolerate {
     /// Some Credentials are broken or refused (exit 3)
     Partial,
-    /// A region was held by a brake (exit 4)
+    /// A region was held by the brake (exit 4)
     Brake,
 }
 
@@ -123,7 +123,7 @@ enum Command {
 /// What a run lets through that is otherwise held.
 #[derive(Debug, Default, clap::Args)]
 pub struct Accepted {
-    /// Let a region's withdrawals through, as the brake printed them
+    /// Let a region's withdrawals through, with the digest that the finding printed
     #[arg(long, value_name = "REGION=DIGEST")]
     accept_deletions: Vec<String>,
     /// Let recipients be added to a published region
@@ -132,7 +132,7 @@ pub struct Accepted {
     /// Let Secrets be sealed anew whose files do not match the manifest
     #[arg(long, value_name = "REGION=DIGEST")]
     accept_reseal: Vec<String>,
-    /// Let a source stand for another repository than before
+    /// Let a source be another repository or cluster than before
     #[arg(long, value_name = "REGION=ID")]
     accept_source: Vec<String>,
     /// Remove files in a region's folders that pouch did not write
@@ -380,7 +380,7 @@ fn refuse(arguments: &[OsString]) -> u8 {
     use clap::error::{ContextKind, ContextValue};
     let escaped = arguments.iter().map(|argument| escape(&argument.to_string_lossy()));
     let Err(error) = Cli::try_parse_from(escaped) else {
-        crate::ui::last_words("error: the command line holds an argument that is no text\n");
+        crate::ui::last_words("error: the command line holds an argument that is not text\n");
         return exit::USAGE;
     };
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
@@ -481,7 +481,7 @@ pub fn run(ambient: &Ambient) -> u8 {
     let code = match ui.lost() {
         Some(why) if code == exit::OK => {
             let message = format!("all was done, and the result could not be written to standard output: {why}");
-            ui.error(&message, "See that there is space where it goes.");
+            ui.error(&message, "Check that there is space where it goes.");
             exit::FAILED
         }
         _ => code,

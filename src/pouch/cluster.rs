@@ -129,18 +129,19 @@ impl Broken {
     pub fn help(&self) -> String {
         match self {
             Broken::Connection(what) if what.contains("certificate") || what.contains("TLS") => {
-                "See that the kubeconfig's server and certificate authority belong to this cluster.".to_owned()
+                "Check that the kubeconfig's server and certificate authority belong to this cluster.".to_owned()
             }
-            Broken::Connection(_) => "See that the server runs and can be reached from here.".to_owned(),
+            Broken::Connection(_) => "Check that the server runs and can be reached from here.".to_owned(),
             Broken::TimedOut | Broken::Late => {
-                "See whether the server is overloaded, or give it more time with --request-timeout.".to_owned()
+                "Check whether the server is overloaded, or give it more time with --request-timeout.".to_owned()
             }
             Broken::Status(403) => {
-                "Let who asks read the API's groups: the ClusterRole system:discovery allows it to everybody who logs in."
-                    .to_owned()
+                "Let this user read the API's groups: the ClusterRole system:discovery allows it to everybody who logs \
+                 in."
+                .to_owned()
             }
             Broken::Status(_) => "See the API server's own log.".to_owned(),
-            Broken::Garbled(_) | Broken::TooLong => "See what stands between pouch and the API server.".to_owned(),
+            Broken::Garbled(_) | Broken::TooLong => "Find out what is between pouch and the API server.".to_owned(),
             Broken::Unauthorized => "Log in again, or renew the token or certificate.".to_owned(),
             Broken::Access(error) => error.help.clone(),
         }
@@ -183,8 +184,9 @@ impl Cluster {
     /// What whoever chose this cluster should know of it.
     pub fn warning(&self) -> Option<String> {
         let context = &self.context;
-        let warning =
-            || format!("context {context} does not check the server's certificate: anybody can answer for it");
+        let warning = || {
+            format!("context {context} does not check the server's certificate: anybody can pretend to be the server")
+        };
         self.insecure.then(warning)
     }
 

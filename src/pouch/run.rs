@@ -77,7 +77,7 @@ pub fn check_regions(fleet: &Fleet, published: &dyn Look) -> Result<(), Failure>
                 format!(
                     "region-not-configured: regions/{name} is published, and no region of the configuration has it"
                 ),
-                "Say `state: retired` for the region to have it withdrawn, or set its directory if it was renamed.",
+                "Set `state: retired` for the region to withdraw it, or set its directory if it was renamed.",
             ));
         }
     }

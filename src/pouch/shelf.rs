@@ -87,7 +87,7 @@ pub enum ShelfError {
     #[error("{0} is no plain file or folder; pouch follows no links")]
     NotPlain(String),
     /// A fleet-wide file is somebody else's.
-    #[error("{0} is the repository's, and lacks the line `* -text` or has git change files that end in .yaml")]
+    #[error("{0} is the repository's, and lacks the line `* -text` or lets git change files that end in .yaml")]
     NotOurs(String),
     /// Another run holds the output.
     #[error("another pouch is writing to {0}")]

@@ -139,7 +139,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
     if clusters.is_empty() && reach.wanted != Wanted::default() {
         return Err(Failure::usage(
             "--kubeconfig, --context, --as and --as-group are for live clusters, and no source is one",
-            "Leave them away, or add a `cluster` source to the configuration.",
+            "Leave them out, or add a `cluster` source to the configuration.",
         ));
     }
     let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
@@ -161,7 +161,8 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
     }
     Err(Failure::unavailable(
         format!(
-            "{last} each time while it was read; nothing is published, since nothing that was read is sure to have stood together"
+            "{last} each time while it was read; nothing is published, because the objects that were read may never \
+             have existed together"
         ),
         "Run pouch again; if it happens often, see what writes these objects all the time.",
     ))

@@ -69,11 +69,11 @@ impl<'a> Allowed<'a> {
     pub(super) fn read(spec: Option<&'a Node>, fields: &[&str]) -> Result<Option<Self>, Admits> {
         let Some(spec) = spec.filter(|spec| !matches!(spec, Node::Null)) else { return Ok(None) };
         if !spec.is_map() {
-            return Err(Admits::Unknown("spec is no map"));
+            return Err(Admits::Unknown("spec is not a map"));
         }
         let Some(allowed) = spec.at(&["allowedNamespaces"]) else { return Ok(None) };
         if !allowed.is_map() {
-            return Err(Admits::Unknown("allowedNamespaces is no map"));
+            return Err(Admits::Unknown("allowedNamespaces is not a map"));
         }
         let mut present = allowed.entries().iter().filter(|(_, value)| !matches!(value, Node::Null));
         if present.any(|(key, _)| !fields.contains(&&**key)) {
@@ -83,9 +83,9 @@ impl<'a> Allowed<'a> {
             None => None,
             Some(Node::List(items)) => {
                 let names: Option<Vec<&str>> = items.iter().map(Node::as_str).collect();
-                Some(names.ok_or(Admits::Unknown("allowedNamespaces.list holds something that is no text"))?)
+                Some(names.ok_or(Admits::Unknown("allowedNamespaces.list holds something that is not text"))?)
             }
-            Some(_) => return Err(Admits::Unknown("allowedNamespaces.list is no list")),
+            Some(_) => return Err(Admits::Unknown("allowedNamespaces.list is not a list")),
         };
         let selector = allowed.at(&["selector"]).map(Chosen::read).transpose()?;
         Ok(Some(Self { list, selector }))

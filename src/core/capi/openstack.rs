@@ -32,7 +32,7 @@ pub static IDENTITY: KindRules = KindRules {
 
 /// The one provider to whom no selector is everybody. So a misspelt one must not count as none.
 pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
-    let Some(spec) = spec.filter(|spec| spec.is_map()) else { return Admits::Unknown("spec is no map") };
+    let Some(spec) = spec.filter(|spec| spec.is_map()) else { return Admits::Unknown("spec is not a map") };
     let meant_to_narrow = |key: &str| {
         let key = key.to_ascii_lowercase();
         key.contains("selector") || key.contains("namespaces")

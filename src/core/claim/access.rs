@@ -65,7 +65,7 @@ impl Rules {
         let mut findings = Vec::new();
         let key = ObjectKey::new(access_management(), None, NAME.into());
         for other in snapshot.all(&access_management()).filter(|object| object.key != key) {
-            let message = format!("{} is ignored: k0rdent knows one, named {NAME}", other.key);
+            let message = format!("{} is ignored: k0rdent uses only the one named {NAME}", other.key);
             let finding = Finding::new(Code::InvalidAccessManagement, message).about(&other.key).at(&other.origin);
             findings.push(finding.help(format!("Move its rules into {key}.")));
         }
@@ -195,7 +195,7 @@ impl<'a> Access<'a> {
             _ if self.rules.rules.iter().any(is_unclear) => "a rule cannot be understood".to_owned(),
             Some(source) => format!("source {source} was not read completely"),
             None if !self.rules.has_namespaces => "a rule selects namespaces, and no source has Namespaces".to_owned(),
-            None => "what a rule selects by cannot be understood".to_owned(),
+            None => "a rule's selector cannot be understood".to_owned(),
         }
     }
 }
@@ -208,7 +208,7 @@ pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: 
         let message =
             format!("whether {key} is a Credential of its own, which no rule replaces, is unknown: {}", unread.why());
         let finding = Finding::new(Code::Unread, message).about(&key).at(&asked.origin);
-        asked.findings.push(finding.help("Cure what the source's own findings say."));
+        asked.findings.push(finding.help("Correct the source: its own findings say what is wrong."));
     }
     asked.findings.extend(copy.and_then(|copy| outdated(&asked.by, source, copy)));
     asked.settle();
@@ -224,12 +224,13 @@ fn outdated(by: &Claimant, source: &Object, copy: &Object) -> Option<Finding> {
         Ok(copy) if copy.identity != handed_over(source.identity, &by.namespace) => "spec.identityRef",
         Ok(_) => return None,
     };
-    let message = format!("k0rdent's copy differs in {differs} from what its rule makes now, which is what counts");
+    let message =
+        format!("k0rdent's copy differs in {differs} from what its rule makes now; pouch uses what the rule makes");
     Some(
         Finding::new(Code::ManagedCopyOutdated, message)
             .about(&copy.key)
             .at(&copy.origin)
-            .help("Delete the copy, and k0rdent makes a new one; it never changes those that it made."),
+            .help("Delete the copy: k0rdent then makes a new one. It never updates its copies."),
     )
 }
 
@@ -242,8 +243,8 @@ pub(super) fn unexplained(access: &Access<'_>, by: Claimant, copy: &Object) -> A
     let why = access.why_unknown(&by);
     let message = format!("whether an AccessManagement rule makes this Credential is unknown: {why}");
     let unread = Finding::new(Code::Unread, message).about(&copy.key).at(&copy.origin).help(
-        "Cure what the findings of the AccessManagement and its source say. Rules that select namespaces need the \
-         Namespaces in a source with clusterScoped: true.",
+        "Correct the AccessManagement or its source: their own findings say what is wrong. Rules that select \
+         namespaces need the Namespaces in a source with clusterScoped: true.",
     );
     let mut asked = Asked { by, origin: copy.origin.clone(), region, claim: None, findings: [unread].into() };
     asked.settle();
@@ -254,10 +255,10 @@ fn forged(fleet: &Fleet, by: Claimant, copy: &Object) -> Asked {
     let mut asked = ask(fleet, copy, by, false);
     // Without a region nothing is claimed, forged or not.
     if asked.region.is_some() {
-        let message = "the label says that an AccessManagement rule made this Credential, and none did";
+        let message = "the label says that an AccessManagement rule made this Credential, but none did";
         asked.findings.push(Finding::new(Code::ForgedManagedLabel, message).about(&copy.key).at(&copy.origin).help(
-            "Remove the label, or the Credential, if it is a copy that k0rdent left behind. A rule hands out \
-             Credentials of the system namespace, which have to be in the sources beside it.",
+            "Remove the label; or, if k0rdent left this copy behind, remove the Credential. A rule hands out \
+             Credentials of the system namespace, which must be in the sources too.",
         ));
     }
     asked.settle();
@@ -267,9 +268,10 @@ fn forged(fleet: &Fleet, by: Claimant, copy: &Object) -> Asked {
 /// A Credential of its own where a rule would hand out one of the same name.
 pub(super) fn not_applied(asked: &mut Asked, own: &Object, source: &Object) {
     let message =
-        format!("an AccessManagement rule hands out {} here, and this Credential stands in its place", source.key);
+        format!("an AccessManagement rule hands out {} here, but this Credential already has its name", source.key);
     asked.findings.push(Finding::new(Code::RuleNotApplied, message).about(&own.key).at(&own.origin).help(
-        "Nothing, if that is meant; else rename or delete this one. k0rdent replaces no Credential but its own copies.",
+        "If this is unintended, rename or delete this Credential. k0rdent replaces no Credential except its own \
+         copies.",
     ));
     asked.settle();
 }

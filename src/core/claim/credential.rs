@@ -63,7 +63,9 @@ fn unknown_region(fleet: &Fleet, region: &Region, object: &Object) -> Finding {
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, _)| *distance <= 3);
     let help = match nearest {
-        Some((_, known)) => format!("Did you mean {known}? Else add the region to `regions` of the configuration."),
+        Some((_, known)) => {
+            format!("Did you mean {known}? Otherwise add the region to `regions` in the configuration.")
+        }
         None => "Add the region to `regions` of the configuration, with its recipients.".to_owned(),
     };
     Finding::new(Code::UnknownRegion, format!("the configuration has no region {region}"))

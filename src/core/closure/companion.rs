@@ -130,12 +130,12 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
         }
         Found::Closed(read) => {
             let message = format!(
-                "{read} is not looked for, as it is not open to Credentials of namespace {}; credentials do not reach \
-                 workload clusters without it",
+                "{read} is not looked for, because Credentials of namespace {} may not use it; without it credentials \
+                 do not reach workload clusters",
                 claim.by.namespace
             );
             let help = format!(
-                "If it is there and meant to be used, add to `grants`: `- {}`.",
+                "If it exists and this use is intended, add to `grants`: `- {}`.",
                 Grant::least(&claim.by, claim.region(), &read)
             );
             let finding = Finding::new(Code::MissingCompanion, message).severity(severity_of_missing(world, claim));
@@ -143,7 +143,7 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
         }
         Found::Nowhere => {
             let severity = severity_of_missing(world, claim);
-            let message = format!("{lands} is absent; credentials do not reach workload clusters without it");
+            let message = format!("{lands} is absent; without it credentials do not reach workload clusters");
             closure.find(
                 claim,
                 Finding::new(Code::MissingCompanion, message).severity(severity).about(&lands).at(&claim.origin).help(

@@ -41,8 +41,8 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     let message = format!("k0rdent will not report the Credential as ready: {why}");
     let system = &world.fleet.system_namespace;
     let help = format!(
-        "Put a copy into namespace {system} as well; or reduce the region's ProviderInterfaces to \
-         clusterIdentityKinds and say `detached: true` for the region."
+        "Put a copy into namespace {system} as well; or reduce the region's ProviderInterfaces to clusterIdentityKinds \
+         and set `detached: true` for the region."
     );
     closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
 }
@@ -86,8 +86,7 @@ fn distribution_fails(world: &World<'_>, claim: &Claim) -> Distribution {
 }
 
 fn reference_fails(world: &World<'_>, object: &Object, path: &ReferencePath) -> Distribution {
-    let required =
-        |path: &[Key]| Distribution::Fails(format!("it takes {} of {} for required", dotted(path), object.key));
+    let required = |path: &[Key]| Distribution::Fails(format!("it requires {} of {}", dotted(path), object.key));
     let Some(name) = text(object, &path.name) else { return required(&path.name) };
     let namespace = match &path.namespace {
         _ if world.scope_of(&path.kind) == Some(Scope::Cluster) => None,
@@ -116,7 +115,7 @@ fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<String
         return None;
     }
     let wanted = ObjectKey::new(claim.root.kind.clone(), claim.root.namespace.clone(), claim.root.name.clone());
-    Some(format!("it looks for {wanted} on the region, and the object lands as {}", landed.lands))
+    Some(format!("it looks for {wanted} on the region, but the object lands as {}", landed.lands))
 }
 
 fn text<'a>(object: &'a Object, path: &[Key]) -> Option<&'a str> {

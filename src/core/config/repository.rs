@@ -125,7 +125,7 @@ pub fn ref_fault(name: &str) -> Option<&'static str> {
     } else if name.starts_with('-') {
         Some("it starts with a dash, which git would take for an option")
     } else if name.starts_with("refs/") {
-        Some("it is a full ref name; the short name is wanted")
+        Some("it is a full ref name; write the short name")
     } else if name.contains(['{', '}']) {
         Some("it has braces in it, and this release fills in no placeholder there")
     } else if name.chars().any(forbidden) {

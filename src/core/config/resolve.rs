@@ -129,7 +129,7 @@ fn globs(patterns: &[String], path: &FieldPath, faults: &mut Faults) -> Globs {
         if pattern.is_empty() || Globs::new(core::slice::from_ref(pattern)).is_err() {
             let help =
                 "`*` stands for any characters, `?` for one, `[ab]` for one of some, `{a,b}` for one text of some.";
-            faults.add(&path.index(at), format!("{} is no glob", quoted(pattern)), help);
+            faults.add(&path.index(at), format!("{} is not a glob", quoted(pattern)), help);
         }
     }
     Globs::new(patterns).unwrap_or_default()
@@ -229,7 +229,7 @@ fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKi
             },
         };
         if known.insert(kind, extra).is_some() {
-            faults.add(&path, "the kind stands here twice", "Remove one of the entries.");
+            faults.add(&path, "the kind is here twice", "Remove one of the entries.");
         }
     }
     known

@@ -118,7 +118,7 @@ impl<'a> Walk<'a> {
             if let Some(schema) = properties.and_then(|fields| fields.get(&key.text)).or(others) {
                 self.value(value, schema, &below, faults);
             } else if is_not_yet(path, &key.text) {
-                let help = "Leave it away; a later release of pouch brings it.";
+                let help = "Leave it out; a later release of pouch brings it.";
                 faults.add_at_key(&below, "the field is not in this release", help);
             } else {
                 let known = properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str));
@@ -175,9 +175,9 @@ fn mistyped(written: &Written, forms: &[&Json], path: &FieldPath, faults: &mut F
         .collect();
     wanted.dedup();
     let takes_text = wanted.contains(&"text");
-    let message = format!("the value is {}; {} is wanted", written.value.type_name(), wanted.join(" or "));
+    let message = format!("the value is {}; it must be {}", written.value.type_name(), wanted.join(" or "));
     let help = match &written.value {
-        Value::Null => "Write a value, or leave the key away if it has a default.",
+        Value::Null => "Write a value, or leave the key out if it has a default.",
         Value::Bool(_) | Value::Integer(_) | Value::Number if takes_text => "Quote it, so that YAML reads it as text.",
         _ => "Look at docs/configuration.md for an example.",
     };
@@ -190,7 +190,7 @@ fn mistyped(written: &Written, forms: &[&Json], path: &FieldPath, faults: &mut F
 fn word(text: &str, form: &Json, path: &FieldPath, faults: &mut Faults) {
     let words = words(form);
     if !words.is_empty() && !words.contains(&text) {
-        let message = format!("{} is no word for this field", quoted(text));
+        let message = format!("{} is not a valid value for this field", quoted(text));
         faults.add(path, message, suggest(text, words));
     }
 }

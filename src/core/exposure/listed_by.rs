@@ -137,7 +137,7 @@ fn parsed(text: &str, interner: &mut Interner) -> Result<Node, &'static str> {
     let mut documents = documents(text);
     let (Some(document), None) = (documents.next(), documents.next()) else { return Err(MISSHAPEN) };
     let document: Document<'_> = document;
-    read(&document, interner).map_err(|_| "it is no YAML that pouch reads")
+    read(&document, interner).map_err(|_| "it is not YAML that pouch can read")
 }
 
 fn home(node: &Node) -> Result<Home, &'static str> {

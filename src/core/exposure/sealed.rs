@@ -101,7 +101,7 @@ impl Sealed {
         let text = text_of(bytes).map_err(|_| "it is not UTF-8")?;
         let mut found = Vec::new();
         for document in documents(text) {
-            let node = read(&document, interner).map_err(|_| "it is no YAML that pouch reads")?;
+            let node = read(&document, interner).map_err(|_| "it is not YAML that pouch can read")?;
             add(&mut found, bytes, &node, Head::of(&node), &Readers::default(), interner)?;
         }
         Ok(found)

@@ -1,6 +1,6 @@
 //! The table of finding codes: one line each, with class, severity and meaning.
 //!
-//! `docs/findings.md` explains every one with an example and the cure; a test keeps the two equal.
+//! The pages in `docs/findings` explain each with an example and the cure; a test keeps them equal.
 
 use super::Severity;
 
@@ -80,18 +80,18 @@ codes! {
     ForbiddenType "forbidden-type" Refused Error "A claim needs a Secret of a type or content that never leaves its cluster.";
     ForbiddenPlace "forbidden-place" Refused Error "An object would land in a namespace, or under a name, that a bundle must not touch.";
     ReservedName "reserved-name" Refused Error "An object would land under a name that k0rdent itself writes on the region.";
-    NotAdmitted "not-admitted" Refused Error "A claim reaches for an object that nothing admits its namespace to.";
+    NotAdmitted "not-admitted" Refused Error "A claim uses an object that its namespace is not admitted to.";
     NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace.";
-    ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label without a rule that made it.";
+    ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label, but no rule made it.";
 
     UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
     InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
     InvalidDefinition "invalid-definition" Broken Error "A ProviderInterface defines a kind in a way that cannot be followed.";
     ConflictingDefinitions "conflicting-definitions" Broken Error "Two ProviderInterfaces in the sources define one kind differently.";
-    InvalidReference "invalid-reference" Broken Error "A reference's field holds something that is no name of an object.";
+    InvalidReference "invalid-reference" Broken Error "A reference holds something that cannot be the name of an object.";
     MissingReference "missing-reference" Broken Error "A claim needs an object that is proved absent.";
-    MissingReferenceNamespace "missing-reference-namespace" Broken Error "A reference has a name and lacks the namespace that its definition asks for.";
+    MissingReferenceNamespace "missing-reference-namespace" Broken Error "A reference has a name but lacks the namespace that its definition requires.";
     Unread "unread" Broken Error "A claim needs an object whose absence is not proved, because a source was not read completely.";
     TooManyHops "too-many-hops" Broken Error "A claim's chain of references is longer than 16 hops.";
     TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more objects than the limit.";
@@ -99,48 +99,48 @@ codes! {
     ProviderNotEnabled "provider-not-enabled" Broken Error "The Region object does not list the provider that the identity needs.";
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
     DuplicateObject "duplicate-object" Broken Error "One source holds one object twice.";
-    NamespaceMissing "namespace-missing" Broken Error "A namespaced object has no namespace and its source no default one.";
-    InlineSecret "inline-secret" Broken Error "An identity holds what looks like a secret in plain sight.";
-    MalformedSecret "malformed-secret" Broken Error "A Secret's entries are not what the API would take.";
+    NamespaceMissing "namespace-missing" Broken Error "A namespaced object names no namespace, and its source has no default.";
+    InlineSecret "inline-secret" Broken Error "An identity holds what looks like a secret, in clear.";
+    MalformedSecret "malformed-secret" Broken Error "A Secret has entries that the API would not accept.";
     UndecryptableSource "undecryptable-source" Broken Error "An object in a source is encrypted and cannot be opened.";
-    CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources stands in another one too.";
+    CopiedCiphertext "copied-ciphertext" Broken Error "A sealed value of one document in the sources is in another document too.";
     InvalidObject "invalid-object" Broken Error "A region's API would reject the object as it is written.";
     ImmutableField "immutable-field" Broken Error "A field differs from the published one, and the region's API does not let it change.";
     SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";
     ConflictingContent "conflicting-content" Broken Error "Two claims need one object on a region with different content.";
-    TooLarge "too-large" Broken Error "An object is larger than a consumer takes.";
+    TooLarge "too-large" Broken Error "An object is larger than a consumer accepts.";
 
-    ForeignFile "foreign-file" Held Error "A file that pouch did not write stands in a region's folders.";
+    ForeignFile "foreign-file" Held Error "A region's folders hold a file that pouch did not write.";
     UnsignedBundle "unsigned-bundle" Held Error "A region has files and no manifest that the reuse key authenticates.";
-    DeletionsHeld "deletions-held" Held Error "More would be withdrawn from a region than its budget allows.";
+    DeletionsHeld "deletions-held" Held Error "More would be withdrawn from a region than its limits allow.";
     RecipientAdded "recipient-added" Held Error "A recipient would be added to a published region.";
-    ResealHeld "reseal-held" Held Error "More of a region's Secrets would be sealed anew, unchanged, than its budget allows.";
-    SourceChanged "source-changed" Held Error "A source stands for another cluster or repository than the published bundle says.";
-    CarryImpossible "carry-impossible" Held Error "Something must be carried over and the published bytes cannot be used.";
+    ResealHeld "reseal-held" Held Error "More of a region's Secrets would be sealed anew, unchanged, than its limits allow.";
+    SourceChanged "source-changed" Held Error "A source is a different cluster or repository than the published bundle says.";
+    CarryImpossible "carry-impossible" Held Error "An object must be carried over, but its published bytes cannot be used.";
     RekeyImpossible "rekey-impossible" Held Error "A region cannot be sealed anew as a whole, so it stays as it is.";
     NewerFormat "newer-format" Held Error "The published bundle is written in a format newer than this pouch knows.";
 
     UnparsableDocument "unparsable-document" Source Error "A document cannot be read; its source counts as incomplete.";
     UnreadableFile "unreadable-file" Source Error "A file cannot be read; its source counts as incomplete.";
-    RefusedFile "refused-file" Source Error "A path is no plain file inside the source; it is not read, and its source counts as incomplete.";
+    RefusedFile "refused-file" Source Error "A path is not a plain file inside the source; it is not read, and its source counts as incomplete.";
     InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
     InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
-    NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its provides does not admit; it is ignored.";
+    NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its `provides` does not admit; the object is ignored.";
 
     UntrustedBundle "untrusted-bundle" Fault Error "A bundle, or a file of it, is missing or cannot be believed.";
-    UnlistedFile "unlisted-file" Fault Error "A file stands among the bundles, and no manifest lists it or the layout has no such file.";
-    NotPlainFile "not-plain-file" Fault Error "A symlink, a submodule, an executable or a special file stands where bundles have plain files only.";
+    UnlistedFile "unlisted-file" Fault Error "A file among the bundles is listed by no manifest, or the layout has no such file.";
+    NotPlainFile "not-plain-file" Fault Error "A symlink, a submodule, an executable or a special file is where bundles have plain files only.";
     PlaintextSecret "plaintext-secret" Fault Error "A file holds a Secret, or a key that opens bundles, in clear.";
-    NotReadable "not-readable" Fault Error "A file of YAML or JSON beside the bundles cannot be read whole, so that a Secret in it could go unseen.";
-    NotSealed "not-sealed" Fault Error "A sealed file is not sealed as pouch seals, so that something in it is readable or may become so.";
+    NotReadable "not-readable" Fault Error "A YAML or JSON file beside the bundles cannot be read completely, so a Secret in it could go unseen.";
+    NotSealed "not-sealed" Fault Error "A sealed file is not sealed as pouch seals it, so something in it is readable or may become readable.";
     WrongRecipients "wrong-recipients" Fault Error "A bundle or a file is not sealed to exactly the recipients that it should be.";
     ForeignRecipient "foreign-recipient" Fault Error "A recipient of one region can open a file of another.";
-    RepeatedCiphertext "repeated-ciphertext" Fault Error "The same ciphertext stands in two places, so that one of them was copied.";
-    BrokenSeal "broken-seal" Fault Error "A file cannot be opened whole with the key that it is sealed to.";
-    NotBuildable "not-buildable" Fault Error "A kustomization does not list exactly what stands below it.";
-    UnsafeDelivery "unsafe-delivery" Fault Error "What tells a consumer how to apply the bundle is not what pouch writes.";
-    RegionNotConfigured "region-not-configured" Fault Error "A bundle stands where the configuration has no region, or a retired one.";
-    UntrustedCommit "untrusted-commit" Fault Error "No allowed signer has signed the bundles, as they stand.";
+    RepeatedCiphertext "repeated-ciphertext" Fault Error "The same ciphertext is in two places, so one of them is a copy.";
+    BrokenSeal "broken-seal" Fault Error "A file cannot be opened completely with the key that it is sealed to.";
+    NotBuildable "not-buildable" Fault Error "A kustomization does not list exactly what is below it.";
+    UnsafeDelivery "unsafe-delivery" Fault Error "The files or marks that tell a consumer how to apply the bundle are not as pouch writes them.";
+    RegionNotConfigured "region-not-configured" Fault Error "There is a bundle whose region is not in the configuration, or is retired.";
+    UntrustedCommit "untrusted-commit" Fault Error "No allowed signer has signed the bundles as they are now.";
     MissingOnRegion "missing-on-region" Fault Error "The region lacks an object of its bundle.";
     DiffersOnRegion "differs-on-region" Fault Error "An object on the region is not as its bundle says.";
     NotTakenOver "not-taken-over" Fault Error "An object of the bundle still carries k0rdent's managed label on the region.";
@@ -154,9 +154,9 @@ codes! {
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
     ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
-    RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential where one of the same name stands already.";
-    Assumed "assumed" Notice Info "An object is taken to exist on every region by the provider's own doing.";
-    AssumedWider "assumed-wider" Notice Warning "An object that the provider makes by itself is narrower in the sources than on the region.";
+    RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential to a namespace that already has one of that name.";
+    Assumed "assumed" Notice Info "An object is assumed to exist on every region, because the provider itself makes it.";
+    AssumedWider "assumed-wider" Notice Warning "An object that the provider itself makes admits fewer namespaces in the sources than on the region.";
     ControllerPrincipal "controller-principal" Notice Info "A role's chain ends in the controller's own identity, which differs from region to region.";
     MissingCompanion "missing-companion" Notice Info "An object without which credential propagation does not work is absent.";
     UnusableInNamespace "unusable-in-namespace" Notice Warning "An identity does not admit the namespace of a Credential that may use it anyway.";
@@ -164,7 +164,7 @@ codes! {
     ResolvedAsKcm "resolved-as-kcm" Notice Info "An identity that is absent where its Credential says is read from the system namespace, as a grant allows.";
     FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
     FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
-    SealedElsewhere "sealed-elsewhere" Notice Warning "An absent Secret would be made by a controller, out of something that pouch cannot read.";
+    SealedElsewhere "sealed-elsewhere" Notice Warning "A controller would make an absent Secret, from something that pouch cannot read.";
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
@@ -175,8 +175,8 @@ codes! {
     TagsNotVerified "tags-not-verified" Notice Warning "Whether pouch wrote the bundles was not proved, because the reuse key is not at hand.";
     RecipientsNotCompared "recipients-not-compared" Notice Warning "Who should be able to read the bundles is not known, because there is no configuration.";
     RegionNotPublished "region-not-published" Notice Warning "A paused region has no bundle, and whether it ever had one is unknown.";
-    OtherFleet "other-fleet" Notice Warning "Bundles of another fleet stand beside, and were not proved.";
-    NotSearched "not-searched" Notice Warning "A file was not searched for Secrets or keys, or not whole.";
+    OtherFleet "other-fleet" Notice Warning "There are bundles of another fleet, which were not proved.";
+    NotSearched "not-searched" Notice Warning "A file was not searched for Secrets or keys, or not completely.";
     ValuesNotCompared "values-not-compared" Notice Warning "Values of Secrets on the region were not compared with the bundle.";
 }
 

@@ -13,10 +13,7 @@ use crate::name::ObjectKey;
 
 /// The last resort among the cures of a refusal: the narrowest grant that would admit the object.
 pub(super) fn last_resort(claim: &Claim, read: &ObjectKey) -> String {
-    format!(
-        "Or, if it is meant to be used from there, add to `grants`: `- {}`.",
-        Grant::least(&claim.by, claim.region(), read)
-    )
+    format!("Or, if this use is intended, add to `grants`: `- {}`.", Grant::least(&claim.by, claim.region(), read))
 }
 
 #[cfg(test)]

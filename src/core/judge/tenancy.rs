@@ -56,7 +56,7 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     let namespace = &claim.by.namespace;
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(format!(
-        "Admit {namespace} in the identity, or say the namespace's labels in regions.{}.namespaces.labels. {}",
+        "Admit {namespace} in the identity, or write the namespace's labels into regions.{}.namespaces.labels. {}",
         region.name,
         last_resort(claim, &object.key)
     )))

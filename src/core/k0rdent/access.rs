@@ -190,7 +190,7 @@ fn only(node: &Node, at: &str, known: &[&str], faults: &mut Faults) -> Result<()
         None => Ok(()),
         Some(_) => {
             let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
-            faults.add(format!("{at} has a field beside {}", known.join(", ")), "Remove the field.");
+            faults.add(format!("{at} has a field other than {}", known.join(", ")), "Remove the field.");
             Err(Told)
         }
     }

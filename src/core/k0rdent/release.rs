@@ -15,10 +15,10 @@ pub struct Release {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnknownRelease {
     /// The release exists, and what it ships is not known.
-    #[error("what k0rdent {0} ships is not known; take a neighbour: {1}")]
+    #[error("the ProviderInterfaces of k0rdent {0} are not known; choose a neighbouring release: {1}")]
     NoData(String, String),
     /// It is none of the known ones.
-    #[error("no such release; known are {0}")]
+    #[error("there is no such release; the known ones are {0}")]
     Unlisted(String),
 }
 

@@ -33,7 +33,7 @@ pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_
         let met =
             ruling.case.published_members().find_map(|member| Some((member.lands.clone(), shared.get(&member.lands)?)));
         if let Some((lands, other)) = met {
-            let message = format!("{lands} and {other} would have one file");
+            let message = format!("{lands} and {other} would be written to the same file");
             let finding = Finding::new(Code::ConflictingContent, message).about(&lands).at(&ruling.case.claim.origin);
             ruling.find(finding.help("Shorten the names, or change their first 160 bytes."));
         }
@@ -59,6 +59,6 @@ pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
             "whether a ProviderInterface still asks for {lost} is unknown: source {source} was not read completely"
         );
         let finding = Finding::new(Code::Unread, message).about(lost).at(&ruling.case.claim.origin);
-        ruling.find(finding.help("Cure what the source's own findings say."));
+        ruling.find(finding.help("Correct the source: its own findings say what is wrong."));
     }
 }

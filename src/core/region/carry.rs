@@ -47,12 +47,12 @@ impl Fates {
                 Fate::Carried(code @ Code::DeletionUnproved) => (
                     *code,
                     format!("{credential} is gone; whether ClusterDeployments still name it is unknown"),
-                    "Cure what the source's findings say; until then its objects stay.",
+                    "Correct the source: its own findings say what is wrong. Until then the objects stay.",
                 ),
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
                     format!("whether {credential} still exists is unknown; its objects stay"),
-                    "Cure what the source's findings say.",
+                    "Correct the source: its own findings say what is wrong.",
                 ),
                 // Where it could be read, its claim says so itself.
                 Fate::Withdrawn
@@ -64,7 +64,7 @@ impl Fates {
                             "region {} takes no Credentials of namespace {}",
                             input.region.name, credential.namespace
                         ),
-                        "Nothing, if that is meant; else add the namespace to the region's namespaces.allowed.",
+                        "If this is unintended, add the namespace to the region's namespaces.allowed.",
                     )
                 }
                 _ => return None,

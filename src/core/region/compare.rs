@@ -183,7 +183,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
         let message = format!("region {} would be adopted with nothing in it", region.name);
         let finding = Finding::new(Code::DeletionsHeld, message).in_region(&region.name);
         braked.holds.push(Hold::fast(
-            finding.help("Cure the sources first; to have the region empty, retire it or move its files away."),
+            finding.help("Correct the sources first. If the region should be empty, retire it or move its files away."),
         ));
     }
     braked
@@ -192,6 +192,8 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
 /// Says why a withdrawal within the budget is held all the same.
 fn meddled(hold: &mut Hold) {
     if hold.finding.code == Code::DeletionsHeld {
-        hold.finding.message.push_str("; its bundle.yaml does not list what stands there, so no budget holds");
+        hold.finding
+            .message
+            .push_str("; its bundle.yaml does not list what is published, so every withdrawal must be accepted");
     }
 }

@@ -191,11 +191,11 @@ fn source_changes(input: &Input<'_>) -> Vec<Hold> {
         .filter(changed)
         .map(|source| {
             let message = format!(
-                "source {} is now {}, another one than region {region} was rendered from",
+                "source {} is now {}, but region {region} was rendered from another one",
                 source.name, source.identity
             );
             let finding = Finding::new(Code::SourceChanged, message).in_region(region);
-            Hold::fast(finding.help(format!("If that is meant, pass --accept-source {region}={}.", source.identity)))
+            Hold::fast(finding.help(format!("If this is intended, pass --accept-source {region}={}.", source.identity)))
         })
         .collect()
 }

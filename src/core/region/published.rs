@@ -197,8 +197,9 @@ impl Published {
                     ),
                 )
                 .help(format!(
-                    "If the reuse key changed, add the old one to reuseKey.previous; if that is lost, use `pouch rekey \
-                     --new-reuse-key`. To replace what stands there, carrying nothing over, pass --adopt {directory}."
+                    "If the reuse key changed, add the old one to reuseKey.previous; if the old one is lost, use \
+                     `pouch rekey --new-reuse-key`. To replace what is published and carry nothing over, pass --adopt \
+                     {directory}."
                 )),
             ),
             State::Newer(version) => findings.push(
@@ -227,8 +228,8 @@ fn vouches(files: &Files, path: &BundlePath, sha256: &str) -> bool {
 
 /// The finding for a file in the folders of a region that pouch did not write.
 pub fn foreign_file(directory: &Directory, path: &str) -> Finding {
-    Finding::new(Code::ForeignFile, format!("{path} stands in the region's folders, and pouch did not write it"))
-        .help(format!("Move it away, or pass --remove-foreign {directory} to have it removed."))
+    Finding::new(Code::ForeignFile, format!("{path} is in the region's folders, but pouch did not write it"))
+        .help(format!("Move it away, or pass --remove-foreign {directory} to remove it."))
 }
 
 /// What a manifest is worth, and what one says of itself that nobody vouches for.

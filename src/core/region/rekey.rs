@@ -33,8 +33,9 @@ use crate::sops::{self, OpenError};
 use crate::yaml::emit::{Tree, emit};
 
 /// The same, where it is to be opened with identities.
-const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
-                                `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is damaged.";
+const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if the old one is \
+                                lost, use `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is \
+                                damaged.";
 
 /// The finding for a region of which nothing is published in `place`, so that there is nothing to seal anew.
 pub fn unpublished(region: &Region, place: &str) -> Finding {
@@ -73,7 +74,7 @@ pub fn reopen(
         match finding.code {
             // There are no sources to write it anew from.
             Code::TamperedFile => {
-                let help = "Restore the file, or leave --identity away and use the sources.";
+                let help = "Restore the file, or leave out --identity and use the sources.";
                 holds.push(Hold::fast(impossible(&region.name, finding.message).help(help)));
             }
             Code::ForeignFile if allowances.removes_foreign(region) => {}
@@ -270,7 +271,7 @@ pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) ->
 pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened) -> Finding {
     let more = more(count);
     let message = format!("{first}{more} of region {region} cannot be sealed anew: {why}");
-    impossible(region, message).help("Restore the file from git history, or leave --identity away and use the sources.")
+    impossible(region, message).help("Restore the file from git history, or leave out --identity and use the sources.")
 }
 
 /// The finding for a bundle that nobody vouches for and that does not pass the proof of bundles, with the
@@ -283,7 +284,7 @@ pub fn unproved(region: &Region, first: &Finding, count: usize) -> Finding {
         more(count)
     );
     impossible(region, message).help(
-        "Find out who wrote it. Restore the bundle from git history, or leave --identity away and use the sources.",
+        "Find out who wrote it. Restore the bundle from git history, or leave out --identity and use the sources.",
     )
 }
 

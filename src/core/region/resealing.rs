@@ -27,11 +27,12 @@ const GONE_CURE: &str = "Delete the ClusterDeployments first, put the Credential
                          what is published.";
 
 /// The same, where something could not be told.
-const UNREAD_CURE: &str = "Cure what the source's own findings say, or pass --identity FILE to open what is published.";
+const UNREAD_CURE: &str =
+    "Correct the source (its own findings say what is wrong), or pass --identity FILE to open what is published.";
 
 /// What to do about a bundle that no reuse key vouches for, where it is to be sealed anew.
-const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if that is lost, use \
-                             `pouch rekey --new-reuse-key`.";
+const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if the old one is lost, \
+                             use `pouch rekey --new-reuse-key`.";
 
 /// A finding about what is published, with help that names flags which the command has.
 pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
@@ -76,7 +77,7 @@ pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Fi
         "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
          {region}"
     );
-    Some(impossible(region, message).help("Cure what the source's own findings say."))
+    Some(impossible(region, message).help("Correct the source: its own findings say what is wrong."))
 }
 
 /// Whose objects would stay as published if the manifest could be believed: from these sources they cannot
@@ -87,7 +88,7 @@ fn kept(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
     let (why, help) = match code {
         Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
         Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
-        Code::Unread => ("may still exist: what would tell was not read or is not understood", UNREAD_CURE),
+        Code::Unread => ("may still exist: the objects that would tell were not read or not understood", UNREAD_CURE),
         _ => ("is broken", CURE),
     };
     let message = format!(

@@ -31,7 +31,7 @@ pub fn exposure(answer: &Exposure, whom: Whom) -> String {
     }
     lines.looked(&answer.looked);
     for recipient in &answer.never {
-        lines.line(0, &format!("{recipient} stands in no sealed file of these commits"));
+        lines.line(0, &format!("{recipient} is in no sealed file of these commits"));
     }
     for reader in answer.readers.iter().flatten() {
         lines.reader(reader, whom.named);
@@ -68,7 +68,7 @@ impl Lines {
         self.line(0, &format!("{commits}{since} of {references}; published now is {current} at {at}"));
         if looked.skipped.count > 0 {
             let files = counted(looked.skipped.count, "file or folder", "files or folders");
-            self.line(0, &format!("{files} could not be looked at, and what they hold is not in this answer:"));
+            self.line(0, &format!("{files} could not be read, so what they hold is not in this answer:"));
             for SkippedFile { path, why } in &looked.skipped.files {
                 self.line(2, &format!("{path}: {why}"));
             }
@@ -81,7 +81,7 @@ impl Lines {
     fn reader(&mut self, reader: &Reader, named: bool) {
         let Some(recipient) = &reader.recipient else {
             self.out.push('\n');
-            self.line(0, "Everybody who has the repository: these stood there in clear");
+            self.line(0, "Everybody who has the repository: these were there in clear");
             return self.advice(&reader.secrets.iter().collect::<Vec<_>>());
         };
         let (removed, current): (Vec<&Exposed>, Vec<&Exposed>) =
@@ -166,9 +166,10 @@ fn heading(verdict: Verdict) -> &'static str {
         Verdict::Readable => "Published in a file that can be read: seal it anew first, then rotate:",
         Verdict::Same => "Rotate, today's value could be read:",
         Verdict::Unknown => "Rotate, unless you know that the value was changed since:",
-        Verdict::Changed => "Changed since; see that the provider takes the old value no more:",
+        Verdict::Changed => "Changed since; check that the provider no longer accepts the old value:",
         Verdict::Gone => {
-            "Published there no more, perhaps elsewhere or under another name; see that the provider takes the value no more:"
+            "No longer published there, perhaps elsewhere or under another name; check that the provider no longer \
+             accepts the value:"
         }
     }
 }

@@ -22,7 +22,7 @@ enum Token<'a> {
     Compare,
 }
 
-const SHAPE: Unusable = Unusable::Refused("the text is no selector");
+const SHAPE: Unusable = Unusable::Refused("the text is not a selector");
 
 impl Selector {
     /// Reads a selector from text; the empty text asks for nothing.

@@ -34,7 +34,7 @@ pub struct SealedDocument {
 
 /// What is the matter with an object of a kind of which all are looked at, and that does not open.
 pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }: &Reason) -> Finding {
-    let message = format!("a {kind} is encrypted where it stands and cannot be opened: {why}");
+    let message = format!("a {kind} is encrypted and cannot be opened: {why}");
     Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help)
 }
 
@@ -65,7 +65,7 @@ impl Unopened {
 
 /// Notes on an object that it cannot be opened.
 pub(super) fn close(object: &mut Object, Reason { why, help, line }: Reason) {
-    let message = format!("the {} is encrypted where it stands and cannot be opened: {why}", object.key.kind.kind);
+    let message = format!("the {} is encrypted and cannot be opened: {why}", object.key.kind.kind);
     object.faults.retain(|fault| is_of_sources(fault.code));
     object.faults.push(Fault { line, ..Fault::new(Code::UndecryptableSource, message, help) });
 }
@@ -94,7 +94,7 @@ impl Snapshot {
             let Some(held) = self.objects.get_mut(&key) else { continue };
             let message = format!("a sealed value of {key} stands in {other} too, at {at}");
             let help = match either {
-                true => "Remove the copy, and seal the document anew; if nobody of you made it, find out who did.",
+                true => "Remove the copy, and seal the document anew. If none of you made the copy, find out who did.",
                 false => {
                     "Its MAC does not verify, so it counts as the copy: seal it from its plain manifest, or remove it."
                 }
@@ -116,7 +116,7 @@ impl Snapshot {
                 return;
             }
             Answer::Found(document, _) if is_unbound(&key, &document) => {
-                let why = "it says no namespace, so that its MAC binds it to none";
+                let why = "it names no namespace, so its MAC binds it to none";
                 Reason::new(why, "Write its metadata.namespace, and seal it again.")
             }
             Answer::Found(document, origin) => {
@@ -148,7 +148,7 @@ fn is_unbound(key: &ObjectKey, document: &Node) -> bool {
 }
 
 fn changed() -> Reason {
-    let why = "opened, it is another object than it says outside";
+    let why = "decrypted, it is a different object than its readable part says";
     Reason::new(why, "Seal the document again from its plain manifest.")
 }
 

@@ -109,7 +109,7 @@ impl Region<'_> {
         match self.config {
             Some(config) if config.state == RegionState::Paused && !self.authentic => finding.help(
                 "No reuse key says that pouch wrote this. If the configuration changed while the region was paused, \
-                 activate it and render; if not, find out who changed the file.",
+                 activate the region and render; if not, find out who changed the file.",
             ),
             _ => finding,
         }
@@ -175,14 +175,13 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         if missing && measure.scope.has(directory) {
             let message = format!("nothing is published in regions/{directory}");
             let (code, help) = match (&measure.scope, config.state) {
-                (Scope::Changed(_), _) => (
-                    Code::UntrustedBundle,
-                    "Take the removal back; `state: retired` and a render withdraw a region that is to go.",
-                ),
+                (Scope::Changed(_), _) => {
+                    (Code::UntrustedBundle, "Undo the removal. To withdraw a region, set `state: retired` and render.")
+                }
                 (_, RegionState::Paused) => (
                     Code::RegionNotPublished,
-                    "A region that was paused before its first render has nothing. If it had a bundle, find out who \
-                     removed it, and restore it from an older revision.",
+                    "A region that was paused before its first render has no bundle. If this one had a bundle, find \
+                     out who removed it, and restore it from an older revision.",
                 ),
                 _ => (
                     Code::UntrustedBundle,
@@ -197,14 +196,14 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
     findings.extend(unproved(measure, tree, &others));
     if measure.fleet.is_none() && !regions.is_empty() {
         let message = "there is no configuration, so each file's recipients were compared with its own manifest's only";
-        let help = "Name the configuration with -f where there is one. Without it, who put a recipient there, and \
-                    which of them are for escrow, is unknown.";
+        let help = "If there is a configuration, name it with -f. Without one it is unknown who put a recipient there, \
+                    and which recipients are for escrow.";
         findings.push(Finding::new(Code::RecipientsNotCompared, message).help(help));
     }
     if measure.keys.is_none() && !regions.is_empty() {
         let message = "the reuse key is not at hand, so nobody vouches that pouch wrote these bundles";
-        let help = "Where the reuse key is, --require-tags has this proved too. Elsewhere, let signed commits vouch \
-                    for bundles: --allowed-signers.";
+        let help = "Where the reuse key is, --require-tags demands this proof. Elsewhere, let signed commits vouch for \
+                    bundles: --allowed-signers.";
         findings.push(Finding::new(Code::TagsNotVerified, message).help(help));
     }
     let owners = owners(measure, tree, &regions);
@@ -301,12 +300,12 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
     let (tagged, manifest) = listed_by(folder, bytes)?;
     if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
         let (fleet, ours) = (&manifest.fleet, &fleet.name);
-        return Err(format!("has a bundle of fleet {fleet}, and the configuration is that of {ours}").into());
+        return Err(format!("has a bundle of fleet {fleet}, but the configuration is that of {ours}").into());
     }
     let written = manifest::emit(&manifest);
     if written.as_bytes() != tagged.body {
         let line = first_difference(&written, read::text_of(tagged.body).unwrap_or_default()).unwrap_or(1);
-        let why = String::from("has a bundle.yaml that says the same as pouch's and more, such as comments");
+        let why = String::from("has a bundle.yaml with more in it than pouch writes, such as comments");
         let line = line.saturating_add(header_lines(bytes, tagged.body));
         return Err(Wrong { why, line, help: UNTRUSTED });
     }
@@ -329,7 +328,7 @@ fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Ma
     }
     let tagged = reuse::split(bytes).filter(|tagged| tagged.entry_lines.is_empty());
     let Some(tagged) = tagged else { return Err("has a bundle.yaml without the tag that pouch writes".into()) };
-    let text = read::text_of(tagged.body).map_err(|_| "has a bundle.yaml that is no text")?;
+    let text = read::text_of(tagged.body).map_err(|_| "has a bundle.yaml that is not text")?;
     let manifest = manifest::parse(text).map_err(|flaw| match flaw {
         Unusable::Newer(_) => Wrong::later(),
         Unusable::Malformed(why, spot) => Wrong {
@@ -448,7 +447,7 @@ impl<'a> Book<'a> {
             } else if is_stray {
                 looked.findings.push(find(
                     Code::UnlistedFile,
-                    format!("{path} stands among the bundles and belongs to no region that has one"),
+                    format!("{path} is among the bundles but belongs to no region that has a bundle"),
                     "Find out who put it there and who applies it, and remove it.",
                 ));
             }
@@ -487,7 +486,7 @@ impl<'a> Book<'a> {
         } else if path != own.as_str() {
             looked.findings.push(find(
                 Code::UnlistedFile,
-                format!("{path} stands in the region's folders, and the manifest does not list it"),
+                format!("{path} is in the region's folders, but the manifest does not list it"),
                 "Find out who put it there. Remove it, or render with --remove-foreign.",
             ));
         }
@@ -556,10 +555,10 @@ impl<'a> Book<'a> {
             ));
         }
         if !wrong.is_empty() {
-            let message = format!("{what} has not the recipients that {by} says: {}", wrong.join(", "));
+            let message = format!("{what} is not sealed to the recipients in {by}: {}", wrong.join(", "));
             findings.push(self.measure.find(Code::WrongRecipients, path, line, message).help(
                 "Render, or with output.git run `pouch publish` or `pouch rekey`: they seal anew for the configured \
-                 recipients. Of one too many find out whose it is, and rotate what it could read.",
+                 recipients. If there is a recipient too many, find out whose it is, and rotate what it could read.",
             ));
         }
         findings
@@ -582,8 +581,8 @@ impl<'a> Book<'a> {
             };
             let finding = self.measure.find(Code::RepeatedCiphertext, &file.path, 1, message).in_region(&file.region);
             findings.push(finding.about(&file.key).help(
-                "Sealing never repeats itself, so one was copied from the other: find out who did that, and render \
-                 the bundle anew.",
+                "Sealing never gives the same ciphertext twice, so one was copied from the other: find out who did \
+                 that, and render the bundle anew.",
             ));
         }
         findings.extend(delivery::fleet(self.measure, tree));
@@ -603,14 +602,14 @@ impl Region<'_> {
     }
 }
 
-const UNTRUSTED: &str = "See that this is what pouch published there, for this fleet and folder. If it was made with an \
-                         older reuse key, give that as `reuseKey.previous`; if that key is lost, `pouch rekey \
-                         --new-reuse-key` seals the bundle anew. Else find out who changed it; as the last resort \
-                         `--adopt` renders it anew whatever stands there.";
+const UNTRUSTED: &str = "Check that this is what pouch published there, for this fleet and folder. If it was made with \
+                         an older reuse key, name that key under `reuseKey.previous`; if that key is lost, `pouch \
+                         rekey --new-reuse-key` seals the bundle anew. Otherwise find out who changed it; as a last \
+                         resort, `--adopt` renders the bundle anew, whatever is there.";
 
 const NEWER: &str = "Verify it with the pouch that wrote it, or a newer one.";
 
-const FORM_HELP: &str = "Pouch writes plain files alone. Find out who put it there, and remove it.";
+const FORM_HELP: &str = "Pouch writes plain files only. Find out who put it there, and remove it.";
 
 #[cfg(test)]
 mod tests {

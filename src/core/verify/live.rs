@@ -79,7 +79,8 @@ pub fn open<'p>(
                 ),
                 None => format!("regions/{directory} has files and no manifest of this fleet and folder"),
             };
-            let help = "See that these are this fleet's bundles, and the reuse key is the one they were written with.";
+            let help = "Check that these are this fleet's bundles, and that the reuse key is the one that they were written \
+                 with.";
             return (None, Vec::from([untrusted(message, help)]));
         }
         State::Newer(version) => {
@@ -91,7 +92,7 @@ pub fn open<'p>(
     if keys.is_none() {
         let message = "--no-values: nobody vouches for the bundle, and of Secrets only types and names of entries were \
                        compared";
-        let help = "Leave --no-values out where the reuse key is.";
+        let help = "Run without --no-values where the reuse key is.";
         findings.push(Finding::new(Code::ValuesNotCompared, message).in_region(&region.name).help(help));
     }
     for path in published.tampered() {

@@ -77,11 +77,11 @@ impl Definitions {
                 Some(ours) if ours.faults.is_empty() && !same(&ours.definitions, &known.definitions) => {
                     let interface = ours.definitions.first().map(|d| (*d.interface).to_owned()).unwrap_or_default();
                     let message =
-                        format!("ProviderInterface {interface} defines {kind} otherwise than the built-in one");
+                        format!("ProviderInterface {interface} defines {kind} differently from the built-in one");
                     let kind = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
                     let key = ObjectKey::new(kind, None, Name::from(interface.as_str()));
                     let finding = Finding::new(Code::OverridesBuiltin, message).about(&key).help(
-                        "Do nothing if that is meant; else correct it, or choose the release in providerInterfaces.builtin.",
+                        "If this is unintended, correct it, or choose the release in providerInterfaces.builtin.",
                     );
                     let origin = snapshot.get(&key).map(|object| object.origin.clone());
                     findings.push(Finding { origin, ..finding });

@@ -182,12 +182,13 @@ impl<'text> Composer<'text, '_> {
                     let value = self.node(event, value_at, depth)?;
                     let sources = merge_sources(value).ok_or_else(|| flaw(value_at, "only maps can be merged"))?;
                     if merged.is_some() {
-                        return Err(flaw(at, "the merge key stands here for the second time"));
+                        return Err(flaw(at, "the merge key is here for the second time"));
                     }
                     if sources.keys().any(|key| self.has_key(start, &seen, key)) {
                         return Err(flaw(
                             at,
-                            "this merge sets a key that stands before it, and readers disagree on which one counts; put the merge first",
+                            "this merge sets a key that is before it, and readers disagree on which one counts; put \
+                             the merge first",
                         ));
                     }
                     merged = Some(sources);
@@ -196,7 +197,7 @@ impl<'text> Composer<'text, '_> {
                 event => self.key(event, at)?,
             };
             if self.has_key(start, &seen, &key) {
-                return Err(flaw(at, "this key stands here for the second time"));
+                return Err(flaw(at, "this key is here for the second time"));
             }
             let (event, value_at) = self.events.next()?;
             let value = self.node(event, value_at, depth)?;
@@ -256,7 +257,7 @@ impl<'text> Composer<'text, '_> {
 
     fn copy(&mut self, anchor: usize, at: Marker, depth: usize) -> Result<Node, Flaw> {
         let Some(Anchored { node, weight, height }) = self.anchors.get(&anchor) else {
-            return Err(flaw(at, "an alias stands inside of what it names"));
+            return Err(flaw(at, "an alias is inside the value that it names"));
         };
         let (node, weight, height) = (node.clone(), *weight, *height);
         deeper(depth.saturating_add(height).saturating_sub(1), at)?;
@@ -372,7 +373,7 @@ fn refuse_unprintable(text: &str) -> Result<(), Flaw> {
         return Ok(());
     }
     match text.find(|c: char| !is_printable(c)) {
-        Some(at) => Err(Flaw::after(text.get(..at).unwrap_or_default(), "a control character stands here")),
+        Some(at) => Err(Flaw::after(text.get(..at).unwrap_or_default(), "there is a control character here")),
         None => Ok(()),
     }
 }
@@ -390,7 +391,7 @@ fn scan_flaw(error: &ScanError) -> Flaw {
         | Kind::TabInBlockIndentation
         | Kind::TabInIndentation
         | Kind::TabInPlainScalar
-        | Kind::TabAtBlockScalarStart => "a tab stands here where YAML wants spaces",
+        | Kind::TabAtBlockScalarStart => "there is a tab here, where YAML needs spaces",
         Kind::UnclosedQuotedScalar | Kind::InvalidQuotedScalarIndent => {
             "quotes are opened and not closed, or the text in them is not indented"
         }
@@ -421,7 +422,7 @@ fn scan_flaw(error: &ScanError) -> Flaw {
         | Kind::InvalidFlowScalarIndent
         | Kind::ZeroBlockScalarIndent
         | Kind::ExpectedBlockSequenceEntry
-        | Kind::BlockSequenceEntryNotAllowed => "the indentation does not fit what stands above",
+        | Kind::BlockSequenceEntryNotAllowed => "the indentation does not match the lines above",
         Kind::UnknownQuotedScalarEscape
         | Kind::InvalidQuotedScalarHexEscape
         | Kind::InvalidLowSurrogateHexEscape
@@ -430,10 +431,10 @@ fn scan_flaw(error: &ScanError) -> Flaw {
         | Kind::UnpairedLowSurrogate
         | Kind::InvalidUnicodeEscape => "double quotes hold an escape that YAML does not know",
         Kind::InvalidTrailingSingleQuotedScalar | Kind::InvalidTrailingDoubleQuotedScalar => {
-            "something stands behind the closing quotes"
+            "there is something after the closing quotes"
         }
         Kind::UnexpectedCharacter { .. } => "text cannot begin with this character; put it in quotes",
-        Kind::BomInsideDocument => "a byte order mark stands inside the document",
+        Kind::BomInsideDocument => "there is a byte order mark inside the document",
         _ => "this is not valid YAML",
     };
     flaw(*error.marker(), what)
@@ -488,9 +489,9 @@ fn words(error: &Error) -> Cow<'static, str> {
         Error::InvalidScalar { ty, .. } => return format!("{} is expected here", expected::kind(ty)).into(),
         Error::SerdeInvalidLength { .. } => "the number of items does not fit",
         Error::QuotingRequired { .. } => "text is expected here; put the value in quotes",
-        Error::NullIntoString { .. } => "text is expected here, and nothing stands here",
+        Error::NullIntoString { .. } => "text is expected here, but there is nothing",
         Error::InvalidBooleanStrict { .. } => "`true` or `false` is expected here",
-        Error::DuplicateMappingKey { .. } => "this key stands here for the second time",
+        Error::DuplicateMappingKey { .. } => "this key is here for the second time",
         Error::MultipleDocuments { .. } => "a second document begins here; the file must have one",
         Error::Eof { .. } => "the file is empty, or ends too early",
         Error::UnknownAnchor { .. } => "an alias names an anchor that does not exist",

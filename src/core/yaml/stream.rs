@@ -27,7 +27,7 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, Flaw> {
         Flaw::after(valid.unwrap_or_default(), "a byte here is not UTF-8")
     })?;
     match text.split_once('\0') {
-        Some((before, _)) => Err(Flaw::after(before, "a NUL byte stands here")),
+        Some((before, _)) => Err(Flaw::after(before, "there is a NUL byte here")),
         None => Ok(text),
     }
 }
@@ -171,7 +171,7 @@ mod tests {
         let flaw = |line, column, what: &'static str| Err(Flaw::new(line, column, what));
         assert_eq!(text_of(b"a\n\xc3\xa9\xff"), flaw(2, 2, "a byte here is not UTF-8"));
         assert_eq!(text_of(b"a: \xed\xa0\x80"), flaw(1, 4, "a byte here is not UTF-8"));
-        assert_eq!(text_of(b"a\nb: \0"), flaw(2, 4, "a NUL byte stands here"));
+        assert_eq!(text_of(b"a\nb: \0"), flaw(2, 4, "there is a NUL byte here"));
         assert_eq!(text_of(b"\xff\xfea\0"), flaw(1, 1, "the file is UTF-16; it must be UTF-8"));
         assert_eq!(text_of(b"\xfe\xff\0a"), flaw(1, 1, "the file is UTF-16; it must be UTF-8"));
         assert_eq!(text_of(b"\xff\xfe\0\0"), flaw(1, 1, "the file is UTF-32; it must be UTF-8"));

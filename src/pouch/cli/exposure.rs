@@ -51,19 +51,19 @@ const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
 /// value was rotated since is told as far as it can be proved; whether the provider still takes an old value
 /// cannot be seen from here. Commits that no reference leads to any more are not seen.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "What to tell", after_help = reach::ONLY_FOR)]
+#[command(next_help_heading = "What to list", after_help = reach::ONLY_FOR)]
 pub struct Args {
     /// The repository, bare or not: a path or a URL; by default that of `output.git`, else the one around
     /// the current folder
     #[arg(value_name = "REPO")]
     repository: Option<String>,
-    /// Only this recipient, whose identity is taken to have leaked; may be given several times
+    /// Only what this recipient could read, as if its identity had leaked; may be given several times
     #[arg(long, value_name = "AGE1…")]
     recipient: Vec<String>,
-    /// Only what recipients could read of regions whose recipients they are not any more
+    /// Only what former recipients of a region could read
     #[arg(long)]
     removed: bool,
-    /// Say instead what a reuse key that leaked lets guess; of the key with this id, or of all in history
+    /// List instead which values a leaked reuse key lets somebody guess: the key with this id, or all in history
     #[arg(long, value_name = "KEY-ID", num_args = 0..=1, require_equals = true, default_missing_value = "",
           conflicts_with_all = ["recipient", "removed", "values"])]
     reuse_key_leaked: Option<String>,
@@ -73,8 +73,8 @@ pub struct Args {
     /// Begin with the state at a date (2026-11-21), a time (2026-11-21T07:51:52Z), a branch, tag or commit
     #[arg(long, value_name = "REV|DATE")]
     since: Option<String>,
-    /// Only the history of this branch, tag or commit, the first of which then counts as published now; may
-    /// be given several times [default: every reference and head]
+    /// Only the history of this branch, tag or commit; may be given several times, and the first then counts as
+    /// published now [default: every reference and head]
     #[arg(long, value_name = "REV")]
     rev: Vec<String>,
     /// How the answer is written
@@ -113,7 +113,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     if let Some(Since::Time(seconds)) = since
         && seconds > ambient.now().as_second()
     {
-        return Err(Failure::usage("--since names a time that is yet to come", "Name one from when on commits count."));
+        return Err(Failure::usage(
+            "--since names a time that is yet to come",
+            "Name a time in the past; commits count from then on.",
+        ));
     }
     let Place { path, called, fetched } = args.repository(opened.as_ref(), ambient, stop)?;
     let published_now = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
@@ -226,7 +229,7 @@ impl Args {
             Address::Local(path) if self.repository.is_none() && is_missing(&base.join(&path)) => {
                 Err(Failure::unavailable(
                     format!("the output repository {called} is not there"),
-                    "See that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
+                    "Check that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
                 ))
             }
             Address::Local(path) => Ok(Place { path: base.join(path), called, fetched: None }),
@@ -321,8 +324,8 @@ fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
     }
     let named: Vec<String> = broken.iter().map(|(name, code)| format!("{} ({})", name.path(), code.text())).collect();
     ui.warn(&format!(
-        "today's values of broken Credentials are not known, so that what they need is told as if without --values: \
-         {}; `pouch render` says what is wrong",
+        "today's values of broken Credentials are unknown, so their entries are listed as without --values: {}; `pouch \
+         render` says what is wrong",
         few(&named, named.len(), MOST_BROKEN)
     ));
 }
@@ -338,7 +341,7 @@ fn warn(looked: &pouch_core::exposure::Looked, ui: &Ui) {
             looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
         let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         ui.warn(&format!(
-            "{} could not be looked at, and what they hold is not in the answer: {}",
+            "{} could not be read, so what they hold is not in the answer: {}",
             counted(count, "file or folder", "files or folders"),
             first.join("; ")
         ));

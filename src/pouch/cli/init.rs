@@ -231,13 +231,13 @@ impl Place {
         }
         // The configuration comes last: where it stands, all that it names stands too.
         write_new(&self.config, &self.shown, text.as_bytes(), 0o644)?;
-        wrote(&self.shown, "the configuration; the usual keys are explained in it, and docs/configuration.md has all");
+        wrote(&self.shown, "the configuration; it explains the usual keys, and docs/configuration.md explains all");
         Ok(out)
     }
 }
 
 /// What the reuse key is, for whoever sees it written.
-pub(super) const REUSE_KEY_IS_FOR: &str = "the reuse key; only where bundles are made is it needed";
+pub(super) const REUSE_KEY_IS_FOR: &str = "the reuse key; needed only where bundles are made";
 
 /// The same for the `.gitignore` of the keys.
 pub(super) const IGNORE_IS_FOR: &str = "keeps the keys out of git";

@@ -55,7 +55,7 @@ pub struct Args {
     /// Write the Secret as a manifest to FILE too, or with `-` to stdout in place of the recipient
     #[arg(long, value_name = "FILE")]
     manifest: Option<PathBuf>,
-    /// Whom the Secret is for [default: how the configuration delivers the region, else flux]
+    /// What reads the Secret [default: what the configuration delivers the region with, else flux]
     #[arg(long = "for", id = "consumer", value_name = "WHOM")]
     consumer: Option<Consumer>,
     #[command(flatten)]
@@ -207,10 +207,8 @@ fn refuse_taken(path: &Path, output: Option<&Path>, flag: &str, ambient: &Ambien
     if is_there(path) {
         let other = free_beside(path);
         let other = other.strip_prefix(ambient.cwd()).unwrap_or(&other).display().to_string();
-        let help = format!(
-            "Name another file: `{flag} {}`; a key that is replaced can never be had back.",
-            shell::word(&other)
-        );
+        let help =
+            format!("Name another file: `{flag} {}`; a key that is overwritten is lost for ever.", shell::word(&other));
         return Err(Failure::usage(format!("{shown} is there already, and nothing is overwritten"), help));
     }
     let folder = path.parent().map(real).unwrap_or_default();
@@ -267,7 +265,7 @@ fn refuse_tracked(path: &Path) -> Result<(), Failure> {
                 ObjectsError::Owner(top) => objects::trust(top),
                 _ => "Check the repository with git fsck, or name a file outside of it.".to_owned(),
             };
-            Err(Failure::usage(format!("whether git would take {shown} cannot be asked: {error}"), help))
+            Err(Failure::usage(format!("git cannot be asked whether it would take {shown}: {error}"), help))
         }
         Care::Unknown if path.parent().is_some_and(Path::is_dir) => {
             Err(Failure::usage(format!("nobody can tell whether git would take {shown}"), help))
@@ -312,9 +310,9 @@ impl<'f> Subject<'f> {
         }
         let Some(name) = &args.region else {
             return Err(Failure::usage(
-                "nobody is named whom the key is for",
-                "Name a region: `pouch keygen REGION`; or say --escrow for a pair that opens every region's bundle, or \
-                 --reuse-key for a reuse key.",
+                "no region is named for this key",
+                "Name a region: `pouch keygen REGION`; or pass --escrow for a pair that opens every region's bundle, \
+                 or --reuse-key for a reuse key.",
             ));
         };
         let config = fleet.and_then(|fleet| fleet.regions.values().find(|region| region.name == **name));
@@ -374,8 +372,8 @@ impl<'f> Subject<'f> {
             (None, _) => {
                 let others = fleet.map(|fleet| fleet.escrow.iter().collect()).unwrap_or_default();
                 format!(
-                    "say in pouch.yaml:\n  escrowRecipients: [{}]\nthen run `pouch rekey`, which each region holds until \
-                     --accept-recipients",
+                    "write into pouch.yaml:\n  escrowRecipients: [{}]\nthen run `pouch rekey`, which each region holds \
+                     until --accept-recipients",
                     joined(others)
                 )
             }
@@ -386,7 +384,7 @@ impl<'f> Subject<'f> {
                         format!("add a line to {}, the recipients of region {region}:\n  {recipient}", escape(file))
                     }
                     None => format!(
-                        "say in pouch.yaml, for the recipients of region {region}:\n  recipients: [{}]",
+                        "write into pouch.yaml, for the recipients of region {region}:\n  recipients: [{}]",
                         joined(config.recipients.iter().filter(is_own).collect())
                     ),
                 };

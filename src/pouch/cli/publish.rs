@@ -80,7 +80,7 @@ pub fn private_folder() -> Result<TempDir, Failure> {
     let private = std::fs::Permissions::from_mode(0o700);
     tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
         let message = format!("no temporary folder can be made: {}", error.kind());
-        Failure::failed(message, "See that TMPDIR names a folder that this user can write to.")
+        Failure::failed(message, "Check that TMPDIR names a folder that this user can write to.")
     })
 }
 
@@ -101,7 +101,7 @@ impl<'a> Branch<'a> {
         let Some(output) = &fleet.output.git else {
             return Err(Failure::usage(
                 "the configuration has no output.git",
-                "Say repository and branch under output.git, or use `pouch render` to write to a directory.",
+                "Write repository and branch under output.git, or use `pouch render` to write to a directory.",
             ));
         };
         let refused = |why: String| {

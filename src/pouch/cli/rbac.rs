@@ -42,9 +42,9 @@ pub struct Args {
 /// How Secrets are named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum How {
-    /// One by one, those that today's Credentials need
+    /// Only those that today's Credentials need, each by name
     Names,
-    /// All in the namespaces that are known
+    /// All in the known namespaces
     Namespaces,
 }
 

@@ -52,7 +52,7 @@ struct Asking {
     /// Act as a member of this group; may be given several times
     #[arg(long, value_name = "GROUP", requires = "as_user")]
     as_group: Vec<String>,
-    /// How long one request may take, such as 30s or 2m; all of a run together take twenty times as long at most
+    /// How long one request may take, such as 30s or 2m; all of a run together may take twenty times as long
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     request_timeout: Option<Duration>,
 }

@@ -32,7 +32,7 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("this command has nothing to write to the file of {flag}"),
-        "Only `rekey`, `render`, `publish` and `verify` write a summary and metrics. Leave the flag away.",
+        "Only `rekey`, `render`, `publish` and `verify` write a summary and metrics. Leave the flag out.",
     ))
 }
 
@@ -45,7 +45,7 @@ pub fn refuse_metrics(global: &Global) -> Result<(), Failure> {
         None => Ok(()),
         Some(_) => Err(Failure::usage(
             "with --dry-run there is nothing to write to the file of --metrics",
-            "Leave the flag away; --summary says what would happen.",
+            "Leave the flag out; --summary says what would happen.",
         )),
     }
 }

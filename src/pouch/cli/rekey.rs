@@ -52,7 +52,7 @@ pub struct Args {
     /// Open the published Secrets with the age identities in FILE and read no source; may be given several times
     #[arg(long, value_name = "FILE")]
     identity: Vec<PathBuf>,
-    /// Say what would happen, write nothing, and exit 0 also where a region would be held
+    /// Say what would happen, write nothing, and exit 0 even if a region would be held
     #[arg(long)]
     dry_run: bool,
     /// Replace bundles that the configured reuse key does not vouch for, because the key that did is lost
@@ -141,8 +141,8 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     };
     if report.regions.iter().any(loses) {
         ui.note(
-            "what was published before stays readable for who was removed, in git history and in copies; change it at \
-             the provider (`pouch exposure --removed` lists it)",
+            "a removed recipient can still read what was published before, in git history and in copies; change that \
+             at the provider (`pouch exposure --removed` lists it)",
         );
     }
     finish(&report, "rekey", commit, fleet, global, ambient, ui)
@@ -168,8 +168,8 @@ fn chosen<'a>(args: &Args, fleet: &'a Fleet, ui: &Ui) -> Result<Vec<&'a RegionCo
             return Ok(region);
         }
         Err(Failure::usage(
-            format!("region {} is not active, so nothing of it is sealed", region.name),
-            "Say `state: active` for it, or leave it out.",
+            format!("region {} is not active, so it is not sealed anew", region.name),
+            "Set `state: active` for it, or leave it out.",
         ))
     };
     args.region.iter().map(one).collect()
@@ -201,7 +201,7 @@ impl Rekeying<'_> {
             return self.make(published, shelf, &branch.called());
         }
         Err(Failure::unavailable(
-            format!("there is no {}, so nothing that could be sealed anew", branch.called()),
+            format!("there is no {}, so there is nothing to seal anew", branch.called()),
             "Correct `output.git` in pouch.yaml; for a new fleet, `pouch publish` makes the branch.",
         ))
     }

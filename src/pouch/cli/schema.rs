@@ -12,7 +12,7 @@ use pouch_core::report::summary;
 /// check it.
 #[derive(Args, Clone, Debug)]
 pub struct SchemaArgs {
-    /// Of which document.
+    /// The document that the schema is of.
     #[arg(value_enum, default_value_t = Document::Fleet)]
     pub document: Document,
 }

@@ -40,14 +40,14 @@ pub struct Args {
     /// Compare with the cluster that this context of the kubeconfig leads to
     #[arg(long, value_name = "CONTEXT")]
     live: Option<String>,
-    /// The region, by name or folder; by default all, and with --live needed where several are not retired
+    /// The region, by name or folder [default: all; with --live needed if more than one is not retired]
     #[arg(long, value_name = "NAME")]
     region: Option<String>,
     /// The folder that holds the bundles, or their repository; by default the branch of `output.git`, or else
     /// `output.path`
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
-    /// With --live, compare names and types only, believing the bundle's manifest; no reuse key is read
+    /// With --live, compare names and types only: no reuse key is read, and the bundle's manifest is believed
     #[arg(long, requires = "live")]
     no_values: bool,
     #[command(flatten)]

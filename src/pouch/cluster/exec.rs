@@ -89,7 +89,7 @@ impl Plugin {
         }
         let api_version = exec.api_version.unwrap_or_default();
         if !matches!(&*api_version, "client.authentication.k8s.io/v1" | "client.authentication.k8s.io/v1beta1") {
-            let help = "Have the kubeconfig written anew by the cloud's tool; v1 and v1beta1 are spoken.";
+            let help = "Let the cloud's tool write the kubeconfig anew; pouch speaks v1 and v1beta1.";
             return Err(PluginError::new("speaks an API version that is unknown, or removed", help));
         }
         let mut environment: Vec<(OsString, OsString)> =
@@ -125,7 +125,7 @@ impl Plugin {
         command.env_clear().envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.args(&self.arguments);
         let name = quoted(&self.command.to_string_lossy());
-        let works = format!("See that {name} works in a shell, without asking anything.");
+        let works = format!("Check that {name} works in a shell, without asking anything.");
         let bounds = Bounds { timeout: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
         match child::run(command, &bounds) {
             Ok(ended) if ended.well => self.read(&Zeroizing::new(ended.out)),
@@ -146,10 +146,10 @@ impl Plugin {
     fn read(&self, out: &[u8]) -> Result<Given, PluginError> {
         let help = "Run it by hand: it must print an ExecCredential with a status.";
         let garbled = |what: &str| PluginError::new(format!("printed {what}"), help);
-        let text = std::str::from_utf8(out).map_err(|_| garbled("something that is no text"))?;
-        let answer = json::read(text, &mut Interner::new()).map_err(|_| garbled("something that is no JSON"))?;
+        let text = std::str::from_utf8(out).map_err(|_| garbled("something that is not text"))?;
+        let answer = json::read(text, &mut Interner::new()).map_err(|_| garbled("something that is not JSON"))?;
         if answer.str_at(&["kind"]) != Some("ExecCredential") {
-            return Err(garbled("something else than an ExecCredential"));
+            return Err(garbled("something other than an ExecCredential"));
         }
         if answer.str_at(&["apiVersion"]) != Some(&self.api_version) {
             return Err(garbled("an ExecCredential of another version than the kubeconfig says"));

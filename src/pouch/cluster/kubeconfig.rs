@@ -113,7 +113,7 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
 fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::Config, AccessError> {
     let unusable = |what: &str| {
         let message = format!("the context {} {what}", quoted(chosen));
-        AccessError::unavailable(message, "See that `kubectl --context` works with it.")
+        AccessError::unavailable(message, "Check that `kubectl --context` works with it.")
     };
     let context = merged.contexts.into_iter().find(|named| named.name == *chosen).and_then(|named| named.context);
     let context = context.ok_or_else(|| unusable("is empty"))?;
@@ -165,10 +165,9 @@ fn files(wanted: &Wanted, ambient: &Ambient) -> Result<Option<Vec<PathBuf>>, Acc
     if let Some(path) = &wanted.kubeconfig {
         return match path.exists() {
             true => Ok(Some(vec![path.clone()])),
-            false => Err(AccessError::usage(
-                missing(path),
-                "Name a file that is there, or leave it away for the usual ones.",
-            )),
+            false => {
+                Err(AccessError::usage(missing(path), "Name a file that is there, or leave it out for the usual ones."))
+            }
         };
     }
     if let Some(list) = ambient.var("KUBECONFIG").filter(|list| !list.is_empty()) {
@@ -200,7 +199,7 @@ fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, AccessError>
         return Err(AccessError::usage(message, "Name a kubeconfig with --kubeconfig or KUBECONFIG."));
     };
     let unusable = |what: &str| {
-        let help = "See that the Pod mounts its service account's token (automountServiceAccountToken).";
+        let help = "Check that the Pod mounts its service account's token (automountServiceAccountToken).";
         AccessError::unavailable(format!("the Pod's service account cannot be used: {what}"), help)
     };
     let host = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host };
@@ -319,7 +318,7 @@ fn finish(
     }
     if !wanted.as_groups.is_empty() {
         if config.auth_info.impersonate.is_none() {
-            return Err(AccessError::usage("--as-group needs --as", "Say whom to act as, too."));
+            return Err(AccessError::usage("--as-group needs --as", "Name the user to act as, too."));
         }
         config.auth_info.impersonate_groups = Some(wanted.as_groups.clone());
     }
@@ -368,7 +367,7 @@ impl Access {
         if let Some(file) = &auth.token_file {
             let token = std::fs::read_to_string(file).map_err(|error| {
                 let message = format!("the token file {file} cannot be read: {}", error.kind());
-                AccessError::unavailable(message, "See that the file is there and readable by this user.")
+                AccessError::unavailable(message, "Check that the file is there and readable by this user.")
             })?;
             auth.token = Some(Zeroizing::new(token).trim().to_owned().into());
         }
@@ -391,7 +390,7 @@ impl Access {
         kube::Client::try_from(config).map_err(|_| {
             AccessError::unavailable(
                 format!("the certificates or keys of context {} cannot be used", self.context),
-                "See that client certificate, key and CA are PEM, and belong together.",
+                "Check that client certificate, key and CA are PEM, and belong together.",
             )
         })
     }
@@ -404,7 +403,7 @@ fn unreadable(file: &Path, error: &KubeconfigError) -> AccessError {
     let message = match error {
         KubeconfigError::ReadConfig(error, _) => format!("the kubeconfig {file} cannot be read: {}", error.kind()),
         _ => match flaw(Path::new(&file.to_string())) {
-            Some(flaw) => format!("the kubeconfig {file} is no YAML at line {}, column {}", flaw.line, flaw.column),
+            Some(flaw) => format!("the kubeconfig {file} is not YAML at line {}, column {}", flaw.line, flaw.column),
             None => format!("{file} is no kubeconfig"),
         },
     };

@@ -323,9 +323,9 @@ impl Link {
             if !is_json || !is_plain {
                 return match status {
                     StatusCode::NOT_FOUND => Ok(Reply::NotFound(None)),
-                    _ => {
-                        Err(plain(Broken::Garbled("the answer is no JSON; something else than an API server answers")))
-                    }
+                    _ => Err(plain(Broken::Garbled(
+                        "the answer is not JSON; something other than an API server answers",
+                    ))),
                 };
             }
             let most = match ask {

@@ -158,7 +158,7 @@ pub struct Stamp {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Garbled(pub &'static str);
 
-const NO_JSON: Garbled = Garbled("the answer is no JSON, or is cut off or nested too deeply");
+const NO_JSON: Garbled = Garbled("the answer is not JSON, or is cut off or nested too deeply");
 
 /// Reads a JSON body.
 ///
@@ -294,7 +294,7 @@ pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, fo
     let (kind, api_version) = form.kind_of(resource);
     let text = |path: &[&str]| answer.str_at(path).unwrap_or_default().to_owned();
     if text(&["kind"]).strip_suffix("List") != Some(kind) || text(&["apiVersion"]) != api_version {
-        return Err(Garbled("the answer is no list of the kind that was asked for"));
+        return Err(Garbled("the answer is not a list of the kind that was asked for"));
     }
     let version = text(&["metadata", "resourceVersion"]);
     if version.is_empty() {
@@ -309,7 +309,7 @@ pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, fo
         Some(Node::List(list)) => list,
         // API servers write an empty list so when they are asked for metadata (1.36), and only then.
         Some(Node::Null) if form == Form::Metadata => Box::default(),
-        _ => return Err(Garbled("the list has no items, not even none")),
+        _ => return Err(Garbled("the list has no field items, not even an empty one")),
     };
     let mut items = Vec::with_capacity(list.len());
     for item in list.into_vec() {

@@ -106,7 +106,7 @@ impl GitError {
         }
         let help = match self {
             GitError::Missing => "Install git; pouch runs it for everything that needs the network.",
-            GitError::Start(_) => "See that git can be run by this user.",
+            GitError::Start(_) => "Check that git can be run by this user.",
             GitError::Failed { words, .. } if words.contains("Host key verification failed") => {
                 "Add the server's host key to known_hosts; pouch never accepts an unknown one."
             }
@@ -114,7 +114,7 @@ impl GitError {
                 "Configure a credential helper for git; pouch never asks."
             }
             GitError::Failed { .. } => "Check that the same git command works in a shell, without prompts.",
-            GitError::TimedOut { .. } => "See whether the server answers, and whether git waits for something.",
+            GitError::TimedOut { .. } => "Check whether the server answers, and whether git waits for something.",
             GitError::Stopped { .. } => "Start pouch again.",
         };
         help.to_owned()

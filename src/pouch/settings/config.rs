@@ -91,8 +91,7 @@ fn exposed(text: &str, file: &str) -> Vec<Problem> {
     let problem = |(number, line): (u32, &str)| {
         let indent = line.chars().take_while(|c| c.is_whitespace()).count();
         let column = u32::try_from(indent).unwrap_or(0).saturating_add(1);
-        let message =
-            String::from("a key or a password stands in this line, and the configuration is no place for one");
+        let message = String::from("this line holds a key or a password, which must not be in the configuration");
         let help = String::from("Take it out and treat it as leaked; `reuseKey` says where a key is found.");
         let position = Some(Position { line: number, column });
         Problem { file: file.to_owned(), position, message, help, line: None, is_leak: true }
@@ -145,8 +144,8 @@ mod tests {
     #[test]
     fn faults_show_their_place_and_line() {
         let (_folder, _, result) = loaded(&format!("{}resolution: kcn\n", region(RECIPIENT)), &[]);
-        let expect = "error: resolution: \"kcn\" is no word for this field\n --> pouch.yaml:8:13\n  |\n8 | resolution: kcn\n  \
-                      |             ^^^\n  |\n  = help: Did you mean \"kcm\"?";
+        let expect = "error: resolution: \"kcn\" is not a valid value for this field\n --> pouch.yaml:8:13\n  |\n8 | \
+                      resolution: kcn\n  |             ^^^\n  |\n  = help: Did you mean \"kcm\"?";
         assert_eq!(result.unwrap_err().to_string(), expect);
     }
 
@@ -176,7 +175,7 @@ mod tests {
         for rest in [format!("# {SECRET}\n"), format!("keep: {{labels: [{SECRET}]}} # x\n")] {
             let (_folder, _, result) = loaded(&format!("{}{rest}", region(RECIPIENT)), &[]);
             let shown = result.unwrap_err().to_string();
-            assert!(shown.contains("pouch.yaml:8:1") && shown.contains("no place for one"), "{shown}");
+            assert!(shown.contains("pouch.yaml:8:1") && shown.contains("must not be in the configuration"), "{shown}");
             assert!(!shown.contains("1QYQSZ"), "{shown}");
         }
     }

@@ -58,8 +58,8 @@ pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> V
             "sources {} open files with one identity, {identity}, and may provide different objects",
             names.join(", ")
         );
-        let help = "Give each source an identity of its own: until then, who writes one can put what was sealed for \
-                    another into it, and have it opened.";
+        let help = "Give each source an identity of its own: until then, whoever writes one of them can put a file \
+                    into it that was sealed for another, and have it opened.";
         let origin = Origin { source: last.name.clone(), place: Place::Whole };
         findings.push(Finding::new(Code::SharedSourceIdentity, message).at(&origin).help(help));
     }

@@ -163,7 +163,7 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
 /// What a source says that holds files of which none counts: a typo in the globs must not look like a
 /// source that was emptied.
 fn none_counts(source: &SourceName, top: &str, files: usize) -> Finding {
-    let message = format!("{top} holds files ({files}), and include and exclude let none of them count");
+    let message = format!("{top} holds files ({files}), but include and exclude leave none of them");
     Finding::new(Code::UnreadableFile, message)
         .at(&whole(source))
         .help("Correct the globs; a source that is meant to be empty can be removed from the configuration.")

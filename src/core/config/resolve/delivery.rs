@@ -88,7 +88,7 @@ fn flux(file: &FleetFile, over: Option<&FluxFile>, path: &FieldPath, faults: &mu
     let interval = interval.map_or("10m", String::as_str);
     if !is_duration(interval) {
         let help = "Write a Go duration above zero in h, m, s or ms, such as `10m` or `1h30m`.";
-        faults.add(&at, format!("{} is no duration", quoted(interval)), help);
+        faults.add(&at, format!("{} is not a duration", quoted(interval)), help);
     }
     Flux { namespace, source_kind: source_kind.into(), source_name, decryption_secret, interval: interval.into() }
 }
@@ -135,7 +135,7 @@ fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults:
     let (value, at) = pick(over, fleet, "plugin", |f| f.plugin.as_ref());
     let plugin = value.map(|name| object_name(name, &at, faults));
     if plugin.is_some() && mode == ArgoMode::Ksops {
-        faults.add(&at, "a plugin is named, and the mode is `ksops`, which uses none", "Remove one of them.");
+        faults.add(&at, "a plugin is named, but the mode is `ksops`, which uses none", "Remove one of them.");
     }
 
     let (kind, _) = pick(over, fleet, "kind", |f| f.kind.as_ref());
@@ -158,7 +158,7 @@ fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults:
 /// The namespace of delivery objects; nothing that is published may land there.
 fn place(text: &str, file: &FleetFile, path: &FieldPath, faults: &mut Faults) -> Namespace {
     if text == file.system_namespace {
-        let message = "delivery objects would stand in the system namespace, and then nothing could be published there";
+        let message = "delivery objects would be in the system namespace, and then nothing could be published there";
         faults.add(path, message, "Use a namespace of its own, such as `flux-system` or `argocd`.");
     }
     namespace(text, path, faults)

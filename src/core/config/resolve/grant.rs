@@ -56,7 +56,7 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
             Some(Grantee::Credential(Claimant::credential(namespace, name)))
         }
         _ => {
-            let help = "Write one of `namespace` and `credential`; further ones are further entries.";
+            let help = "Write either `namespace` or `credential`; add an entry for each further one.";
             faults.add(path, "a grant is for exactly one namespace or one Credential", help);
             None
         }
@@ -118,7 +118,7 @@ fn regions(
     }
     for (at, name) in typed.iter().enumerate().filter(|(_, name)| !known.contains_key(name.as_str())) {
         if name == "*" {
-            faults.add(&path.index(at), "`*` stands beside other regions", "Write it alone: it stands for all.");
+            faults.add(&path.index(at), "`*` is listed beside other regions", "Write it alone: it stands for all.");
             continue;
         }
         let message = format!("there is no region {}", quoted(name));

@@ -54,14 +54,14 @@ fn acceptance(
         (None, Some(digest), None) => (Accept::Recipients, "recipients", digest),
         (None, None, Some(digest)) => (Accept::Reseal, "reseal", digest),
         _ => {
-            let help = "Write one of `deletions`, `recipients` and `reseal`; further ones are further entries.";
+            let help = "Write one of `deletions`, `recipients` and `reseal`; add an entry for each further one.";
             faults.add(path, "an acceptance lets exactly one thing through", help);
             return None;
         }
     };
     if !is_digest(digest) {
         let help = "Copy the 16 hex digits that the finding's help line prints for the region.";
-        faults.add(&path.key(field), format!("{} is no digest", quoted(digest)), help);
+        faults.add(&path.key(field), format!("{} is not a digest", quoted(digest)), help);
     }
     Some(Acceptance { region: Region::from(typed.region.as_str()), what, digest: digest.clone() })
 }
@@ -92,7 +92,7 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
             let message = format!("findings of the class {} cannot be lowered", code.class().word());
             let help = match code.class() {
                 Class::Fault => "Remove the entry, and cure the finding.",
-                _ => "Remove the entry; cure the finding, or accept what the plan offers to accept.",
+                _ => "Remove the entry; cure the finding, or pass the flag in its help line.",
             };
             faults.add(&path, message, help);
             continue;

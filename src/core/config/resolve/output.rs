@@ -30,12 +30,12 @@ pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
         url(&git.repository, &at.key("repository"), faults);
         ref_name(&git.branch, &at.key("branch"), faults);
         if git.branch == "HEAD" {
-            faults.add(&at.key("branch"), "HEAD is no branch", "Write the branch's name, such as `main`.");
+            faults.add(&at.key("branch"), "HEAD is not a branch", "Write the branch's name, such as `main`.");
         }
         let author = identity(&git.author, &at.key("author"), faults);
         let committer = git.committer.as_ref().map(|typed| identity(typed, &at.key("committer"), faults));
         if git.message.as_ref().is_some_and(|text| text.trim().is_empty() || text.contains('\0')) {
-            let help = "Write a template, or leave it away for the default.";
+            let help = "Write a template, or leave it out for the default.";
             faults.add(&at.key("message"), "the message is empty or holds a NUL", help);
         }
         OutputGit {
@@ -91,7 +91,7 @@ pub(super) fn reuse_key(typed: &ReuseKeyFile, output: &Output, faults: &mut Faul
         let at = at.key("previous").index(index);
         let Some(place) = key_place(typed.env.as_deref(), typed.file.as_deref(), &at, output, faults) else { continue };
         if current.as_ref() == Some(&place) || previous.contains(&place) {
-            faults.add(&at, "the key stands here twice", "Remove it here.");
+            faults.add(&at, "the key is here twice", "Remove it here.");
         }
         previous.push(place);
     }
@@ -137,7 +137,7 @@ fn key_place(
 }
 
 fn pasted(path: &FieldPath, help: &str, faults: &mut Faults) {
-    faults.add_secret(path, "a key stands here; where it is found was wanted", help);
+    faults.add_secret(path, "this is a key; write where the key is instead", help);
 }
 
 /// Checks the path of a file that holds keys; false where a key stands there itself, and then `leaked` says

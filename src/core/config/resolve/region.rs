@@ -57,7 +57,7 @@ pub(super) fn resolve(
             }
         }
         if !own.is_empty() && own.iter().all(|recipient| escrow.contains(recipient)) {
-            let message = "all recipients of the region are escrow recipients, so nothing is its own";
+            let message = "all recipients of the region are escrow recipients; it has none of its own";
             faults.add(&path.key("recipients"), message, "Add the recipient of the region's own key.");
         }
         let config = RegionConfig {
@@ -145,7 +145,7 @@ fn recipients(
         }
     };
     if count == 0 {
-        let message = "nobody of its own could read the region: the list is empty";
+        let message = "the list is empty, so no key of the region's own could open its bundle";
         faults.add(&field, message, "Add the recipient of the region's key; escrow recipients do not count.");
     }
     recipients
@@ -159,14 +159,14 @@ fn recipient_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 fn add_recipient(text: &str, path: &FieldPath, place: &str, recipients: &mut BTreeSet<Recipient>, faults: &mut Faults) {
     if holds_secret(text) {
-        let message = format!("{place}a secret key stands here, where a recipient is wanted");
+        let message = format!("{place}this is a secret key; a recipient belongs here");
         let help = "Remove it, treat it as leaked, and write the public key of a new one (`age1…`).";
         return faults.add_secret(path, message, help);
     }
     match Recipient::parse(text) {
         Ok(recipient) => {
             if !recipients.insert(recipient) {
-                faults.add(path, format!("{place}the recipient stands here twice"), "Remove one of them.");
+                faults.add(path, format!("{place}the recipient is here twice"), "Remove one of them.");
             }
         }
         Err(error) => {

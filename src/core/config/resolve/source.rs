@@ -78,18 +78,18 @@ fn decryption_of(
     match (&typed.age_identity_file, typed.environment) {
         (Some(file), false) => {
             let path = path.key("ageIdentityFile");
-            let leaked = "Treat the identity as leaked: what was sealed for it needs another one, and the credentials in it \
-                          too. Write here the file that holds the new one.";
+            let leaked = "Treat the identity as leaked: seal its files for a new one, and rotate the credentials in \
+                          them. Write here the file that holds the new identity.";
             let is_path = super::output::key_file(file, &path, leaked, output, faults);
             is_path.then(|| Decryption::AgeIdentityFile(file.clone()))
         }
         (None, true) => Some(Decryption::Environment),
         (Some(_), true) => {
-            faults.add(&path, "it names two places of identities", help);
+            faults.add(&path, "it names two places for identities", help);
             None
         }
         (None, false) => {
-            faults.add(&path, "it says nowhere where the identities are", help);
+            faults.add(&path, "it does not say where the identities are", help);
             None
         }
     }
@@ -111,7 +111,7 @@ fn place(typed: &SourceFile, path: &FieldPath, faults: &mut Faults) -> Option<So
         (None, None, None, Some(_)) => Some(SourcePlace::Stdin),
         (None, None, None, None) => {
             let help = "Add one of `directory`, `git`, `cluster` and `stdin`.";
-            faults.add(path, "the source says nowhere to read", help);
+            faults.add(path, "the source does not say what to read", help);
             None
         }
         _ => {
@@ -128,7 +128,7 @@ fn cluster_place(cluster: &ClusterFile, path: &FieldPath, faults: &mut Faults) -
         faults.add(&path.key("context"), format!("{} cannot name a context", quoted(context)), help);
     }
     if cluster.kubeconfig.as_ref().is_some_and(|text| !is_plain(text)) {
-        let help = "Write a file, relative to this file, or leave it away for the usual places.";
+        let help = "Write a file, relative to this file, or leave it out for the usual places.";
         faults.add(&path.key("kubeconfig"), "the path is empty or has a control character in it", help);
     }
     SourcePlace::Cluster { context: cluster.context.clone(), kubeconfig: cluster.kubeconfig.clone() }
@@ -144,7 +144,7 @@ fn git_place(git: &GitFile, path: &FieldPath, faults: &mut Faults) -> SourcePlac
     let folder = match git.path.as_str() {
         "" | "." | "./" => String::new(),
         text => repository::tidy_inside(text).unwrap_or_else(|fault| {
-            let help = "Write a folder or a file in the repository, or leave it away for the root.";
+            let help = "Write a folder or a file in the repository, or leave it out for the root.";
             faults.add(&path.key("path"), fault.message(), help);
             String::new()
         }),
@@ -155,7 +155,7 @@ fn git_place(git: &GitFile, path: &FieldPath, faults: &mut Faults) -> SourcePlac
 
 fn file_globs(include: &[String], exclude: &[String], path: &FieldPath, faults: &mut Faults) -> FileGlobs {
     if include.is_empty() {
-        faults.add(&path.key("include"), "no file would count", "Leave it away to read YAML and JSON files.");
+        faults.add(&path.key("include"), "no file would be read", "Leave it out to read YAML and JSON files.");
     }
     FileGlobs {
         include: globs(include, &path.key("include"), faults),

@@ -98,13 +98,13 @@ const KEY: &str = "reuseKey: {env: POUCH_REUSE_KEY}";
 
 const WRONG: &[(&str, &str, &str)] = &[
     // The header.
-    ("pouch/v1alpha1", "pouch/v9", "1:13 apiVersion: \"pouch/v9\" is no word for this field"),
-    ("kind: Fleet", "kind: Flet", "2:7 kind: \"Flet\" is no word for this field"),
+    ("pouch/v1alpha1", "pouch/v9", "1:13 apiVersion: \"pouch/v9\" is not a valid value for this field"),
+    ("kind: Fleet", "kind: Flet", "2:7 kind: \"Flet\" is not a valid value for this field"),
     ("kind: Fleet\n", "", "1:1 kind: the field is missing"),
     ("{name: acme}", "{name: Acme_1}", "3:18 metadata.name: \"Acme_1\" cannot name a fleet"),
     ("{name: acme}", "{}", "3:1 metadata.name: the field is missing"),
-    ("{name: acme}", "{name: 12}", "3:18 metadata.name: the value is a number; text is wanted"),
-    ("{name: acme}", "acme", "3:11 metadata: the value is text; a map is wanted"),
+    ("{name: acme}", "{name: 12}", "3:18 metadata.name: the value is a number; it must be text"),
+    ("{name: acme}", "acme", "3:11 metadata: the value is text; it must be a map"),
     // Fields: unknown, of another type, from a later release.
     ("systemNamespace:", "systemNamespac:", "7:1 systemNamespac: unknown field \"systemNamespac\""),
     ("", "zebra: 1", "20:1 zebra: unknown field \"zebra\""),
@@ -138,7 +138,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "grants: [{from: {credential: a/b}, regions: [eu-wets]}, {from: {credential: a/b}, regions: [eu-west, \"*\"]}]",
-        "20:46 grants[0].regions[0]: there is no region \"eu-wets\"\n20:102 grants[1].regions[1]: `*` stands beside other regions",
+        "20:46 grants[0].regions[0]: there is no region \"eu-wets\"\n20:102 grants[1].regions[1]: `*` is listed beside other regions",
     ),
     (
         "",
@@ -156,26 +156,26 @@ const WRONG: &[(&str, &str, &str)] = &[
         "18:38 output.git.base: the field is not in this release\n18:50 output.git.sign: the field is not in this release\n18:61 output.git.key: the field is not in this release\n18:69 output.git.allowedSigners: the field is not in this release\n18:88 output.git.cache: the field is not in this release",
     ),
     ("recipients: [<A>]", "recipient: [<A>]", "10:5 regions.eu-west.recipient: unknown field \"recipient\""),
-    (EU, "    recipients: <A>", "10:17 regions.eu-west.recipients: the value is text; a list is wanted"),
+    (EU, "    recipients: <A>", "10:17 regions.eu-west.recipients: the value is text; it must be a list"),
     (EU, "    recipients:", "9:3 regions.eu-west: nobody could read the region: it has no recipients"),
     (
         "",
         "emitControllerIdentity: yes please",
-        "20:25 emitControllerIdentity: the value is text; true or false is wanted",
+        "20:25 emitControllerIdentity: the value is text; it must be true or false",
     ),
-    ("", "limits: {attempts: many}", "20:20 limits.attempts: the value is text; a whole number is wanted"),
-    ("", "resolution: as_written", "20:13 resolution: \"as_written\" is no word for this field"),
-    ("", "companions: folow", "20:13 companions: \"folow\" is no word for this field"),
+    ("", "limits: {attempts: many}", "20:20 limits.attempts: the value is text; it must be a whole number"),
+    ("", "resolution: as_written", "20:13 resolution: \"as_written\" is not a valid value for this field"),
+    ("", "companions: folow", "20:13 companions: \"folow\" is not a valid value for this field"),
     // Sources.
     (SOURCE, "    stdin: {}\n    directory: {path: x}", "5:5 sources[0]: the source names several places"),
-    ("    directory: {path: manifests}\n", "", "5:5 sources[0]: the source says nowhere to read"),
+    ("    directory: {path: manifests}\n", "", "5:5 sources[0]: the source does not say what to read"),
     (
         SOURCE,
         "    directory: {path: \"\"}",
         "6:23 sources[0].directory.path: the path is empty or has a control character in it",
     ),
-    (SOURCE, "    directory: {path: m, include: []}", "6:35 sources[0].directory.include: no file would count"),
-    (SOURCE, "    directory: {path: m, include: [\"[\"]}", "6:36 sources[0].directory.include[0]: \"[\" is no glob"),
+    (SOURCE, "    directory: {path: m, include: []}", "6:35 sources[0].directory.include: no file would be read"),
+    (SOURCE, "    directory: {path: m, include: [\"[\"]}", "6:36 sources[0].directory.include[0]: \"[\" is not a glob"),
     (
         SOURCE,
         "    directory: {path: m}\n  - name: platform\n    stdin: {}",
@@ -221,12 +221,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "providerInterfaces: {builtin: v1.7}",
-        "20:31 providerInterfaces.builtin: what k0rdent v1.7 ships is not known; take a neighbour: v1.6, v1.8",
+        "20:31 providerInterfaces.builtin: the ProviderInterfaces of k0rdent v1.7 are not known; choose a neighbouring release: v1.6, v1.8",
     ),
     (
         "",
         "providerInterfaces: {builtin: 1.11}",
-        "20:31 providerInterfaces.builtin: the value is a number; text is wanted",
+        "20:31 providerInterfaces.builtin: the value is a number; it must be text",
     ),
     (
         "",
@@ -246,12 +246,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "kinds: [{group: a.b, kind: thing, scope: Global}]",
-        "20:42 kinds[0].scope: \"Global\" is no word for this field",
+        "20:42 kinds[0].scope: \"Global\" is not a valid value for this field",
     ),
     (
         "",
         "kinds: [{group: a_b.c, kind: thing, scope: Cluster, allowedNamespaces: gcp}]",
-        "20:72 kinds[0].allowedNamespaces: \"gcp\" is no word for this field",
+        "20:72 kinds[0].allowedNamespaces: \"gcp\" is not a valid value for this field",
     ),
     (
         "",
@@ -261,12 +261,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "kinds:\n  - {group: a.b, kind: T, scope: Cluster}\n  - {group: a.b, kind: T, scope: Cluster}",
-        "22:5 kinds[1]: the kind stands here twice",
+        "22:5 kinds[1]: the kind is here twice",
     ),
     (
         "",
         "keep: {labels: [\"a[\"], annotations: [\"*\"]}",
-        "20:17 keep.labels[0]: \"a[\" is no glob\n20:38 keep.annotations[0]: the glob matches kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
+        "20:17 keep.labels[0]: \"a[\" is not a glob\n20:38 keep.annotations[0]: the glob matches kubectl.kubernetes.io/last-applied-configuration, which holds a copy of the object in clear",
     ),
     (
         "",
@@ -304,25 +304,25 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"], labels: {team-a: {env: true}}}",
-        "11:57 regions.eu-west.namespaces.labels.team-a.env: the value is a truth value; text is wanted",
+        "11:57 regions.eu-west.namespaces.labels.team-a.env: the value is a truth value; it must be text",
     ),
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    state: retird",
-        "12:12 regions.eu-west.state: \"retird\" is no word for this field",
+        "12:12 regions.eu-west.state: \"retird\" is not a valid value for this field",
     ),
     ("    recipients: [<A>]\n", "", "9:3 regions.eu-west: nobody could read the region: it has no recipients"),
     (
         EU,
         "    recipients: []",
-        "10:17 regions.eu-west.recipients: nobody of its own could read the region: the list is empty",
+        "10:17 regions.eu-west.recipients: the list is empty, so no key of the region's own could open its bundle",
     ),
     (
         EU,
         "    recipients: [<C>]",
-        "10:17 regions.eu-west.recipients: all recipients of the region are escrow recipients, so nothing is its own",
+        "10:17 regions.eu-west.recipients: all recipients of the region are escrow recipients; it has none of its own",
     ),
-    (EU, "    recipients: [<A>, <A>]", "10:82 regions.eu-west.recipients[1]: the recipient stands here twice"),
+    (EU, "    recipients: [<A>, <A>]", "10:82 regions.eu-west.recipients[1]: the recipient is here twice"),
     (
         EU,
         "    recipients: [<A>, <B>]",
@@ -336,7 +336,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         EU,
         "    recipients: [<SECRET>]",
-        "10:18 regions.eu-west.recipients[0]: a secret key stands here, where a recipient is wanted",
+        "10:18 regions.eu-west.recipients[0]: this is a secret key; a recipient belongs here",
     ),
     (
         EU,
@@ -351,12 +351,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         EU,
         "    recipientsFile: regions/twice.txt",
-        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/twice.txt\": the recipient stands here twice",
+        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/twice.txt\": the recipient is here twice",
     ),
     (
         EU,
         "    recipientsFile: regions/secret.txt",
-        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/secret.txt\": a secret key stands here, where a recipient is wanted",
+        "10:21 regions.eu-west.recipientsFile: line 2 of \"regions/secret.txt\": this is a secret key; a recipient belongs here",
     ),
     (
         EU,
@@ -366,7 +366,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         EU,
         "    recipientsFile: regions/empty.txt",
-        "10:21 regions.eu-west.recipientsFile: nobody of its own could read the region: the list is empty",
+        "10:21 regions.eu-west.recipientsFile: the list is empty, so no key of the region's own could open its bundle",
     ),
     (
         EU,
@@ -377,18 +377,18 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "escrowRecipients: [<C>]",
         "escrowRecipients: [<C>, <C>, <SECRET>]",
-        "17:84 escrowRecipients[1]: the recipient stands here twice\n17:148 escrowRecipients[2]: a secret key stands here, where a recipient is wanted",
+        "17:84 escrowRecipients[1]: the recipient is here twice\n17:148 escrowRecipients[2]: this is a secret key; a recipient belongs here",
     ),
     // Delivery.
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: fluxx",
-        "12:15 regions.eu-west.delivery: \"fluxx\" is no word for this field",
+        "12:15 regions.eu-west.delivery: \"fluxx\" is not a valid value for this field",
     ),
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: 1",
-        "12:15 regions.eu-west.delivery: the value is a number; text or a map is wanted",
+        "12:15 regions.eu-west.delivery: the value is a number; it must be text or a map",
     ),
     (
         ALLOWED,
@@ -403,17 +403,17 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {sourceRef: {name: a}, interval: 10, namespace: kcm-system}}",
-        "12:55 regions.eu-west.delivery.flux.interval: the value is a number; text is wanted",
+        "12:55 regions.eu-west.delivery.flux.interval: the value is a number; it must be text",
     ),
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {sourceRef: {name: a}, interval: 10d, namespace: kcm-system}}",
-        "12:71 regions.eu-west.delivery.flux.namespace: delivery objects would stand in the system namespace, and then nothing could be published there\n12:55 regions.eu-west.delivery.flux.interval: \"10d\" is no duration",
+        "12:71 regions.eu-west.delivery.flux.namespace: delivery objects would be in the system namespace, and then nothing could be published there\n12:55 regions.eu-west.delivery.flux.interval: \"10d\" is not a duration",
     ),
     (
         ALLOWED,
         "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {sourceRef: {kind: HelmRepository, name: a}}}",
-        "12:41 regions.eu-west.delivery.flux.sourceRef.kind: \"HelmRepository\" is no word for this field",
+        "12:41 regions.eu-west.delivery.flux.sourceRef.kind: \"HelmRepository\" is not a valid value for this field",
     ),
     (
         ALLOWED,
@@ -423,7 +423,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "delivery: {flux: {interval: 0s}}",
-        "20:12 delivery.flux.sourceRef: the field is missing, and a region is delivered by Flux\n20:29 delivery.flux.interval: \"0s\" is no duration",
+        "20:12 delivery.flux.sourceRef: the field is missing, and a region is delivered by Flux\n20:29 delivery.flux.interval: \"0s\" is not a duration",
     ),
     (
         ALLOWED,
@@ -438,7 +438,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "delivery: {argocd: {repoURL: a, mode: ksops, plugin: p, destination: {name: \"{cluster}\"}, targetRevision: a..b}}",
-        "20:107 delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a name\n20:77 delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:54 delivery.argocd.plugin: a plugin is named, and the mode is `ksops`, which uses none",
+        "20:107 delivery.argocd.targetRevision: \"a..b\" cannot be used: git reads it as a revision, not as a name\n20:77 delivery.argocd.destination.name: \"{cluster}\" cannot name a cluster\n20:54 delivery.argocd.plugin: a plugin is named, but the mode is `ksops`, which uses none",
     ),
     // Output.
     (OUTPUT, "output: {path: \"\"}", "18:16 output.path: the path is empty or names no folder of its own"),
@@ -461,7 +461,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "output: {git: {repository: -x, branch: -x, author: nobody, committer: {name: a, email: \"\"}, message: \" \"}}",
         "18:28 output.git.repository: the repository starts with a dash, which git would take for an option\n18:40 output.git.branch: \"-x\" cannot be used: it starts with a dash, which git would take for an option\n18:52 output.git.author: this is no name and mail address\n18:60 output.git.committer: this is no name and mail address\n18:102 output.git.message: the message is empty or holds a NUL",
     ),
-    (OUTPUT, "output: {git: {repository: a, branch: HEAD}}", "18:39 output.git.branch: HEAD is no branch"),
+    (OUTPUT, "output: {git: {repository: a, branch: HEAD}}", "18:39 output.git.branch: HEAD is not a branch"),
     (
         OUTPUT,
         "output: {git: {repository: a, branch: main, author: \"a\\u2028b <a@b>\"}}",
@@ -480,7 +480,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         KEY,
         "reuseKey: {env: POUCH-REUSE-KEY-1QQQQ}",
-        "19:17 reuseKey.env: a key stands here; where it is found was wanted",
+        "19:17 reuseKey.env: this is a key; write where the key is instead",
     ),
     (
         KEY,
@@ -490,7 +490,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         KEY,
         "reuseKey: {env: A, previous: [{env: A}, {}]}",
-        "19:31 reuseKey.previous[0]: the key stands here twice\n19:41 reuseKey.previous[1]: nothing says where the key is",
+        "19:31 reuseKey.previous[0]: the key is here twice\n19:41 reuseKey.previous[1]: nothing says where the key is",
     ),
     // Limits and findings.
     (
@@ -506,12 +506,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "limits: {accept: [{region: eu-west, deletions: 0123456789ABCDEF}]}",
-        "20:48 limits.accept[0].deletions: \"0123456789ABCDEF\" is no digest",
+        "20:48 limits.accept[0].deletions: \"0123456789ABCDEF\" is not a digest",
     ),
     (
         "",
         "limits: {accept: [{region: eu-west, deletions: 1234567890123456}]}",
-        "20:48 limits.accept[0].deletions: the value is a number; text is wanted",
+        "20:48 limits.accept[0].deletions: the value is a number; it must be text",
     ),
     (
         "",
@@ -528,7 +528,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "findings: {version-mismatsh: off}",
         "20:12 findings.version-mismatsh: there is no finding \"version-mismatsh\"",
     ),
-    ("", "findings: {version-mismatch: fatal}", "20:30 findings.version-mismatch: \"fatal\" is no word for this field"),
+    (
+        "",
+        "findings: {version-mismatch: fatal}",
+        "20:30 findings.version-mismatch: \"fatal\" is not a valid value for this field",
+    ),
     (
         "",
         "findings: {plaintext-secret: off}",
@@ -542,7 +546,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "",
         "findings: {version-mismatch: on}",
-        "20:30 findings.version-mismatch: the value is a truth value; text is wanted",
+        "20:30 findings.version-mismatch: the value is a truth value; it must be text",
     ),
     (
         "",

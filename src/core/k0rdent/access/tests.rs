@@ -82,16 +82,17 @@ fn what_is_not_understood_leaves_its_part_unknown() {
     hands_out(
         "{resources: [{kind: Credential, name: aws}]}",
         &format!(
-            "unknown: {at}.resources[0] has a field beside `apiGroup`, `kind`, `names`, `selector`, `stringSelector`"
+            "unknown: {at}.resources[0] has a field other than `apiGroup`, `kind`, `names`, `selector`, \
+             `stringSelector`"
         ),
     );
     hands_out(
         "{resources: [{kind: Credential, stringSelector: 'a in b'}]}",
-        &format!("unknown: {at}.resources[0].stringSelector cannot be used: the text is no selector"),
+        &format!("unknown: {at}.resources[0].stringSelector cannot be used: the text is not a selector"),
     );
     hands_out(
         "{resources: [{kind: Credential, names: [aws]}, {kind: Credential, selector: []}]}",
-        &format!("yes: {at}.resources[1].selector cannot be used: a selector is no map"),
+        &format!("yes: {at}.resources[1].selector cannot be used: a selector is not a map"),
     );
     assert_eq!(rules("{accessRules: {}}").1, "spec.accessRules is a map, not a list");
     assert_eq!(rules("[]").1, "spec is a list, not a map");

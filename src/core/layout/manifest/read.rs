@@ -66,7 +66,7 @@ pub fn parse(text: &str) -> Result<Manifest, Unusable> {
         return Err(malformed("it is not exactly one document"));
     };
     let node = read(&document, &mut Interner::new())
-        .map_err(|flaw| Unusable::Malformed("it is no YAML that pouch reads".into(), Spot::Line(flaw.line)))?;
+        .map_err(|flaw| Unusable::Malformed("it is not YAML that pouch can read".into(), Spot::Line(flaw.line)))?;
     of_node(&node)
 }
 
@@ -191,7 +191,7 @@ fn each<T>(
     what: &'static str,
     item: impl Fn(&Node) -> Result<T, Unusable>,
 ) -> Result<Vec<T>, Unusable> {
-    let Some(Node::List(items)) = node else { return Err(malformed(format!("{what} is no list"))) };
+    let Some(Node::List(items)) = node else { return Err(malformed(format!("{what} is not a list"))) };
     let located = |(at, node)| {
         item(node).map_err(|flaw| match flaw {
             // The outermost list is a manifest's own.

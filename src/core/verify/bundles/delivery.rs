@@ -26,10 +26,10 @@ use crate::name::{Directory, FleetName};
 use crate::node::{Interner, Node};
 use crate::yaml::read;
 
-const BUILD: &str = "Kustomize and the consumers would build something else than the bundle, or nothing. Find out who \
+const BUILD: &str = "Kustomize and the consumers would build something other than the bundle, or nothing. Find out who \
                      changed it, and render the bundle anew.";
-const DELIVERY: &str = "A consumer would apply something else than the bundle, or apply it otherwise. Find out who changed \
-                        it, and render the bundle anew, which also follows a change of the configuration.";
+const DELIVERY: &str = "A consumer would apply something other than the bundle, or apply it in another way. Find out \
+                        who changed it, and render the bundle anew, which also follows a change of the configuration.";
 
 /// Looks at a region's open files.
 pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
@@ -39,7 +39,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> V
         _ => match inferred(region, tree) {
             Ok(inferred) => inferred,
             Err(path) => {
-                let message = format!("{path} is no object of delivery that pouch writes");
+                let message = format!("{path} is not a delivery object that pouch writes");
                 findings.push(measure.find(Code::UnsafeDelivery, &path, 1, message).help(DELIVERY));
                 (Delivery::None, String::new())
             }
@@ -50,10 +50,10 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> V
         findings.extend(hold(measure, path, text, tree));
     }
     for file in region.manifest.files.iter().filter(|file| !expected.contains_key(&file.path)) {
-        let message = format!("{} is listed by the manifest, and the layout has no such file", file.path);
+        let message = format!("{} is listed by the manifest, but the layout has no such file", file.path);
         findings.push(measure.find(Code::UnlistedFile, file.path.as_str(), 1, message).help(
             "Find out who put it there, and render the bundle anew; if the region's delivery changed in the \
-             configuration, rendering is all.",
+             configuration, rendering is enough.",
         ));
     }
     let free = |finding: &Finding| finding.code != Code::NotBuildable;
@@ -97,7 +97,7 @@ fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -
     for list in ["resources", "generators", "files"] {
         let of = |document: &'_ Node| -> BTreeSet<String> {
             let items = document.at(&[list]).map(Node::items).unwrap_or_default();
-            items.iter().map(|item| String::from(item.as_str().unwrap_or("what is no text"))).collect()
+            items.iter().map(|item| String::from(item.as_str().unwrap_or("what is not text"))).collect()
         };
         let (should, does) = (of(&wanted), of(&document));
         if let Some(strange) = does.difference(&should).next() {
@@ -199,7 +199,7 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     let set = path::application_set(&fleet.name);
     let stands = tree.contains_key(set.as_str()) && measure.scope.has_shared(set.as_str());
     if stands && !expected.contains_key(&set) {
-        let message = format!("{set} stands there, and no region of the configuration is delivered by it");
+        let message = format!("{set} is there, but no region of the configuration is delivered by it");
         findings.push(measure.find(Code::UnlistedFile, set.as_str(), 1, message).help("Remove it."));
     }
     findings
@@ -226,19 +226,19 @@ fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
         return None;
     }
     let message = format!(
-        "{path} is missing or lacks the line `* -text`, or another line has git change files that end in .yaml"
+        "{path} is missing or lacks the line `* -text`, or another line lets git change files that end in .yaml"
     );
     let finding = measure.find(Code::UnsafeDelivery, path.as_str(), 1, message);
-    Some(finding.help("Render, or correct the lines: hashes, tags and MACs hold for the very bytes."))
+    Some(finding.help("Render, or correct the lines: hashes, tags and MACs hold for the exact bytes."))
 }
 
 /// Whether git would change them because of a file further up.
 fn converted_above(above: &Above) -> Option<Finding> {
     let line = attributes::converts_below(&above.bytes, &above.way)?;
-    let message = format!("{} has git change the bundles' bytes in who checks them out", above.shown);
+    let message = format!("{} lets git change the bundles' bytes at checkout", above.shown);
     Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(
         "Keep filter, ident and working-tree-encoding off the output's folder: `-filter`, or a pattern that leaves it \
-         out. Hashes, tags and MACs hold for the very bytes.",
+         out. Hashes, tags and MACs hold for the exact bytes.",
     ))
 }
 
@@ -263,8 +263,9 @@ pub(super) fn no_set(
     Some(measure.find(Code::UnsafeDelivery, path, 1, message).help(DELIVERY))
 }
 
-const IGNORED: &str = "What it names never reaches the region, and is deleted there where the consumer prunes. Take the \
-                       line out, or keep it in `spec.ignore` of the GitRepository, without the bundles' folder.";
+const IGNORED: &str = "The files that it names never reach the region, and their objects are deleted there if the \
+                       consumer prunes. Take the line out, or keep it in `spec.ignore` of the GitRepository, without \
+                       the bundles' folder.";
 
 /// Whether Flux is told, among the bundles, to leave files out.
 fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) -> Option<Finding> {
@@ -280,14 +281,14 @@ fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) 
         true => first_pattern(&standing.bytes)?,
         false => 1,
     };
-    let message = format!("{path} has Flux leave files out of what it fetches");
+    let message = format!("{path} makes Flux leave files out of what it fetches");
     Some(measure.find(Code::UnsafeDelivery, path, line, message).help(IGNORED))
 }
 
 /// Whether it is told so further up.
 fn ignored_above(above: &Above, tree: &Tree) -> Option<Finding> {
     let line = leaves_out(&above.bytes, &above.way, tree)?;
-    let message = format!("{} may have Flux leave bundles' files out of what it fetches", above.shown);
+    let message = format!("{} may make Flux leave bundles' files out of what it fetches", above.shown);
     Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(IGNORED))
 }
 

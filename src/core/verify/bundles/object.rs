@@ -26,8 +26,8 @@ use crate::yaml::read;
 
 const HELP: &str = "Pouch does not write this. Find out who changed it, and render the bundle anew.";
 
-const LEAKED: &str = "Pouch publishes no such thing. Find out who put it there, treat it as leaked, and render the bundle \
-                      anew.";
+const LEAKED: &str = "Pouch does not publish this. Find out who put it there, treat it as leaked, and render the \
+                      bundle anew.";
 
 /// Reads a file that is to hold one document; else the line at which it is not.
 pub(super) fn only_document(bytes: &[u8]) -> Result<Node, usize> {
@@ -72,7 +72,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestO
         let message = format!("{path} has the field {field:?}, which pouch does not publish");
         findings.push(find(Code::UntrustedBundle, line.saturating_add(1), message));
     } else if let Some(line) = first_difference(&emit(&Tree::of(&document)), text) {
-        let message = format!("{path} says more than its values, such as a comment, or is written in another form");
+        let message = format!("{path} holds more than its values, such as a comment, or is written in another form");
         findings.push(find(Code::UntrustedBundle, line, message));
     }
     findings
@@ -167,7 +167,7 @@ fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Opti
     };
     for (key, value) in labels.iter().filter(|(key, _)| steers(key) && !of_config(key)) {
         if expected.get(&**key).copied() != value.as_str() {
-            let what = format!("has the label {key:?}, which steers its consumer otherwise than pouch does");
+            let what = format!("has the label {key:?}, which steers its consumer differently than pouch does");
             return Some((LABELS, what));
         }
     }
@@ -184,7 +184,10 @@ fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Opti
             expected.into_iter().map(|(key, value)| (key, Some(value))).collect();
         let mut keys = wanted.keys().chain(found.keys());
         if let Some(key) = keys.find(|key| wanted.get(*key) != found.get(*key)) {
-            return Some((LABELS, format!("has not the labels that the configuration gives it, by {}", quoted(key))));
+            return Some((
+                LABELS,
+                format!("does not have the labels that the configuration gives it, for example {}", quoted(key)),
+            ));
         }
     }
     annotated(region, entry, document).map(|what| ("annotations", what))
@@ -222,7 +225,7 @@ fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Op
     }
     Some(match holds_variable(document) && !found.contains_key("kustomize.toolkit.fluxcd.io/substitute") {
         true => String::from(UNGUARDED),
-        false => String::from("has not the annotations by which pouch steers its consumer, or others beside them"),
+        false => String::from("does not have exactly the annotations by which pouch steers its consumer"),
     })
 }
 

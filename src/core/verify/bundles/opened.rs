@@ -51,11 +51,11 @@ pub fn judge(
                          the region sealed anew.",
                     ));
                 } else if who.as_str() != label {
-                    let message = format!("{path} has a stanza that says to be for {label} and opens for {who}");
+                    let message = format!("{path} has a stanza that claims to be for {label} but opens for {who}");
                     findings.push(find(Code::WrongRecipients, message, HELP));
                 }
                 if data_key.is_some_and(|known| *known != **key) {
-                    let message = format!("{path} has two data keys, so that its recipients do not open the same");
+                    let message = format!("{path} has two data keys, so its recipients do not open the same text");
                     findings.push(find(Code::BrokenSeal, message, HELP));
                 }
                 data_key = data_key.or(Some(key));

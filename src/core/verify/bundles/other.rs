@@ -45,9 +45,9 @@ pub(super) fn unproved(measure: &Measure<'_>, tree: &Tree, others: &BTreeMap<Str
     let say = |(fleet, folders): (&FleetName, Vec<String>)| {
         let path = folders.first().map(|first| format!("{first}/bundle.yaml")).unwrap_or_default();
         let folders = folders.join(", ");
-        let message = format!("{folders}: by its manifest this is of fleet {fleet}, so nothing of it was proved");
+        let message = format!("{folders}: its manifest says that this belongs to fleet {fleet}, so it was not proved");
         measure.find(Code::OtherFleet, &path, 1, message).help(
-            "Have that fleet's bundles proved by its own configuration. If you know of no such fleet, find out who put \
+            "Verify that fleet's bundles with its own configuration. If you know of no such fleet, find out who put \
              them there.",
         )
     };

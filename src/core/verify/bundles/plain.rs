@@ -65,14 +65,14 @@ impl Found {
     /// What is said of a file that is larger than anybody reads.
     pub(super) fn large(path: &str) -> Self {
         let code = if is_manifest(path) { Code::NotReadable } else { Code::NotSearched };
-        Self { code, line: 1, what: "is larger than 64 MiB, so nobody looked whether it holds a Secret or a key" }
+        Self { code, line: 1, what: "is larger than 64 MiB, so it was not searched for Secrets and keys" }
     }
 
     /// What is said of what leads elsewhere.
     pub(super) fn elsewhere(form: Form) -> Self {
         let what = match form {
-            Form::Link => "is a symlink, so nobody looked whether what it leads to holds a Secret or a key",
-            _ => "is a submodule, so nobody looked whether it holds a Secret or a key",
+            Form::Link => "is a symlink, so what it leads to was not searched for Secrets and keys",
+            _ => "is a submodule, so it was not searched for Secrets and keys",
         };
         Self { code: Code::NotSearched, line: 1, what }
     }
@@ -86,7 +86,7 @@ impl Found {
             Code::NotReadable => {
                 "Write it as YAML or JSON in UTF-8, without tags of its own, or keep it outside of the output."
             }
-            Code::NotSearched => "See for yourself that it holds neither, or keep it outside of the output.",
+            Code::NotSearched => "Check yourself that it holds neither, or keep it outside of the output.",
             _ => TAKE_OUT,
         }
     }
@@ -201,7 +201,7 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
     let template = |line| Found {
         code: Code::NotSearched,
         line,
-        what: "is a template and no YAML, so it was searched for Secrets by its lines only",
+        what: "is a template and not YAML, so it was searched for Secrets line by line only",
     };
     let mut flawed: Option<Found> = unread.map(unreadable);
     let mut interner = Interner::new();
@@ -213,7 +213,10 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
             Err(at) => {
                 if let Some(line) = by_lines(document.text) {
                     let line = line.saturating_add(document.lines_before());
-                    return Some(Found::clear(line, "looks like a Secret in clear, and is no YAML that pouch reads"));
+                    return Some(Found::clear(
+                        line,
+                        "looks like a Secret in clear, but is not YAML that pouch can read",
+                    ));
                 }
                 flawed = flawed.or(Some(if is_template(document.text) { template(at) } else { unreadable(at) }));
             }

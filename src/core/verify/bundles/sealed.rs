@@ -103,7 +103,7 @@ pub(super) fn look(
         looked.findings.push(find(Code::NotSealed, 1, message));
     } else if let Some(line) = first_difference(&emit(&tree(&document)), text) {
         let line = line.saturating_add(header_lines);
-        let message = format!("{path} says more than its values, such as a comment, or is written in another form");
+        let message = format!("{path} holds more than its values, such as a comment, or is written in another form");
         looked.findings.push(find(Code::NotSealed, line, message));
     }
     looked.findings.extend(

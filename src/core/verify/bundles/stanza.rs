@@ -24,7 +24,7 @@ pub(super) fn flaw(armored: &str) -> Option<&'static str> {
     let Some(inner) = inner else { return Some("is no armored age file") };
     let encoded: String = inner.split('\n').collect();
     let Ok(bytes) = STANDARD.decode(encoded) else { return Some("is no armored age file") };
-    let Some((stanzas, payload)) = header(&bytes) else { return Some("has a header that is none of age's") };
+    let Some((stanzas, payload)) = header(&bytes) else { return Some("has a header that age does not write") };
     let (grease, real): (Vec<Stanza<'_>>, Vec<Stanza<'_>>) = stanzas.into_iter().partition(Stanza::is_grease);
     if grease.len() > 1 {
         return Some("opens in more than one way");
@@ -32,9 +32,9 @@ pub(super) fn flaw(armored: &str) -> Option<&'static str> {
     let real: Vec<&str> = real.into_iter().map(|stanza| stanza.kind).collect();
     match real.as_slice() {
         ["X25519"] if payload == PAYLOAD => None,
-        ["X25519"] => Some("holds something else than a data key"),
+        ["X25519"] => Some("holds something other than a data key"),
         [] => Some("opens for nobody"),
-        [_] => Some("opens for a key of another kind than X25519"),
+        [_] => Some("opens for a key of a kind other than X25519"),
         _ => Some("opens in more than one way"),
     }
 }
@@ -138,16 +138,16 @@ mod tests {
             (file(&strange("a-grease a  b", 0), 64), Some("opens in more than one way")),
             (file(&strange("a-grease \u{e9}", 0), 64), Some("opens in more than one way")),
             (file(&strange("a-grease", 3), 64), Some("opens in more than one way")),
-            (file(&x25519, 65), Some("holds something else than a data key")),
+            (file(&x25519, 65), Some("holds something other than a data key")),
             (file(&grease, 64), Some("opens for nobody")),
             (file(&format!("{x25519}{x25519}"), 64), Some("opens in more than one way")),
             (file(&format!("{x25519}-> scrypt AA 18\n{share}\n"), 64), Some("opens in more than one way")),
-            (file(&format!("-> piv-p256 a b\n{share}\n"), 64), Some("opens for a key of another kind than X25519")),
-            (file(&format!("-> X25519 {share} x\n{share}\n"), 64), Some("has a header that is none of age's")),
-            (file(&format!("-> X25519 {share}\nAAAA\n"), 64), Some("has a header that is none of age's")),
-            (file("-> X25519", 64), Some("has a header that is none of age's")),
-            (armored(b"age-encryption.org/v2\n"), Some("has a header that is none of age's")),
-            (armored(b"\xff\xfe"), Some("has a header that is none of age's")),
+            (file(&format!("-> piv-p256 a b\n{share}\n"), 64), Some("opens for a key of a kind other than X25519")),
+            (file(&format!("-> X25519 {share} x\n{share}\n"), 64), Some("has a header that age does not write")),
+            (file(&format!("-> X25519 {share}\nAAAA\n"), 64), Some("has a header that age does not write")),
+            (file("-> X25519", 64), Some("has a header that age does not write")),
+            (armored(b"age-encryption.org/v2\n"), Some("has a header that age does not write")),
+            (armored(b"\xff\xfe"), Some("has a header that age does not write")),
             (String::from("AGE"), Some("is no armored age file")),
             (format!("{ARMOR_BEGIN}***{ARMOR_END}"), Some("is no armored age file")),
         ];

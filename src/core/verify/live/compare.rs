@@ -62,7 +62,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             Some(None) => findings.push(
                 Finding::new(Code::MissingOnRegion, format!("{} is not on the region", expected.key))
                     .about(expected.key)
-                    .help("See what Flux or Argo CD says of the bundle there."),
+                    .help("Check what Flux or Argo CD reports about the bundle there."),
             ),
             Some(Some(live)) => {
                 if is_going(live) {
@@ -86,9 +86,10 @@ fn is_going(live: &Node) -> bool {
 
 /// An object that is as good as missing.
 fn going(key: &ObjectKey, code: Code) -> Finding {
-    Finding::new(code, format!("{key} is being deleted on the region"))
-        .about(key)
-        .help("See who deletes it there, and which finalizers it waits for; once it is gone, have the bundle applied.")
+    Finding::new(code, format!("{key} is being deleted on the region")).about(key).help(
+        "Find out who deletes it there, and which finalizers it waits for. Once it is gone, have the bundle \
+             applied.",
+    )
 }
 
 /// Kinds and versions that the region does not serve.
@@ -141,11 +142,11 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             };
             let (code, help) = match part {
                 Part::Claiming => continue,
-                Part::Made => (Code::MissingOnRegion, "See what Flux or Argo CD says of the bundle there."),
+                Part::Made => (Code::MissingOnRegion, "Check what Flux or Argo CD reports about the bundle there."),
                 Part::Landing => (
                     Code::NamespaceMissingOnRegion,
-                    "Make it there, or see that k0rdent is set up on the region: a bundle makes neither k0rdent's \
-                     system namespace nor those that every cluster has.",
+                    "Create it there, or set up k0rdent on the region: a bundle makes neither k0rdent's system \
+                     namespace nor the namespaces that every cluster has.",
                 ),
             };
             findings.push(Finding::new(code, format!("{key} is not on the region, and {lost}")).about(&key).help(help));
@@ -161,9 +162,10 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             |(label, value): &(&String, &String)| live.str_at(&["metadata", "labels", label]) != Some(value.as_str());
         let labels: Vec<&str> = wanted.into_iter().flatten().filter(differs).map(|(label, _)| label.as_str()).collect();
         if !labels.is_empty() {
-            let message = format!("{key} has not the labels that the configuration says: {}", labels.join(", "));
+            let message =
+                format!("{key} does not have the labels that the configuration gives it: {}", labels.join(", "));
             findings.push(Finding::new(Code::NamespaceLabelsDiffer, message).about(&key).help(format!(
-                "Label it so there, or correct regions.{}.namespaces.labels: by these labels pouch decides which \
+                "Set these labels there, or correct regions.{}.namespaces.labels: from them pouch decides which \
                  identities admit the namespace.",
                 bundle.region.name
             )));
@@ -181,8 +183,8 @@ fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Find
         // What k0rdent wrote has none of pouch's labels, and needs no second finding to say so.
         findings.push(
             Finding::new(Code::NotTakenOver, format!("{key} is still labelled as k0rdent's")).about(key).help(
-                "Have the bundle applied, server-side and by force as Flux and pouch's Applications do; see who sets \
-                 the label if it is.",
+                "Have the bundle applied server-side and by force, as Flux and pouch's Applications do. If it is \
+                 applied, find out who sets the label.",
             ),
         );
     } else {
@@ -209,9 +211,9 @@ fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Find
     }
     if let Some(paths) = differences.told() {
         findings.push(
-            Finding::new(Code::DiffersOnRegion, format!("{key} is not as the bundle says: {paths}")).about(key).help(
-                "See whether Flux or Argo CD has applied the bundle as it is now, and who else writes the object.",
-            ),
+            Finding::new(Code::DiffersOnRegion, format!("{key} is not as the bundle says: {paths}"))
+                .about(key)
+                .help("Check whether Flux or Argo CD has applied the current bundle, and who else writes the object."),
         );
     }
     findings.extend(stale::stale(bundle, key, live, &extra));
@@ -402,8 +404,8 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         for key in keys.iter().take(MOST_LEFT) {
             let message = format!("{key} is a copy of k0rdent's that the bundle does not have");
             findings.push(Finding::new(Code::K0rdentLeftover, message).about(key).help(
-                "If no Credential on the management cluster needs it any more, delete it there by hand: nobody else \
-                 does.",
+                "If no Credential on the management cluster needs it any more, delete it on the region by hand: nobody \
+                 else does.",
             ));
         }
         let more = keys.len().saturating_sub(MOST_LEFT);
@@ -411,8 +413,9 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
             let objects = if more == 1 { "object is a copy" } else { "objects are copies" };
             let message = format!("{more} more {kind} {objects} of k0rdent's that the bundle does not have");
             findings.push(
-                Finding::new(Code::K0rdentLeftover, message)
-                    .help("List what is labelled k0rdent.mirantis.com/managed=true there: only so many are named."),
+                Finding::new(Code::K0rdentLeftover, message).help(
+                    "List the objects labelled k0rdent.mirantis.com/managed=true there: only this many are named.",
+                ),
             );
         }
     }
@@ -421,7 +424,7 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         let message =
             format!("whether k0rdent left copies of these kinds was not checked, they cannot be listed: {kinds}");
         findings.push(Finding::new(Code::LeftoversUnchecked, message).help(
-            "Allow \"list\" on them, or list them as somebody who may: what is labelled \
+            "Allow \"list\" on them, or let somebody who may list the objects labelled \
              k0rdent.mirantis.com/managed=true.",
         ));
     }

@@ -48,7 +48,7 @@ pub(super) fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, extra: &[
         findings.push(
             Finding::new(Code::StaleEntry, message)
                 .about(key)
-                .help("Look at the object there, and at who writes it: only so many entries are named."),
+                .help("Look at the object there, and at who writes it: only this many entries are named."),
         );
     }
     findings
@@ -75,13 +75,15 @@ fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name)
     let can_be_overridden = known.whole && others.len() <= MOST_OWNERS && others.iter().all(|owner| is_plain(owner));
     let help = match (&bundle.region.delivery, others.as_slice()) {
         (_, []) if known.whole && !owners.is_empty() => {
-            "See why the bundle as it is now was not applied: who applied the entry would remove it.".to_owned()
+            "Find out why the current bundle was not applied: whoever applied the entry would remove it \
+             then."
+                .to_owned()
         }
         (Delivery::Flux(_), [_, ..]) if can_be_overridden => {
             let flags: Vec<String> = others.iter().map(|owner| format!("--override-manager={owner}")).collect();
             format!("Start Flux's kustomize-controller with {}, or remove the entry by hand.", flags.join(" "))
         }
-        _ => "Remove the entry by hand: applying the bundle does not.".to_owned(),
+        _ => "Remove the entry by hand: applying the bundle does not remove it.".to_owned(),
     };
     let path = match name.char_indices().nth(LONGEST_NAME).and_then(|(end, _)| name.get(..end)) {
         Some(start) => entry_path(field, &format!("{start}…")),

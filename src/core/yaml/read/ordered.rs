@@ -47,7 +47,7 @@ impl<'text> Composer<'text, '_> {
             Event::Scalar(text, _, 0, tag) if tag.as_deref().is_none_or(is_bare) => Ok(Ordered::Text(text.into())),
             Event::SequenceStart(_, 0, None) => self.list(deeper(depth, at)?),
             Event::MappingStart(_, 0, None) => self.map(deeper(depth, at)?),
-            _ => Err(flaw(at, "an alias, an anchor or a tag stands here, which SOPS does not write")),
+            _ => Err(flaw(at, "there is an alias, an anchor or a tag here, which SOPS does not write")),
         }
     }
 
@@ -72,7 +72,7 @@ impl<'text> Composer<'text, '_> {
                 _ => return Err(flaw(at, "a key must be text; put it in quotes")),
             };
             if !seen.insert(key.clone()) {
-                return Err(flaw(at, "this key stands here for the second time"));
+                return Err(flaw(at, "this key is here for the second time"));
             }
             let (event, value_at) = self.events.next()?;
             let value = self.value(event, value_at, depth)?;
@@ -82,7 +82,7 @@ impl<'text> Composer<'text, '_> {
 
     fn key(&mut self, text: &str, style: ScalarStyle, at: Marker) -> Result<Key, Flaw> {
         if style == ScalarStyle::Plain && text == "<<" {
-            return Err(flaw(at, "a merge key stands here, which SOPS does not write"));
+            return Err(flaw(at, "there is a merge key here, which SOPS does not write"));
         }
         match style {
             ScalarStyle::Plain if !matches!(word(text), Ok(Ordered::Text(_))) => {
@@ -181,11 +181,11 @@ mod tests {
     #[test]
     fn what_sops_does_not_write_is_refused() {
         for (text, expect) in [
-            ("a: &x CANARY\nb: *x\n", "1:7 an alias, an anchor or a tag stands here, which SOPS does not write"),
-            ("a: !!str 1\n", "1:10 an alias, an anchor or a tag stands here, which SOPS does not write"),
-            ("a: CANARY\na: 2\n", "2:1 this key stands here for the second time"),
-            ("x: {a: CANARY, a: 2}\n", "1:16 this key stands here for the second time"),
-            ("<<: {a: 1}\n", "1:1 a merge key stands here, which SOPS does not write"),
+            ("a: &x CANARY\nb: *x\n", "1:7 there is an alias, an anchor or a tag here, which SOPS does not write"),
+            ("a: !!str 1\n", "1:10 there is an alias, an anchor or a tag here, which SOPS does not write"),
+            ("a: CANARY\na: 2\n", "2:1 this key is here for the second time"),
+            ("x: {a: CANARY, a: 2}\n", "1:16 this key is here for the second time"),
+            ("<<: {a: 1}\n", "1:1 there is a merge key here, which SOPS does not write"),
             ("a: .inf\n", "1:4 a number must be finite; put it in quotes if it is text"),
             ("2024-01-02: CANARY\n", "1:1 a key must be text; put it in quotes"),
             ("1: CANARY\n", "1:1 a key must be text; put it in quotes"),

@@ -77,18 +77,19 @@ fn anchors_and_merges_are_followed() {
     check("'<<': 1\n", "{<<:1}");
     check(
         "b: {p: 1, <<: {p: 2}}",
-        "line 1, column 11: this merge sets a key that stands before it, and readers disagree on which one counts; put the merge first",
+        "line 1, column 11: this merge sets a key that is before it, and readers disagree on which one counts; put the \
+         merge first",
     );
-    check("b: {<<: {p: 2}, <<: {q: 2}}", "line 1, column 17: the merge key stands here for the second time");
+    check("b: {<<: {p: 2}, <<: {q: 2}}", "line 1, column 17: the merge key is here for the second time");
     check("<<: 1", "line 1, column 5: only maps can be merged");
     check("<<: [{}, 1]", "line 1, column 5: only maps can be merged");
-    check("a: &x [*x]", "line 1, column 8: an alias stands inside of what it names");
+    check("a: &x [*x]", "line 1, column 8: an alias is inside the value that it names");
     check("a: *x", "line 1, column 4: an alias names an anchor that does not exist");
 }
 
 #[test]
 fn flaws_say_where_and_in_our_words() {
-    let twice = "this key stands here for the second time";
+    let twice = "this key is here for the second time";
     check("a: 1\nb: 2\na: CANARY\n", &format!("line 3, column 1: {twice}"));
     check("a:\n  b:\n    c: 1\n    c: CANARY\n", &format!("line 4, column 5: {twice}"));
     check("a: {b: 1, \"b\": CANARY}\n", &format!("line 1, column 11: {twice}"));
@@ -122,7 +123,7 @@ fn flaws_say_where_and_in_our_words() {
     check("a: !!int CANARY", "line 1, column 10: the value is not what its tag says");
     check("a: !!map [CANARY]", "line 1, column 10: this tag is not one of YAML's core schema");
     check("a: !e!x CANARY", "line 1, column 4: this tag is not one of YAML's core schema");
-    check("a:\n\tb: CANARY\n", "line 2, column 2: a tab stands here where YAML wants spaces");
+    check("a:\n\tb: CANARY\n", "line 2, column 2: there is a tab here, where YAML needs spaces");
     check(
         "a: 'CANARY\nb: 1\n",
         "line 2, column 1: quotes are opened and not closed, or the text in them is not indented",
@@ -134,10 +135,10 @@ fn flaws_say_where_and_in_our_words() {
     check("a: @CANARY\n", "line 1, column 4: text cannot begin with this character; put it in quotes");
     check("a: 1\n  b: CANARY\n", "line 2, column 4: a colon is not allowed here; text that contains `: ` needs quotes");
     check("a: 1\n---\nb: 2\n", "line 3, column 1: a second document begins here");
-    check("é: \u{1b}[31mCANARY", "line 1, column 4: a control character stands here");
-    check("a: x\0CANARY", "line 1, column 5: a control character stands here");
-    check("a: \u{9b}CANARY", "line 1, column 4: a control character stands here");
-    check("a: é\u{fffe}", "line 1, column 5: a control character stands here");
+    check("é: \u{1b}[31mCANARY", "line 1, column 4: there is a control character here");
+    check("a: x\0CANARY", "line 1, column 5: there is a control character here");
+    check("a: \u{9b}CANARY", "line 1, column 4: there is a control character here");
+    check("a: é\u{fffe}", "line 1, column 5: there is a control character here");
     check("a: °\u{85}\u{fffd}\n", "{a:\"°\\u{85}\u{fffd}\"}");
 }
 
@@ -284,20 +285,20 @@ fn typed_flaws_help_and_show_no_value() {
         ("name: {a: CANARY}\n", "line 1, column 7: text is expected here"),
         ("name: 12345\n", "line 1, column 7: text is expected here; put the value in quotes"),
         ("name: no\n", "line 1, column 7: text is expected here; put the value in quotes"),
-        ("name: ~\n", "line 1, column 7: text is expected here, and nothing stands here"),
+        ("name: ~\n", "line 1, column 7: text is expected here, but there is nothing"),
         ("name: a\nstate: pausd\n", "line 2, column 8: unknown word; did you mean `paused`?"),
         ("name: a\nstate: CANARY\n", "line 2, column 8: one of `active`, `paused` is expected here"),
-        ("name: a\nname: CANARY\n", "line 2, column 1: this key stands here for the second time"),
+        ("name: a\nname: CANARY\n", "line 2, column 1: this key is here for the second time"),
         (
             "name: a\ninner: {r: {path: a}, r: {path: CANARY}}\n",
-            "line 2, column 23: this key stands here for the second time",
+            "line 2, column 23: this key is here for the second time",
         ),
         ("name: !CANARY a\n", "line 1, column 15: this tag is not one of YAML's core schema"),
         ("name: 'CANARY\n", "line 2, column 1: quotes are opened and not closed, or the text in them is not indented"),
         ("name: a\n---\nname: CANARY\n", "line 3, column 1: a second document begins here; the file must have one"),
         ("", "line 1, column 1: the file is empty, or ends too early"),
         ("CANARY\n", "line 1, column 1: a map is expected here"),
-        ("name: CANARY\u{1b}[0m\n", "line 1, column 13: a control character stands here"),
+        ("name: CANARY\u{1b}[0m\n", "line 1, column 13: there is a control character here"),
     ] {
         let Err(flaw) = typed::<Sample>(text) else { panic!("{text:?} was read") };
         assert_eq!(flaw.to_string(), expect, "{text:?}");

@@ -37,8 +37,8 @@ const ROUNDS: usize = 24;
 const MANAGEMENT: &str = "kcm";
 
 /// What to do about a right that is missing.
-const RIGHTS: &str = "Nothing is written unless everything can be read. Grant the right to who asks, or ask as somebody \
-                      else with --as. Secrets are not read.";
+const RIGHTS: &str = "Nothing is written unless everything can be read. Grant this user the right, or act as another \
+                      user with --as. Secrets are not read.";
 
 /// Reads the cluster, writes the files, and makes what goes to standard output.
 ///
@@ -351,7 +351,7 @@ impl Asker {
         match self.namespace(name)? {
             Got::Absent => Err(Failure::usage(
                 format!("cluster {} has no namespace {name}", self.cluster.context),
-                "See that this is k0rdent's management cluster. If k0rdent runs in another namespace there, say which \
+                "Check that this is k0rdent's management cluster. If k0rdent runs in another namespace there, name it \
                  with --system-namespace NAME.",
             )),
             _ => Ok(()),
@@ -380,7 +380,7 @@ impl Asker {
         let Some(listing) = self.list("Region")? else {
             return Err(Failure::unavailable(
                 format!("cluster {context} serves no Region.{}", k0rdent::GROUP),
-                "See that the context is that of k0rdent's management cluster, and that k0rdent is 1.4 or newer.",
+                "Check that the context is that of k0rdent's management cluster, and that k0rdent is 1.4 or newer.",
             ));
         };
         if listing.is_empty() {
@@ -393,7 +393,7 @@ impl Asker {
         match names.iter().find(|name| !is_dns_subdomain(name.as_str())) {
             Some(name) => Err(Failure::unavailable(
                 format!("cluster {context} has a Region that no configuration can name: {name}"),
-                "Kubernetes takes no such name; see what stands between pouch and the API server.",
+                "Kubernetes takes no such name; find out what is between pouch and the API server.",
             )),
             None => Ok(names),
         }

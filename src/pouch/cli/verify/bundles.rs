@@ -40,21 +40,21 @@ const CONFIG: &str = "pouch.yaml";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Proving bundles")]
 pub struct BundleArgs {
-    /// Prove what a branch, tag or commit holds, also REV~3, read from git's objects and not from the work tree
+    /// Prove what a branch, tag or commit (also REV~3) holds, from git's objects instead of the work tree
     #[arg(long, value_name = "REV", conflicts_with = "live")]
     rev: Option<String>,
-    /// Prove what is staged for the next commit, and refuse Secrets in clear in any staged manifest that is no
-    /// source's, age identities and reuse keys in any staged file, and attributes that change bytes where bundles
-    /// are; for hooks
+    /// Prove what is staged for the next commit, for hooks: refuse Secrets in clear in staged manifests that belong
+    /// to no source, age identities and reuse keys in any staged file, and attributes that change bundles' bytes
     #[arg(long, conflicts_with_all = ["live", "rev", "allowed_signers"])]
     staged: bool,
-    /// With --staged: look for Secrets in clear where bundles are and nowhere else
+    /// With --staged: look for Secrets in clear only where bundles are
     #[arg(long, requires = "staged")]
     bundles_only: bool,
-    /// Open with the age identities in FILE what is for them, and nothing else; may be given several times
+    /// Check that the age identities in FILE open what is sealed for them, and nothing else; may be given several
+    /// times
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     identity: Vec<PathBuf>,
-    /// The commit at REV must be signed by an SSH key that FILE allows, as ssh-keygen reads it; without REV the
+    /// Require that an SSH key which FILE allows, as ssh-keygen reads it, signed the commit at REV; without REV the
     /// one at HEAD, which the work tree must then equal
     #[arg(long, value_name = "FILE", conflicts_with = "live")]
     allowed_signers: Option<PathBuf>,
@@ -120,7 +120,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         match names.as_slice() {
             [] if verdict.openers.contains(recipient) => {
                 ui.warn(&format!(
-                    "no region that was proved is for {recipient}, and its identity opens files all the same"
+                    "no region that was proved is for {recipient}, but its identity opens files all the same"
                 ));
             }
             [] => ui.warn(&format!("no region that was proved is for {recipient}, so its identity opened nothing")),
@@ -131,7 +131,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let is_strange = !verdict.belongs.is_empty() && verdict.belongs.values().all(Vec::is_empty);
     if is_strange && faults == 0 && !verdict.regions.is_empty() {
         return Err(Failure::usage(
-            "the identities of --identity open none of the regions that were looked at",
+            "the identities of --identity open none of the regions that were proved",
             "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
         ));
     }
@@ -196,7 +196,7 @@ impl Asking<'_> {
         };
         if args.path.as_deref().is_some_and(|path| !start.exists() && is_remote(path)) {
             return Err(Failure::usage(
-                "PATH is a URL, and what is proved lies on this machine",
+                "PATH is a URL, but pouch verify reads only what is on this machine",
                 "Clone the repository first, `git clone --bare URL` is enough, and name the clone.",
             ));
         }
@@ -321,7 +321,7 @@ impl Asking<'_> {
     fn branch(&self, opened: &Opened) -> Result<Read, Failure> {
         if self.args.bundles.rev.is_some() {
             return Err(Failure::usage(
-                "--rev names a revision of PATH, and there is none; of output.git only the branch's tip is proved",
+                "--rev names a revision of PATH, but no PATH is given; of output.git only the branch's tip is proved",
                 "Name a clone of the repository: pouch verify PATH --rev REV.",
             ));
         }
@@ -447,8 +447,8 @@ impl Asking<'_> {
         };
         let finding = Finding::new(Code::UntrustedCommit, message);
         Ok(Some(finding.help(
-            "See who made the commit. If it is fine, add its signer to the file of allowed signers, or have the next \
-             commit signed.",
+            "Find out who made the commit. If it is fine, add its signer to the file of allowed signers, or have the \
+             next commit signed.",
         )))
     }
 }

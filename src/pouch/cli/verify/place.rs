@@ -38,7 +38,7 @@ pub fn choose<'a>(
     let is_named = has(named, &["regions"])?;
     match (is_named, output) {
         (true, Some(output)) if !is_configured => Err(Failure::usage(
-            format!("bundles stand in {} and in {output}, and nothing says which of them are meant", folder(named)),
+            format!("there are bundles in {} and in {output}, and nothing says which are meant", folder(named)),
             format!("Name one of the two, such as {output}, or the configuration with -f."),
         )),
         (_, Some(root)) => Ok(Some(Chosen { root, other: is_named.then_some(named) })),
@@ -89,7 +89,7 @@ pub fn folder(way: &str) -> &str {
 /// Says that bundles stand in a second folder; `before` and `root` are how the two are shown.
 pub fn decoy(before: &str, root: &str) -> Finding {
     let message = format!(
-        "a folder `regions` stands in {} too, and only the bundles of the output, {}, were looked at",
+        "there is a folder `regions` in {} too, but only the bundles of the output, {}, were proved",
         shown(before),
         shown(root),
     );

@@ -52,8 +52,8 @@ fn credentials_reach_the_client() {
 
 #[test]
 fn what_is_no_credential_is_said_and_never_quoted() {
-    says("echo CANARY", "printed something that is no JSON");
-    says("echo '{\"kind\":\"CANARY\"}'", "printed something else than an ExecCredential");
+    says("echo CANARY", "printed something that is not JSON");
+    says("echo '{\"kind\":\"CANARY\"}'", "printed something other than an ExecCredential");
     says(&format!("echo '{}'", credential("{}")), "printed an ExecCredential without token and certificate");
     says(
         &format!("echo '{}'", credential(r#"{"clientKeyData":"CANARY"}"#)),
@@ -66,8 +66,8 @@ fn what_is_no_credential_is_said_and_never_quoted() {
         "printed a token with a control character in it",
     );
     says("echo CANARY >&2; exit 1", "failed: \"sh\" ended with an error");
-    says("head -c 3000000 /dev/zero", "printed something that is no JSON");
-    says("printf '\\377'", "printed something that is no text");
+    says("head -c 3000000 /dev/zero", "printed something that is not JSON");
+    says("printf '\\377'", "printed something that is not text");
 }
 
 #[test]

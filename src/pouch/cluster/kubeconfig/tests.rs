@@ -146,7 +146,8 @@ fn which_cluster_is_meant_is_never_guessed() {
         &[],
         &wanted,
         &[],
-        "usage: the kubeconfig /nonexistent/kubeconfig does not exist | Name a file that is there, or leave it away for the usual ones.",
+        "usage: the kubeconfig /nonexistent/kubeconfig does not exist | Name a file that is there, or leave it out for \
+         the usual ones.",
     );
 }
 
@@ -154,7 +155,7 @@ fn which_cluster_is_meant_is_never_guessed() {
 fn what_is_broken_is_named_and_not_quoted() {
     let broken = |from: &str, to: &str| KUBECONFIG.replace(from, to);
     for (text, expect) in [
-        (broken("token: CANARY", "token: [CANARY"), "the kubeconfig ~/.kube/config is no YAML at line 6, column 33"),
+        (broken("token: CANARY", "token: [CANARY"), "the kubeconfig ~/.kube/config is not YAML at line 6, column 33"),
         (broken("users: [", "users: CANARY\nx: ["), "~/.kube/config is no kubeconfig"),
         (
             broken("{cluster: a, user", "{cluster: zz, user"),
@@ -221,7 +222,7 @@ fn acting_as_somebody_else_is_what_the_flags_say() {
         ..context("prod")
     };
     check(&[home], &wanted(Some("ann"), &["dev", "ops"]), &[], "prod https://a.example:6443 ann,dev,ops");
-    check(&[home], &wanted(None, &["dev"]), &[], "usage: --as-group needs --as | Say whom to act as, too.");
+    check(&[home], &wanted(None, &["dev"]), &[], "usage: --as-group needs --as | Name the user to act as, too.");
     // Groups of the kubeconfig belong to its own user.
     let own = KUBECONFIG.replace("{token: CANARY}", "{token: CANARY, as: bob, as-groups: [x]}");
     check(&[(".kube/config", &own)], &context("prod"), &[], "prod https://a.example:6443 bob,x");

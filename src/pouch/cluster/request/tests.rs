@@ -100,8 +100,8 @@ fn a_page_is_of_the_list_that_was_asked_for_or_none() {
     page_is(&list(more, &two), None, Form::Whole, Ok("9 t 3 a,b"));
     page_is(&list(rv, "[]"), Some("n"), Form::Whole, Ok("9   "));
 
-    const NO_LIST: &str = "the answer is no list of the kind that was asked for";
-    const NO_ITEMS: &str = "the list has no items, not even none";
+    const NO_LIST: &str = "the answer is not a list of the kind that was asked for";
+    const NO_ITEMS: &str = "the list has no field items, not even an empty one";
     const NO_ITEM: &str = "an item of the list is no object of the kind and place asked for";
     page_is(&list(rv, &two), Some("n"), Form::Whole, Err(NO_ITEM));
     page_is(&list(rv, &two.replace("\"Credential\"", "\"Region\"")), None, Form::Whole, Err(NO_ITEM));

@@ -301,7 +301,7 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
     let help = match error {
         OpenError::KeyGroups | OpenError::NoAge => "Seal it for an age recipient, without key groups.",
         OpenError::MacOnlyEncrypted => {
-            "Seal it without mac_only_encrypted: else its names and references may be anybody's."
+            "Seal it without mac_only_encrypted: with it, anybody may have changed the names and references."
         }
         OpenError::NoMac | OpenError::NoVersion => "Take the block as SOPS wrote it, or seal the plain manifest anew.",
         _ => SEAL_AGAIN,
@@ -318,7 +318,7 @@ fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &Seal
         AgeError::Length => "its data key does not have 32 bytes".to_owned(),
         _ if recipients.is_empty() => "no identity of this source opens it".to_owned(),
         _ => format!(
-            "no identity of this source opens it; it says to be for {}",
+            "no identity of this source opens it; it claims to be for {}",
             few(&recipients, recipients.len(), MOST_RECIPIENTS)
         ),
     };
@@ -374,9 +374,9 @@ fn would_show(sealed: &Node) -> Option<Reason> {
     let path = fields
         .find_map(|(key, value)| sealed_value_below(key, value))
         .or_else(|| notes.into_iter().find_map(|(key, value)| sealed_value_below(&format!("metadata.{key}"), value)))?;
-    let why = format!("{path} is encrypted, and would be published or said in clear");
+    let why = format!("{path} is encrypted, but would be published or shown in clear");
     let help = match is_secret {
-        true => "Seal the entries of data and stringData alone: encrypted_regex ^(data|stringData)$.",
+        true => "Seal only the entries of data and stringData: encrypted_regex ^(data|stringData)$.",
         false => "Keep the object in a file of its own that is not encrypted, or what is secret in a Secret.",
     };
     Some(Reason::new(why, help))
@@ -412,7 +412,7 @@ fn without_sealed_notes(opened: Node, sealed: &Node) -> Node {
 }
 
 fn changed() -> Reason {
-    Reason::new("opened, it is another object than it says outside", SEAL_AGAIN)
+    Reason::new("decrypted, it is a different object than its readable part says", SEAL_AGAIN)
 }
 
 /// The object among those of a document that says to be the same as `sealed`. Numbers would do but for

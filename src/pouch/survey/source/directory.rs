@@ -146,8 +146,8 @@ impl<'a> Walk<'a> {
                 Err(errno) => self.miss(&folder, &words(errno)),
                 Ok(()) if self.seen == 0 && folder.as_os_str().is_empty() => {
                     let message = format!("{} is empty, which proves nothing", self.place.top());
-                    let help = "See whether something should be mounted there; a folder that is meant to hold \
-                                nothing can hold a file .gitkeep.";
+                    let help = "Check whether something should be mounted there. If the folder is meant to be empty, \
+                                put a file .gitkeep into it.";
                     let finding = Finding::new(Code::UnreadableFile, message).at(&whole(self.place.source));
                     self.reading.lacks(finding.help(help));
                 }
@@ -249,7 +249,7 @@ impl<'a> Walk<'a> {
     }
 
     fn miss(&mut self, path: &Path, why: &str) {
-        let help = "See that this user can read it, or exclude it.";
+        let help = "Check that this user can read it, or exclude it.";
         self.reading.miss(self.place.source, &self.place.show(path), why, help);
     }
 }
@@ -294,7 +294,7 @@ impl Place<'_> {
                         reading.refuse(self.source, &file.shown, &why, "Split it, or exclude it.");
                     }
                     Err(Trouble::Missed(why)) => {
-                        let help = "See that this user can read it and that nothing writes to it meanwhile.";
+                        let help = "Check that this user can read it and that nothing writes to it meanwhile.";
                         reading.miss(self.source, &file.shown, &why, help);
                     }
                 }

@@ -64,8 +64,9 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         return reading;
     }
     if text.bytes.iter().all(|byte| *byte == 0) && text.form != Form::Stream {
-        let finding = text.finding(1, 1, "the file is empty, which proves nothing of what it held");
-        let help = "See whether what wrote it failed; remove the file, or exclude it, if it is meant to hold nothing.";
+        let finding = text.finding(1, 1, "the file is empty, which does not prove that its objects are gone");
+        let help =
+            "Check whether the program that wrote it failed. If the file is meant to be empty, remove or exclude it.";
         reading.lacks(finding.help(help));
         return reading;
     }
@@ -105,7 +106,11 @@ fn read_yaml(text: &Text<'_>, words: &str, interner: &mut Interner, reading: &mu
     }
     if let Some(document) = cut {
         let finding = text.finding(document.line, 1, "the stream ends within a line, so it may be cut short");
-        reading.lacks(finding.help("See whether what writes the stream failed; a whole stream ends in a line feed."));
+        reading.lacks(
+            finding.help(
+                "Check whether the program that writes the stream failed; a complete stream ends in a line feed.",
+            ),
+        );
     }
 }
 
@@ -119,7 +124,7 @@ impl Text<'_> {
     }
 
     fn wrong(&self, line: u32, column: u32, what: impl Into<String>) -> Finding {
-        self.finding(line, column, what).help("Correct the document, or exclude the file if it is no manifest.")
+        self.finding(line, column, what).help("Correct the document, or exclude the file if it is not a manifest.")
     }
 
     fn unparsable(&self, flaw: Flaw) -> Finding {
@@ -211,7 +216,7 @@ impl Text<'_> {
                     self.take_list(item, &inner, line, depth.saturating_add(1), reading);
                 }
                 Ok(inner) if inner.is_list(&item) => {
-                    reading.lacks(wrong(format!("more than {MOST_LISTS} Lists lie in each other")));
+                    reading.lacks(wrong(format!("more than {MOST_LISTS} Lists are nested in each other")));
                 }
                 Ok(_) if decrypt::mac(&item).is_some() => {
                     reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));

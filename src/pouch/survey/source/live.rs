@@ -157,7 +157,7 @@ impl Live {
     fn no_namespace(&self, name: &Name) -> SourceError {
         self.error(
             format!("cluster {} has no namespace {name}", self.context()),
-            "See that this is k0rdent's management cluster, and that `systemNamespace` of the configuration names \
+            "Check that this is k0rdent's management cluster, and that `systemNamespace` of the configuration names \
              the namespace that k0rdent runs in.",
         )
     }
@@ -202,7 +202,7 @@ impl Live {
         }
         let message = format!("cluster {} serves no {}", self.context(), listed.kind);
         if listed.needed {
-            let help = "See that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
+            let help = "Check that the context is that of k0rdent's management cluster, and that k0rdent is installed.";
             return Err(self.error(message, help));
         }
         let help = "Install k0rdent's CRDs; until then what its objects decide is unknown.".to_owned();

@@ -111,7 +111,7 @@ fn fetch(
     let private = std::fs::Permissions::from_mode(0o700);
     let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
         let message = format!("no temporary folder can be made: {}", error.kind());
-        SourceError::new(source, message, "See that TMPDIR names a folder that this user can write to.")
+        SourceError::new(source, message, "Check that TMPDIR names a folder that this user can write to.")
     })?;
     let git = program::git(given.environment).timeout(given.timeout).stopped_by(given.stop.clone());
     match git::fetch(&git, remote, reference, folder.path()) {

@@ -24,7 +24,7 @@ pub(super) fn read(source: &SourceName, input: impl Read) -> Result<Reading, Sou
 fn read_within(source: &SourceName, input: impl Read, most: u64) -> Result<Reading, SourceError> {
     let mut bytes = Vec::new();
     if let Err(error) = input.take(most.saturating_add(1)).read_to_end(&mut bytes) {
-        let help = "See whether what writes to standard input failed.";
+        let help = "Check whether the program that writes to standard input failed.";
         return Err(SourceError::new(source, format!("standard input cannot be read: {}", error.kind()), help));
     }
     if u64::try_from(bytes.len()).map_or(true, |len| len > most) {
@@ -34,7 +34,8 @@ fn read_within(source: &SourceName, input: impl Read, most: u64) -> Result<Readi
     if bytes.iter().all(u8::is_ascii_whitespace) {
         let mut reading = Reading::nothing();
         let finding = Finding::new(Code::UnparsableDocument, "standard input is empty, which proves nothing");
-        let help = "See whether what writes to standard input failed; an empty List says that there is nothing.";
+        let help = "Check whether the program that writes to standard input failed; an empty List says that there is \
+             nothing.";
         reading.lacks(finding.at(&whole(source)).help(help));
         return Ok(reading);
     }

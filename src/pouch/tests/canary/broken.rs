@@ -109,7 +109,7 @@ const SECRET: &[Row] = &[
     ("a Secret's type that is a map", "type: {a: @}\nstringData: {a: @}\n"),
     ("a TLS Secret without its key", "type: kubernetes.io/tls\nstringData: {tls.crt: @}\n"),
     (
-        "a registry's login that is no JSON",
+        "a registry's login that is not JSON",
         "type: kubernetes.io/dockerconfigjson\nstringData: {.dockerconfigjson: '{\"auths\": @'}\n",
     ),
     ("a login without a user", "type: kubernetes.io/basic-auth\nstringData: {pass: @}\n"),

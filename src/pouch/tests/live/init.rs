@@ -62,7 +62,7 @@ fn what_is_no_management_cluster_is_refused_and_what_is_one_is_drafted() {
     desk.refused(
         &["--context", "admin"],
         64,
-        &["cluster admin has no namespace kcm-system", "say which with --system-namespace NAME"],
+        &["cluster admin has no namespace kcm-system", "name it with --system-namespace NAME"],
     );
     desk.refused(&["--context", "admim"], 64, &["admim"]);
     desk.refused(&["--context", "admin", "--region", "eu"], 64, &["--region"]);

@@ -219,7 +219,7 @@ fn every_way_that_is_shut_says_why() {
             &[
                 &format!("cluster admin at https://{free} cannot be read"),
                 "refused: nothing listens there",
-                "See that the server runs",
+                "Check that the server runs",
             ],
         );
         let deaf = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -242,7 +242,7 @@ fn every_way_that_is_shut_says_why() {
         by(
             &to("garbage", &cluster, &plugin(&ground, "echo CANARY garbage")),
             5,
-            &["plugin of context admin printed something that is no JSON"],
+            &["plugin of context admin printed something that is not JSON"],
         );
         by(
             &to("failing", &cluster, &plugin(&ground, "echo CANARY >&2; exit 1")),
@@ -259,7 +259,7 @@ fn every_way_that_is_shut_says_why() {
             &["is not installed", "Ask the cloud."],
         );
         by("absent", 64, &["the kubeconfig", "absent does not exist"]);
-        by(ground.write("no-yaml", "clusters: [}").to_str().unwrap(), 5, &["is no YAML at line 1"]);
+        by(ground.write("no-yaml", "clusters: [}").to_str().unwrap(), 5, &["is not YAML at line 1"]);
         by(
             &to("nobody", &cluster, &format!("token: {}", token("nobody"))),
             5,

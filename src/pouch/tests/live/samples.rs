@@ -332,7 +332,7 @@ fn clusters_and_files_stand_beside_each_other() {
     ground.write("tenant/other.yaml", &yaml(&[other]));
     let answer = ground.render(&config, &kubeconfig, "mixed", &[]).exits(3);
     assert!(
-        answer.stderr.contains("error[shadowed]: Secret team-a/store says something else in source tenant, at "),
+        answer.stderr.contains("error[shadowed]: Secret team-a/store differs in source tenant, at "),
         "{}",
         answer.stderr
     );

@@ -166,12 +166,14 @@ fn differences(stage: &mut Stage, bundle: &str) {
         ),
         (
             "label namespace team-a --overwrite environment=test".to_owned(),
-            "namespace-labels-differ: Namespace team-a has not the labels that the configuration says: environment"
+            "namespace-labels-differ: Namespace team-a does not have the labels that the configuration gives it: \
+             environment"
                 .to_owned(),
         ),
         (
             "label namespace team-a environment-".to_owned(),
-            "namespace-labels-differ: Namespace team-a has not the labels that the configuration says: environment"
+            "namespace-labels-differ: Namespace team-a does not have the labels that the configuration gives it: \
+             environment"
                 .to_owned(),
         ),
         (
@@ -471,23 +473,28 @@ fn a_key_that_is_not_there_ends_the_run() {
     assert!(asked.stderr.contains("nothing is published in regions/eu-west"), "{}", asked.stderr);
 }
 
-/// The page's texts that only a live region makes.
+/// The texts on the pages of findings that only a live region makes.
 fn the_shown_texts_were_printed(stage: &Stage) {
-    let page = fs::read_to_string(root().join("docs/findings.md")).unwrap();
-    let shown: Vec<block::Block<'_>> =
-        block::blocks(&page).into_iter().filter(|block| block.language == "text" && block.rest == "live").collect();
-    assert!(shown.len() >= 11, "only {} texts are marked", shown.len());
     let printed_so = |text: &str, printed: &String| {
         let lines = printed.lines().count().saturating_sub(text.lines().count());
         let tail: Vec<&str> = printed.lines().skip(lines).collect();
         block::fits(text, &tail.join("\n"))
     };
-    for block in shown {
-        assert!(
-            stage.said.iter().any(|printed| printed_so(block.text, printed)),
-            "docs/findings.md:{}: never printed:\n{}",
-            block.line,
-            block.text
-        );
+    let mut shown = 0;
+    for entry in fs::read_dir(root().join("docs/findings")).unwrap() {
+        let path = entry.unwrap().path();
+        let page = fs::read_to_string(&path).unwrap();
+        let live = |block: &block::Block<'_>| block.language == "text" && block.rest == "live";
+        for block in block::blocks(&page).into_iter().filter(live) {
+            shown += 1;
+            assert!(
+                stage.said.iter().any(|printed| printed_so(block.text, printed)),
+                "{}:{}: never printed:\n{}",
+                path.display(),
+                block.line,
+                block.text
+            );
+        }
     }
+    assert!(shown >= 11, "only {shown} texts are marked");
 }

@@ -18,35 +18,47 @@ pub fn text_of(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-#[test]
-fn every_command_in_readme_and_docs_does_what_is_shown() {
-    let mut documents = vec!["README.md".to_owned()];
-    for entry in fs::read_dir(root().join("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        documents.extend(name.ends_with(".md").then(|| format!("docs/{name}")));
+/// All pages for readers.
+fn documents() -> Vec<String> {
+    let mut documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(str::to_owned).to_vec();
+    for folder in ["docs", "docs/findings"] {
+        for entry in fs::read_dir(root().join(folder)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            documents.extend(name.ends_with(".md").then(|| format!("{folder}/{name}")));
+        }
     }
     documents.sort();
-    for document in documents {
+    documents
+}
+
+#[test]
+fn every_command_in_readme_and_docs_does_what_is_shown() {
+    for document in documents() {
         console::follow(&document, &text_of(&document));
     }
 }
 
+/// The anchors of a page's headings, as GitHub makes them.
+fn anchors(text: &str) -> Vec<String> {
+    let titles = text.lines().filter(|line| line.starts_with('#')).filter_map(|line| line.split_once("# "));
+    let kept = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+    titles.map(|(_, title)| title.to_lowercase().replace(|c| !kept(c), "").replace(' ', "-")).collect()
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
-    for document in [
-        "README.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-        "docs/findings.md",
-        "docs/exit-codes.md",
-        "docs/operations.md",
-        "docs/threat-model.md",
-    ] {
-        let text = text_of(document);
-        let folder = root().join(document).parent().unwrap().to_owned();
-        for target in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
-            let outside = target.is_empty() || target.contains("://");
-            assert!(outside || folder.join(target).exists(), "{document} links to {target}");
+    for document in documents() {
+        let text = text_of(&document);
+        let folder = root().join(&document).parent().unwrap().to_owned();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if target.contains("://") || target.contains('\n') {
+                continue;
+            }
+            let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let page = if path.is_empty() { root().join(&document) } else { folder.join(path) };
+            assert!(page.exists(), "{document} links to {target}");
+            let there = anchor.is_empty() || anchors(&fs::read_to_string(page).unwrap()).iter().any(|a| a == anchor);
+            assert!(there, "{document} links to {target}");
         }
     }
 }

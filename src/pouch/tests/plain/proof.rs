@@ -260,13 +260,13 @@ fn escrow_recipients_belong_everywhere_and_others_do_not() {
     fleet::Ran::from(user).ends(0);
     // Taken out of the configuration, it still opens everything: that is a fault until it is rendered.
     fleet.configure(&format!("escrowRecipients: [{ESCROW}]\n"), "");
-    fleet.run(&["verify"]).ends(8).says(&format!("the configuration says: {ESCROW} too many"));
+    fleet.run(&["verify"]).ends(8).says(&format!("the configuration: {ESCROW} too many"));
     // Likewise a region's own key that was replaced.
     fleet.configure(fleet::EU, ESCROW);
     let identity = root().join("testdata/quickstart/keys/eu-west.txt");
     let replaced = fleet.run(&["verify", "--identity", identity.to_str().unwrap()]);
     assert!(!replaced.stderr.contains("opened nothing"), "{}", replaced.stderr);
-    replaced.ends(8).says("and its identity opens files all the same").says("error[foreign-recipient]");
+    replaced.ends(8).says("but its identity opens files all the same").says("error[foreign-recipient]");
     fleet.configure(ESCROW, fleet::EU);
     fleet.render(&[]).ends(0);
     fleet.run(&["verify"]).ends(0);
@@ -298,7 +298,10 @@ fn a_paused_region_is_held_against_what_can_be_believed() {
     fleet.run(&["verify"]).ends(0).outcome("eu", "proved");
     fleet.configure("{file: reuse.key}", "{env: NOT_THERE}");
     let moved = fleet.run(&["verify"]);
-    moved.ends(8).says("error[unsafe-delivery]: argocd/eu/application.yaml is missing").says("activate it and render");
+    moved
+        .ends(8)
+        .says("error[unsafe-delivery]: argocd/eu/application.yaml is missing")
+        .says("activate the region and render");
     fleet.configure("delivery: argocd, state: paused}", "delivery: flux, state: paused}");
     fleet.run(&["verify"]).ends(0).outcome("eu", "proved");
     // Files that fit their manifest, which does not fit the configuration.
@@ -318,7 +321,7 @@ fn labels_of_namespaces_are_those_of_the_configuration() {
     let fleet = Fleet::with_credentials(1);
     fleet.render(&[]).ends(0);
     fleet.configure("namespaces: {allowed: ['*']}", "namespaces: {allowed: ['*'], labels: {eu-team: {env: prod}}}");
-    fleet.run(&["verify"]).ends(8).says("Namespace eu-team has not the labels that the configuration gives it");
+    fleet.run(&["verify"]).ends(8).says("Namespace eu-team does not have the labels that the configuration gives it");
     fleet.render(&[]).ends(0);
     fleet.run(&["verify"]).ends(0);
 }
@@ -337,7 +340,7 @@ fn bundles_of_another_fleet_are_named() {
     let own = manifest.replace("us-east", "east").replace("fleet: quickstart", "fleet: slowstart");
     stage.write("bundles/regions/east/bundle.yaml", &own);
     let answer = stage.verify(&["-f", "other.yaml", "bundles"]);
-    let said = "regions/eu-west: by its manifest this is of fleet quickstart, so nothing of it was proved";
+    let said = "regions/eu-west: its manifest says that this belongs to fleet quickstart, so it was not proved";
     assert!(answer.stderr.contains(&format!("warning[other-fleet]: {said}")), "{}", answer.stderr);
     assert!(!answer.stderr.contains("flux/eu-west"), "{}", answer.stderr);
     assert!(answer.stderr.contains("nothing is published in regions/west"), "{}", answer.stderr);
@@ -388,7 +391,7 @@ fn a_file_that_nobody_reads_is_said() {
                 return;
             }
         }
-        stage.consumer().finds("a name that is no text", &["plaintext-secret"]);
+        stage.consumer().finds("a name that is not text", &["plaintext-secret"]);
     }
 }
 

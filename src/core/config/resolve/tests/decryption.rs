@@ -6,11 +6,11 @@ use super::{SOURCE, edited, load};
 const WRONG: [(&str, &str); 6] = [
     (
         "    directory: {path: manifests}\n    decryption: {}",
-        "7:5 sources[0].decryption: it says nowhere where the identities are",
+        "7:5 sources[0].decryption: it does not say where the identities are",
     ),
     (
         "    directory: {path: manifests}\n    decryption: {environment: true, ageIdentityFile: keys/a.txt}",
-        "7:5 sources[0].decryption: it names two places of identities",
+        "7:5 sources[0].decryption: it names two places for identities",
     ),
     (
         "    directory: {path: manifests}\n    decryption: {ageIdentityFile: bundles/a.txt}",
@@ -22,7 +22,7 @@ const WRONG: [(&str, &str); 6] = [
     ),
     (
         "    directory: {path: manifests}\n    decryption: {ageIdentityFile: AGE-SECRET-KEY-1QQQQQQQQQQQQ}",
-        "7:35 sources[0].decryption.ageIdentityFile: a key stands here; where it is found was wanted",
+        "7:35 sources[0].decryption.ageIdentityFile: this is a key; write where the key is instead",
     ),
     (
         "    cluster: {}\n    decryption: {environment: true}",

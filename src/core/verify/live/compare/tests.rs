@@ -513,7 +513,8 @@ fn namespaces_are_there_and_have_the_labels_that_are_configured() {
         shelf(&[made]).against(Some(&ring(1)), &[&live, &namespace], |_| {})
     };
     assert_eq!(with("{env: prod, more: x}"), "");
-    let differs = "namespace-labels-differ: Namespace team-a has not the labels that the configuration says: env";
+    let differs =
+        "namespace-labels-differ: Namespace team-a does not have the labels that the configuration gives it: env";
     assert_eq!(with("{env: dev}"), differs);
     assert_eq!(with("{}"), differs);
     assert_eq!(

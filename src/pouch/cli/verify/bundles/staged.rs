@@ -148,8 +148,8 @@ fn secret_in(path: &str, bytes: &[u8]) -> Option<Finding> {
     let line = secret_manifest(path, bytes)?;
     let found = at(Code::PlaintextSecret, format!("{path} holds a Secret in clear"), path, line);
     Some(found.help(
-        "Take it out of the commit, or seal it. A source of the configuration may have it; for all else, with \
-         --bundles-only nothing but bundles is searched for Secrets.",
+        "Take it out of the commit, or seal it. Folders of the configuration's sources may hold Secrets; with \
+         --bundles-only, only bundles are searched for them.",
     ))
 }
 
@@ -174,8 +174,8 @@ impl Staged<'_> {
         }
         let bytes = blob(store, found)?;
         if bytes.is_none() {
-            let message = format!("{path} is larger than 64 MiB, so nobody looked whether it holds a key");
-            findings.push(at(Code::NotSearched, message, path, 1).help("See for yourself that it holds none."));
+            let message = format!("{path} is larger than 64 MiB, so it was not searched for keys");
+            findings.push(at(Code::NotSearched, message, path, 1).help("Check yourself that it holds none."));
         }
         Ok(bytes)
     }
@@ -201,11 +201,11 @@ impl Staged<'_> {
                     (self.fleet, fleet.as_deref().filter(|fleet| Some(*fleet) != self.fleet))
                 {
                     let message = format!(
-                        "{before}regions/{directory}: by its manifest this is of fleet {fleet:?} and not of {ours}, so \
-                         nothing of it was looked at"
+                        "{before}regions/{directory}: its manifest says that this belongs to fleet {fleet:?} and not \
+                         to {ours}, so it was not proved"
                     );
                     findings.push(at(Code::OtherFleet, message, &manifest, 1).help(
-                        "Have that fleet's configuration look at it too: pouch verify --staged -f DIR/pouch.yaml.",
+                        "Verify it with that fleet's configuration too: pouch verify --staged -f DIR/pouch.yaml.",
                     ));
                 }
                 fleets.insert(manifest.clone(), fleet);
@@ -239,7 +239,7 @@ impl Staged<'_> {
         // The nearest one, which is the longest.
         let config = configs.into_iter().max_by_key(String::len).unwrap_or_else(|| "DIR/pouch.yaml".to_owned());
         Failure::usage(
-            format!("{path} is staged in {}, and only {} was looked at", folder(output), folder(self.root)),
+            format!("{path} is staged in {}, but only {} was proved", folder(output), folder(self.root)),
             format!("Name the configuration whose output it is: pouch verify --staged -f {config}."),
         )
     }

@@ -196,7 +196,7 @@ fn what_is_no_plain_file_is_refused_by_name() {
     );
     let odd = std::ffi::OsStr::from_bytes(b"bad\xff\x1b[2J\n::error::.yaml");
     let spoil = |fleet: &Fleet| std::fs::write(fleet.path("tenant").join(odd), "kind: {").unwrap();
-    check("a name that is no text", spoil, 3, &[UNPARSABLE, "tenant/bad\u{fffd}\\u{1b}[2J\\u{a}::error::.yaml:1:"]);
+    check("a name that is not text", spoil, 3, &[UNPARSABLE, "tenant/bad\u{fffd}\\u{1b}[2J\\u{a}::error::.yaml:1:"]);
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn the_harness_sees_what_is_wrong() {
 fn what_is_cut_short_proves_nothing() {
     for (name, bytes) in [("bad.yaml", &b""[..]), ("bad.json", b""), ("bad.yml", b"\0"), ("bad.yaml", &[0; 4096])] {
         let spoil = |fleet: &Fleet| fleet.write(&format!("tenant/{name}"), bytes);
-        check(name, spoil, 3, &[UNPARSABLE, &format!("{name}:1:1"), "the file is empty, which proves nothing"]);
+        check(name, spoil, 3, &[UNPARSABLE, &format!("{name}:1:1"), "the file is empty, which does not prove"]);
     }
     let whole =
         format!("{{\"apiVersion\": \"v1\",\n\"kind\": \"Secret\", \"stringData\": {{\"v\": \"{CANARY}\"}}, \"n\": 1}}");

@@ -178,7 +178,7 @@ fn s05_sets_of_recipients_that_make_no_sense_are_refused() {
         assert!(fleet.published().is_empty());
     };
     let one = format!("recipients: [{RECIPIENT}]");
-    said(&one, "recipients: []", &["nobody"]);
+    said(&one, "recipients: []", &["no key of the region's own"]);
     said(&one, &format!("recipients: [{RECIPIENT}, {RECIPIENT}]"), &["pouch.yaml:13:"]);
     said(&format!("    {one}\n"), "", &["recipients"]);
     let second = format!("regions:\n  us-east: {{recipients: [{RECIPIENT}], namespaces: {{allowed: ['*']}}}}\n");

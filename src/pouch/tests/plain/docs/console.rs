@@ -131,6 +131,11 @@ impl Session {
         fs::write(&path, text).unwrap();
     }
 
+    /// A file's text.
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.now.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
     /// Runs a command; gives what it prints, to stdout and stderr as they come, and its exit code.
     ///
     /// # Panics

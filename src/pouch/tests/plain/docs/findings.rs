@@ -1,4 +1,4 @@
-//! `docs/findings.md` is complete, and its examples print what it shows.
+//! `docs/findings.md` lists every code, and the page of each class explains its codes with examples that run.
 //!
 //! An example is a section's blocks, in order: `yaml before` is written and rendered, `sh` is run, `yaml
 //! example` is written and rendered last, with `-v`, which must print the section's `text` block. A
@@ -7,141 +7,152 @@
 //! prints in place of the last render, after the page's block `yaml verify` was rendered. `text not-run` is what no example can make, and
 //! `text live` what takes an API server: the test `live::verify` sees it printed.
 
-use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 
-use pouch_core::finding::Code;
+use pouch_core::finding::{Class, Code};
 
 use super::block::{Block, blocks, fits_line};
 use super::console::{Session, lacking};
 use super::text_of;
 use crate::support::{self, root};
 
-const PAGE: &str = "docs/findings.md";
+const INDEX: &str = "docs/findings.md";
 
-/// The sections of the page by code, each with its whole text.
-fn sections(page: &str) -> Vec<(&str, &str)> {
-    let mut sections = Vec::new();
-    for part in page.split("\n### `").skip(1) {
-        let (code, rest) = part.split_once("`\n").expect("a section's title is its code");
-        sections.push((code, rest.split("\n## ").next().unwrap()));
-    }
-    sections
+/// The classes in the order of the codes.
+fn classes() -> Vec<Class> {
+    let mut classes: Vec<Class> = Code::ALL.iter().map(|code| code.class()).collect();
+    classes.dedup();
+    classes
+}
+
+fn page_of(class: Class) -> String {
+    format!("docs/findings/{}.md", class.word())
+}
+
+/// What a page says before its first section, and its sections by code.
+fn sections(page: &str) -> (&str, Vec<(&str, &str)>) {
+    let mut parts = page.split("\n## `");
+    let intro = parts.next().unwrap_or_default();
+    (intro, parts.map(|part| part.split_once("`\n").expect("a section's title is its code")).collect())
 }
 
 #[test]
-fn every_code_has_one_section_that_states_class_and_severity() {
-    let page = text_of(PAGE);
-    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-    for (code, text) in sections(&page) {
-        assert!(Code::parse(code).is_some(), "{code} is no code");
-        assert!(seen.insert(code, text).is_none(), "{code} has two sections");
-    }
-    for code in Code::ALL {
-        let text = seen.get(code.text()).unwrap_or_else(|| panic!("{} has no section", code.text()));
-        let head = format!("\nClass {}, {}. {}", code.class().word(), code.severity().word(), code.meaning());
-        assert!(text.starts_with(&head), "the section of {} does not start with\n{head}", code.text());
-        assert!(text.contains("\n**Cure.** "), "{} has no cure", code.text());
-        assert!(page.contains(&format!("[`{0}`](#{0})", code.text())), "the list at the top lacks {}", code.text());
-    }
-}
-
-#[test]
-fn sections_stand_under_their_class() {
-    let page = text_of(PAGE);
-    for class in page.split("\n## Class ").skip(1) {
-        let title = class.lines().next().unwrap();
-        let sections = sections(class);
-        assert!(!sections.is_empty(), "{title} has no sections");
-        for (code, _) in sections {
-            assert_eq!(Code::parse(code).unwrap().class().word(), title, "{code}");
+fn every_code_has_one_section_that_states_severity_meaning_and_cure() {
+    for class in classes() {
+        let page = text_of(&page_of(class));
+        let codes = Code::ALL.iter().filter(|code| code.class() == class);
+        let (intro, sections) = sections(&page);
+        assert!(intro.starts_with(&format!("# Findings of class {}\n", class.word())), "{}", page_of(class));
+        let titles: Vec<&str> = sections.iter().map(|(code, _)| *code).collect();
+        assert_eq!(titles, codes.clone().map(|code| code.text()).collect::<Vec<_>>(), "{}", page_of(class));
+        for (code, (_, text)) in codes.zip(sections) {
+            let severity = code.severity().word();
+            let head = format!("\n**{}{}.** {}\n", severity[..1].to_uppercase(), &severity[1..], code.meaning());
+            assert!(text.starts_with(&head), "the section of {} does not start with\n{head}", code.text());
+            assert!(text.contains("\n**Cure.** "), "{} has no cure", code.text());
         }
+    }
+}
+
+#[test]
+fn the_index_lists_every_code() {
+    let mut index = String::new();
+    for class in classes() {
+        let page = class.word();
+        let _ = write!(index, "\n## Class {page}\n\n| code | severity | meaning |\n|---|---|---|\n");
+        for code in Code::ALL.iter().filter(|code| code.class() == class) {
+            let (text, severity) = (code.text(), code.severity().word());
+            let _ = writeln!(index, "| [`{text}`](findings/{page}.md#{text}) | {severity} | {} |", code.meaning());
+        }
+    }
+    let page = text_of(INDEX);
+    let intro = &page[..page.find("\n## ").unwrap_or(page.len())];
+    let fresh = format!("{intro}{index}");
+    if std::env::var_os("POUCH_REWRITE").is_some() {
+        fs::write(root().join(INDEX), fresh).unwrap();
+    } else {
+        assert_eq!(page, fresh, "{INDEX} is not what the codes make; POUCH_REWRITE=1 writes it");
     }
 }
 
 #[test]
 fn every_example_prints_what_is_shown() {
-    let page = text_of(PAGE);
-    let config = blocks(&page).into_iter().find(|block| block.rest == "config").expect("the page has a configuration");
-    let verified = blocks(&page).into_iter().find(|block| block.rest == "verify" && block.language == "yaml");
-    let verified = verified.expect("the page has what the examples of verify publish");
-    let mut new = page.clone();
-    let rewrite = std::env::var_os("POUCH_REWRITE").is_some();
     let mut wrong = String::new();
-    for (code, text) in sections(&page) {
-        let blocks = blocks(text);
-        let shown = blocks.iter().find(|block| block.language == "text");
-        let shown = shown.unwrap_or_else(|| panic!("{code} has no example"));
-        if matches!(shown.rest, "not-run" | "live") {
-            continue;
+    for class in classes() {
+        let page = text_of(&page_of(class));
+        let (intro, sections) = sections(&page);
+        let mut new = page.clone();
+        for (code, text) in sections {
+            let shown = blocks(text).into_iter().find(|block| block.language == "text");
+            let shown = shown.unwrap_or_else(|| panic!("{code} has no example"));
+            let Some(printed) = example(code, &blocks(intro), &blocks(text), shown.rest) else { continue };
+            if printed.iter().any(|finding| same(shown.text, finding)) {
+                continue;
+            }
+            let rewrite = std::env::var_os("POUCH_REWRITE").is_some();
+            let head = format!("[{code}]");
+            if let Some(finding) = printed.iter().find(|finding| finding.contains(&head)).filter(|_| rewrite) {
+                new = new.replace(text, &text.replace(shown.text, &mask(finding)));
+            } else {
+                let _ = write!(wrong, "--- {code} prints\n{}\n", printed.join("\n"));
+            }
         }
-        if let Some(tool) = blocks.iter().filter(|block| block.language == "sh").find_map(|b| lacking(b.text)) {
-            support::skipped(&format!("the example of {code}: no program {tool}"));
-            continue;
+        if new != page {
+            fs::write(root().join(page_of(class)), new).unwrap();
         }
-        let of_verify = Some(shown.rest).filter(|rest| rest.split(' ').next() == Some("verify"));
-        let printed = match of_verify {
-            Some(command) => example_of_verify(config.text, verified.text, &blocks, command),
-            None => example(config.text, &blocks),
-        };
-        if printed.iter().any(|finding| same(shown.text, finding)) {
-            continue;
-        }
-        let head = format!("[{code}]");
-        if let Some(finding) = printed.iter().find(|finding| finding.contains(&head)).filter(|_| rewrite) {
-            let changed = text.replace(shown.text, &mask(finding));
-            new = new.replace(text, &changed);
-        } else {
-            wrong.push_str(&format!("--- {code} prints\n{}\n", printed.join("\n")));
-        }
-    }
-    if new != page {
-        fs::write(root().join(PAGE), new).unwrap();
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// Renders an example and gives the findings as printed.
-fn example(config: &str, blocks: &[Block<'_>]) -> Vec<String> {
+/// Does what an example says, from its page's base on, and gives the findings as printed.
+///
+/// None where the example cannot run here.
+fn example(code: &str, base: &[Block<'_>], section: &[Block<'_>], command: &str) -> Option<Vec<String>> {
+    if matches!(command, "not-run" | "live") {
+        return None;
+    }
+    if let Some(tool) = section.iter().filter(|block| block.language == "sh").find_map(|b| lacking(b.text)) {
+        support::skipped(&format!("the example of {code}: no program {tool}"));
+        return None;
+    }
     let mut session = Session::new();
-    session.run("cp testdata/quickstart/reuse.key . && chmod 600 reuse.key");
-    session.write("pouch.yaml", config);
-    for (at, block) in blocks.iter().enumerate() {
-        let (when, file) = block.rest.split_once(' ').unwrap_or((block.rest, "manifests/example.yaml"));
-        match (block.language, when) {
-            ("yaml", "before" | "example") => session.write(file, block.text),
-            ("sh", _) => expect_done(session.run(block.text)),
-            _ => {}
-        }
-        let is_before = |block: &Block<'_>| block.rest.starts_with("before");
-        if is_before(block) && !blocks.get(at + 1).is_some_and(is_before) {
-            expect_done(session.run("pouch render"));
+    expect_done(code, session.run("mkdir manifests && cp testdata/quickstart/reuse.key . && chmod 600 reuse.key"));
+    for block in base.iter().chain(section) {
+        match (block.language, block.rest.trim_start_matches("base").trim_start()) {
+            ("yaml", file) if file.contains('.') => session.write(file, block.text),
+            ("diff", file) => session.write(file, &changed(code, &session.read(file), block.text)),
+            ("sh", "") => expect_done(code, session.run(block.text)),
+            ("text", _) => {}
+            (language, rest) => panic!("{code}: a block `{language} {rest}` does nothing"),
         }
     }
-    let (output, _) = session.run("pouch render -v");
-    output.split("\n\n").map(|finding| format!("{}\n", finding.trim())).collect()
+    let command = Some(command).filter(|command| !command.is_empty()).unwrap_or("render");
+    let (output, _) = session.run(&format!("pouch {command} -v"));
+    Some(output.split("\n\n").map(|finding| format!("{}\n", finding.trim())).collect())
 }
 
-/// Renders what the page says, changes it as the example does, and gives the findings of `verify`.
-fn example_of_verify(config: &str, manifests: &str, blocks: &[Block<'_>], command: &str) -> Vec<String> {
-    let mut session = Session::new();
-    session.run("cp testdata/quickstart/reuse.key . && chmod 600 reuse.key");
-    session.write("pouch.yaml", config);
-    session.write("manifests/example.yaml", manifests);
-    for block in blocks.iter().filter(|block| block.language == "yaml") {
-        session.write(block.rest.split_once(' ').expect("a file is named").1, block.text);
+/// A file after a diff: hunks apart by `@@`, each with lines that stand there once; one without any is put at the end.
+fn changed(code: &str, file: &str, diff: &str) -> String {
+    let mut file = file.to_owned();
+    for hunk in diff.split("@@\n") {
+        let side = |other: char| -> String {
+            hunk.split_inclusive('\n').filter(|line| !line.starts_with(other)).map(|line| &line[1..]).collect()
+        };
+        let (old, new) = (side('+'), side('-'));
+        if old.is_empty() {
+            file.push_str(&new);
+        } else {
+            assert_eq!(file.matches(&old).count(), 1, "{code}: not once in the file:\n{old}");
+            file = file.replacen(&old, &new, 1);
+        }
     }
-    expect_done(session.run("pouch render"));
-    for block in blocks.iter().filter(|block| block.language == "sh") {
-        expect_done(session.run(block.text));
-    }
-    let (output, _) = session.run(&format!("pouch {command} -v"));
-    output.split("\n\n").map(|finding| format!("{}\n", finding.trim())).collect()
+    file
 }
 
 #[track_caller]
-fn expect_done((output, code): (String, i32)) {
-    assert_eq!(code, 0, "{output}");
+fn expect_done(code: &str, (output, exit): (String, i32)) {
+    assert_eq!(exit, 0, "{code}: {output}");
 }
 
 /// Whether a printed finding is the one shown; other words may be printed before it.
@@ -166,4 +177,10 @@ fn mask(finding: &str) -> String {
         _ => word.to_owned(),
     });
     masked.collect()
+}
+
+#[test]
+fn a_diff_changes_lines_that_stand_there_once() {
+    let file = "a: 1\nb: 1\na: 2\n";
+    assert_eq!(changed("x", file, " b: 1\n-a: 2\n+a: 3\n@@\n-a: 1\n@@\n+c: 1\n"), "b: 1\na: 3\nc: 1\n");
 }

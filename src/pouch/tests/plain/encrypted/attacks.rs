@@ -32,7 +32,7 @@ fn a_sealed_object_says_its_namespace_itself() {
     fleet.render(&[]).ends(0);
     fleet.write(FIRST, "apiVersion: v1\nkind: Secret\nmetadata: {name: c0}\nstringData: {value: x}\n");
     sealed.seal(FIRST, &sealed.own);
-    fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("it says no namespace");
+    fleet.render(&[]).ends(3).says("error[undecryptable-source]").says("it names no namespace");
 }
 
 /// Only values of Secrets are published sealed: nothing else that was sealed comes out.
@@ -65,7 +65,7 @@ fn what_was_sealed_elsewhere_in_an_object_is_not_published_in_clear() {
     let ran = fleet
         .render(&[])
         .ends(3)
-        .says("data.template is encrypted, and would be published or said in clear")
+        .says("data.template is encrypted, but would be published or shown in clear")
         .says("spec.identityRef.apiVersion is encrypted");
     assert!(!ran.stderr.contains(CANARY), "{}", ran.stderr);
     for (path, bytes) in fleet.tree("bundles") {

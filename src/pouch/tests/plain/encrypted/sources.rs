@@ -196,7 +196,7 @@ fn what_cannot_be_believed_breaks_its_claim_alone() {
     const FOURTH: &str = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";
     fleet.secret("eu", "c0", &format!("value: {CANARY}"));
     sealed.seal(FIRST, &format!("'{},{EU},{US},{FOURTH}'", sealed.stranger));
-    check("those of four others", &format!("it says to be for {}, {EU}, {US} and 1 more", sealed.stranger), "");
+    check("those of four others", &format!("it claims to be for {}, {EU}, {US} and 1 more", sealed.stranger), "");
 }
 
 /// Flux opens a file within an entry only where the Secret itself is not sealed, as it is on no region.

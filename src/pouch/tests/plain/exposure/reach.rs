@@ -119,8 +119,8 @@ fn hostile_trees_are_passed_over_and_counted() {
     stream.push_str("done\n");
     import(&fleet, &stream);
     let people = fleet.run(&["exposure", "model.git"]).ends(0);
-    assert!(people.stdout.contains("could not be looked at") && people.stderr.is_empty(), "{}", people.stderr);
-    let machines = fleet.run(&["exposure", "model.git", "-o", "json"]).ends(0).says("could not be looked at");
+    assert!(people.stdout.contains("could not be read") && people.stderr.is_empty(), "{}", people.stderr);
+    let machines = fleet.run(&["exposure", "model.git", "-o", "json"]).ends(0).says("could not be read");
     for ran in [people, machines] {
         assert!(!ran.stderr.contains('\u{1b}') && !ran.stdout.contains('\u{1b}'), "{}", ran.stderr);
         assert!(!ran.stdout.contains("hunter2"), "{}", ran.stdout);
@@ -271,7 +271,7 @@ fn all_that_references_and_heads_lead_to_is_looked_at() {
         }
     }
     let ran = fleet.run(&["exposure", "model.git"]).ends(0);
-    assert!(ran.stdout.contains("2 files or folders could not be looked at"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("2 files or folders could not be read"), "{}", ran.stdout);
     assert_eq!(names(&asked(&fleet, &["model.git", "--rev", "main"])), BTreeSet::from(["main".to_owned()]));
     let tagged = asked(&fleet, &["model.git", "--rev", "to-tag"]);
     assert_eq!(

@@ -35,7 +35,8 @@ fn what_nobody_looks_at_is_named() {
     stage.write(SET, "");
     std::os::unix::fs::symlink("../quickstart", stage.path("bundles/link")).unwrap();
     let answer = stage.consumer();
-    let named = "regions/evil, argocd/slowstart-applicationset.yaml: by its manifest this is of fleet slowstart";
+    let named =
+        "regions/evil, argocd/slowstart-applicationset.yaml: its manifest says that this belongs to fleet slowstart";
     assert!(answer.stderr.contains(named), "{}", answer.stderr);
     assert!(answer.stderr.contains("warning[not-searched]: link is a symlink"), "{}", answer.stderr);
 }
@@ -59,7 +60,7 @@ pub fn hidden() -> Vec<Tamper> {
         stays("a Secret in UTF-16", SECRET, |stage| put(stage, "bundles/x.yaml", utf16(&format!("\u{feff}{PLAIN}")))),
         stays("a Secret in UTF-16 without a mark", SECRET, |stage| put(stage, "bundles/x", utf16(PLAIN))),
         stays("another manifest in UTF-16", NOT, |stage| put(stage, "bundles/x.yaml", utf16("a: b\n"))),
-        stays("a manifest that is no text", NOT, |stage| put(stage, "bundles/x.yml", b"a: \xff\n")),
+        stays("a manifest that is not text", NOT, |stage| put(stage, "bundles/x.yml", b"a: \xff\n")),
         stays("a Secret with tags", NOT, |stage| {
             stage.write("bundles/x.yaml", "{kind: !!binary U2VjcmV0, data: {a: aHVudGVyMg==}}\n");
         }),

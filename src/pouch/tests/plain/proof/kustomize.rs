@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
         std::fs::remove_file(stage.path(&at(LIST))).unwrap();
     }),
     ("a list that is empty", Makes::Nothing, &["not-buildable"], |stage| stage.write(&at(LIST), "")),
-    ("a list that is no YAML", Makes::Nothing, &["not-buildable"], |stage| append(stage, LIST, "resources: [\n")),
+    ("a list that is not YAML", Makes::Nothing, &["not-buildable"], |stage| append(stage, LIST, "resources: [\n")),
     ("a field twice, of which the last counts", Makes::Other, &["not-buildable"], |stage| append(stage, LIST, "resources: []\n")),
     ("a field that is none", Makes::Nothing, &["not-buildable"], |stage| append(stage, LIST, "resuorces: []\n")),
     ("a file listed twice", Makes::Nothing, &["not-buildable"], |stage| append(stage, LIST, &format!("- {SECRET}\n"))),
@@ -61,7 +61,7 @@ const ROWS: &[Row] = &[
     ("a remote base that does not answer", Makes::Nothing, &["not-buildable"], |stage| append(stage, LIST, "- https://127.0.0.1:1/x.yaml\n")),
     ("a chart", Makes::Nothing, &["not-buildable"], |stage| append(stage, LIST, "helmCharts: [{name: x, repo: 'https://127.0.0.1:1'}]\n")),
     ("a patch of nothing", Makes::Nothing, &["not-buildable"], |stage| append(stage, LIST, "patches: [{path: gone.yaml}]\n")),
-    ("an object that is no YAML", Makes::Nothing, &["not-sealed"], |stage| {
+    ("an object that is not YAML", Makes::Nothing, &["not-sealed"], |stage| {
         stage.write(&at(&format!("core/secrets/{SECRET}")), "apiVersion: v1\nkind: [\n");
     }),
     ("a file taken off the list", Makes::Other, &["not-buildable"], |stage| {

@@ -28,11 +28,11 @@ fn bundles_above_the_output_hide_nothing() {
     for arguments in [&["."][..], &[".", "--rev", "HEAD"], &["home/fleet.git"], &[".", "--region", "eu-west"]] {
         let answer = stage.verify(&[&KEYLESS, arguments].concat());
         answer.finds(&format!("{arguments:?}"), ALL);
-        assert!(answer.stderr.contains("a folder `regions` stands in "), "{}", answer.stderr);
+        assert!(answer.stderr.contains("there is a folder `regions` in "), "{}", answer.stderr);
         // Nobody says which are meant.
         let answer = stage.verify(arguments);
         assert_eq!(answer.code, 64, "{arguments:?}: {}", answer.stderr);
-        assert!(answer.stderr.contains("and nothing says which of them are meant"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("and nothing says which are meant"), "{}", answer.stderr);
     }
     // The output by its name is no question.
     stage.verify(&[&KEYLESS[..], &["bundles"]].concat()).finds("the output", &ALL[1..]);
@@ -68,7 +68,7 @@ fn a_hook_says_where_it_did_not_look() {
         let output = command.current_dir(stage.path(folder)).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(64), "{arguments:?} in {folder}: {said}");
-        assert!(said.contains("is staged in fleet/bundles, and only "), "{said}");
+        assert!(said.contains("is staged in fleet/bundles, but only "), "{said}");
         assert!(said.contains("-f fleet/pouch.yaml"), "{said}");
     };
     misplaced(&[], "");

@@ -449,7 +449,7 @@ fn files() -> Vec<Tamper> {
         stays("a Secret whose kind is written otherwise", &["plaintext-secret"], |stage| {
             stage.write("bundles/x.yml", PLAIN.replace("kind: Secret", "kind: \"\\x53ecret\""));
         }),
-        stays("a Secret that is no YAML", &["plaintext-secret"], |stage| {
+        stays("a Secret that is not YAML", &["plaintext-secret"], |stage| {
             stage.write("bundles/x.yaml", format!("{PLAIN}  - [\n"));
         }),
         stays("a Secret in another kind of file", &["plaintext-secret"], |stage| stage.write("bundles/README", PLAIN)),

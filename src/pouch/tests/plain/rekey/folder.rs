@@ -302,7 +302,7 @@ fn help_names_what_rekey_has() {
 /// What a removed recipient could read matters where somebody was removed, not where that was held.
 #[test]
 fn a_region_that_is_held_removes_nobody() {
-    const NOTE: &str = "stays readable for who was removed";
+    const NOTE: &str = "a removed recipient can still read";
     let fleet = published(1);
     let second = new_identity(&fleet, "keys/second.txt");
     configured(&fleet, "eu", &[&second]);

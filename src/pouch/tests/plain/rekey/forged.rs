@@ -63,7 +63,7 @@ fn what_may_be_in_use_or_made_stays() {
         (
             rules("7"),
             "invalid-access-management",
-            "Credential eu-team/c0 may still exist: what would tell was not read or is not understood",
+            "Credential eu-team/c0 may still exist: the objects that would tell were not read or not understood",
             rules("[]"),
         ),
     ] {
@@ -118,7 +118,12 @@ fn no_manifest_switches_the_brake_off() {
             fleet.delete("eu", &format!("c{n}"));
         }
         let command = ["rekey", "--new-reuse-key", "--region", "eu"];
-        let few = fleet.run(&command).ends(4).outcome("eu", "held").says("deletions-held").says("no budget holds");
+        let few = fleet
+            .run(&command)
+            .ends(4)
+            .outcome("eu", "held")
+            .says("deletions-held")
+            .says("every withdrawal must be accepted");
         assert!(few.stdout.contains("2 removed"), "{name}: {}", few.stdout);
         let stale = few.acceptance("--accept-deletions", "eu");
         for n in 1..6 {

@@ -347,8 +347,52 @@ fn is_crd(kind: &GroupKind) -> bool {
     kind.is("apiextensions.k8s.io", DEFINITION)
 }
 
+/// What a document of a source is.
+enum Weighed {
+    /// An object that the source may provide.
+    Ours(Object),
+    /// An object that it may not provide, by key and place.
+    Foreign(ObjectKey, Origin),
+    /// Something that no stage reads, by kind and document.
+    Unread(GroupKind, Node, Origin),
+    /// Nothing that can be admitted.
+    Refused(Refusal, GroupKind, Origin),
+}
+
+/// A document and where it stands.
+type Standing = (Node, Origin);
+
+/// What weighing documents is given out to: it applies a function to each, and keeps their order.
+pub type Each<'e> = dyn Fn(Vec<Standing>, &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Admitted> + 'e;
+
+/// What became of a document, for [`assemble_by`] alone to look into.
+pub struct Admitted(Weighed);
+
+fn weigh(fleet: &Fleet, source: &Source, scopes: &Scopes, (document, origin): Standing) -> Weighed {
+    let kind = kind_of(&document);
+    if is_crd(&kind) && !source.provides.cluster_scoped {
+        let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
+        return Weighed::Foreign(ObjectKey::new(kind, None, name), origin);
+    }
+    // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
+    let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
+    if foreign || !is_read(&kind, fleet) {
+        return Weighed::Unread(kind, document, origin);
+    }
+    match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
+        Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => Weighed::Ours(object),
+        Ok(object) => Weighed::Foreign(object.key, object.origin),
+        Err(refusal) => Weighed::Refused(refusal, kind, origin),
+    }
+}
+
 /// Puts the sources' readings together, in the order of the configuration.
 pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding>) {
+    assemble_by(fleet, readings, &|documents, weigh| documents.into_iter().map(weigh).collect())
+}
+
+/// As [`assemble`], with the weighing of documents given out: they do not depend on each other.
+pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (Snapshot, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut scopes = Scopes::new();
     for (kind, extra) in &fleet.kinds {
@@ -362,25 +406,15 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let mut complete = reading.complete;
-        for (document, origin) in reading.documents {
-            let kind = kind_of(&document);
-            if is_crd(&kind) && !source.provides.cluster_scoped {
-                let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
-                findings.push(not_provided(source, &ObjectKey::new(kind, None, name), &origin));
-                continue;
-            }
-            // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
-            let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
-            if foreign || !is_read(&kind, fleet) {
-                elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
-                continue;
-            }
-            match admit(document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
-                Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
-                    place(&mut objects, fleet, index, object);
+        for Admitted(weighed) in each(reading.documents, &|document| Admitted(weigh(fleet, source, &scopes, document)))
+        {
+            match weighed {
+                Weighed::Ours(object) => place(&mut objects, fleet, index, object),
+                Weighed::Foreign(key, origin) => findings.push(not_provided(source, &key, &origin)),
+                Weighed::Unread(kind, document, origin) => {
+                    elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 }
-                Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
-                Err(refusal) => {
+                Weighed::Refused(refusal, kind, origin) => {
                     complete = false;
                     findings.push(refused(&refusal, &kind, &origin));
                 }

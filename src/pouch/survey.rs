@@ -19,7 +19,7 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, Listed};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
-use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble};
+use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble_by};
 use pouch_core::world::{Facts, World};
 
 use crate::ambient::{Ambient, Timer};
@@ -27,12 +27,17 @@ use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Patience, Wanted};
 use crate::error::Failure;
 use crate::git::program::TIMEOUT;
+use crate::harden::wiped;
 use crate::stop::Stop;
 use crate::ui::Ui;
 use openers::{openers, shared};
+use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
 use source::{Given, SourceError};
+
+/// How many documents a thread makes objects of before it wipes its stack.
+const DOCUMENTS_PER_TASK: usize = 1024;
 
 /// How often clusters that change while they are read are read anew.
 const LOOKS: u32 = 5;
@@ -221,7 +226,11 @@ fn one_look(
             *reading = live.reading();
         }
     }
-    let (mut snapshot, found) = assemble(fleet, readings);
+    let (mut snapshot, found) = assemble_by(fleet, readings, &|documents, weigh| {
+        let parts = documents.into_par_iter().chunks(DOCUMENTS_PER_TASK);
+        let weighed: Vec<Vec<_>> = parts.map(|part| wiped(|| part.into_iter().map(weigh).collect())).collect();
+        weighed.into_iter().flatten().collect()
+    });
     findings.extend(found);
     let (facts, facts_findings) = Facts::gather(fleet, &snapshot);
     if !clusters.is_empty() || !vaults.is_empty() {

@@ -130,6 +130,15 @@ fn caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulin
 
 fn namespace_caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     let limit = world.fleet.limits.objects_per_namespace;
+    // Counted without regard to shared objects first, which is an upper bound.
+    let mut most: BTreeMap<&Namespace, usize> = BTreeMap::new();
+    for case in rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case) {
+        let count = most.entry(&case.claim.by.namespace).or_default();
+        *count = count.saturating_add(case.published_members().count());
+    }
+    if most.values().all(|count| *count <= limit) {
+        return;
+    }
     let mut by_namespace: BTreeMap<&Namespace, BTreeSet<&ObjectKey>> = BTreeMap::new();
     for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
         for member in ruling.case.published_members() {
@@ -154,9 +163,12 @@ fn namespace_caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbe
 
 fn region_cap(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     let limit = world.fleet.limits.objects_per_region;
-    let admitted = rulings.iter().filter(|ruling| ruling.is_admitted());
+    let admitted = || rulings.iter().filter(|ruling| ruling.is_admitted());
+    if admitted().map(|ruling| ruling.case.published_members().count()).sum::<usize>() <= limit {
+        return;
+    }
     let all: BTreeSet<&ObjectKey> =
-        admitted.flat_map(|ruling| ruling.case.published_members()).map(|member| &member.lands).collect();
+        admitted().flat_map(|ruling| ruling.case.published_members()).map(|member| &member.lands).collect();
     let total = all.len();
     if total <= limit {
         return;

@@ -119,8 +119,8 @@ pub fn of_object(directory: &Directory, key: &ObjectKey) -> BundlePath {
     }
 }
 
-/// Whether an object's path may be that of another object too: long texts are cut, and told apart by a hash of 64 bits.
-pub fn may_meet(key: &ObjectKey) -> bool {
+/// Whether a part of an object's path may be cut, so that only a hash of 64 bits tells it from another.
+pub fn may_be_cut(key: &ObjectKey) -> bool {
     // A byte becomes three at the most, so shorter texts have paths shorter than every one that was cut.
     const LONG: usize = KEPT_OF_LONG / 3;
     let texts = [key.name.as_str(), key.namespace_text(), key.kind.kind.as_str(), key.kind.group.as_str()];

@@ -9,17 +9,19 @@ use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::k0rdent;
-use crate::layout::path::{self, BundlePath};
+use crate::layout::path::{self, BundlePath, Leaf};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 
-/// Breaks claims whose objects' long names are cut to one path: the hashes that tell them apart have 64
-/// bits, so this takes somebody who looks for it.
+/// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that
+/// differ in case only. Both take somebody who looks for them.
 pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_>]) {
     let mut first: BTreeMap<BundlePath, &ObjectKey> = BTreeMap::new();
     let mut shared: BTreeMap<ObjectKey, ObjectKey> = BTreeMap::new();
-    let members = rulings.iter().flat_map(|ruling| ruling.case.published_members());
-    // Only what is cut can meet.
-    for member in members.filter(|member| path::may_meet(&member.lands)) {
+    let members = || rulings.iter().flat_map(|ruling| ruling.case.published_members());
+    let kinds: BTreeSet<&GroupKind> = members().map(|member| &member.lands.kind).collect();
+    let leaves: BTreeSet<Leaf> = kinds.iter().map(|kind| Leaf::of(kind)).collect();
+    let kinds_meet = leaves.len() < kinds.len();
+    for member in members().filter(|member| kinds_meet || path::may_be_cut(&member.lands)) {
         let other = *first.entry(path::of_object(&region.directory, &member.lands)).or_insert(&member.lands);
         if *other != member.lands {
             shared.insert(member.lands.clone(), other.clone());

@@ -69,6 +69,13 @@ pub fn bundle_yaml(manifest: &Manifest, keys: &KeyRing) -> String {
     text
 }
 
+/// Whether a file is the text of a manifest, tag line included.
+fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
+    let rest = manifest::emit(manifest);
+    let line = || reuse::manifest_line(&keys.current, &manifest.fleet, &manifest.directory, rest.as_bytes());
+    bytes.strip_suffix(rest.as_bytes()).is_some_and(|first| first == line().as_bytes())
+}
+
 /// Plans one region from its cases and what stands in its folders, which comes back examined.
 pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files) -> (Published, RegionPlan) {
     if let Some(plan) = unchanged(terms, cases, &files) {
@@ -171,7 +178,7 @@ fn is_published(manifest: &Manifest, files: &BTreeMap<BundlePath, Content>, stan
     };
     standing.len() == files.len().saturating_add(1)
         && files.iter().all(same)
-        && standing.get(path.as_str()).is_some_and(|bytes| *bytes == bundle_yaml(manifest, keys).as_bytes())
+        && standing.get(path.as_str()).is_some_and(|bytes| is_manifest(bytes, manifest, keys))
 }
 
 /// A source that stands for another cluster or repository than the published bundle says.
@@ -227,10 +234,11 @@ fn write(
     let region = terms.region;
     let directory = &region.directory;
     let mut manifest = Manifest { sources: terms.sources.to_vec(), ..empty_manifest(terms.world.fleet, region) };
-    let mut files = BTreeMap::new();
     if region.state == RegionState::Retired {
-        return (files, manifest);
+        return (BTreeMap::new(), manifest);
     }
+    // By object they are nearly sorted by path too, so that sorting them at once compares few of the long paths.
+    let mut files = Vec::with_capacity(pack.objects.len());
     for (lands, packed) in pack.objects {
         let path = path::of_object(directory, &lands);
         let (content, from, state, needed_by) = match packed {
@@ -264,10 +272,10 @@ fn write(
             state,
             needed_by: needed_by.into_iter().collect(),
         });
-        files.insert(path, content);
+        files.push((path, content));
     }
     for (path, text) in list_files(terms.world.fleet, region, &mut manifest, kept) {
-        files.insert(path, Content::Bytes(text.into_bytes()));
+        files.push((path, Content::Bytes(text.into_bytes())));
     }
-    (files, manifest)
+    (files.into_iter().collect(), manifest)
 }

@@ -41,6 +41,11 @@ impl Case {
         Self { claim, closure, findings, verdict }
     }
 
+    /// Takes the findings that decide nothing about the claim, so that a case that is kept takes little room.
+    pub fn take_remarks(&mut self) -> impl Iterator<Item = Finding> {
+        self.findings.extract_if(.., |finding| !finding.stops_claim() && !is_doubt(finding.code))
+    }
+
     /// The members that are published.
     pub fn published_members(&self) -> impl Iterator<Item = &Member> {
         self.closure.members.iter().filter(|member| member.role != Role::Assumed)
@@ -112,8 +117,7 @@ fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
             (Code::NotAdmitted, Some(object)) => object.namespace.is_none(),
             (_, object) => object.is_some(),
         };
-        let doubts = |code| matches!(code, Code::Unread | Code::UndecryptableSource | Code::CopiedCiphertext);
-        by_content && findings.clone().any(|f| doubts(f.code) && f.object == refusal.object)
+        by_content && findings.clone().any(|f| is_doubt(f.code) && f.object == refusal.object)
     };
     if stops(Class::Refused).any(|refusal| !is_unread(refusal)) {
         Verdict::Refused
@@ -122,4 +126,9 @@ fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
     } else {
         Verdict::Admitted
     }
+}
+
+/// Whether a finding says that an object's content is not known.
+fn is_doubt(code: Code) -> bool {
+    matches!(code, Code::Unread | Code::UndecryptableSource | Code::CopiedCiphertext)
 }

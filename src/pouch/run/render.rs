@@ -200,7 +200,7 @@ fn first_pass<'a>(
     }
     let files = shelf.read(&region.directory)?;
     let rekeys = shared.run.selection.rekeys(region);
-    let cases = cases(&shared.world, asked());
+    let mut cases = cases(&shared.world, asked());
     if rekeys && files.is_empty() {
         // What was never sealed is not sealed anew.
         planned.record.outcome = Outcome::Unchanged;
@@ -215,7 +215,7 @@ fn first_pass<'a>(
         Outcome::Unchanged if rekeys && !plan.holds.is_empty() => Outcome::Held,
         outcome => outcome,
     };
-    planned.note(region, &published, &plan, &cases);
+    planned.note(region, &published, &plan, &mut cases);
     if is_written(planned.record.outcome) {
         planned.cases = cases;
         planned.kept = keeps(room, &published, &plan).then_some(Kept { published, plan });
@@ -235,7 +235,7 @@ impl Planned<'_> {
     }
 
     /// Takes what is to be said of a plan.
-    fn note(&mut self, region: &RegionConfig, published: &Published, plan: &RegionPlan, cases: &[Case]) {
+    fn note(&mut self, region: &RegionConfig, published: &Published, plan: &RegionPlan, cases: &mut [Case]) {
         count(&mut self.record, plan);
         if !plan.is_published || published.manifest().is_some() {
             // Without a manifest that is vouched for, it is what the bundle says of itself.
@@ -248,8 +248,10 @@ impl Planned<'_> {
             self.wanted.extend(hold.lifted_by.clone());
         }
         self.accepted.extend(plan.accepted.iter().cloned());
-        for (case, ruled) in cases.iter().zip(&plan.rulings) {
-            self.hear(ruled.verdict, case.findings.iter().chain(&ruled.added).cloned());
+        for (case, ruled) in cases.iter_mut().zip(&plan.rulings) {
+            self.hear(ruled.verdict, ruled.added.iter().cloned());
+            self.findings.extend(case.take_remarks());
+            self.findings.extend(case.findings.iter().cloned());
         }
     }
 }

@@ -342,7 +342,7 @@ fn expand(
             }
         };
         let target = landing::Target { kind, name, namespace };
-        match landing::of_reference(world, claim, closure.resolution, member, target, path.namespace.as_deref()) {
+        match landing::of_reference(world, claim, closure.resolution, &member.read, target, path.namespace.as_deref()) {
             Err(field) => {
                 let message =
                     format!("{field} of {} is missing, although {} has a name", member.read, dotted(&path.name));

@@ -26,6 +26,7 @@
 
 pub mod attributes;
 pub mod delivery;
+pub mod file;
 pub mod kustomization;
 pub mod manifest;
 pub mod namespace;
@@ -33,45 +34,16 @@ pub mod path;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sanitise;
+pub mod style;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString as _};
+use alloc::string::ToString as _;
 
 use crate::config::{ArgoCd, ArgoKind, Delivery};
 use crate::name::{Directory, FleetName};
-use crate::yaml::emit::{Tree, emit};
+pub use file::Files;
 pub use path::{BundlePath, Leaf};
-
-/// Open files by path: everything but objects and the manifest.
-pub type Files = BTreeMap<BundlePath, String>;
-
-/// The label that says who writes an object.
-pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
-
-/// The value of [`MANAGED_BY_LABEL`].
-pub const MANAGED_BY: &str = "pouch";
-
-/// For which consumer objects are annotated.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Style {
-    /// For none in particular.
-    Plain,
-    /// For Flux's kustomize-controller.
-    Flux,
-    /// For Argo CD.
-    ArgoCd,
-}
-
-impl Style {
-    /// The style of a region's delivery.
-    pub fn of(delivery: &Delivery) -> Self {
-        match delivery {
-            Delivery::None => Style::Plain,
-            Delivery::Flux(_) => Style::Flux,
-            Delivery::ArgoCd(_) => Style::ArgoCd,
-        }
-    }
-}
+pub use style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 
 /// Every open file of one region: its kustomizations and what its delivery uses.
 ///
@@ -116,9 +88,4 @@ pub fn fleet_files<'a>(
 /// The leaves of a region: those of its objects and those that are kept.
 pub fn leaves(directory: &Directory, objects: &BTreeSet<BundlePath>, kept: &BTreeSet<Leaf>) -> BTreeSet<Leaf> {
     objects.iter().filter_map(|path| Leaf::of_path(directory, path)).chain(kept.iter().cloned()).collect()
-}
-
-/// The text of an open file.
-fn text(tree: &Tree<'_>) -> String {
-    core::mem::take(&mut *emit(tree))
 }

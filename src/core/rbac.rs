@@ -5,7 +5,7 @@
 //! it. Secrets are never listed or watched, and no rule has a `*`. It refuses to know how a cluster is
 //! reached: what closures ask for, and how the cluster calls its resources, it is told.
 
-mod owners;
+pub mod owners;
 mod write;
 
 use alloc::borrow::ToOwned;
@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use core::mem;
 
-pub use self::owners::owners;
+use self::write::Rule;
+pub use self::write::{Manifest, Subject};
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::inquiry::{self, Listed};
 use crate::listing::few;
@@ -41,22 +42,6 @@ pub enum Secrets {
     Namespaces,
 }
 
-/// Who is given the rights.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Subject {
-    /// A service account.
-    ServiceAccount {
-        /// Its namespace.
-        namespace: Namespace,
-        /// Its name.
-        name: Name,
-    },
-    /// A user, as the API server's authentication calls it.
-    User(String),
-    /// A group of users.
-    Group(String),
-}
-
 /// The objects that closures ask a source for by name, and the Credentials that do; absent ones too.
 pub type Asked = BTreeMap<ObjectKey, BTreeSet<Claimant>>;
 
@@ -79,19 +64,6 @@ pub struct Terms<'a> {
     pub subject: &'a Subject,
 }
 
-/// One manifest.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Manifest {
-    /// `ClusterRole`, `ClusterRoleBinding`, `Role` or `RoleBinding`.
-    pub kind: &'static str,
-    /// The namespace; none for the cluster-wide ones.
-    pub namespace: Option<Namespace>,
-    /// The name.
-    pub name: String,
-    /// YAML with comments, without a `---` line, ending in a line feed.
-    pub text: String,
-}
-
 /// Nothing that would suffice can be printed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Insufficient {
@@ -107,17 +79,6 @@ impl Insufficient {
     pub fn help(&self) -> &'static str {
         "Name the namespaces under `provides.namespaces` of the source, or run this again once there are Credentials."
     }
-}
-
-/// One rule: a verb on one resource, in one place.
-#[derive(Clone)]
-struct Rule {
-    why: Vec<String>,
-    group: String,
-    resource: String,
-    verb: &'static str,
-    /// The names that it is for, each with a comment of its own; none for all.
-    names: Option<BTreeMap<String, String>>,
 }
 
 /// Makes the manifests: the cluster-wide role and its binding, then those of each namespace by name.

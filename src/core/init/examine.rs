@@ -10,7 +10,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{Need, Sure};
+use super::need::{Need, Sure};
 use crate::admission::{Sought, of_namespaced};
 use crate::capi::{self, Admits};
 use crate::claim::Claim;

@@ -9,7 +9,7 @@ use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{GrantFile, GrantFromFile, GrantToFile};
 use super::super::grant::{Grant, GrantRegions, Granted, Grantee};
 use super::super::{ExtraKind, RegionConfig};
-use super::{namespace, object_name};
+use super::name::{namespace, object_name};
 use crate::capi;
 use crate::kinds::Scopes;
 use crate::name::{Claimant, GroupKind, ObjectKey, Region, Scope};

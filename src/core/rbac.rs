@@ -21,7 +21,7 @@ use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::inquiry::{self, Listed};
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, is_dns_label, is_dns_subdomain};
-use crate::{capi, k0rdent};
+use crate::{capi, kinds};
 
 /// The most bytes of names that stand in one Role; what is more goes into another.
 ///
@@ -198,22 +198,12 @@ fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
 
 /// A rule on all objects of a kind.
 fn rule(terms: &Terms<'_>, kind: &GroupKind, verb: &'static str, mut why: Vec<String>) -> Rule {
-    let known = core_plural(kind).or_else(|| capi::rules(kind).map(|rules| rules.plural));
-    let known = known.or_else(|| k0rdent::plural(kind)).or_else(|| terms.plurals.get(kind).map(String::as_str));
+    let known = kinds::plural(kind).or_else(|| terms.plurals.get(kind).map(String::as_str));
     let resource = known.map_or_else(|| guessed_plural(kind), ToOwned::to_owned);
     if known.is_none() {
         why.push(format!("That {kind} is called {resource} is a guess: `kubectl api-resources` tells."));
     }
     Rule { why, group: kind.group.as_str().to_owned(), resource, verb, names: None }
-}
-
-fn core_plural(kind: &GroupKind) -> Option<&'static str> {
-    match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Namespace") => Some("namespaces"),
-        ("", "ConfigMap") => Some("configmaps"),
-        ("", "Secret") => Some("secrets"),
-        _ => None,
-    }
 }
 
 /// As Kubernetes guesses: `meta.UnsafeGuessKindToResource` of apimachinery.

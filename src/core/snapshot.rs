@@ -21,12 +21,11 @@ use alloc::vec::Vec;
 
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Finding, Origin};
-use crate::kinds::Scopes;
+use crate::kinds::{DEFINITION, Scopes, is_definition, is_listed};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
 use crate::object::{Object, Refusal, admit, kind_of};
 use crate::unread_words::Fragment;
-use crate::{k0rdent, kinds};
 
 use objects::{Objects, place};
 use state::{Lacks, State, may_provide};
@@ -238,23 +237,6 @@ impl Snapshot {
     }
 }
 
-/// Whether some stage reads objects of this kind at all.
-fn is_read(kind: &GroupKind, fleet: &Fleet) -> bool {
-    match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Secret" | "ConfigMap" | "Namespace") => true,
-        (k0rdent::GROUP, "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment" | "AccessManagement") => {
-            true
-        }
-        _ => crate::capi::rules(kind).is_some() || fleet.kinds.contains_key(kind),
-    }
-}
-
-const DEFINITION: &str = "CustomResourceDefinition";
-
-fn is_crd(kind: &GroupKind) -> bool {
-    kind.is("apiextensions.k8s.io", DEFINITION)
-}
-
 /// Puts the sources' readings together, in the order of the configuration.
 pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding>) {
     let mut findings = Vec::new();
@@ -272,14 +254,14 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
         let mut complete = reading.complete;
         for (document, origin) in reading.documents {
             let kind = kind_of(&document);
-            if is_crd(&kind) && !source.provides.cluster_scoped {
+            if is_definition(&kind) && !source.provides.cluster_scoped {
                 let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
                 findings.push(not_provided(source, &ObjectKey::new(kind, None, name), &origin));
                 continue;
             }
             // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
             let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
-            if foreign || !is_read(&kind, fleet) {
+            if foreign || !fleet.reads(&kind) {
                 elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 continue;
             }
@@ -299,7 +281,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
             let kind = kind_of(&document.document);
             // What such an object says is not believed, so nothing proves that the source holds no other one;
             // what lies out of the source's bounds could be none that counts.
-            if let Some(reason) = document.trouble.as_ref().filter(|_| kinds::is_listed(&kind)) {
+            if let Some(reason) = document.trouble.as_ref().filter(|_| is_listed(&kind)) {
                 let origin = &document.origin;
                 match admit(document.document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if !may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
@@ -314,7 +296,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
                 }
                 continue;
             }
-            if !is_read(&kind, fleet) {
+            if !fleet.reads(&kind) {
                 elsewhere::note(&mut elsewhere, fleet, source, &kind, &document.document, &document.origin);
                 continue;
             }
@@ -359,7 +341,8 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
             scopes.learn(kind.clone(), *scope);
             definitions.insert(kind.clone(), Definition { served: versions.clone() });
         }
-        let says_so = |document: &Node| document.str_at(&["kind"]) == Some(DEFINITION) && is_crd(&kind_of(document));
+        let says_so =
+            |document: &Node| document.str_at(&["kind"]) == Some(DEFINITION) && is_definition(&kind_of(document));
         for (document, _) in reading.documents.iter().filter(|(document, _)| says_so(document)) {
             let group = document.str_at(&["spec", "group"]).unwrap_or_default();
             let kind = GroupKind::new(group, document.str_at(&["spec", "names", "kind"]).unwrap_or_default());

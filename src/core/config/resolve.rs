@@ -22,10 +22,10 @@ pub use self::region::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, CompanionsWord, FleetFile, KindFile, ResolutionWord, ScopeWord, TenancyWord};
 use super::{Companions, ExtraKind, Fleet, Globs, Resolution};
-use crate::capi::tenancy::Tenancy;
-use crate::k0rdent::release::Release;
+use crate::capi::{self, Tenancy};
+use crate::kinds::K0RDENT;
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
-use crate::{capi, k0rdent};
+use crate::release::Release;
 
 /// The files of recipients that the configuration names, as typed, sorted, each once.
 pub fn files_needed(file: &FleetFile) -> Vec<String> {
@@ -161,7 +161,7 @@ fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKi
                 message,
                 "Secrets, ConfigMaps and Namespaces are published as references need them.",
             );
-        } else if entry.group == k0rdent::GROUP {
+        } else if entry.group == K0RDENT {
             let message = "kinds of k0rdent itself are not published";
             faults.add(&path.key("group"), message, "Regions get identities, not the Credentials that ask for them.");
         } else if capi::rules(&kind).is_some() {

@@ -8,11 +8,10 @@ use alloc::vec::Vec;
 
 use super::sealed::first_difference;
 use super::{Measure, Region};
-use crate::capi;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
-use crate::k0rdent::MANAGED_LABEL;
+use crate::kinds::{self, MANAGED_LABEL};
 use crate::layout::manifest::{ManifestObject, State};
 use crate::layout::sanitise::{steering, steers};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
@@ -140,7 +139,7 @@ fn key_of(document: &Node) -> Option<ObjectKey> {
 /// Whether pouch publishes a kind. Without a configuration, any kind of a provider may be one of
 /// `kinds`, but none that Kubernetes itself has: what grants rights or runs programs is there.
 fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
-    if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || capi::rules(kind).is_some() {
+    if kind.is_namespace() || kinds::is_published(kind) {
         return true;
     }
     match measure.fleet {

@@ -10,11 +10,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::document::{first_difference, only_document};
+use super::form::Form;
 use super::ignore::leaves_out;
-use super::object::only_document;
-use super::sealed::first_difference;
+use super::measure::{Measure, at};
+use super::region::Region;
 use super::tree::{ATTRIBUTES, IGNORE};
-use super::{Above, Form, Measure, Region, Standing, Tree, at, folders};
+use super::tree::{Above, Standing, Tree, folders};
 use crate::config::error::quoted;
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};

@@ -6,8 +6,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::sealed::first_difference;
-use super::{Measure, Region};
+use super::document::{first_difference, only_document};
+use super::measure::Measure;
+use super::region::Region;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
@@ -16,7 +17,7 @@ use crate::layout::manifest::{ManifestObject, State};
 use crate::layout::sanitise::{steering, steers};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
-use crate::node::{Interner, Node};
+use crate::node::Node;
 use crate::object::TEMPLATE_ANNOTATION;
 use crate::place::forbidden;
 use crate::yaml::emit::{Tree, TreeMap, emit};
@@ -27,18 +28,6 @@ const HELP: &str = "Pouch does not write this. Find out who changed it, and rend
 
 const LEAKED: &str = "Pouch does not publish this. Find out who put it there, treat it as leaked, and render the \
                       bundle anew.";
-
-/// Reads a file that is to hold one document; else the line at which it is not.
-pub(super) fn only_document(bytes: &[u8]) -> Result<Node, usize> {
-    let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let text = read::text_of(bytes).map_err(|flaw| line(flaw.line))?;
-    let mut documents = read::documents(text);
-    let document = documents.next().ok_or(1_usize)?;
-    if let Some(second) = documents.next() {
-        return Err(line(second.line));
-    }
-    read::read(&document, &mut Interner::new()).map_err(|flaw| line(flaw.line))
-}
 
 /// Looks at an object that is no Secret.
 pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, bytes: &[u8]) -> Vec<Finding> {

@@ -5,22 +5,22 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::input::Input;
-use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::k0rdent;
+use crate::layout::Layout;
 use crate::layout::path::{self, BundlePath};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 
 /// Breaks claims whose objects' long names are cut to one path: the hashes that tell them apart have 64
 /// bits, so this takes somebody who looks for it.
-pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_>]) {
+pub(super) fn break_shared_paths(layout: &Layout<'_>, rulings: &mut [Ruling<'_>]) {
     let mut first: BTreeMap<BundlePath, &ObjectKey> = BTreeMap::new();
     let mut shared: BTreeMap<ObjectKey, ObjectKey> = BTreeMap::new();
     let members = rulings.iter().flat_map(|ruling| ruling.case.published_members());
     // Only what is cut can meet.
     for member in members.filter(|member| path::may_meet(&member.lands)) {
-        let other = *first.entry(path::of_object(&region.directory, &member.lands)).or_insert(&member.lands);
+        let other = *first.entry(layout.of_object(&member.lands)).or_insert(&member.lands);
         if *other != member.lands {
             shared.insert(member.lands.clone(), other.clone());
             shared.insert(other.clone(), member.lands.clone());

@@ -23,7 +23,7 @@ use crate::finding::{Code, Finding};
 use crate::layout::delivery::argocd;
 use crate::layout::kustomization::FILE;
 use crate::layout::path::{self, BundlePath, Leaf, TOPS};
-use crate::layout::{Files, attributes, fleet_files, region_files};
+use crate::layout::{Files, Layout, attributes, fleet_files};
 use crate::name::{Directory, FleetName};
 use crate::node::{Interner, Node};
 use crate::yaml::read;
@@ -71,7 +71,7 @@ fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) ->
     let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
     let kept: BTreeSet<Leaf> =
         kustomizations.filter_map(|path| Leaf::of_path(&region.directory, &BundlePath::parse(path)?)).collect();
-    region_files(&region.manifest.fleet, &region.directory, delivery, output, &objects, &kept)
+    Layout { fleet: &region.manifest.fleet, directory: &region.directory, delivery, output }.files(&objects, &kept)
 }
 
 /// Holds one open file against what it should be.

@@ -11,6 +11,7 @@ use super::measure::Measure;
 use super::region::Region;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
+use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, MANAGED_LABEL};
 use crate::layout::manifest::{ManifestObject, State};
@@ -19,7 +20,6 @@ use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
 use crate::node::Node;
 use crate::object::TEMPLATE_ANNOTATION;
-use crate::place::forbidden;
 use crate::yaml::emit::{Tree, TreeMap, emit};
 use crate::yaml::lines::line_of;
 use crate::yaml::read;
@@ -96,10 +96,13 @@ pub(super) fn identity(
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");
         findings.push(find(Code::UntrustedBundle, message));
     }
-    let delivery = region.config.map(|config| &config.delivery);
-    let system = measure.fleet.map(|fleet| &fleet.system_namespace);
-    let places = forbidden(delivery, system, key);
-    findings.extend(places.into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))));
+    let destination = Destination {
+        delivery: region.config.map(|config| &config.delivery),
+        system: measure.fleet.map(|fleet| &fleet.system_namespace),
+    };
+    findings.extend(
+        destination.forbids(key).into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))),
+    );
     if let Some((field, what)) = steered(region, entry, document) {
         let text = read::text_of(bytes).unwrap_or_default();
         let line = match what == UNGUARDED {

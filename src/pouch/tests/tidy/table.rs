@@ -1,6 +1,6 @@
 //! Who may use what: words and crates, and what the order of the rooms alone would allow.
 //!
-//! A place is a path without `.rs`: `src/pouch/git` is `git.rs` and everything under `git/`. Places
+//! A destination is a path without `.rs`: `src/pouch/git` is `git.rs` and everything under `git/`. Places
 //! that are not written yet may stand here. What a module *is* stands in its own first lines; here
 //! stands only what it must not know. Whom a room may name stands in `rooms.txt`.
 
@@ -16,7 +16,7 @@ pub struct Only {
     pub why: &'static str,
 }
 
-/// What a place must not use.
+/// What a destination must not use.
 pub struct Never {
     /// The places.
     pub places: &'static [&'static str],
@@ -26,7 +26,7 @@ pub struct Never {
     pub why: &'static str,
 }
 
-/// Rooms of the core that a place must not name, though they stand above it.
+/// Rooms of the core that a destination must not name, though they stand above it.
 pub struct Apart {
     /// The places.
     pub places: &'static [&'static str],
@@ -118,7 +118,7 @@ pub const ONLY: &[Only] = &[
         words: &["regex_automata"],
         within: "src",
         homes: &["src/core/sops/rule"],
-        why: "patterns come from files of others: one place bounds them",
+        why: "patterns come from files of others: one destination bounds them",
     },
     Only {
         words: &["tracing_subscriber"],
@@ -157,9 +157,9 @@ pub const APART: &[Apart] = &[
         why: "an object, and what its kind is known for, do not depend on how the object was written or sealed",
     },
     Apart {
-        places: &["src/core/place"],
+        places: &["src/core/destination"],
         rooms: &["yaml", "json", "sops", "reuse"],
-        why: "where nothing lands follows from names and the delivery alone",
+        why: "what must not land on a cluster follows from names and the delivery alone",
     },
     Apart {
         places: &["src/core/cleartext"],

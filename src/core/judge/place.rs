@@ -1,4 +1,4 @@
-//! Places where nothing lands: a claim that wants to is refused.
+//! What must not land on a region: a claim for it is refused.
 
 use alloc::format;
 use alloc::vec::Vec;

@@ -1,18 +1,17 @@
 //! Cluster API identity kinds: what is known of each without asking a cluster.
 //!
 //! One file per provider says scope, versions, fields, what cannot change and which namespaces an
-//! identity admits; [`schema`] says what of an object a region's API would reject. Read from the
-//! providers' sources and CRDs. This module looks at one object at a time: it follows no reference and
-//! knows nothing of Credentials.
+//! identity admits. Read from the providers' sources and CRDs. What a region's API would reject is
+//! [`validity`](crate::validity)'s. This module looks at one body at a time: it follows no reference and knows
+//! nothing of objects and Credentials.
 
 mod allowed;
 pub mod aws;
 pub mod azure;
-pub mod config_map;
 pub mod oci;
 pub mod openstack;
-pub mod schema;
-pub mod secret;
+pub mod rules;
+pub mod shape;
 pub mod tenancy;
 pub mod vsphere;
 
@@ -21,82 +20,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use self::schema::check;
-use self::schema::{Field, Shape};
-use crate::capi::tenancy::Tenancy;
+pub use self::rules::{Conditional, GROUP, KindRules, Path, Served};
+use self::shape::Shape;
+pub use self::tenancy::{Admits, Tenancy};
 use crate::finding::{Code, Fault};
-use crate::k0rdent::release::Release;
-use crate::name::{GroupKind, Namespace, Scope, Version};
+use crate::name::{GroupKind, Namespace, Version};
 use crate::node::Node;
-
-/// The API group of all built-in identity kinds.
-pub const GROUP: &str = "infrastructure.cluster.x-k8s.io";
-
-/// A path of keys from the top of an object.
-pub type Path = &'static [&'static str];
-
-/// What is known of one identity kind.
-#[derive(Debug)]
-pub struct KindRules {
-    /// The API group.
-    pub group: &'static str,
-    /// The kind.
-    pub kind: &'static str,
-    /// The resource, as API paths and RBAC rules name it.
-    pub plural: &'static str,
-    /// Whether its objects have a namespace.
-    pub scope: Scope,
-    /// Which namespaces may use one of its objects.
-    pub tenancy: Tenancy,
-    /// The versions that regions serve, newest first.
-    pub versions: &'static [Served],
-    /// The fields of `spec`.
-    pub spec: &'static [Field],
-    /// Fields that the provider's webhook asks for although its CRD does not.
-    pub also_required: &'static [Path],
-    /// The only name that an object may have.
-    pub singleton: Option<&'static str>,
-    /// Fields that cannot change once the object exists.
-    pub immutable: &'static [Path],
-    /// The Cluster API provider that serves it, such as `infrastructure-aws`.
-    pub provider: &'static str,
-    /// References that count for some objects only.
-    pub conditional: &'static [Conditional],
-}
-
-/// A served version.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Served {
-    /// Its name.
-    pub version: &'static str,
-    /// The first k0rdent release with it.
-    pub since: Release,
-}
-
-impl Served {
-    /// A version that every known release serves.
-    const fn always(version: &'static str) -> Self {
-        Self { version, since: Release { minor: 0 } }
-    }
-
-    /// A version that came with a release 1.`minor`.
-    const fn since(version: &'static str, minor: u8) -> Self {
-        Self { version, since: Release { minor } }
-    }
-}
-
-/// A reference that counts only where a text beside it has one of some values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Conditional {
-    /// The reference, or the map that holds it.
-    pub reference: Path,
-    /// The text that decides.
-    pub given: Path,
-    /// The values with which the reference counts.
-    pub values: &'static [&'static str],
-    /// A field whose presence makes the reference optional.
-    pub unless: Option<Path>,
-}
+use crate::release::Release;
 
 /// Whether an object needs one of its references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -182,17 +112,6 @@ fn same(a: Option<&Node>, b: Option<&Node>) -> bool {
         (Some(a), Some(b)) => a == b,
         (a, b) => nothing(a) && nothing(b),
     }
-}
-
-/// Whether an identity may be used from a namespace.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Admits {
-    /// It may.
-    Yes,
-    /// It may not.
-    No,
-    /// Nobody knows, so it may not; says why.
-    Unknown(&'static str),
 }
 
 /// Whether an identity admits a namespace, as its provider's controller would decide.

@@ -11,7 +11,7 @@ use alloc::string::String;
 use crate::json;
 use crate::node::{Interner, Node};
 use crate::sops_document::Ordered;
-use crate::yaml::read::{documents, read_ordered, text_of};
+use crate::yaml::read::{documents, ordered::read_ordered, text_of};
 
 /// What every value starts with that SOPS sealed.
 pub const CIPHERTEXT_MARK: &str = "ENC[AES256_GCM,";
@@ -82,7 +82,7 @@ fn is_sops_file(value: &[u8]) -> bool {
     }
     let mut interner = Interner::new();
     // JSON may be indented with tabs, which YAML forbids.
-    json::read_ordered(text, &mut interner).is_ok_and(|document| has_block(&document))
+    json::ordered::read_ordered(text, &mut interner).is_ok_and(|document| has_block(&document))
         || documents(text).any(|document| read_ordered(&document, &mut interner).is_ok_and(|one| has_block(&one)))
         || has_flat_block(text)
 }

@@ -16,14 +16,14 @@ use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, Region};
 
-/// Where a claim's objects go.
+/// Where a claim's objects go, by name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Destination {
+pub enum Address {
     /// A region's own cluster.
     Region(Region),
 }
 
-/// One request for a root and all that it needs, at a destination.
+/// One request for a root and all that it needs, for one address.
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// Who asks.
@@ -31,7 +31,7 @@ pub struct Claim {
     /// Where that stands.
     pub origin: Origin,
     /// Where the objects go.
-    pub to: Destination,
+    pub to: Address,
     /// What is asked for.
     pub root: Root,
     /// Where it is looked for.
@@ -43,7 +43,7 @@ pub struct Claim {
 impl Claim {
     /// The region whose cluster the objects go to.
     pub fn region(&self) -> &Region {
-        let Destination::Region(region) = &self.to;
+        let Address::Region(region) = &self.to;
         region
     }
 }

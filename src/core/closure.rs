@@ -24,7 +24,6 @@ use crate::capi::{self, Need, aws};
 use crate::claim::Claim;
 use crate::config::{Grant, Resolution};
 use crate::finding::{Code, Finding};
-use crate::kinds;
 use crate::name::{Name, ObjectKey};
 use crate::node::Key;
 use crate::object::Object;
@@ -101,9 +100,7 @@ fn as_kcm(world: &World<'_>, claim: &Claim, closure: &mut Closure, written: &Pla
     if claim.resolution == Resolution::Kcm || places.read == written.read || !granted() {
         return None;
     }
-    if !kinds::is_publishable(world.fleet, &written.read.kind)
-        || !matches!(world.snapshot.look_up(&written.read), Lookup::Absent)
-    {
+    if !world.fleet.publishes(&written.read.kind) || !matches!(world.snapshot.look_up(&written.read), Lookup::Absent) {
         return None;
     }
     match world.snapshot.look_up(&places.read) {
@@ -143,7 +140,7 @@ fn walk(world: &World<'_>, claim: &Claim, root: Places, closure: &mut Closure) {
                 .find(claim, Finding::new(Code::TooManyObjects, message).at(&claim.origin).help("Split the identity."));
             return;
         }
-        if !kinds::is_publishable(world.fleet, &member.read.kind) || assume(world, claim, closure, index, &member) {
+        if !world.fleet.publishes(&member.read.kind) || assume(world, claim, closure, index, &member) {
             continue;
         }
         let Some(object) = look_up(world, claim, closure, &member) else { continue };
@@ -342,7 +339,7 @@ fn expand(
             }
         };
         let target = landing::Target { kind, name, namespace };
-        match landing::of_reference(world, claim, closure.resolution, member, target, path.namespace.as_deref()) {
+        match landing::of_reference(world, claim, closure.resolution, &member.read, target, path.namespace.as_deref()) {
             Err(field) => {
                 let message =
                     format!("{field} of {} is missing, although {} has a name", member.read, dotted(&path.name));

@@ -19,10 +19,11 @@ use alloc::vec::Vec;
 
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
-use crate::k0rdent::release::Release;
+use crate::kinds;
 use crate::name::{Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
 use crate::object::Keep;
 use crate::recipient::Recipient;
+use crate::release::Release;
 
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
 
@@ -412,6 +413,16 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// Whether objects of a kind may be published: of one that pouch knows, or that `kinds` adds.
+    pub fn publishes(&self, kind: &GroupKind) -> bool {
+        kinds::is_published(kind) || self.kinds.contains_key(kind)
+    }
+
+    /// Whether some stage reads objects of a kind.
+    pub fn reads(&self, kind: &GroupKind) -> bool {
+        kinds::is_read(kind) || self.kinds.contains_key(kind)
+    }
+
     /// Whether some grant lets a Credential use an object, by the key that is read, in a region.
     pub fn grants(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
         self.grants.iter().any(|grant| grant.opens(by, region, object))
@@ -429,7 +440,6 @@ impl Keep for Fleet {
 
     /// AccessManagement selects among Namespaces, and among Credentials of the system namespace.
     fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
-        kind.is_namespace()
-            || (kind.is(crate::k0rdent::GROUP, "Credential") && namespace == Some(&self.system_namespace))
+        kind.is_namespace() || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
     }
 }

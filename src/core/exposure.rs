@@ -36,9 +36,10 @@ use self::sealed::{Cover, Leaf, Sealed, UNKNOWN};
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::name::{Claimant, Directory, FleetName, ObjectKey, is_directory};
 use crate::recipient::Recipient;
-use crate::reuse::{self, Change, Context, KeyRing};
+use crate::reuse::{self, Change, Context};
 use crate::secret::Payload;
 use listed_by::Vouched;
+pub use values_today::Values;
 use values_today::{Tagged, Today, in_base64, today};
 
 /// A file that stood in some commits.
@@ -63,16 +64,6 @@ pub struct Facts {
     pub stood: Vec<Stood>,
     /// What manifests say of them.
     pub vouched: Vouched,
-}
-
-/// Today's values, and the keys that made the tags.
-pub struct Values<'a> {
-    /// The reuse keys.
-    pub keys: &'a KeyRing,
-    /// By region folder, the Secrets as the sources have them now.
-    pub now: BTreeMap<Directory, BTreeMap<ObjectKey, &'a Payload>>,
-    /// What those manifests say that a tag of these keys proves.
-    pub proved: &'a Vouched,
 }
 
 /// What is asked.

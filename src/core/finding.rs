@@ -4,6 +4,7 @@
 //! one class ([`codes`]), and the class alone decides what is published for the claims concerned.
 
 pub mod codes;
+mod severity;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -11,28 +12,7 @@ use core::fmt;
 
 use crate::name::{Claimant, ObjectKey, Region, SourceName};
 pub use codes::{Class, Code};
-
-/// How much a finding matters to the person who reads it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Severity {
-    /// Worth knowing.
-    Info,
-    /// Works, and probably not as meant.
-    Warning,
-    /// Something is not published, or not as asked.
-    Error,
-}
-
-impl Severity {
-    /// The word that is printed and that `findings:` in the configuration uses.
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
-}
+pub use severity::Severity;
 
 /// Where something was read.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -6,6 +6,7 @@
 //! lacks. It knows no cluster, no file and no key.
 
 pub mod examine;
+mod need;
 pub mod release;
 
 #[cfg(test)]
@@ -21,6 +22,7 @@ use crate::config::{Grant, Granted, Grantee};
 use crate::name::{Directory, Name, Namespace, Region, is_directory};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, emit};
+pub use need::{Need, Sure};
 use release::Chosen;
 
 /// The name of the source that the draft reads.
@@ -62,30 +64,6 @@ pub struct DraftRegion {
     pub claimants: BTreeMap<Namespace, BTreeSet<Name>>,
     /// Labels of namespaces that identities select by.
     pub labels: BTreeMap<Namespace, BTreeMap<String, String>>,
-}
-
-/// Why a grant is needed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Need {
-    /// How sure that is.
-    pub sure: Sure,
-    /// How the Credential comes to need the object, as a clause.
-    pub why: String,
-}
-
-/// How sure it is that a grant is needed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sure {
-    /// It is: k0rdent itself reads the object for the Credential, and says that the Credential is ready.
-    Certain,
-    /// The Credential names it, and k0rdent does not say that the Credential is ready.
-    NotReady,
-    /// The Credential names it, and k0rdent, for which the Credential is ready, does not read it.
-    NotRead,
-    /// If the Secret that it names is there.
-    IfThere,
-    /// To propagate the credential, and not to publish it.
-    Propagation,
 }
 
 /// The parts of `pouch.yaml` that a draft decides, each of whole lines without the last line feed.

@@ -7,11 +7,12 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use crate::capi;
 use crate::config::{Fleet, Provides};
-use crate::name::{GroupKind, Namespace};
+use crate::kinds::{self, K0RDENT, Known};
+use crate::name::{GroupKind, Namespace, Scope};
 use crate::node::Node;
 use crate::object::kind_of;
-use crate::{capi, k0rdent};
 
 /// The namespace whose UID tells one cluster from another: it exists from the first start of an API
 /// server on, and cannot be deleted.
@@ -31,17 +32,21 @@ pub struct Listed {
 
 /// The kinds that are listed of a cluster that may provide this much, in the order of reading.
 pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
-    let k0rdent = |kind: &str| GroupKind::new(k0rdent::GROUP, kind);
-    let namespaces = namespaces(fleet, provides);
-    let mut listed = Vec::new();
-    if provides.cluster_scoped {
-        listed.push(Listed { kind: k0rdent("ProviderInterface"), namespaces: None, needed: true });
-        listed.push(Listed { kind: k0rdent("Region"), namespaces: None, needed: false });
-        listed.push(Listed { kind: k0rdent("AccessManagement"), namespaces: None, needed: false });
-    }
-    listed.push(Listed { kind: k0rdent("ClusterDeployment"), namespaces: namespaces.clone(), needed: false });
-    listed.push(Listed { kind: k0rdent("Credential"), namespaces, needed: true });
-    listed
+    let namespaced = namespaces(fleet, provides);
+    let ask = |known: &Known| {
+        let needed = match known.listed {
+            kinds::Listed::ByName | kinds::Listed::AsGiven => return None,
+            kinds::Listed::IfServed => false,
+            kinds::Listed::Needed => true,
+        };
+        let namespaces = match known.scope {
+            Scope::Cluster if !provides.cluster_scoped => return None,
+            Scope::Cluster => None,
+            Scope::Namespaced => namespaced.clone(),
+        };
+        Some(Listed { kind: GroupKind::new(known.group, known.kind), namespaces, needed })
+    };
+    kinds::all().filter_map(ask).collect()
 }
 
 /// The Namespaces, whose names and labels AccessManagement rules select by; listed only where
@@ -58,7 +63,7 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
     };
     documents.any(|document| {
         let rules = document.at(&["spec", "accessRules"]).map(Node::items).unwrap_or_default();
-        kind_of(document).is(k0rdent::GROUP, "AccessManagement") && rules.iter().any(selects)
+        kind_of(document).is(K0RDENT, "AccessManagement") && rules.iter().any(selects)
     })
 }
 

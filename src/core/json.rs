@@ -4,7 +4,7 @@
 //! readers disagree on which one counts. The caller bounds the text; the tree is at most twelve times
 //! as large.
 
-mod ordered;
+pub mod ordered;
 
 use core::cell::Cell;
 use core::fmt;
@@ -19,8 +19,6 @@ use alloc::vec::Vec;
 use crate::node::{Interner, Key, Node};
 use crate::yaml::Flaw;
 use crate::yaml::emit::Tree;
-
-pub use ordered::read_ordered;
 
 /// Reads one JSON document.
 ///

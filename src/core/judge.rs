@@ -20,9 +20,9 @@ use crate::claim::{Asked, Claim};
 use crate::cleartext::inline_secrets;
 use crate::closure::{Closure, Role, close};
 use crate::finding::{Code, Finding};
-use crate::kinds::is_publishable;
 use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, finding_of};
+use crate::validity;
 use crate::world::World;
 use case::Case;
 
@@ -38,7 +38,7 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         )));
     }
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
-        if !is_publishable(world.fleet, &member.read.kind) {
+        if !world.fleet.publishes(&member.read.kind) {
             findings.push(forbidden_kind(claim, &member.read));
             continue;
         }
@@ -84,12 +84,12 @@ fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
         let message = format!("{} has a name or namespace that the API refuses", object.key);
         findings.push(find(Code::InvalidObject, message, "Use lower-case letters, digits, dashes and dots."));
     }
-    findings.extend(capi::config_map::check_size(object).iter().map(|fault| finding_of(fault, object)));
+    findings.extend(validity::config_map::check_size(object).iter().map(|fault| finding_of(fault, object)));
     if object.key.kind.is_config_map() {
-        findings.extend(capi::config_map::check_config_map(object).iter().map(|fault| finding_of(fault, object)));
+        findings.extend(validity::config_map::check_config_map(object).iter().map(|fault| finding_of(fault, object)));
     }
     if object.key.kind.is_secret() {
-        findings.extend(capi::secret::check_secret(object).iter().map(|fault| finding_of(fault, object)));
+        findings.extend(validity::secret::check_secret(object).iter().map(|fault| finding_of(fault, object)));
         return findings;
     }
     for field in inline_secrets(object) {
@@ -102,7 +102,7 @@ fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
         findings.push(find(Code::InvalidObject, message, "Remove the character, or keep the text in a Secret."));
     }
     if let Some(rules) = capi::rules(&object.key.kind) {
-        findings.extend(capi::check(rules, object).iter().map(|fault| finding_of(fault, object)));
+        findings.extend(validity::identity::check(rules, object).iter().map(|fault| finding_of(fault, object)));
     }
     if !is_served(world, object) {
         let message = format!("{} is written in {}, which the region does not serve", object.key, object.version);

@@ -8,7 +8,6 @@ pub mod builtin;
 pub mod credential;
 pub mod provider_interface;
 pub mod region;
-pub mod release;
 pub mod root;
 
 use alloc::borrow::ToOwned as _;
@@ -17,33 +16,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::finding::{Code, Fault};
-use crate::name::{GroupKind, is_dns_label};
+pub use crate::kinds::{K0RDENT as GROUP, MANAGED_LABEL, PROVIDER_LABEL};
+use crate::name::is_dns_label;
 use crate::node::Node;
-
-/// The API group of k0rdent's kinds.
-pub const GROUP: &str = "k0rdent.mirantis.com";
-
-/// The kinds that are read, and the resources that API paths and RBAC rules name them by.
-const PLURALS: [(&str, &str); 6] = [
-    ("AccessManagement", "accessmanagements"),
-    ("ClusterDeployment", "clusterdeployments"),
-    ("Credential", "credentials"),
-    ("Management", "managements"),
-    ("ProviderInterface", "providerinterfaces"),
-    ("Region", "regions"),
-];
-
-/// The resource of one of the kinds that are read.
-pub fn plural(kind: &GroupKind) -> Option<&'static str> {
-    let of = |(name, _): &&(&str, &str)| kind.is(GROUP, name);
-    PLURALS.iter().find(of).map(|(_, plural)| *plural)
-}
-
-/// The label that k0rdent puts on what it distributes: `"true"` means "mine to overwrite or delete".
-pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";
-
-/// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
-pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
 
 /// Whether `text` can be a kind: a letter, then letters and digits, at most 63 in all.
 fn is_kind(text: &str) -> bool {

@@ -1,52 +1,196 @@
-//! Scope: is a kind namespaced or cluster-scoped?
+//! Kinds: the one table of the kinds that pouch knows.
 //!
-//! Known from CustomResourceDefinitions in the sources, from `kinds:` in the configuration, else from
-//! the table of built-in kinds. What nobody knows stays unknown; nothing is guessed from an object.
+//! The identity kinds of providers are rows of [`capi`]; the others stand here, and this page answers for both. The
+//! configuration may add kinds, and sources may say otherwise of scopes: [`Scopes`] is asked with what they say. What
+//! nobody knows stays unknown; nothing is guessed from an object.
 
 use alloc::collections::BTreeMap;
 
-use crate::config::Fleet;
+use crate::capi;
 use crate::name::{GroupKind, Scope};
-use crate::{capi, k0rdent};
 
-/// Whether objects of a kind may be published at all: a closed list (DESIGN §2.4).
-pub fn is_publishable(fleet: &Fleet, kind: &GroupKind) -> bool {
-    kind.is_secret() || kind.is_config_map() || capi::rules(kind).is_some() || fleet.kinds.contains_key(kind)
+/// The API group of k0rdent's kinds.
+pub const K0RDENT: &str = "k0rdent.mirantis.com";
+
+/// The label that k0rdent puts on what it distributes: `"true"` means "mine to overwrite or delete".
+pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";
+
+/// The label of a ProviderInterface that names its Cluster API provider, from k0rdent 1.11 on.
+pub const PROVIDER_LABEL: &str = "cluster.x-k8s.io/provider";
+
+/// The kind that defines others.
+pub const DEFINITION: &str = "CustomResourceDefinition";
+
+/// What is known of one kind.
+#[derive(Debug)]
+pub struct Known {
+    /// The API group.
+    pub group: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// The resource, as API paths and RBAC rules name it.
+    pub plural: &'static str,
+    /// Whether its objects have a namespace.
+    pub scope: Scope,
+    /// How its objects are come by.
+    pub listed: Listed,
+    /// Whether a stage reads its objects.
+    pub read: bool,
+    /// Whether its objects may be published as what a claim needs (DESIGN §2.4).
+    pub published: bool,
+    /// The top-level fields that a stage reads.
+    pub fields: &'static [&'static str],
+    /// A label that a stage reads, beside [`MANAGED_LABEL`].
+    pub label: Option<&'static str>,
+}
+
+/// How the objects of a kind are come by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listed {
+    /// They are asked for one by one, by name.
+    ByName,
+    /// All of them are looked at as far as sources give them; a live cluster is not asked as a matter of course.
+    AsGiven,
+    /// All of them are looked at. Where a live cluster does not serve the kind, what they decide is unknown.
+    IfServed,
+    /// All of them are looked at. A live cluster that does not serve the kind cannot be read at all.
+    Needed,
+}
+
+const CORE: Known = Known {
+    group: "",
+    kind: "",
+    plural: "",
+    scope: Scope::Namespaced,
+    listed: Listed::ByName,
+    read: true,
+    published: true,
+    fields: SPEC,
+    label: None,
+};
+
+const OF_K0RDENT: Known =
+    Known { group: K0RDENT, scope: Scope::Cluster, listed: Listed::IfServed, published: false, ..CORE };
+
+const SPEC: &[&str] = &["spec"];
+const SPEC_AND_STATUS: &[&str] = &["spec", "status"];
+
+/// Every kind that no provider brings; live clusters are asked in this order.
+static KNOWN: [Known; 10] = [
+    // A Secret's values become its payload.
+    Known { kind: "Secret", plural: "secrets", ..CORE },
+    Known { kind: "ConfigMap", plural: "configmaps", fields: &["spec", "data", "binaryData"], ..CORE },
+    // Of a Namespace only name and labels are read.
+    Known {
+        kind: "Namespace",
+        plural: "namespaces",
+        scope: Scope::Cluster,
+        listed: Listed::AsGiven,
+        published: false,
+        fields: &[],
+        ..CORE
+    },
+    // The snapshot learns from the documents, and makes no objects of them.
+    Known {
+        group: "apiextensions.k8s.io",
+        kind: DEFINITION,
+        plural: "customresourcedefinitions",
+        scope: Scope::Cluster,
+        listed: Listed::AsGiven,
+        read: false,
+        published: false,
+        ..CORE
+    },
+    Known {
+        kind: "ProviderInterface",
+        plural: "providerinterfaces",
+        listed: Listed::Needed,
+        label: Some(PROVIDER_LABEL),
+        ..OF_K0RDENT
+    },
+    Known { kind: "Region", plural: "regions", fields: SPEC_AND_STATUS, ..OF_K0RDENT },
+    Known { kind: "AccessManagement", plural: "accessmanagements", ..OF_K0RDENT },
+    Known { kind: "Management", plural: "managements", listed: Listed::AsGiven, read: false, ..OF_K0RDENT },
+    Known { kind: "ClusterDeployment", plural: "clusterdeployments", scope: Scope::Namespaced, ..OF_K0RDENT },
+    Known {
+        kind: "Credential",
+        plural: "credentials",
+        scope: Scope::Namespaced,
+        listed: Listed::Needed,
+        fields: SPEC_AND_STATUS,
+        ..OF_K0RDENT
+    },
+];
+
+/// Every kind that no provider brings, in the order in which live clusters are asked.
+pub fn all() -> impl Iterator<Item = &'static Known> {
+    KNOWN.iter()
+}
+
+/// What is known of a kind that no provider brings.
+pub fn known(kind: &GroupKind) -> Option<&'static Known> {
+    all().find(|known| kind.kind == known.kind && kind.group == known.group)
+}
+
+/// The resource of a kind, as API paths and RBAC rules name it.
+pub fn plural(kind: &GroupKind) -> Option<&'static str> {
+    known(kind).map(|known| known.plural).or_else(|| capi::rules(kind).map(|rules| rules.plural))
 }
 
 /// Whether every object of a kind is looked at, whoever asks for it; the others are wanted by name.
 pub fn is_listed(kind: &GroupKind) -> bool {
-    kind.group == k0rdent::GROUP || kind.is_namespace() || kind.is("apiextensions.k8s.io", "CustomResourceDefinition")
+    kind.group == K0RDENT || known(kind).is_some_and(|known| known.listed != Listed::ByName)
 }
 
-/// What is known of scopes, beyond the built-in kinds.
+/// Whether some stage reads objects of a kind, whatever the configuration adds.
+pub fn is_read(kind: &GroupKind) -> bool {
+    known(kind).is_some_and(|known| known.read) || capi::rules(kind).is_some()
+}
+
+/// Whether objects of a kind may be published at all, whatever the configuration adds: a closed list (DESIGN §2.4).
+pub fn is_published(kind: &GroupKind) -> bool {
+    known(kind).is_some_and(|known| known.published) || capi::rules(kind).is_some()
+}
+
+/// The kinds that may be published, whatever the configuration adds.
+pub fn published() -> impl Iterator<Item = GroupKind> {
+    let core = all().filter(|known| known.published).map(|known| GroupKind::new(known.group, known.kind));
+    core.chain(capi::all().map(|rules| GroupKind::new(rules.group, rules.kind)))
+}
+
+/// The top-level fields that some stage reads of objects of a kind.
+pub fn fields(kind: &GroupKind) -> &'static [&'static str] {
+    known(kind).map_or(SPEC, |known| known.fields)
+}
+
+/// Whether a kind defines others.
+pub fn is_definition(kind: &GroupKind) -> bool {
+    kind.is("apiextensions.k8s.io", DEFINITION)
+}
+
+/// What is known of scopes, beyond the table.
 #[derive(Default)]
 pub struct Scopes {
-    known: BTreeMap<GroupKind, Scope>,
+    learnt: BTreeMap<GroupKind, Scope>,
 }
 
 impl Scopes {
-    /// Makes a table that knows the built-in kinds only.
+    /// Makes one that knows the table only.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Learns the scope of a kind; what is learnt wins over the built-in table.
+    /// Learns the scope of a kind; what is learnt wins over the table.
     pub fn learn(&mut self, kind: GroupKind, scope: Scope) {
-        self.known.insert(kind, scope);
+        self.learnt.insert(kind, scope);
     }
 
     /// The scope of `kind`, if known.
     pub fn of(&self, kind: &GroupKind) -> Option<Scope> {
-        if let Some(scope) = self.known.get(kind) {
-            return Some(*scope);
-        }
-        match (kind.group.as_str(), kind.kind.as_str()) {
-            ("", "Secret" | "ConfigMap") => Some(Scope::Namespaced),
-            ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition") => Some(Scope::Cluster),
-            (k0rdent::GROUP, "Credential" | "ClusterDeployment") => Some(Scope::Namespaced),
-            (k0rdent::GROUP, _) => Some(Scope::Cluster),
-            _ => capi::rules(kind).map(|rules| rules.scope),
-        }
+        let learnt = self.learnt.get(kind).copied();
+        let known = || known(kind).map(|known| known.scope);
+        let of_provider = || capi::rules(kind).map(|rules| rules.scope);
+        // Releases of k0rdent bring kinds that no table has; all of those were cluster-scoped.
+        learnt.or_else(known).or_else(of_provider).or_else(|| (kind.group == K0RDENT).then_some(Scope::Cluster))
     }
 }

@@ -4,28 +4,24 @@
 //! how they are delivered was settled before. The pieces:
 //!
 //! - [`path`]: where each file stands; follows from the region's folder and the object's key alone.
+//! - [`style`]: how objects are marked for those who apply them.
 //! - [`sanitise`]: an object rebuilt from an allow-list, with the labels and annotations that
 //!   pouch adds.
 //! - [`namespace`]: the Namespaces that pouch makes.
 //! - [`kustomization`]: the `kustomization.yaml` of every folder.
-//! - [`flux`], [`argocd`]: the objects that make a consumer apply the bundle.
+//! - [`delivery`]: the objects that make a consumer apply the bundle.
 //! - [`attributes`]: the `.gitattributes` that keeps git from changing bytes.
 //! - [`manifest`]: `bundle.yaml`, which says what the bundle holds and why.
 //!
-//! None of the above seals, compares or reads a published tree, and none of it knows a Credential.
-//! On it stand three stages:
-//!
-//! - [`published`]: what stands in a region's folders now, and how far it is to be believed.
-//! - [`carry`]: what becomes of claimants that have something published.
-//! - [`draft`]: one region's bundle as it will be, what changes, and whether the brake lets it pass;
-//!   its steps are `pack` (which objects, with what bytes) and `compare` (against what is published,
-//!   or, where nobody vouches for that, what `evidence` there is of it).
-//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
+//! A [`Layout`] is where one region's bundle stands: its paths and its open files are asked of it. None of this seals,
+//! compares or reads a published tree, and none of it knows a Credential; what becomes of a region is
+//! [`region`](crate::region)'s.
 //!
 //! `docs/bundle-format.md` describes the result for people who read or check bundles.
 
 pub mod attributes;
 pub mod delivery;
+pub mod file;
 pub mod kustomization;
 pub mod manifest;
 pub mod namespace;
@@ -33,66 +29,72 @@ pub mod path;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sanitise;
+pub mod style;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::string::{String, ToString as _};
+use alloc::string::ToString as _;
 
-use crate::config::{ArgoCd, ArgoKind, Delivery};
-use crate::name::{Directory, FleetName};
-use crate::yaml::emit::{Tree, emit};
+use crate::config::{ArgoCd, ArgoKind, Delivery, Fleet, RegionConfig};
+use crate::name::{Directory, FleetName, ObjectKey};
+pub use file::Files;
 pub use path::{BundlePath, Leaf};
+pub use style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 
-/// Open files by path: everything but objects and the manifest.
-pub type Files = BTreeMap<BundlePath, String>;
-
-/// The label that says who writes an object.
-pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
-
-/// The value of [`MANAGED_BY_LABEL`].
-pub const MANAGED_BY: &str = "pouch";
-
-/// For which consumer objects are annotated.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Style {
-    /// For none in particular.
-    Plain,
-    /// For Flux's kustomize-controller.
-    Flux,
-    /// For Argo CD.
-    ArgoCd,
+/// Where a region's bundle stands, and how it is delivered from there: all that its paths and its open files follow
+/// from, beside its objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout<'a> {
+    /// The fleet.
+    pub fleet: &'a FleetName,
+    /// The region's folder.
+    pub directory: &'a Directory,
+    /// How the region is delivered to.
+    pub delivery: &'a Delivery,
+    /// `output.path` as the repository has it.
+    pub output: &'a str,
 }
 
-impl Style {
-    /// The style of a region's delivery.
-    pub fn of(delivery: &Delivery) -> Self {
-        match delivery {
-            Delivery::None => Style::Plain,
-            Delivery::Flux(_) => Style::Flux,
-            Delivery::ArgoCd(_) => Style::ArgoCd,
+impl<'a> Layout<'a> {
+    /// The layout of a region of the configuration.
+    pub fn of(fleet: &'a Fleet, region: &'a RegionConfig) -> Self {
+        Self {
+            fleet: &fleet.name,
+            directory: &region.directory,
+            delivery: &region.delivery,
+            output: &fleet.output.path,
         }
     }
-}
 
-/// Every open file of one region: its kustomizations and what its delivery uses.
-///
-/// `objects` are the paths of all its objects, `kept` the leaves that were published before (a leaf
-/// stays as long as its region), `output` is `output.path` as the repository has it.
-pub fn region_files(
-    fleet: &FleetName,
-    directory: &Directory,
-    delivery: &Delivery,
-    output: &str,
-    objects: &BTreeSet<BundlePath>,
-    kept: &BTreeSet<Leaf>,
-) -> Files {
-    let leaves = leaves(directory, objects, kept);
-    let mut files = kustomization::files(directory, objects, &leaves);
-    match delivery {
-        Delivery::None => {}
-        Delivery::Flux(flux) => files.extend(delivery::flux::files(directory, flux, output, &leaves)),
-        Delivery::ArgoCd(argo) => files.extend(delivery::argocd::files(fleet, directory, argo, output, objects)),
+    /// The file of the manifest.
+    pub fn manifest(&self) -> BundlePath {
+        path::manifest(self.directory)
     }
-    files
+
+    /// The file of an object.
+    pub fn of_object(&self, key: &ObjectKey) -> BundlePath {
+        path::of_object(self.directory, key)
+    }
+
+    /// For which consumer objects are annotated.
+    pub fn style(&self) -> Style {
+        Style::of(self.delivery)
+    }
+
+    /// Every open file but the manifest: the kustomizations, and what the delivery uses.
+    ///
+    /// `objects` are the paths of all objects, `kept` the leaves that were published before (a leaf stays as long as
+    /// its region).
+    pub fn files(&self, objects: &BTreeSet<BundlePath>, kept: &BTreeSet<Leaf>) -> Files {
+        let Self { fleet, directory, delivery, output } = *self;
+        let leaves = leaves(directory, objects, kept);
+        let mut files = kustomization::files(directory, objects, &leaves);
+        match delivery {
+            Delivery::None => {}
+            Delivery::Flux(flux) => files.extend(delivery::flux::files(directory, flux, output, &leaves)),
+            Delivery::ArgoCd(argo) => files.extend(delivery::argocd::files(fleet, directory, argo, output, objects)),
+        }
+        files
+    }
 }
 
 /// The files of the whole fleet; they follow from the configuration alone.
@@ -116,9 +118,4 @@ pub fn fleet_files<'a>(
 /// The leaves of a region: those of its objects and those that are kept.
 pub fn leaves(directory: &Directory, objects: &BTreeSet<BundlePath>, kept: &BTreeSet<Leaf>) -> BTreeSet<Leaf> {
     objects.iter().filter_map(|path| Leaf::of_path(directory, path)).chain(kept.iter().cloned()).collect()
-}
-
-/// The text of an open file.
-fn text(tree: &Tree<'_>) -> String {
-    core::mem::take(&mut *emit(tree))
 }

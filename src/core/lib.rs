@@ -3,17 +3,21 @@
 //! # The pipeline
 //!
 //! ```text
-//! survey ⇄ claim → close → judge ──► pack → compare → brake ──► seal → publish
-//!  I/O       pure   pure    pure      pure    pure     pure      RNG     I/O
-//! sources + published tree → verdicts → one region at a time → directory | git
+//! survey ⇄ world ⇄ close → judge ──► pack → compare → brake ──► seal → publish
+//!  I/O      pure   pure    pure      └──────── plan ───────┘    RNG     I/O
+//! sources + published tree → cases → one plan per region → directory | git
 //! ```
 //!
-//! The shell (package `pouch`) reads sources into documents. [`snapshot::assemble`] makes objects of
-//! them and remembers what nobody knows. [`claim::claims`] says who asks for which root, where;
-//! [`closure::close`] follows what each root needs; [`judge::cases`] decides whether the claim may have
-//! it. From there the unit of work is one region: [`bundle::draft::draft`] packs the admitted closures,
-//! carries over what broken claims have published, compares with the published tree, and lets the
-//! [brake](change::brake) speak. The shell seals what the draft asks for and publishes.
+//! The shell (package `pouch`) reads sources into documents. [`snapshot::assemble`] makes objects of them and
+//! remembers what nobody knows. [`world::Facts`] gathers what the listed objects say together: definitions,
+//! deployments, regions, and [what every claimant asks for](claim::collect::claims). A [`world::World`] lends all of
+//! that to what follows. [`closure::close`] finds what a claim's root needs, as far as [`admission`] lets the claim look;
+//! what is still wanted goes back to the survey. [`judge::cases`] decides for each claim by itself whether it may have
+//! what it needs.
+//!
+//! From there the unit of work is one region. [`region::plan::plan`] holds the region's cases against each other and
+//! against what is published, packs the admitted closures, carries over what broken claims have published, compares,
+//! and asks the [brake](region::brake). The shell seals what the plan asks for and publishes it.
 //!
 //! # The nouns
 //!
@@ -21,18 +25,27 @@
 //! |---|---|
 //! | [`node::Node`] | a document as a compact tree; cannot be printed |
 //! | [`object::Object`] | an admitted document; a Secret's values are in a [`secret::Payload`] apart |
-//! | [`snapshot::Snapshot`] | every object that was read; [`snapshot::Lookup`] is found, absent or unread |
-//! | [`claim::Claim`] | who asks for which root at which [`claim::Destination`] |
+//! | [`kinds::Known`] | what is known of a kind: scope, resource, fields that are read, whether it is published |
+//! | [`snapshot::Snapshot`] | every object that was read; [`snapshot::Lookup`] is found, absent, unread or unasked |
+//! | [`world::World`] | the configuration, the snapshot and the facts, put together once per run |
+//! | [`claim::Claim`] | who asks for which root at which [`claim::Address`] |
+//! | [`admission::Rule`] | the rule by which a claim may use an object |
 //! | [`closure::Closure`] | a claim's [`closure::Member`]s: what is read, where it lands, what is rewritten |
-//! | [`judge::Verdict`] | admitted, refused (withdrawn) or broken (carried over) |
-//! | [`bundle::published::Published`] | what stands in a region's folders, and what vouches for it |
-//! | [`bundle::draft::Draft`] | a region's bundle as it will be; [`bundle::manifest::Manifest`] describes it |
+//! | [`judge::case::Case`] | a claim, its closure and its findings; never changes |
+//! | [`judge::case::Ruling`] | what a region adds to a case; its [`judge::case::Verdict`] is admitted, refused or broken |
+//! | [`destination::Destination`] | a cluster that a bundle is for; says what must not land there |
+//! | [`layout::Layout`] | where a region's bundle stands; paths and open files are asked of it |
+//! | [`layout::manifest::Manifest`] | `bundle.yaml`: what a bundle holds, from where and for whom |
+//! | [`region::published::Published`] | what stands in a region's folders, and what vouches for it |
+//! | [`region::plan::RegionPlan`] | what becomes of a region; summary, text and commit message are views of it |
 //! | [`finding::Finding`] | what is wrong or worth knowing, with a stable [`finding::Code`] |
 //!
 //! # Invariants by absence
 //!
 //! - Nothing here knows the clock, the environment, a file, the network, a terminal or randomness.
 //!   `no_std` holds that for our own code, `dependencies.txt` for what it is built on.
+//! - A room is a module of this page. Rooms stand in one order, `rooms.txt`: each names only rooms above it. No two
+//!   files name each other in a circle. The test `tidy` holds both.
 //! - Stages do not fail on bad input: they return their result and findings. Errors are for callers'
 //!   mistakes and for the configuration.
 //! - Only [`yaml`] knows YAML and only [`json`] knows JSON. Closure and judge know neither, nor sealing.
@@ -45,33 +58,48 @@
 //!
 //! | to change | go to |
 //! |---|---|
-//! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant) |
-//! | what a provider's identity looks like, who may use it | [`capi`], one file per provider |
-//! | what k0rdent ships or how its objects are read | [`k0rdent`], [`k0rdent::builtin`] |
-//! | what a live cluster is asked, and so which rights that takes | [`inquiry`] |
-//! | the rights that reading a cluster takes, as manifests | [`rbac`] |
-//! | what a claim needs, where it is read and lands | [`closure`], [`closure::reference`], [`closure::landing`] |
-//! | companions of credential propagation | [`closure::companion`] |
+//! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant), [`config::show`] (as shown) |
+//! | what is known of a kind | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
+//! | what a region's API would reject of an object | [`validity`] |
+//! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
+//! | what a live cluster is asked, and so which rights that takes | [`inquiry`]; the rights as manifests: [`rbac`] |
+//! | what is encrypted where it stands, and when it is opened | [`snapshot`], `snapshot/sealed.rs` |
+//! | what refers to what, and which deployments use what | [`world::definition`], [`world::deployments`] |
+//! | who asks for what | [`claim`], one file per kind of claim; [`claim::collect`] |
 //! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
-//! | who may use what | [`judge::tenancy`], [`judge::grant`]; places and names: [`place`] |
-//! | secrets in plain sight, before and after publishing | [`inline`] |
+//! | what a claim needs, where it is read and lands | [`closure`], `closure/reference.rs`, `closure/landing.rs` |
+//! | companions of credential propagation | `closure/companion.rs` |
+//! | who may use what | [`admission`] (the rules), `judge/tenancy.rs` (what is said of it) |
+//! | what must not land on a cluster | [`destination`] |
+//! | secrets in plain sight, before and after publishing | [`cleartext`] |
 //! | conflicts, quotas, immutable fields | [`judge::region`] |
+//! | what makes a claim refused or broken | [`judge::case`] |
 //! | a finding code, its class or severity | [`finding::codes`] |
-//! | what of an object is published | [`bundle::sanitise`] |
-//! | files and folders of a bundle | [`bundle::path`], [`bundle::kustomization`], [`bundle::flux`], [`bundle::argocd`] |
-//! | `bundle.yaml` | [`bundle::manifest`] |
-//! | what is carried over, what keeps its bytes, what counts as a change | [`bundle::carry`], [`bundle::draft`] and its `pack` and `compare` |
-//! | deletion budgets and acceptances | [`change::brake`] |
+//! | what of an object is published | [`layout::sanitise`] |
+//! | files and folders of a bundle | [`layout`], [`layout::path`], [`layout::kustomization`], [`layout::delivery`] |
+//! | `bundle.yaml` | [`layout::manifest`] |
+//! | what is carried over, what keeps its bytes, what counts as a change | `carry`, `pack` and `compare` of [`region`] |
+//! | deletion budgets and acceptances | [`region::brake`], [`region::allowances`] |
 //! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
 //! | what counts as ciphertext where a value should be | [`ciphertext`] |
-//! | what is encrypted where it stands, and when it is opened | [`snapshot`] and its `sealed` |
-//! | what `pouch init` drafts from a cluster | [`draft_fleet`] |
-//! | what is compared between a region and its bundle | [`verify`] |
+//! | what `pouch init` drafts from a cluster | [`init`] |
+//! | what is proved of bundles without a cluster | [`verify::bundles`] |
+//! | what is compared between a region and its bundle | [`verify::live`] |
 //! | what a history lets whom read | [`exposure`] |
-//! | what is proved of bundles without a cluster | [`proof`] |
 //! | how findings and summaries read | [`report`] |
 //!
-//! What touches the world is in package `pouch`: sources, git, age, publishing, the command line.
+//! # What to touch to add something
+//!
+//! | to add | touch |
+//! |---|---|
+//! | a kind of claim | [`kinds`] (a row), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`], and `region/carry.rs` (when is such a claimant gone?) |
+//! | a destination | [`claim::Address`], [`destination`], [`layout::Layout`], [`region::input`] (which of both a region has); its keys as above |
+//! | a view of the plan | a file in [`report`]; [`region::plan`] only if the plan does not say it yet |
+//! | a limit | [`config::Limits`], [`config::file`], [`config::resolve`], [`config::show`], and [`region::brake`] |
+//! | a provider | its file in [`capi`], [`capi::all`], [`capi::tenancy`] if "who may use it" has a new meaning, [`k0rdent::builtin`] |
+//!
+//! A new finding code goes into [`finding::codes`] besides, and its page into `docs/findings`. What touches the world is
+//! in package `pouch`: sources, git, age, publishing, the command line.
 #![no_std]
 
 // cargo-mutants writes `vec!` where it replaces what a function gives, and only tests see such code.
@@ -85,6 +113,7 @@ pub mod claim;
 pub mod cleartext;
 pub mod closure;
 pub mod config;
+pub mod destination;
 pub mod exposure;
 pub mod finding;
 pub mod go_time;
@@ -100,10 +129,10 @@ pub mod listing;
 pub mod name;
 pub mod node;
 pub mod object;
-pub mod place;
 pub mod rbac;
 pub mod recipient;
 pub mod region;
+pub mod release;
 pub mod report;
 pub mod reuse;
 pub mod secret;
@@ -112,6 +141,7 @@ pub mod snapshot;
 pub mod sops;
 pub mod sops_document;
 pub mod unread_words;
+pub mod validity;
 pub mod verify;
 pub mod world;
 pub mod yaml;

@@ -17,8 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
 use crate::finding::{Code, Fault, Finding, Origin};
-use crate::k0rdent;
-use crate::kinds::Scopes;
+use crate::kinds::{self, MANAGED_LABEL, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, holds_key};
@@ -158,9 +157,9 @@ pub fn admit(
 
     let mut faults = Vec::new();
     let selected = keep.is_selected(&kind, namespace.as_ref());
+    let read = kinds::known(&kind).and_then(|known| known.label);
     let labels = pairs(metadata.get("labels"), "labels", &mut faults, |key| {
-        let provider = key == k0rdent::PROVIDER_LABEL && kind.is(k0rdent::GROUP, "ProviderInterface");
-        key == k0rdent::MANAGED_LABEL || provider || selected || keep.label(key)
+        key == MANAGED_LABEL || read == Some(key) || selected || keep.label(key)
     });
     let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
         (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key)
@@ -206,18 +205,11 @@ pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
         .help(fault.help.clone())
 }
 
-/// The top-level fields that some stage reads.
+/// Keeps the top-level fields that some stage reads.
 fn kept_fields(document: Node, kind: &GroupKind) -> Node {
-    let reads_status = kind.is(k0rdent::GROUP, "Region") || kind.is(k0rdent::GROUP, "Credential");
-    let kept = |key: &str| match key {
-        // Of a Namespace only name and labels are read.
-        "spec" => !kind.is_namespace(),
-        "data" | "binaryData" => kind.is_config_map(),
-        "status" => reads_status,
-        _ => false,
-    };
+    let fields = kinds::fields(kind);
     let Node::Map(entries) = document else { return Node::empty_map() };
-    Node::Map(entries.into_iter().filter(|(key, _)| kept(key)).collect())
+    Node::Map(entries.into_iter().filter(|(key, _)| fields.contains(&&**key)).collect())
 }
 
 fn pairs(node: Option<&Node>, field: &str, faults: &mut Vec<Fault>, wanted: impl Fn(&str) -> bool) -> Pairs {

@@ -5,7 +5,7 @@
 //! it. Secrets are never listed or watched, and no rule has a `*`. It refuses to know how a cluster is
 //! reached: what closures ask for, and how the cluster calls its resources, it is told.
 
-mod owners;
+pub mod owners;
 mod write;
 
 use alloc::borrow::ToOwned;
@@ -15,12 +15,13 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use core::mem;
 
-pub use self::owners::owners;
+use self::write::Rule;
+pub use self::write::{Manifest, Subject};
 use crate::config::{Companions, Fleet, Source, SourcePlace};
 use crate::inquiry::{self, Listed};
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, is_dns_label, is_dns_subdomain};
-use crate::{capi, k0rdent};
+use crate::{capi, kinds};
 
 /// The most bytes of names that stand in one Role; what is more goes into another.
 ///
@@ -39,22 +40,6 @@ pub enum Secrets {
     Names,
     /// All of the namespaces that are known.
     Namespaces,
-}
-
-/// Who is given the rights.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Subject {
-    /// A service account.
-    ServiceAccount {
-        /// Its namespace.
-        namespace: Namespace,
-        /// Its name.
-        name: Name,
-    },
-    /// A user, as the API server's authentication calls it.
-    User(String),
-    /// A group of users.
-    Group(String),
 }
 
 /// The objects that closures ask a source for by name, and the Credentials that do; absent ones too.
@@ -79,19 +64,6 @@ pub struct Terms<'a> {
     pub subject: &'a Subject,
 }
 
-/// One manifest.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Manifest {
-    /// `ClusterRole`, `ClusterRoleBinding`, `Role` or `RoleBinding`.
-    pub kind: &'static str,
-    /// The namespace; none for the cluster-wide ones.
-    pub namespace: Option<Namespace>,
-    /// The name.
-    pub name: String,
-    /// YAML with comments, without a `---` line, ending in a line feed.
-    pub text: String,
-}
-
 /// Nothing that would suffice can be printed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Insufficient {
@@ -107,17 +79,6 @@ impl Insufficient {
     pub fn help(&self) -> &'static str {
         "Name the namespaces under `provides.namespaces` of the source, or run this again once there are Credentials."
     }
-}
-
-/// One rule: a verb on one resource, in one place.
-#[derive(Clone)]
-struct Rule {
-    why: Vec<String>,
-    group: String,
-    resource: String,
-    verb: &'static str,
-    /// The names that it is for, each with a comment of its own; none for all.
-    names: Option<BTreeMap<String, String>>,
 }
 
 /// Makes the manifests: the cluster-wide role and its binding, then those of each namespace by name.
@@ -237,22 +198,12 @@ fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
 
 /// A rule on all objects of a kind.
 fn rule(terms: &Terms<'_>, kind: &GroupKind, verb: &'static str, mut why: Vec<String>) -> Rule {
-    let known = core_plural(kind).or_else(|| capi::rules(kind).map(|rules| rules.plural));
-    let known = known.or_else(|| k0rdent::plural(kind)).or_else(|| terms.plurals.get(kind).map(String::as_str));
+    let known = kinds::plural(kind).or_else(|| terms.plurals.get(kind).map(String::as_str));
     let resource = known.map_or_else(|| guessed_plural(kind), ToOwned::to_owned);
     if known.is_none() {
         why.push(format!("That {kind} is called {resource} is a guess: `kubectl api-resources` tells."));
     }
     Rule { why, group: kind.group.as_str().to_owned(), resource, verb, names: None }
-}
-
-fn core_plural(kind: &GroupKind) -> Option<&'static str> {
-    match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Namespace") => Some("namespaces"),
-        ("", "ConfigMap") => Some("configmaps"),
-        ("", "Secret") => Some("secrets"),
-        _ => None,
-    }
 }
 
 /// As Kubernetes guesses: `meta.UnsafeGuessKindToResource` of apimachinery.

@@ -2,7 +2,7 @@
 //!
 //! - [`published`]: what stands in a region's folders now, and how far it is to be believed; `unsigned`: what there is
 //!   where nobody vouches for it.
-//! - [`carry`]: what becomes of claimants that have something published.
+//! - `carry`: what becomes of claimants that have something published.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.

@@ -8,29 +8,34 @@
 mod copies;
 mod elsewhere;
 mod objects;
+mod reason;
 mod sealed;
+mod state;
+mod unopened;
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
-use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::{Fleet, Provides, Source};
-use crate::finding::{Code, Fault, Finding, Origin};
-use crate::kinds::Scopes;
+use crate::config::{Fleet, Source};
+use crate::finding::{Code, Finding, Origin};
+use crate::kinds::{DEFINITION, Scopes, is_definition, is_listed};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
 use crate::object::{Object, Refusal, admit, kind_of};
 use crate::unread_words::Fragment;
-use crate::{k0rdent, kinds};
 
-use objects::Objects;
+use objects::{Objects, place};
+use state::{Lacks, State, may_provide};
+use unopened::{Unopened, Word};
 
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
-pub use sealed::SealedDocument;
+pub use reason::Reason;
+pub use state::Inquiry;
+pub use unopened::SealedDocument;
 
 /// What one source gave: documents in a fixed order, and whether that is all there is.
 pub struct Reading {
@@ -69,24 +74,6 @@ pub struct Unread<'a> {
     pub reason: Option<&'a Reason>,
 }
 
-/// Why a source did not answer a question.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Reason {
-    /// What is the matter, in one clause without a full stop.
-    pub why: String,
-    /// What to do about it.
-    pub help: String,
-    /// The line of the file that it is about, from one, where one is.
-    pub line: Option<u32>,
-}
-
-impl Reason {
-    /// Makes one about nothing smaller than a document.
-    pub fn new(why: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { why: why.into(), help: help.into(), line: None }
-    }
-}
-
 impl Unread<'_> {
     /// Why nobody knows, in one clause.
     pub fn why(&self) -> String {
@@ -103,16 +90,6 @@ impl Unread<'_> {
             .map_or("Correct the source: its own findings say what is wrong.", |reason| reason.help.as_str());
         Finding::new(Code::Unread, format!("whether {key} exists is unknown: {}", self.why())).about(key).help(help)
     }
-}
-
-/// What is known of a source that is asked piece by piece: some kinds as a whole, objects by name.
-#[derive(Default)]
-pub struct Inquiry {
-    /// The kinds that were listed as a whole, with the reason where one could not be.
-    pub listed: BTreeMap<GroupKind, Result<(), Reason>>,
-    /// What the source serves of other kinds: their scope, and their versions, the preferred one first.
-    pub served: BTreeMap<GroupKind, (Scope, Vec<Version>)>,
-    asked: BTreeMap<ObjectKey, Result<(), Reason>>,
 }
 
 /// What a source answers that is asked for one object.
@@ -146,74 +123,6 @@ pub struct Snapshot {
     elsewhere: BTreeMap<ObjectKey, Elsewhere>,
     /// The sealed values that stand in several files.
     copies: copies::Copies,
-}
-
-/// The copy of an object that counts, and those of other sources.
-struct Held {
-    from: usize,
-    object: Object,
-    others: Vec<(usize, Object)>,
-}
-
-/// What is known of a source beyond the objects that it gave.
-struct State {
-    name: SourceName,
-    provides: Provides,
-    overrides: bool,
-    lacks: Lacks,
-    sealed: sealed::Unopened,
-}
-
-impl State {
-    fn word(&self, key: &ObjectKey) -> Word<'_> {
-        self.sealed.word(key).unwrap_or_else(|| self.lacks.word(key))
-    }
-}
-
-/// What a source might hold beyond what was read.
-enum Lacks {
-    Nothing,
-    Anything,
-    Fragments(Vec<Fragment>),
-    Unasked(Inquiry),
-}
-
-/// What a source says about an object that it did not give.
-enum Word<'a> {
-    Absent,
-    Unread(Option<&'a Reason>),
-    Unasked,
-}
-
-impl Lacks {
-    fn word(&self, key: &ObjectKey) -> Word<'_> {
-        match self {
-            Lacks::Nothing => Word::Absent,
-            Lacks::Anything => Word::Unread(None),
-            Lacks::Fragments(fragments) => {
-                let (kind, name) = (key.kind.kind.as_str(), key.name.as_str());
-                match fragments.iter().any(|fragment| fragment.may_hold(kind, name)) {
-                    true => Word::Unread(None),
-                    false => Word::Absent,
-                }
-            }
-            Lacks::Unasked(inquiry) => match inquiry.listed.get(&key.kind).or_else(|| inquiry.asked.get(key)) {
-                Some(Ok(())) => Word::Absent,
-                Some(Err(reason)) => Word::Unread(Some(reason)),
-                None => Word::Unasked,
-            },
-        }
-    }
-
-    /// Whether some object of a kind might be there unseen.
-    fn may_hold_kind(&self, kind: &GroupKind) -> bool {
-        match self {
-            Lacks::Nothing => false,
-            Lacks::Anything => true,
-            Lacks::Fragments(fragments) => fragments.iter().any(|fragment| fragment.may_hold_kind(kind.kind.as_str())),
-            Lacks::Unasked(inquiry) => !matches!(inquiry.listed.get(kind), Some(Ok(()))),
-        }
-    }
 }
 
 impl Snapshot {
@@ -311,6 +220,13 @@ impl Snapshot {
         self.len() == 0
     }
 
+    /// What would make a Secret that is in no source.
+    pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
+        let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
+        let secret = key.kind.is_secret();
+        secret.then(|| self.elsewhere.get(key).or_else(|| self.elsewhere.get(&somewhere()))).flatten()
+    }
+
     /// The first source that might hold an unseen object of `kind` in `namespace`.
     pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
@@ -319,32 +235,6 @@ impl Snapshot {
         };
         self.sources.iter().find(may).map(|state| &state.name)
     }
-}
-
-/// Whether a source may provide an object (DESIGN §2.4).
-fn may_provide(provides: &Provides, key: &ObjectKey, system_namespace: &Namespace) -> bool {
-    match &key.namespace {
-        None => provides.cluster_scoped,
-        Some(namespace) if namespace == system_namespace => provides.cluster_scoped,
-        Some(namespace) => provides.namespaces.matches(namespace.as_str()),
-    }
-}
-
-/// Whether some stage reads objects of this kind at all.
-fn is_read(kind: &GroupKind, fleet: &Fleet) -> bool {
-    match (kind.group.as_str(), kind.kind.as_str()) {
-        ("", "Secret" | "ConfigMap" | "Namespace") => true,
-        (k0rdent::GROUP, "Credential" | "ProviderInterface" | "Region" | "ClusterDeployment" | "AccessManagement") => {
-            true
-        }
-        _ => crate::capi::rules(kind).is_some() || fleet.kinds.contains_key(kind),
-    }
-}
-
-const DEFINITION: &str = "CustomResourceDefinition";
-
-fn is_crd(kind: &GroupKind) -> bool {
-    kind.is("apiextensions.k8s.io", DEFINITION)
 }
 
 /// What a document of a source is.
@@ -370,13 +260,13 @@ pub struct Admitted(Weighed);
 
 fn weigh(fleet: &Fleet, source: &Source, scopes: &Scopes, (document, origin): Standing) -> Weighed {
     let kind = kind_of(&document);
-    if is_crd(&kind) && !source.provides.cluster_scoped {
+    if is_definition(&kind) && !source.provides.cluster_scoped {
         let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
         return Weighed::Foreign(ObjectKey::new(kind, None, name), origin);
     }
     // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
     let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
-    if foreign || !is_read(&kind, fleet) {
+    if foreign || !fleet.reads(&kind) {
         return Weighed::Unread(kind, document, origin);
     }
     match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
@@ -420,12 +310,12 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                 }
             }
         }
-        let mut sealed = sealed::Unopened::default();
+        let mut sealed = Unopened::default();
         for (number, document) in reading.sealed.into_iter().enumerate() {
             let kind = kind_of(&document.document);
             // What such an object says is not believed, so nothing proves that the source holds no other one;
             // what lies out of the source's bounds could be none that counts.
-            if let Some(reason) = document.trouble.as_ref().filter(|_| kinds::is_listed(&kind)) {
+            if let Some(reason) = document.trouble.as_ref().filter(|_| is_listed(&kind)) {
                 let origin = &document.origin;
                 match admit(document.document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if !may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
@@ -435,12 +325,12 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                     }
                     _ => {
                         complete = false;
-                        findings.push(sealed::shut(&kind, origin, reason));
+                        findings.push(unopened::shut(&kind, origin, reason));
                     }
                 }
                 continue;
             }
-            if !is_read(&kind, fleet) {
+            if !fleet.reads(&kind) {
                 elsewhere::note(&mut elsewhere, fleet, source, &kind, &document.document, &document.origin);
                 continue;
             }
@@ -449,7 +339,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                 Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
                     values.push((object.key.clone(), (index, document.file), document.leaves));
                     match document.trouble {
-                        Some(reason) => sealed::close(&mut object, reason),
+                        Some(reason) => unopened::close(&mut object, reason),
                         None => sealed.add(&mut object, number),
                     }
                     place(&mut objects, fleet, index, object);
@@ -485,7 +375,8 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
             scopes.learn(kind.clone(), *scope);
             definitions.insert(kind.clone(), Definition { served: versions.clone() });
         }
-        let says_so = |document: &Node| document.str_at(&["kind"]) == Some(DEFINITION) && is_crd(&kind_of(document));
+        let says_so =
+            |document: &Node| document.str_at(&["kind"]) == Some(DEFINITION) && is_definition(&kind_of(document));
         for (document, _) in reading.documents.iter().filter(|(document, _)| says_so(document)) {
             let group = document.str_at(&["spec", "group"]).unwrap_or_default();
             let kind = GroupKind::new(group, document.str_at(&["spec", "names", "kind"]).unwrap_or_default());
@@ -504,71 +395,6 @@ fn definition(document: &Node) -> Definition {
     let versions = document.at(&["spec", "versions"]).map(Node::items).unwrap_or_default();
     let served = versions.iter().filter(|version| version.at(&["served"]).and_then(Node::as_bool) == Some(true));
     Definition { served: served.filter_map(|version| version.str_at(&["name"]).map(Version::from)).collect() }
-}
-
-/// Puts an object among those of other sources, in whatever order they come.
-fn place(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Object) {
-    let held = match objects.entry(&mut object.key) {
-        Entry::Occupied(held) => held.into_mut(),
-        Entry::Vacant(place) => {
-            place.insert(Held { from: index, object, others: Vec::new() });
-            return;
-        }
-    };
-    let others = held.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object);
-    let twice = if held.from == index { Some(&mut held.object) } else { others };
-    match twice {
-        Some(earlier) => repeat(fleet, index, earlier, object),
-        None => held.others.push((index, object)),
-    }
-    held.settle(fleet);
-}
-
-/// Notes on the copy that stands first in a source that there is another one.
-fn repeat(fleet: &Fleet, index: usize, earlier: &mut Object, mut object: Object) {
-    let Some(source) = fleet.sources.get(index) else { return };
-    if object.origin < earlier.origin {
-        core::mem::swap(earlier, &mut object);
-        let told = object.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject);
-        earlier.faults.extend(told);
-    }
-    let message = format!("{} is in source {} twice, also at {}", object.key, source.name, object.origin);
-    let help = "Remove one of the two, or keep one out of the source with exclude.";
-    earlier.faults.push(Fault::new(Code::DuplicateObject, message, help));
-}
-
-impl Held {
-    /// Decides which copy counts: the first, unless a later source overrides it; a later one that says
-    /// something else is a fault of the one that counts.
-    fn settle(&mut self, fleet: &Fleet) {
-        if self.others.is_empty() {
-            return;
-        }
-        for object in self.others.iter_mut().map(|(_, object)| object).chain([&mut self.object]) {
-            object.faults.retain(|fault| fault.code != Code::Shadowed);
-        }
-        let source = |index: usize| fleet.sources.get(index);
-        let indices = self.others.iter().map(|(index, _)| *index).chain([self.from]);
-        let counts = indices.clone().filter(|index| source(*index).is_some_and(|source| source.overrides)).max();
-        let first = indices.min().unwrap_or(self.from);
-        let counts = counts.filter(|index| *index != first).unwrap_or(first);
-        if let Some((from, object)) = self.others.iter_mut().find(|(index, _)| *index == counts) {
-            core::mem::swap(from, &mut self.from);
-            core::mem::swap(object, &mut self.object);
-        }
-        self.others.sort_by_key(|(index, _)| *index);
-        for (_, other) in self.others.iter().filter(|(index, _)| *index > counts) {
-            if self.object.same_content(other) {
-                continue;
-            }
-            let name = &other.origin.source;
-            let message = format!("{} differs in source {name}, at {}", other.key, other.origin);
-            let help = "Make the two equal, remove one, or set overrides: true on the later source.";
-            self.object.faults.push(Fault::new(Code::Shadowed, message, help));
-            // One fault tells it; comparing with it would find everything different.
-            break;
-        }
-    }
 }
 
 fn not_provided(source: &Source, key: &ObjectKey, origin: &Origin) -> Finding {

@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Admits;
+use super::tenancy::Admits;
 use crate::name::Namespace;
 use crate::node::Node;
 use crate::selector::{Selector, Truth, Unusable};

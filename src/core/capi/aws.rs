@@ -3,9 +3,9 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-aws>, `api/v1beta2`.
 
 use super::allowed::{Allowed, Chosen, Labels};
-use super::schema::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
-use super::{Admits, GROUP, KindRules, Served};
-use crate::capi::tenancy::Tenancy;
+use super::rules::{GROUP, KindRules, Served};
+use super::shape::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
+use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, ObjectKey, Scope};
 use crate::node::Node;
 

@@ -3,9 +3,9 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-azure>, `api/v1beta1`.
 
 use super::allowed::{Allowed, Labels};
-use super::schema::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, Shape, TEXT};
-use super::{Admits, Conditional, GROUP, KindRules, Served};
-use crate::capi::tenancy::Tenancy;
+use super::rules::{Conditional, GROUP, KindRules, Served};
+use super::shape::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, Shape, TEXT};
+use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, Scope};
 use crate::node::Node;
 

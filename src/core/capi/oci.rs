@@ -3,9 +3,9 @@
 //! k0rdent ships no ProviderInterface for it; a source can bring one.
 //! Source: <https://github.com/oracle/cluster-api-provider-oci>, `api/v1beta2`.
 
-use super::schema::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, TEXT};
-use super::{Conditional, GROUP, KindRules, Served};
-use crate::capi::tenancy::Tenancy;
+use super::rules::{Conditional, GROUP, KindRules, Served};
+use super::shape::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, TEXT};
+use super::tenancy::Tenancy;
 use crate::name::Scope;
 
 /// An Oracle Cloud identity.

@@ -3,9 +3,9 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-openstack>, `api/v1alpha1`.
 
 use super::allowed::{Chosen, Labels};
-use super::schema::{Field, SELECTOR, Shape, TEXT};
-use super::{Admits, GROUP, KindRules, Served};
-use crate::capi::tenancy::Tenancy;
+use super::rules::{GROUP, KindRules, Served};
+use super::shape::{Field, SELECTOR, Shape, TEXT};
+use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, Scope};
 use crate::node::Node;
 

@@ -16,3 +16,14 @@ pub enum Tenancy {
     /// As OpenStack identities mean `namespaceSelector`.
     Openstack,
 }
+
+/// Whether an identity may be used from a namespace.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Admits {
+    /// It may.
+    Yes,
+    /// It may not.
+    No,
+    /// Nobody knows, so it may not; says why.
+    Unknown(&'static str),
+}

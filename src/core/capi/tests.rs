@@ -3,8 +3,10 @@
 extern crate std;
 
 use super::*;
+use crate::name::Scope;
 use crate::object::Object;
 use crate::testing::{node, object, shared, yaml};
+use crate::validity::identity::check;
 use alloc::collections::BTreeSet;
 use alloc::string::ToString as _;
 use serde_json::Value;

@@ -3,9 +3,9 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-vsphere>, `apis/v1beta2`.
 
 use super::allowed::{Allowed, Labels};
-use super::schema::{Field, SELECTOR, Shape};
-use super::{Admits, GROUP, KindRules, Served};
-use crate::capi::tenancy::Tenancy;
+use super::rules::{GROUP, KindRules, Served};
+use super::shape::{Field, SELECTOR, Shape};
+use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, Scope};
 use crate::node::Node;
 

@@ -4,7 +4,7 @@ use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::{Asked, Claim, Destination};
+use super::{Address, Asked, Claim};
 use crate::config::{Fleet, RegionState, Resolution};
 use crate::finding::{Code, Finding};
 use crate::k0rdent::credential;
@@ -37,7 +37,7 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
         ),
         Some(_) => {
             let (by, origin) = (asked.by.clone(), asked.origin.clone());
-            let to = Destination::Region(region);
+            let to = Address::Region(region);
             asked.claim = Some(if managed {
                 let root = handed_over(spec.identity, &by.namespace);
                 Claim { by, origin, to, root, resolution: Resolution::Kcm, managed }

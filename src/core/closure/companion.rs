@@ -12,7 +12,6 @@ use crate::admission::{self, Sought};
 use crate::claim::Claim;
 use crate::config::{Companions, Grant};
 use crate::finding::{Code, Finding, Severity};
-use crate::kinds;
 use crate::name::{Name, Namespace, ObjectKey};
 use crate::snapshot::{Lookup, Snapshot, Unread};
 use crate::world::World;
@@ -23,7 +22,7 @@ pub fn add(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         return;
     }
     let Some(root) = closure.members.first().cloned() else { return };
-    if !kinds::is_publishable(world.fleet, &root.read.kind) {
+    if !world.fleet.publishes(&root.read.kind) {
         return;
     }
     resource_template(world, claim, closure, &root);

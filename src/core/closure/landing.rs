@@ -3,7 +3,6 @@
 use alloc::borrow::ToOwned as _;
 use alloc::string::{String, ToString as _};
 
-use super::member::Member;
 use super::reference::NamespaceField;
 use crate::claim::{Claim, Edit};
 use crate::config::Resolution;
@@ -63,7 +62,7 @@ pub fn of_reference(
     world: &World<'_>,
     claim: &Claim,
     resolution: Resolution,
-    referrer: &Member,
+    referrer: &ObjectKey,
     target: Target,
     namespace_path: Option<&[Key]>,
 ) -> Result<(Places, Option<Edit>), String> {
@@ -81,7 +80,7 @@ pub fn of_reference(
     };
     // k0rdent rewrites the path also inside cluster-scoped identities, where two Credentials then fight
     // over it; there the object stays as it is written.
-    let rewrites = resolution == Resolution::Kcm && referrer.read.namespace.is_some();
+    let rewrites = resolution == Resolution::Kcm && referrer.namespace.is_some();
     if !rewrites {
         return Ok((Places::of(kind, name, Some(said.clone()), Some(said)), None));
     }

@@ -7,6 +7,7 @@
 mod delivery;
 mod grant;
 mod limit;
+mod name;
 mod output;
 mod region;
 mod source;
@@ -16,16 +17,15 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use self::name::{globs, label, namespace};
+pub use self::region::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
 use super::file::{self, CompanionsWord, FleetFile, KindFile, ResolutionWord, ScopeWord, TenancyWord};
 use super::{Companions, ExtraKind, Fleet, Globs, Resolution};
-use crate::capi::tenancy::Tenancy;
-use crate::k0rdent::release::Release;
-use crate::name::{FleetName, GroupKind, Namespace, Scope, is_dns_label, is_dns_subdomain};
-use crate::{capi, k0rdent};
-
-/// What is said of a file of recipients whose content was not handed over.
-pub const NOT_READ: &str = "the file was not read";
+use crate::capi::{self, Tenancy};
+use crate::kinds::K0RDENT;
+use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
+use crate::release::Release;
 
 /// The files of recipients that the configuration names, as typed, sorted, each once.
 pub fn files_needed(file: &FleetFile) -> Vec<String> {
@@ -99,52 +99,6 @@ fn header(file: &FleetFile, faults: &mut Faults) {
     label(&file.metadata.name, "fleet", &root.key("metadata").key("name"), faults);
 }
 
-/// Checks a DNS label.
-fn label(text: &str, what: &str, path: &FieldPath, faults: &mut Faults) {
-    if !is_dns_label(text) {
-        let message = format!("{} cannot name a {what}", quoted(text));
-        let help = "Use 1 to 63 of a-z, 0-9 and dashes, with a letter or digit at both ends.";
-        faults.add(path, message, help);
-    }
-}
-
-/// Checks a namespace.
-fn namespace(text: &str, path: &FieldPath, faults: &mut Faults) -> Namespace {
-    label(text, "namespace", path, faults);
-    Namespace::from(text)
-}
-
-/// Checks the name of an object.
-fn object_name(text: &str, path: &FieldPath, faults: &mut Faults) -> crate::name::Name {
-    if !is_dns_subdomain(text) {
-        let message = format!("{} cannot name an object", quoted(text));
-        faults.add(path, message, "Use labels of a-z, 0-9 and dashes, joined by dots, at most 253 characters in all.");
-    }
-    text.into()
-}
-
-/// Compiles globs.
-fn globs(patterns: &[String], path: &FieldPath, faults: &mut Faults) -> Globs {
-    for (at, pattern) in patterns.iter().enumerate() {
-        if pattern.is_empty() || Globs::new(core::slice::from_ref(pattern)).is_err() {
-            let help =
-                "`*` stands for any characters, `?` for one, `[ab]` for one of some, `{a,b}` for one text of some.";
-            faults.add(&path.index(at), format!("{} is not a glob", quoted(pattern)), help);
-        }
-    }
-    Globs::new(patterns).unwrap_or_default()
-}
-
-/// Compiles globs over namespaces; one without a wildcard must be able to name one.
-fn namespace_globs(patterns: &[String], path: &FieldPath, faults: &mut Faults) -> Globs {
-    for (at, pattern) in patterns.iter().enumerate() {
-        if !pattern.is_empty() && !pattern.contains(['*', '?', '[', '{']) {
-            namespace(pattern, &path.index(at), faults);
-        }
-    }
-    globs(patterns, path, faults)
-}
-
 /// Annotations in which tools keep a whole copy of the object, a Secret's values included.
 const COPIES: [&str; 5] = [
     "kubectl.kubernetes.io/last-applied-configuration",
@@ -207,7 +161,7 @@ fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKi
                 message,
                 "Secrets, ConfigMaps and Namespaces are published as references need them.",
             );
-        } else if entry.group == k0rdent::GROUP {
+        } else if entry.group == K0RDENT {
             let message = "kinds of k0rdent itself are not published";
             faults.add(&path.key("group"), message, "Regions get identities, not the Credentials that ask for them.");
         } else if capi::rules(&kind).is_some() {

@@ -7,13 +7,24 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::listed_by::Vouched;
+use super::schema::NowAt;
 use super::sealed::{Leaf, Sealed, Tags};
-use super::{NowAt, Values};
 use crate::name::{Directory, ObjectKey};
 use crate::recipient::Recipient;
-use crate::reuse::{self, Change, Context};
-use crate::secret::SecretBytes;
+use crate::reuse::{self, Change, Context, KeyRing};
+use crate::secret::{Payload, SecretBytes};
 use crate::sops::cipher;
+
+/// Today's values, and the keys that made the tags.
+pub struct Values<'a> {
+    /// The reuse keys.
+    pub keys: &'a KeyRing,
+    /// By region folder, the Secrets as the sources have them now.
+    pub now: BTreeMap<Directory, BTreeMap<ObjectKey, &'a Payload>>,
+    /// What those manifests say that a tag of these keys proves.
+    pub proved: &'a Vouched,
+}
 
 /// Values of today, by the length of their base64.
 pub(super) type Today<'a> = BTreeMap<usize, Vec<(&'a Directory, &'a ObjectKey, &'a str, &'a SecretBytes)>>;

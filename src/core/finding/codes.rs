@@ -2,7 +2,7 @@
 //!
 //! The pages in `docs/findings` explain each with an example and the cure; a test keeps them equal.
 
-use super::Severity;
+use super::severity::Severity;
 
 /// What a code's class makes of the claims concerned (DESIGN §2.7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -10,7 +10,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{Need, Sure};
+use super::need::{Need, Sure};
 use crate::admission::{Sought, of_namespaced};
 use crate::capi::{self, Admits};
 use crate::claim::Claim;
@@ -21,6 +21,7 @@ use crate::judge::case::{Case, Ruling};
 use crate::judge::cases;
 use crate::judge::region::{Incumbents, settle};
 use crate::k0rdent;
+use crate::kinds;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, is_dns_label, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
@@ -231,6 +232,6 @@ fn reached(case: &Case, member: &Member) -> String {
 fn is_writable(by: &Claimant, key: &ObjectKey) -> bool {
     let place = key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
     let who = is_dns_label(by.namespace.as_str()) && is_dns_subdomain(by.name.as_str());
-    let kind = key.kind.is_secret() || key.kind.is_config_map() || capi::rules(&key.kind).is_some();
+    let kind = kinds::is_published(&key.kind);
     place && who && kind && is_dns_subdomain(key.name.as_str())
 }

@@ -7,7 +7,7 @@
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
-use crate::k0rdent::release::Release;
+use crate::release::Release;
 
 /// A release by its numbers: 1 and 11 of `1.11.4`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

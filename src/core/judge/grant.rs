@@ -1,4 +1,4 @@
-//! Grants in world: what the configuration lets a claim use beyond the boundary of namespaces.
+//! Grants: what the configuration lets a claim use beyond the boundary of namespaces.
 //!
 //! Asked where everything else has refused. A grant opens the use of an object and nothing else: kinds
 //! that are not published, Secrets that never leave, places and names on the region that are not for

@@ -1,12 +1,12 @@
-//! Places where nothing lands: a claim that wants to is refused.
+//! What must not land on a region: a claim for it is refused.
 
 use alloc::format;
 use alloc::vec::Vec;
 
 use crate::config::RegionConfig;
+use crate::destination::{Destination, Forbidden};
 use crate::finding::{Code, Finding};
 use crate::name::ObjectKey;
-use crate::place::{Forbidden, forbidden};
 use crate::world::World;
 
 /// Checks where an object would land.
@@ -14,7 +14,7 @@ pub fn check(world: &World<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec
     if lands.namespace.is_none() {
         return Vec::new();
     }
-    let why = forbidden(Some(&region.delivery), Some(&world.fleet.system_namespace), lands);
+    let why = Destination::of(world.fleet, region).forbids(lands);
     let finding = |why: Forbidden| {
         let (code, help) = match why {
             Forbidden::Namespace => (Code::ForbiddenPlace, "Move the object to another namespace."),

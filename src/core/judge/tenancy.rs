@@ -17,7 +17,6 @@ use crate::claim::Claim;
 use crate::closure::{Closure, Member, Role, sought};
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
-use crate::kinds::is_publishable;
 use crate::name::Namespace;
 use crate::object::Object;
 use crate::world::World;
@@ -27,7 +26,7 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
     let mut findings = Vec::new();
     for member in &closure.members {
         // A kind that is not published is refused as such; an assumed identity admits all namespaces.
-        if member.role == Role::Assumed || !is_publishable(world.fleet, &member.read.kind) {
+        if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
             continue;
         }
         let object = world.snapshot.get(&member.read);

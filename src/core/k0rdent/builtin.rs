@@ -8,10 +8,10 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use super::provider_interface::{Definition, ReferencePath};
-use super::release::Release;
 use crate::capi;
 use crate::name::GroupKind;
 use crate::node::Key;
+use crate::release::Release;
 
 /// The first release whose ProviderInterfaces carry the provider's label.
 const LABELLED_SINCE: u8 = 11;

@@ -96,7 +96,7 @@ fn kubeconfigs(object: &Object, faults: &mut Faults) -> BTreeSet<Name> {
 mod tests {
     use super::*;
     use crate::k0rdent::builtin::definitions;
-    use crate::k0rdent::release::Release;
+    use crate::release::Release;
     use crate::testing::object;
 
     fn written(rest: &str) -> Object {

@@ -10,8 +10,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
+use super::file::{Files, text};
 use super::path::{self, BundlePath, Leaf};
-use super::{Files, text};
 use crate::name::Directory;
 use crate::yaml::emit::Tree;
 

@@ -5,117 +5,24 @@
 //! stands here that changes from run to run without the content changing, and no value of a Secret:
 //! the hashes are those of sealed or open files.
 
+mod content;
 mod read;
 pub mod schema;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use content::{
+    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State, Via,
+};
 pub use read::{Spot, Unusable, parse};
 
-use super::path::BundlePath;
-use crate::finding::Code;
-use crate::name::{Claimant, Directory, FleetName, Name, Namespace, ObjectKey, SourceName};
-use crate::recipient::Recipient;
+use crate::name::{Name, Namespace};
 use crate::yaml::emit::Tree;
-
-/// The format that is written, and the only one known.
-pub const API_VERSION: &str = "pouch/v1alpha1";
-
-/// The kind of the document.
-pub const KIND: &str = "Bundle";
-
-/// The content of a region's `bundle.yaml`, without the line that authenticates it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Manifest {
-    /// The region's folder.
-    pub directory: Directory,
-    /// The fleet that the bundle belongs to.
-    pub fleet: FleetName,
-    /// Everybody who can read the bundle's Secrets.
-    pub recipients: Vec<Recipient>,
-    /// The sources that can tell which cluster or repository they are.
-    pub sources: Vec<SourceIdentity>,
-    /// Every object of the bundle.
-    pub objects: Vec<ManifestObject>,
-    /// Every other file that was written for the region, except the manifest.
-    pub files: Vec<ManifestFile>,
-}
-
-/// A source and what it stands for.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct SourceIdentity {
-    /// The source's name in the configuration.
-    pub name: SourceName,
-    /// The UID of a cluster's `kube-system`, or a repository's URL without user, query and fragment.
-    pub identity: String,
-}
-
-/// One object of the bundle.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ManifestObject {
-    /// What it is on the region.
-    pub key: ObjectKey,
-    /// What it was read from; none for what pouch makes itself.
-    pub from: Option<Origin>,
-    /// Its file; always what [`path::of_object`](super::path::of_object) says.
-    pub path: BundlePath,
-    /// SHA-256 of the file in lower-case hex.
-    pub sha256: String,
-    /// Whether it is fresh.
-    pub state: State,
-    /// Who needs it.
-    pub needed_by: Vec<NeededBy>,
-}
-
-/// Namespace and name of the object that another one was made from; kind and group are the same.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Origin {
-    /// The namespace; none for cluster-scoped kinds.
-    pub namespace: Option<Namespace>,
-    /// The name.
-    pub name: Name,
-}
-
-/// Whether an object says what the sources say now.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum State {
-    /// It does.
-    Current,
-    /// It stays as published, because of a finding with this code.
-    Carried(Code),
-}
-
-/// Someone who needs an object.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct NeededBy {
-    /// The claimant.
-    pub by: Claimant,
-    /// The references that lead from it to the object, in order.
-    pub via: Vec<Via>,
-}
-
-/// One reference.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Via {
-    /// The ProviderInterface that defines it; none where pouch itself knows it.
-    pub provider_interface: Option<Name>,
-    /// The path of the field that refers, such as `spec.secretRef`.
-    pub field: String,
-}
-
-/// A file that is no object.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct ManifestFile {
-    /// Where it stands.
-    pub path: BundlePath,
-    /// SHA-256 of the file in lower-case hex.
-    pub sha256: String,
-}
 
 /// The text of a manifest, sorted throughout, without the line that authenticates it.
 pub fn emit(manifest: &Manifest) -> String {
-    super::text(&tree(manifest))
+    super::file::text(&tree(manifest))
 }
 
 fn tree(manifest: &Manifest) -> Tree<'_> {

@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 
-use super::{MANAGED_BY, MANAGED_BY_LABEL, Style};
+use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 use crate::name::Namespace;
 use crate::yaml::emit::{Tree, TreeMap};
 

@@ -8,7 +8,7 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::{MANAGED_BY, MANAGED_BY_LABEL, Style};
+use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 use crate::claim::Edit;
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, ObjectKey};

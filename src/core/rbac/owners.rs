@@ -77,7 +77,7 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     [places.read].into_iter().chain(companion).collect()
 }
 
-/// Where the companions of a claim may stand, see [`companion`](crate::closure::companion).
+/// Where the companions of a claim may stand, see `closure/companion.rs`.
 fn companions_of(world: &World<'_>, claim: &Claim, root: &ObjectKey) -> impl Iterator<Item = ObjectKey> {
     let places: BTreeSet<_> = [root.namespace.clone(), claim.root.namespace.clone()]
         .into_iter()

@@ -3,14 +3,54 @@
 //! The emitter writes no comments, so a role is its head and its rules, each written by the emitter,
 //! with comments between them. What stands in a comment is escaped: names are anybody's.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use super::{Manifest, Rule, Subject};
-use crate::name::Namespace;
+use crate::name::{Name, Namespace};
 use crate::report::escape;
 use crate::yaml::emit::{Tree, emit};
+
+/// Who is given the rights.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Subject {
+    /// A service account.
+    ServiceAccount {
+        /// Its namespace.
+        namespace: Namespace,
+        /// Its name.
+        name: Name,
+    },
+    /// A user, as the API server's authentication calls it.
+    User(String),
+    /// A group of users.
+    Group(String),
+}
+
+/// One manifest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Manifest {
+    /// `ClusterRole`, `ClusterRoleBinding`, `Role` or `RoleBinding`.
+    pub kind: &'static str,
+    /// The namespace; none for the cluster-wide ones.
+    pub namespace: Option<Namespace>,
+    /// The name.
+    pub name: String,
+    /// YAML with comments, without a `---` line, ending in a line feed.
+    pub text: String,
+}
+
+/// One rule: a verb on one resource, in one place.
+#[derive(Clone)]
+pub(super) struct Rule {
+    pub(super) why: Vec<String>,
+    pub(super) group: String,
+    pub(super) resource: String,
+    pub(super) verb: &'static str,
+    /// The names that it is for, each with a comment of its own; none for all.
+    pub(super) names: Option<BTreeMap<String, String>>,
+}
 
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
 

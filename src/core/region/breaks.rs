@@ -5,16 +5,16 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::input::Input;
-use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::k0rdent;
+use crate::layout::Layout;
 use crate::layout::path::{self, BundlePath, Leaf};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 
 /// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that
 /// differ in case only. Both take somebody who looks for them.
-pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_>]) {
+pub(super) fn break_shared_paths(layout: &Layout<'_>, rulings: &mut [Ruling<'_>]) {
     let mut first: BTreeMap<BundlePath, &ObjectKey> = BTreeMap::new();
     let mut shared: BTreeMap<ObjectKey, ObjectKey> = BTreeMap::new();
     let members = || rulings.iter().flat_map(|ruling| ruling.case.published_members());
@@ -22,7 +22,7 @@ pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_
     let leaves: BTreeSet<Leaf> = kinds.iter().map(|kind| Leaf::of(kind)).collect();
     let kinds_meet = leaves.len() < kinds.len();
     for member in members().filter(|member| kinds_meet || path::may_be_cut(&member.lands)) {
-        let other = *first.entry(path::of_object(&region.directory, &member.lands)).or_insert(&member.lands);
+        let other = *first.entry(layout.of_object(&member.lands)).or_insert(&member.lands);
         if *other != member.lands {
             shared.insert(member.lands.clone(), other.clone());
             shared.insert(other.clone(), member.lands.clone());

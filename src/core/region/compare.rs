@@ -16,7 +16,6 @@ use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::judge::region::{Forced, immutable_changes};
 use crate::layout::manifest::NeededBy;
-use crate::layout::path;
 use crate::name::{Claimant, ObjectKey};
 
 /// Marks claims as broken whose objects differ from the published ones where they must not.
@@ -153,7 +152,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
         }
         _ => changes,
     };
-    let base = input.published.files.get(path::manifest(&region.directory).as_str());
+    let base = input.published.files.get(input.terms.layout().manifest().as_str());
     let retired = region.state == RegionState::Retired;
     let load = Load {
         fleet: &input.world.fleet.name,

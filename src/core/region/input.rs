@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::allowances::{Allowances, Selection};
 use super::published::Published;
 use crate::config::{Fleet, RegionConfig};
+use crate::layout::Layout;
 use crate::layout::manifest::{Manifest, SourceIdentity};
 use crate::name::ObjectKey;
 use crate::recipient::Recipient;
@@ -57,6 +58,11 @@ impl<'a> Terms<'a> {
     /// Whether something is asked for the region beyond the usual, so that what is published must be examined.
     pub(super) fn are_special(&self) -> bool {
         self.allowances.adopts(self.region) || self.allowances.removes_foreign(self.region) || self.reseals()
+    }
+
+    /// Where the region's bundle stands.
+    pub(super) fn layout(&self) -> Layout<'a> {
+        Layout::of(self.world.fleet, self.region)
     }
 
     /// What the tag of an object's file is made over.

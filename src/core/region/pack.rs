@@ -18,8 +18,8 @@ use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
 use crate::layout::manifest::{ManifestObject, NeededBy, Via};
+use crate::layout::namespace;
 use crate::layout::sanitise::sanitise;
-use crate::layout::{Style, namespace};
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
@@ -135,7 +135,7 @@ fn fill(
     mut keep: impl FnMut(&ObjectKey, &str, &Object) -> Option<Keep>,
     stands: impl Fn(&ObjectKey, &str) -> bool,
 ) -> Option<()> {
-    let style = Style::of(&terms.region.delivery);
+    let style = terms.layout().style();
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
         let text = emit(&sanitise(object, &lands, &order.edits, style));

@@ -23,9 +23,9 @@ use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::case::{Case, Ruling, Verdict};
 use crate::judge::region::{Incumbents, settle};
+use crate::layout::Layout;
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, SourceIdentity, State as ObjectState};
 use crate::layout::path::{self, BundlePath, Leaf};
-use crate::layout::region_files;
 use crate::name::ObjectKey;
 use crate::reuse::{self, KeyRing};
 
@@ -96,10 +96,11 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
     if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
         return None;
     }
+    let layout = terms.layout();
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
-    break_shared_paths(region, &mut rulings);
-    let file = |lands: &ObjectKey| files.get(path::of_object(&region.directory, lands).as_str()).map(Vec::as_slice);
+    break_shared_paths(&layout, &mut rulings);
+    let file = |lands: &ObjectKey| files.get(layout.of_object(lands).as_str()).map(Vec::as_slice);
     let packed = pack_as_published(terms, &rulings, file)?;
     let hash = |_: &ObjectKey, path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
     let (made, manifest) = write(terms, packed, &BTreeSet::new(), &hash);
@@ -142,7 +143,7 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) ->
 
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &published.incumbents(), &mut rulings);
-    break_shared_paths(region, &mut rulings);
+    break_shared_paths(&terms.layout(), &mut rulings);
     break_narrowed(input, &mut rulings);
     let mut packed = pack(input, &rulings);
     // Every round breaks at least one more claim, so this ends.
@@ -215,7 +216,7 @@ pub fn list_files(
     kept: &BTreeSet<Leaf>,
 ) -> BTreeMap<BundlePath, String> {
     let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
-    let files = region_files(&fleet.name, &region.directory, &region.delivery, &fleet.output.path, &paths, kept);
+    let files = Layout::of(fleet, region).files(&paths, kept);
     let listed =
         |(path, text): (&BundlePath, &String)| ManifestFile { path: path.clone(), sha256: sha256_hex(text.as_bytes()) };
     manifest.files = files.iter().map(listed).collect();
@@ -232,7 +233,7 @@ fn write(
     hash: &dyn Fn(&ObjectKey, &BundlePath) -> Option<String>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = terms.region;
-    let directory = &region.directory;
+    let layout = terms.layout();
     let mut manifest = Manifest { sources: terms.sources.to_vec(), ..empty_manifest(terms.world.fleet, region) };
     if region.state == RegionState::Retired {
         return (BTreeMap::new(), manifest);
@@ -240,7 +241,7 @@ fn write(
     // By object they are nearly sorted by path too, so that sorting them at once compares few of the long paths.
     let mut files = Vec::with_capacity(pack.objects.len());
     for (lands, packed) in pack.objects {
-        let path = path::of_object(directory, &lands);
+        let path = layout.of_object(&lands);
         let (content, from, state, needed_by) = match packed {
             Packed::Namespace { text } => {
                 (Content::Bytes(text.as_bytes().to_vec()), None, ObjectState::Current, BTreeSet::new())

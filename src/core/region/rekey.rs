@@ -1,6 +1,6 @@
 //! Rekey: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
 //!
-//! A region is sealed anew as a whole or left alone. From the sources that is what a draft does; here
+//! A region is sealed anew as a whole or left alone. From the sources that is what a plan does; here
 //! stand the reasons against it that only such a run has, and the other way, for which the sources need
 //! not be there: [`reopen`] says what of a published bundle can be sealed anew, [`open`] opens one file,
 //! and [`prove`] looks at the result as a stranger would. Nothing here knows how a data key is unwrapped

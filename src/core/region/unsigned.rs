@@ -1,7 +1,7 @@
-//! Evidence: what stands in a region's folders whose manifest nobody vouches for.
+//! Unsigned: what stands in a region's folders whose manifest nobody vouches for.
 //!
 //! A manifest that anybody can have written may leave out what would go. So the files are counted
-//! beside it: what lies where the layout has objects counts as one, whatever it holds. Evidence can hold a
+//! beside it: what lies where the layout has objects counts as one, whatever it holds. It can hold a
 //! region and show what would go; nothing is carried over or written by it.
 
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -14,8 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac as _;
 
-use super::key::Keyed;
-use super::{Context, ReuseKey, add, add_context, add_count};
+use super::context::{Context, add, add_context, add_count};
+use super::key::{Keyed, ReuseKey};
 use crate::node::Node;
 use crate::secret::{Payload, SecretBytes, same_bytes};
 

@@ -16,7 +16,7 @@ use hmac::{Hmac, Mac as _};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
-use super::{Tagged, split};
+use super::header::{Tagged, split};
 use crate::hash;
 use crate::listing::few;
 

@@ -7,7 +7,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac as _;
 
-use super::{FIRST, KeyRing, ReuseKey, add, first_line};
+use super::context::add;
+use super::header::{FIRST, first_line};
+use super::key::{KeyRing, ReuseKey};
 use crate::name::{Directory, FleetName};
 use crate::secret::same_bytes;
 

@@ -1,6 +1,9 @@
 //! Tests of `reuse`.
 
 use super::*;
+use crate::name::{Directory, FleetName, ObjectKey};
+use crate::recipient::Recipient;
+use crate::reuse::header::LEADING;
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeSet;
 use alloc::vec;

@@ -6,7 +6,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::may_provide;
+use super::state::may_provide;
 use crate::config::{Fleet, Source};
 use crate::finding::Origin;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey};
@@ -22,15 +22,6 @@ pub struct Elsewhere {
     pub origin: Origin,
     /// Whether it names the Secret; a SopsSecret may have sealed even the names.
     pub named: bool,
-}
-
-impl super::Snapshot {
-    /// What would make a Secret that is in no source.
-    pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
-        let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
-        let secret = key.kind.is_secret();
-        secret.then(|| self.elsewhere.get(key).or_else(|| self.elsewhere.get(&somewhere()))).flatten()
-    }
 }
 
 /// Notes which Secrets a document would make, if it is of a kind that does.

@@ -1,4 +1,4 @@
-//! Objects that are encrypted where they stand.
+//! Opening objects that are encrypted where they stand, and noting what was copied.
 //!
 //! Such an object is known by its key before anybody opens it, and is opened when a closure wants it: a
 //! source may hold thousands for others. Until then looking it up says that the source was not asked. It
@@ -6,74 +6,18 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::vec::Vec;
 
 use super::copies::{Copy, File, Proof};
-use super::{Answer, Held, Objects, Reason, Snapshot, State, Word, place};
+use super::objects::{Objects, place};
+use super::reason::Reason;
+use super::state::State;
+use super::unopened::{close, is_of_sources};
+use super::{Answer, Snapshot};
 use crate::config::Fleet;
-use crate::finding::{Code, Fault, Finding, Origin};
-use crate::name::{GroupKind, ObjectKey};
+use crate::finding::{Code, Fault};
+use crate::name::ObjectKey;
 use crate::node::Node;
 use crate::object::{Object, admit};
-use crate::sops::read::Fingerprint;
-
-/// A document that is encrypted where it stands.
-pub struct SealedDocument {
-    /// The document as it stands: what identifies the object is readable.
-    pub document: Node,
-    /// Where it stands.
-    pub origin: Origin,
-    /// The sealed file of the source that it is part of, by number: its documents share one MAC.
-    pub file: usize,
-    /// What its sealed values are known by.
-    pub leaves: Vec<Fingerprint>,
-    /// Why it cannot be opened, where that was tried already. One of a kind of which all objects are looked at
-    /// was.
-    pub trouble: Option<Reason>,
-}
-
-/// What is the matter with an object of a kind of which all are looked at, and that does not open.
-pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }: &Reason) -> Finding {
-    let message = format!("a {kind} is encrypted and cannot be opened: {why}");
-    Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help)
-}
-
-/// The encrypted objects of a source that were not opened.
-#[derive(Default)]
-pub(super) struct Unopened(BTreeMap<ObjectKey, (usize, Option<Reason>)>);
-
-impl Unopened {
-    /// Adds an object as it stands; what is wrong with it is known when it is open.
-    pub(super) fn add(&mut self, object: &mut Object, number: usize) {
-        object.faults.clear();
-        self.0.entry(object.key.clone()).or_insert((number, None));
-    }
-
-    /// What the source says of an object that it holds encrypted; none where it does not.
-    pub(super) fn word(&self, key: &ObjectKey) -> Option<Word<'_>> {
-        self.0.get(key).map(|(_, reason)| match reason {
-            None => Word::Unasked,
-            reason => Word::Unread(reason.as_ref()),
-        })
-    }
-
-    /// The number of the document that holds an object.
-    pub(super) fn number(&self, key: &ObjectKey) -> Option<usize> {
-        self.0.get(key).map(|(number, _)| *number)
-    }
-}
-
-/// Notes on an object that it cannot be opened.
-pub(super) fn close(object: &mut Object, Reason { why, help, line }: Reason) {
-    let message = format!("the {} is encrypted and cannot be opened: {why}", object.key.kind.kind);
-    object.faults.retain(|fault| is_of_sources(fault.code));
-    object.faults.push(Fault { line, ..Fault::new(Code::UndecryptableSource, message, help) });
-}
-
-/// Whether a fault is about what else the sources hold, whatever the object itself says.
-fn is_of_sources(code: Code) -> bool {
-    matches!(code, Code::DuplicateObject | Code::CopiedCiphertext)
-}
 
 impl Snapshot {
     /// The number, among the encrypted documents of a source, of the one that holds an object.
@@ -163,14 +107,5 @@ fn replace(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Objec
             held.settle(fleet);
         }
         None => place(objects, fleet, index, object),
-    }
-}
-
-impl Held {
-    fn copy_of(&mut self, index: usize) -> Option<&mut Object> {
-        if self.from == index {
-            return Some(&mut self.object);
-        }
-        self.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object)
     }
 }

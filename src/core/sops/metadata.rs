@@ -7,7 +7,8 @@ use alloc::borrow::ToOwned as _;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::OpenError;
+use super::error::OpenError;
+pub use super::format::{ENCRYPTED_REGEX, is_sealed_key};
 use super::rule::FIELDS;
 pub use crate::ciphertext::ARMOR_BEGIN;
 use crate::node::Node;
@@ -17,20 +18,12 @@ use crate::yaml::emit::Tree;
 /// The top-level key that holds the block.
 pub const KEY: &str = "sops";
 
-/// The rule of every file: a value is sealed if any key on its path is one of the two.
-pub const ENCRYPTED_REGEX: &str = "^(data|stringData)$";
-
 /// The version that files claim: the oldest with every feature used, because old readers compare it
 /// and the command refuses files without one.
 pub const VERSION: &str = "3.9.0";
 
 /// The line that an armored age file ends with, after the line feed before it.
 pub const ARMOR_END: &str = "\n-----END AGE ENCRYPTED FILE-----\n";
-
-/// Whether a key brings all below it under the rule of [`ENCRYPTED_REGEX`].
-pub fn is_sealed_key(key: &str) -> bool {
-    key == "data" || key == "stringData"
-}
 
 /// Whether text is a UTC time to the second, as `2026-11-21T07:51:52Z`: the only form in which the
 /// MAC's additional data equals the text itself.

@@ -14,6 +14,7 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::cipher::{self, Cipher, Type};
+pub use super::format::MAX_STANZAS;
 use super::mac::Mac;
 use super::metadata::KEY;
 use super::rule::{FIELDS, Rule};
@@ -22,9 +23,6 @@ use crate::go_time::Moment;
 use crate::node::Node;
 use crate::secret::same_bytes;
 use crate::sops_document::Ordered;
-
-/// The most age recipients that a file may have: each costs a try to open.
-pub const MAX_STANZAS: usize = 256;
 
 /// The longest armored stanza of a file, in bytes; those of age have some 400, those for post-quantum
 /// recipients 3,000.

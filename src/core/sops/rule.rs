@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 use regex_automata::meta::Regex;
 use regex_automata::util::syntax;
 
-use super::OpenError;
-use super::metadata::{ENCRYPTED_REGEX, is_sealed_key};
+use super::error::OpenError;
+use super::format::{ENCRYPTED_REGEX, is_sealed_key};
 
 /// The names of the fields that hold a rule, in the order of [`Rule::new`].
 pub const FIELDS: [&str; 6] = [

@@ -17,7 +17,6 @@ use super::stages::{Desk, Wishes, keys, publish};
 use crate::closure::{MAX_HOPS, MAX_OBJECTS, close};
 use crate::finding::{Code, Finding, settle};
 use crate::judge::case::{Case, Verdict};
-use crate::kinds::is_publishable;
 use crate::name::ObjectKey;
 use crate::region::content::Content;
 use crate::region::plan::{RegionPlan, bundle_yaml};
@@ -415,7 +414,7 @@ proptest! {
         }
         for region in desk.fleet.regions.keys() {
             for case in desk.heard(region) {
-                let allowed = |key: &ObjectKey| is_publishable(&desk.fleet, &key.kind);
+                let allowed = |key: &ObjectKey| desk.fleet.publishes(&key.kind);
                 let closed = case.closure.members.iter().all(|member| allowed(&member.lands));
                 prop_assert!(closed || case.verdict != Verdict::Admitted);
                 prop_assert!(case.published_members().all(|member| member.read.kind.kind != "Credential")

@@ -8,12 +8,18 @@
 //! and, where there is one, from the configuration; a manifest is only a list that the files must keep
 //! to, unless a reuse key authenticates it. Values never stand in a finding.
 
+mod book;
 mod delivery;
+mod document;
+mod form;
 mod ignore;
+mod manifest;
+mod measure;
 mod object;
 pub mod opened;
 mod other;
 mod plain;
+mod region;
 mod sealed;
 mod stanza;
 mod tree;
@@ -21,129 +27,28 @@ mod tree;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use crate::config::error::quoted;
-use crate::config::{Fleet, RegionConfig, RegionState};
-use crate::finding::{Code, Finding, Origin, Place};
+use crate::config::{RegionConfig, RegionState};
+use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
-use crate::layout::manifest::{self, Manifest, ManifestObject, Unusable};
-use crate::layout::path::{self, BundlePath, TOPS};
-use crate::name::{Directory, FleetName, Region as RegionName, SourceName, is_directory};
+use crate::layout::manifest::parse;
+use crate::layout::path::{self, TOPS};
+use crate::name::{Directory, FleetName, Region as RegionName, is_directory};
 use crate::recipient::Recipient;
 use crate::region::published::fleet_of;
-use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
+pub use book::Book;
+pub use form::Form;
+use manifest::{Wrong, listed_by, manifest_of};
+pub use measure::Measure;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear, secret_manifest};
-pub use sealed::Sealed;
-use sealed::first_difference;
-pub use tree::{Above, Changes, Form, MOST_BYTES, STEERING, Scope, Standing, Tree, directory_of, is_regions};
-use tree::{folders, form};
-
-/// What a tree is judged by.
-pub struct Measure<'a> {
-    /// The configuration; without one only the tree's own words are held against each other.
-    pub fleet: Option<&'a Fleet>,
-    /// The reuse keys; without them nobody vouches for a manifest.
-    pub keys: Option<&'a KeyRing>,
-    /// How much is asked about.
-    pub scope: Scope,
-    /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
-    pub shown: String,
-    /// What git and Flux are told of the tree's folder from further up.
-    pub above: Vec<Above>,
-}
-
-impl Measure<'_> {
-    /// A finding with its place in the tree.
-    fn find(&self, code: Code, path: &str, line: usize, message: impl Into<String>) -> Finding {
-        at(Finding::new(code, message), format!("{}{path}", self.shown), line)
-    }
-}
-
-/// Gives a finding its place.
-fn at(finding: Finding, path: String, line: usize) -> Finding {
-    let line = u32::try_from(line).unwrap_or(u32::MAX).max(1);
-    let place = Place::File { path: Arc::from(path), line, column: 1 };
-    finding.at(&Origin { source: SourceName::from("bundles"), place })
-}
-
-/// A region that is proved.
-pub struct Region<'a> {
-    /// Its name: the configuration's, else its folder's.
-    pub name: RegionName,
-    /// Its folder.
-    pub directory: Directory,
-    /// What its manifest says.
-    pub manifest: Manifest,
-    /// Whether a reuse key authenticates the manifest.
-    pub authentic: bool,
-    config: Option<&'a RegionConfig>,
-    /// Everybody who should be able to open its files.
-    recipients: BTreeSet<Recipient>,
-    /// Which of the manifest's objects stands at a path.
-    by_path: BTreeMap<String, usize>,
-}
-
-impl Region<'_> {
-    /// How many objects it has, Namespaces not counted.
-    pub fn objects(&self) -> usize {
-        self.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count()
-    }
-
-    /// Everybody who should be able to open its files.
-    pub fn recipients(&self) -> impl Iterator<Item = &Recipient> {
-        self.recipients.iter()
-    }
-
-    /// Whether what the configuration says of the region is what should stand there: unless it is paused, and
-    /// its manifest is believed.
-    fn follows(&self) -> bool {
-        self.config.is_some_and(|config| config.state != RegionState::Paused || !self.authentic)
-    }
-
-    /// A finding about what follows from the configuration, which may have moved on while the region is paused.
-    fn or_paused(&self, finding: Finding) -> Finding {
-        match self.config {
-            Some(config) if config.state == RegionState::Paused && !self.authentic => finding.help(
-                "No reuse key says that pouch wrote this. If the configuration changed while the region was paused, \
-                 activate the region and render; if not, find out who changed the file.",
-            ),
-            _ => finding,
-        }
-    }
-}
-
-/// A tree's regions, and what they hold where.
-pub struct Book<'a> {
-    measure: &'a Measure<'a>,
-    /// The regions that are proved, by folder.
-    pub regions: BTreeMap<String, Region<'a>>,
-    /// Which regions a recipient should be able to open, by folder. Escrow recipients have none.
-    owners: BTreeMap<Recipient, BTreeSet<String>>,
-    /// The folders that hold files of a region, proved or not: what is wrong with one as a whole is said once.
-    taken: BTreeSet<String>,
-    /// Other fleets' folders.
-    others: BTreeMap<String, Other>,
-    /// The ApplicationSets of the fleets that have bundles here, and whose they are.
-    sets: BTreeMap<BundlePath, FleetName>,
-}
-
-/// What a manifest says of one path.
-struct Listed<'b> {
-    sha256: &'b str,
-    object: Option<&'b ManifestObject>,
-}
-
-/// What looking at one file gave.
-pub struct Looked {
-    /// What is wrong.
-    pub findings: Vec<Finding>,
-    /// The file, if it is a sealed Secret in a region's bundle.
-    pub sealed: Option<Sealed>,
-}
+pub use region::Region;
+pub use sealed::{Looked, Sealed};
+use tree::folders;
+pub use tree::{Above, Changes, MOST_BYTES, STEERING, Scope, Standing, Tree, directory_of, is_regions};
 
 /// Opens a tree: finds its regions and reads their manifests.
 pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding>) {
@@ -257,7 +162,7 @@ fn region<'a>(
         Err(Wrong { why, line, help }) => {
             findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), help));
             // What it says may still be held against the files, so that all faults are seen at once.
-            match standing.and_then(|standing| manifest::parse(read::text_of(&standing.bytes).ok()?).ok()) {
+            match standing.and_then(|standing| parse(read::text_of(&standing.bytes).ok()?).ok()) {
                 Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
                 _ => return (None, findings),
             }
@@ -270,85 +175,6 @@ fn region<'a>(
     let objects = manifest.objects.iter().enumerate();
     let by_path = objects.map(|(at, object)| (String::from(object.path.as_str()), at)).collect();
     (Some(Region { name, directory: folder.into(), manifest, authentic, config, recipients, by_path }), findings)
-}
-
-/// Why a folder's manifest is not believed.
-struct Wrong {
-    /// What is said of the folder.
-    why: String,
-    /// The line of the manifest.
-    line: usize,
-    /// What to do about it.
-    help: &'static str,
-}
-
-impl<T: Into<String>> From<T> for Wrong {
-    fn from(why: T) -> Self {
-        Self { why: why.into(), line: 1, help: UNTRUSTED }
-    }
-}
-
-impl Wrong {
-    fn later() -> Self {
-        Self { help: NEWER, ..Self::from("is written in a later format, which this pouch does not know") }
-    }
-}
-
-/// Reads a manifest; what is said of it where it cannot be believed.
-fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Result<(Manifest, bool), Wrong> {
-    let Some(bytes) = bytes else { return Err("has files and no bundle.yaml".into()) };
-    let (tagged, manifest) = listed_by(folder, bytes)?;
-    if let Some(fleet) = measure.fleet.filter(|fleet| fleet.name != manifest.fleet) {
-        let (fleet, ours) = (&manifest.fleet, &fleet.name);
-        return Err(format!("has a bundle of fleet {fleet}, but the configuration is that of {ours}").into());
-    }
-    let written = manifest::emit(&manifest);
-    if written.as_bytes() != tagged.body {
-        let line = first_difference(&written, read::text_of(tagged.body).unwrap_or_default()).unwrap_or(1);
-        let why = String::from("has a bundle.yaml with more in it than pouch writes, such as comments");
-        let line = line.saturating_add(header_lines(bytes, tagged.body));
-        return Err(Wrong { why, line, help: UNTRUSTED });
-    }
-    let Some(keys) = measure.keys else { return Ok((manifest, false)) };
-    let fleet: &FleetName = measure.fleet.map_or(&manifest.fleet, |fleet| &fleet.name);
-    let verifies = reuse::manifest_verifies(keys, fleet, &manifest.directory, bytes).is_some();
-    match verifies {
-        true => Ok((manifest, true)),
-        false => Err(format!("has a bundle.yaml that no reuse key authenticates{}", keys.unfit(bytes)).into()),
-    }
-}
-
-/// Reads a manifest of a folder, whosever; what is said of it where it is none.
-fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Manifest), Wrong> {
-    if !is_directory(folder) {
-        return Err("is no folder of a region".into());
-    }
-    if reuse::is_newer(bytes) {
-        return Err(Wrong::later());
-    }
-    let tagged = reuse::split(bytes).filter(|tagged| tagged.entry_lines.is_empty());
-    let Some(tagged) = tagged else { return Err("has a bundle.yaml without the tag that pouch writes".into()) };
-    let text = read::text_of(tagged.body).map_err(|_| "has a bundle.yaml that is not text")?;
-    let manifest = manifest::parse(text).map_err(|flaw| match flaw {
-        Unusable::Newer(_) => Wrong::later(),
-        Unusable::Malformed(why, spot) => Wrong {
-            why: format!("has a bundle.yaml that is not what pouch writes: {why}"),
-            help: UNTRUSTED,
-            line: spot
-                .line(text)
-                .map_or(1, |line| usize::try_from(line).unwrap_or(1).saturating_add(header_lines(bytes, tagged.body))),
-        },
-    })?;
-    if manifest.directory != *folder {
-        return Err(format!("has the bundle.yaml of {}", manifest.directory).into());
-    }
-    Ok((tagged, manifest))
-}
-
-/// How many lines stand before a file's body.
-fn header_lines(file: &[u8], body: &[u8]) -> usize {
-    let header = file.len().saturating_sub(body.len());
-    file.iter().take(header).filter(|byte| **byte == b'\n').count()
 }
 
 /// Which regions each recipient should be able to open.
@@ -378,42 +204,7 @@ fn owners(
     owners
 }
 
-impl<'a> Book<'a> {
-    /// The region whose folders a path lies in.
-    fn region_of(&self, path: &str) -> Option<&Region<'a>> {
-        let (top, rest) = path.split_once('/')?;
-        let (folder, _) = rest.split_once('/')?;
-        if TOPS.contains(&top) { self.regions.get(folder) } else { None }
-    }
-
-    /// Whether a path is asked about: with one region in mind, nothing else is.
-    fn concerns(&self, path: &str) -> bool {
-        !matches!(self.measure.scope, Scope::Region(_)) || self.region_of(path).is_some()
-    }
-
-    /// Whether a path stands among the bundles and is nobody's: beside the regions' folders, or in a folder
-    /// whose name no region has. What of it a consumer would apply, nobody proves.
-    fn is_stray(&self, path: &str) -> bool {
-        let Some((top, rest)) = path.split_once('/') else { return false };
-        if !TOPS.contains(&top) {
-            return false;
-        }
-        match rest.split_once('/') {
-            Some((folder, _)) => {
-                let listed = self.others.get(folder).is_some_and(|other| other.paths.contains(path));
-                self.measure.scope.has(folder) && !self.taken.contains(folder) && !listed
-            }
-            None => self.measure.scope.has_shared(path) && self.sets.keys().all(|set| set.as_str() != path),
-        }
-    }
-
-    /// Whether a path lies in a folder that is one of the layout's where letters' case is no matter.
-    fn is_another_spelling(&self, path: &str) -> bool {
-        let top = path.split('/').next().unwrap_or_default();
-        let is_spelt = |known: &str| top != known && top.eq_ignore_ascii_case(known);
-        TOPS.into_iter().any(is_spelt) && self.measure.scope.has_shared(path)
-    }
-
+impl Book<'_> {
     /// Looks at one file.
     pub fn file(&self, path: &str, standing: &Standing) -> Looked {
         let mut looked = Looked { findings: Vec::new(), sealed: None };
@@ -443,7 +234,7 @@ impl<'a> Book<'a> {
                 self.measure.find(found.code, path, found.line, format!("{path} {}", found.what)).help(found.help())
             }));
             if ours && standing.form != Form::Plain {
-                looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
+                looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", standing.form.words()), FORM_HELP));
             } else if is_stray {
                 looked.findings.push(find(
                     Code::UnlistedFile,
@@ -468,7 +259,7 @@ impl<'a> Book<'a> {
             return looked;
         };
         if standing.form != Form::Plain {
-            looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", form(standing.form)), FORM_HELP));
+            looked.findings.push(find(Code::NotPlainFile, format!("{path} {}", standing.form.words()), FORM_HELP));
             if standing.form != Form::Executable {
                 return looked;
             }
@@ -526,44 +317,6 @@ impl<'a> Book<'a> {
         findings.into_iter().map(|finding| finding.in_region(&region.name)).collect()
     }
 
-    /// Holds the recipients that something names against those that it should have.
-    fn recipients(
-        &self,
-        region: &Region<'_>,
-        path: &str,
-        line: usize,
-        said: &BTreeSet<&Recipient>,
-        what: &str,
-    ) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        let by = if region.config.is_some() { "the configuration" } else { "the manifest" };
-        let (mut wrong, mut foreign) = (Vec::new(), Vec::new());
-        for recipient in said {
-            let owners = self.owners.get(*recipient);
-            let elsewhere = owners.and_then(|owners| owners.iter().find(|owner| **owner != *region.directory.as_str()));
-            match elsewhere {
-                Some(owner) => foreign.push(format!("{recipient} of {owner}")),
-                None if !region.recipients.contains(*recipient) => wrong.push(format!("{recipient} too many")),
-                None => {}
-            }
-        }
-        wrong.extend(region.recipients.iter().filter(|r| !said.contains(r)).map(|r| format!("{r} missing")));
-        if !foreign.is_empty() {
-            let message = format!("{what} is for another region's recipient: {}", foreign.join(", "));
-            findings.push(self.measure.find(Code::ForeignRecipient, path, line, message).help(
-                "Treat what the file holds as known to that region: rotate it at its provider, and seal the file anew.",
-            ));
-        }
-        if !wrong.is_empty() {
-            let message = format!("{what} is not sealed to the recipients in {by}: {}", wrong.join(", "));
-            findings.push(self.measure.find(Code::WrongRecipients, path, line, message).help(
-                "Render, or with output.git run `pouch publish` or `pouch rekey`: they seal anew for the configured \
-                 recipients. If there is a recipient too many, find out whose it is, and rotate what it could read.",
-            ));
-        }
-        findings
-    }
-
     /// Looks at all files beside each other: no ciphertext stands twice, and the fleet's own files are
     /// as the configuration makes them.
     pub fn across(&self, sealed: &[Sealed], tree: &Tree) -> Vec<Finding> {
@@ -589,25 +342,6 @@ impl<'a> Book<'a> {
         findings
     }
 }
-
-impl Region<'_> {
-    /// What the manifest says of a path.
-    fn listed(&self, path: &str) -> Option<Listed<'_>> {
-        let Manifest { objects, files, .. } = &self.manifest;
-        if let Some(object) = self.by_path.get(path).and_then(|at| objects.get(*at)) {
-            return Some(Listed { sha256: &object.sha256, object: Some(object) });
-        }
-        let at = files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
-        files.get(at).map(|file| Listed { sha256: &file.sha256, object: None })
-    }
-}
-
-const UNTRUSTED: &str = "Check that this is what pouch published there, for this fleet and folder. If it was made with \
-                         an older reuse key, name that key under `reuseKey.previous`; if that key is lost, `pouch \
-                         rekey --new-reuse-key` seals the bundle anew. Otherwise find out who changed it; as a last \
-                         resort, `--adopt` renders the bundle anew, whatever is there.";
-
-const NEWER: &str = "Verify it with the pouch that wrote it, or a newer one.";
 
 const FORM_HELP: &str = "Pouch writes plain files only. Find out who put it there, and remove it.";
 

@@ -1,7 +1,7 @@
 //! Verify: whether a region is what its bundle says.
 //!
 //! [`open`] takes a published bundle apart, and believes of it what its manifest vouches for; what must
-//! be asked of the region is [`Bundle::questions`], and [`live::compare`] makes findings of the answers.
+//! be asked of the region is [`Bundle::questions`], and [`compare::compare`] makes findings of the answers.
 //! Nothing here decrypts: what a Secret's values should be is known by the tags of its file alone.
 //! Values, and how long they are, never stand in a finding. No client and no file is known here.
 

@@ -6,71 +6,18 @@
 //! comments, no `---`. Refuses to know what it writes: [`Tree::Plain`] is the caller's word that a text
 //! is safe.
 
-mod map;
+mod tree;
 
 use alloc::borrow::Cow;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use zeroize::Zeroizing;
 
 use super::order;
 use super::read::is_printable;
-use crate::node::Node;
 
-pub use map::TreeMap;
-
-/// What can be emitted. Maps are written in one order, whatever order they were filled in.
-pub enum Tree<'a> {
-    /// `null`.
-    Null,
-    /// A truth value.
-    Bool(bool),
-    /// An integer.
-    Int(i64),
-    /// An integer above `i64::MAX`.
-    Uint(u64),
-    /// A number; what is not finite is written as `null`, as JSON does.
-    Float(f64),
-    /// Text, quoted wherever some reader could take it for something else.
-    Text(Cow<'a, str>),
-    /// Text that is wiped on drop; quoted like [`Tree::Text`].
-    Secret(Zeroizing<String>),
-    /// Text that is written plain: only for `ENC[…]` values, whose consumers search for the unquoted
-    /// form. What some reader could not read back so is quoted all the same.
-    Plain(Cow<'a, str>),
-    /// A sequence.
-    List(Vec<Tree<'a>>),
-    /// A mapping.
-    Map(TreeMap<'a>),
-}
-
-impl<'a> Tree<'a> {
-    /// Text.
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Tree::Text(text.into())
-    }
-
-    /// A mapping of entries.
-    pub fn map<K: Into<Cow<'a, str>>>(entries: impl IntoIterator<Item = (K, Tree<'a>)>) -> Self {
-        Tree::Map(entries.into_iter().collect())
-    }
-
-    /// A document's tree, borrowed.
-    pub fn of(node: &'a Node) -> Self {
-        match node {
-            Node::Null => Tree::Null,
-            Node::Bool(value) => Tree::Bool(*value),
-            Node::Int(value) => Tree::Int(*value),
-            Node::Uint(value) => Tree::Uint(*value),
-            Node::Float(value) => Tree::Float(*value),
-            Node::Text(text) => Tree::Text(Cow::Borrowed(text)),
-            Node::List(items) => Tree::List(items.iter().map(Tree::of).collect()),
-            Node::Map(entries) => Tree::map(entries.iter().map(|(key, value)| (&**key, Tree::of(value)))),
-        }
-    }
-}
+pub use tree::{Tree, TreeMap};
 
 /// Writes one document, ending in a line feed, without a `---` line.
 pub fn emit(tree: &Tree<'_>) -> Zeroizing<String> {

@@ -17,13 +17,12 @@ use serde_yaml::Error;
 use serde_yaml::budget::BudgetBreach;
 use serde_yaml::granit_parser::{self, ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
 
-mod ordered;
+pub mod ordered;
 
 use super::scalar::{self, Word};
 use super::{Flaw, expected};
 pub use serde_yaml::Spanned;
 
-pub use self::ordered::read_ordered;
 pub use super::stream::{Document, MAX_DOCUMENT_BYTES, documents, text_of};
 use crate::node::{Interner, Key, Node};
 

@@ -6,7 +6,8 @@ use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Severity, settle};
 use pouch_core::inquiry;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
-use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests, owners};
+use pouch_core::rbac::owners::owners;
+use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests};
 
 use super::reach::ReachArgs;
 use super::{Global, Opened, Tolerate};

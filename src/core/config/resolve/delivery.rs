@@ -9,7 +9,7 @@ use super::super::file::{
     ArgoCdFile, ArgoKindWord, ArgoModeWord, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord,
 };
 use super::super::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig};
-use super::{namespace, object_name};
+use super::name::{namespace, object_name};
 use crate::name::{Namespace, Region};
 
 /// Resolves one region's delivery; `path` is that of the region's own word.

@@ -9,9 +9,8 @@ use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{GrantFile, GrantFromFile, GrantToFile};
 use super::super::grant::{Grant, GrantRegions, Granted, Grantee};
 use super::super::{ExtraKind, RegionConfig};
-use super::{namespace, object_name};
-use crate::capi;
-use crate::kinds::Scopes;
+use super::name::{namespace, object_name};
+use crate::kinds::{Scopes, is_published, published};
 use crate::name::{Claimant, GroupKind, ObjectKey, Region, Scope};
 
 /// Resolves `grants`, sorted and each once.
@@ -72,8 +71,8 @@ fn object(
 ) -> ObjectKey {
     let kind = GroupKind::new(&typed.group, &typed.kind);
     let written = typed.namespace.as_ref().map(|name| namespace(name, &path.key("namespace"), faults));
-    let published = kind.is_secret() || kind.is_config_map() || capi::rules(&kind).is_some();
-    let scope = kinds.get(&kind).map(|extra| extra.scope).or_else(|| Scopes::new().of(&kind).filter(|_| published));
+    let built_in = || Scopes::new().of(&kind).filter(|_| is_published(&kind));
+    let scope = kinds.get(&kind).map(|extra| extra.scope).or_else(built_in);
     match (scope, &written) {
         (None, _) => {
             let message = format!("pouch publishes no objects of kind {}", quoted(&format!("{kind}")));
@@ -94,9 +93,7 @@ fn object(
 
 /// Says which group a kind has that is published under another one, else which kinds there are.
 fn suggest_kind(typed: &str, kinds: &BTreeMap<GroupKind, ExtraKind>) -> String {
-    let built_in = capi::all().map(|rules| GroupKind::new(rules.group, rules.kind));
-    let core = ["Secret", "ConfigMap"].map(|kind| GroupKind::new("", kind));
-    let all: Vec<GroupKind> = core.into_iter().chain(built_in).chain(kinds.keys().cloned()).collect();
+    let all: Vec<GroupKind> = published().chain(kinds.keys().cloned()).collect();
     if let Some(found) = all.iter().find(|kind| kind.kind == typed) {
         return format!("Write `group: {:?}`.", found.group.as_str());
     }

@@ -8,9 +8,13 @@ use alloc::vec::Vec;
 use super::super::error::{Faults, FieldPath, holds_secret, leaks, quoted};
 use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile, StateWord};
 use super::super::{Output, RegionConfig, RegionState};
-use super::{delivery, namespace, namespace_globs};
+use super::delivery;
+use super::name::{namespace, namespace_globs};
 use crate::name::{Directory, Namespace, Region, is_directory, is_dns_subdomain};
 use crate::recipient::Recipient;
+
+/// What is said of a file of recipients whose content was not handed over.
+pub const NOT_READ: &str = "the file was not read";
 
 /// Resolves `escrowRecipients`.
 pub(super) fn escrow(typed: &[String], faults: &mut Faults) -> BTreeSet<Recipient> {
@@ -120,7 +124,7 @@ fn recipients(
             let path = path.key("recipientsFile");
             super::output::not_among_bundles(name, &path, output, faults);
             let Some(text) = texts.get(name) else {
-                faults.add(&path, super::NOT_READ, "Check that it is there and can be read.");
+                faults.add(&path, NOT_READ, "Check that it is there and can be read.");
                 return recipients;
             };
             let lines: Vec<(usize, &str)> = recipient_lines(text).collect();

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::super::error::{Faults, FieldPath, quoted};
 use super::super::file::{ClusterFile, FleetFile, GitFile, SourceDecryptionFile, SourceFile};
 use super::super::{Decryption, FileGlobs, Globs, Output, Provides, Source, SourcePlace, repository};
-use super::{globs, label, namespace, namespace_globs};
+use super::name::{globs, label, namespace, namespace_globs};
 use crate::name::SourceName;
 
 /// Resolves all sources.

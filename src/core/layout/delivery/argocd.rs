@@ -11,8 +11,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::super::file::{Files, text};
+use super::super::kustomization;
 use super::super::path::{self, BundlePath, delivery_name, in_repository};
-use super::super::{Files, MANAGED_BY, MANAGED_BY_LABEL, kustomization, text};
+use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, RegionConfig};
 use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Name, Namespace};

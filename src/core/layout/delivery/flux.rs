@@ -10,8 +10,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::super::file::{Files, text};
+use super::super::kustomization;
 use super::super::path::{self, BundlePath, Leaf, delivery_name, in_repository};
-use super::super::{Files, MANAGED_BY, MANAGED_BY_LABEL, kustomization, text};
+use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
 use crate::config::Flux;
 use crate::name::Directory;
 use crate::yaml::emit::Tree;

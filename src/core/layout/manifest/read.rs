@@ -10,7 +10,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State, Via};
+use super::content::{
+    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State, Via,
+};
 use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
 use crate::name::{Claimant, Directory, GroupKind, Name, ObjectKey, is_directory};

@@ -10,18 +10,20 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::document::{first_difference, only_document};
+use super::form::Form;
 use super::ignore::leaves_out;
-use super::object::only_document;
-use super::sealed::first_difference;
+use super::measure::{Measure, at};
+use super::region::Region;
 use super::tree::{ATTRIBUTES, IGNORE};
-use super::{Above, Form, Measure, Region, Standing, Tree, at, folders};
+use super::tree::{Above, Standing, Tree, folders};
 use crate::config::error::quoted;
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
 use crate::layout::delivery::argocd;
 use crate::layout::kustomization::FILE;
 use crate::layout::path::{self, BundlePath, Leaf, TOPS};
-use crate::layout::{Files, attributes, fleet_files, region_files};
+use crate::layout::{Files, Layout, attributes, fleet_files};
 use crate::name::{Directory, FleetName};
 use crate::node::{Interner, Node};
 use crate::yaml::read;
@@ -69,7 +71,7 @@ fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) ->
     let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
     let kept: BTreeSet<Leaf> =
         kustomizations.filter_map(|path| Leaf::of_path(&region.directory, &BundlePath::parse(path)?)).collect();
-    region_files(&region.manifest.fleet, &region.directory, delivery, output, &objects, &kept)
+    Layout { fleet: &region.manifest.fleet, directory: &region.directory, delivery, output }.files(&objects, &kept)
 }
 
 /// Holds one open file against what it should be.

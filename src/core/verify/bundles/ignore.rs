@@ -65,7 +65,8 @@ fn may_be(part: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::{Form, Standing};
+    use super::super::form::Form;
+    use super::super::tree::Standing;
     use super::*;
 
     #[track_caller]

@@ -6,20 +6,20 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::sealed::first_difference;
-use super::{Measure, Region};
-use crate::capi;
+use super::document::{first_difference, only_document};
+use super::measure::Measure;
+use super::region::Region;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
+use crate::destination::Destination;
 use crate::finding::{Code, Finding};
-use crate::k0rdent::MANAGED_LABEL;
+use crate::kinds::{self, MANAGED_LABEL};
 use crate::layout::manifest::{ManifestObject, State};
 use crate::layout::sanitise::{steering, steers};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
-use crate::node::{Interner, Node};
+use crate::node::Node;
 use crate::object::TEMPLATE_ANNOTATION;
-use crate::place::forbidden;
 use crate::yaml::emit::{Tree, TreeMap, emit};
 use crate::yaml::lines::line_of;
 use crate::yaml::read;
@@ -28,18 +28,6 @@ const HELP: &str = "Pouch does not write this. Find out who changed it, and rend
 
 const LEAKED: &str = "Pouch does not publish this. Find out who put it there, treat it as leaked, and render the \
                       bundle anew.";
-
-/// Reads a file that is to hold one document; else the line at which it is not.
-pub(super) fn only_document(bytes: &[u8]) -> Result<Node, usize> {
-    let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let text = read::text_of(bytes).map_err(|flaw| line(flaw.line))?;
-    let mut documents = read::documents(text);
-    let document = documents.next().ok_or(1_usize)?;
-    if let Some(second) = documents.next() {
-        return Err(line(second.line));
-    }
-    read::read(&document, &mut Interner::new()).map_err(|flaw| line(flaw.line))
-}
 
 /// Looks at an object that is no Secret.
 pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, bytes: &[u8]) -> Vec<Finding> {
@@ -108,10 +96,13 @@ pub(super) fn identity(
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");
         findings.push(find(Code::UntrustedBundle, message));
     }
-    let delivery = region.config.map(|config| &config.delivery);
-    let system = measure.fleet.map(|fleet| &fleet.system_namespace);
-    let places = forbidden(delivery, system, key);
-    findings.extend(places.into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))));
+    let destination = Destination {
+        delivery: region.config.map(|config| &config.delivery),
+        system: measure.fleet.map(|fleet| &fleet.system_namespace),
+    };
+    findings.extend(
+        destination.forbids(key).into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))),
+    );
     if let Some((field, what)) = steered(region, entry, document) {
         let text = read::text_of(bytes).unwrap_or_default();
         let line = match what == UNGUARDED {
@@ -140,7 +131,7 @@ fn key_of(document: &Node) -> Option<ObjectKey> {
 /// Whether pouch publishes a kind. Without a configuration, any kind of a provider may be one of
 /// `kinds`, but none that Kubernetes itself has: what grants rights or runs programs is there.
 fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
-    if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || capi::rules(kind).is_some() {
+    if kind.is_namespace() || kinds::is_published(kind) {
         return true;
     }
     match measure.fleet {

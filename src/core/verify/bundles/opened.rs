@@ -10,7 +10,9 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
-use super::{Book, Sealed, Standing};
+use super::book::Book;
+use super::sealed::Sealed;
+use super::tree::Standing;
 use crate::finding::{Code, Finding};
 use crate::object::never_leaves;
 use crate::recipient::Recipient;

@@ -5,7 +5,10 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Form, Measure, Tree, listed_by};
+use super::form::Form;
+use super::manifest::listed_by;
+use super::measure::Measure;
+use super::tree::Tree;
 use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::layout::path;

@@ -11,8 +11,7 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use super::sealed::is_readable;
-use super::tree::Form;
+use super::form::Form;
 use crate::finding::Code;
 use crate::node::{Interner, Node};
 use crate::sops::cipher;
@@ -96,6 +95,17 @@ impl Found {
 pub(super) fn is_manifest(path: &str) -> bool {
     let end = path.rsplit('.').next().unwrap_or_default();
     path.contains('.') && ["yaml", "yml", "json"].iter().any(|known| known.eq_ignore_ascii_case(end))
+}
+
+/// Whether something below `node` is neither sealed nor empty.
+pub(super) fn is_readable(node: &Node) -> bool {
+    match node {
+        Node::Null => false,
+        Node::Text(text) => !text.is_empty() && !cipher::is_sealed(text),
+        Node::List(items) => items.iter().any(is_readable),
+        Node::Map(entries) => entries.iter().any(|(_, below)| is_readable(below)),
+        Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => true,
+    }
 }
 
 /// The line on which a whole age identity or reuse key stands, in either case that bech32 allows, in UTF-8, UTF-16,

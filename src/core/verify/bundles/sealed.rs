@@ -9,7 +9,12 @@ use alloc::vec::Vec;
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Book, Looked, Region, Standing, header_lines, object, plain, stanza};
+use super::book::Book;
+use super::document::{first_difference, header_lines, only_document};
+use super::plain::is_readable;
+use super::region::Region;
+use super::tree::Standing;
+use super::{object, plain, stanza};
 use crate::finding::{Code, Finding};
 use crate::layout::manifest::ManifestObject;
 use crate::name::ObjectKey;
@@ -43,6 +48,14 @@ pub struct Sealed {
     pub(super) marks: Vec<[u8; 32]>,
 }
 
+/// What looking at one file gave.
+pub struct Looked {
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// The file, if it is a sealed Secret in a region's bundle.
+    pub sealed: Option<Sealed>,
+}
+
 /// Looks at one.
 pub(super) fn look(
     book: &Book<'_>,
@@ -63,7 +76,7 @@ pub(super) fn look(
         Some(tagged) => (Some(tagged), tagged.body),
         None => (None, &*standing.bytes),
     };
-    let document = match object::only_document(body) {
+    let document = match only_document(body) {
         Ok(document) => document,
         Err(line) => {
             match plain::look(path, &standing.bytes).filter(plain::Found::is_clear) {
@@ -122,17 +135,6 @@ pub(super) fn look(
         document,
         marks,
     });
-}
-
-/// Whether something below `node` is neither sealed nor empty.
-pub(super) fn is_readable(node: &Node) -> bool {
-    match node {
-        Node::Null => false,
-        Node::Text(text) => !text.is_empty() && !cipher::is_sealed(text),
-        Node::List(items) => items.iter().any(is_readable),
-        Node::Map(entries) => entries.iter().any(|(_, below)| is_readable(below)),
-        Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => true,
-    }
 }
 
 /// What of a sealed document is not as pouch seals: the start of a line, and words.
@@ -200,15 +202,6 @@ fn tree(document: &Node) -> Tree<'_> {
         };
         (&**key, tree)
     }))
-}
-
-/// The first line, from one, in which two texts differ.
-pub(super) fn first_difference(expected: &str, found: &str) -> Option<usize> {
-    if expected == found {
-        return None;
-    }
-    let same = expected.split('\n').zip(found.split('\n')).take_while(|(a, b)| a == b).count();
-    Some(same.saturating_add(1))
 }
 
 /// Holds the stanzas of a file against the recipients that it should have.

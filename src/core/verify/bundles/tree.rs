@@ -6,25 +6,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::form::Form;
 use super::plain;
 use crate::layout::path::TOPS;
-
-/// What a path of the tree is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// A plain file.
-    Plain,
-    /// A file that git marks as executable.
-    Executable,
-    /// A symlink.
-    Link,
-    /// A submodule: another repository.
-    Submodule,
-    /// A device, a pipe or the like, or a name that is no text.
-    Special,
-    /// A file of more than [`MOST_BYTES`].
-    Large,
-}
 
 /// The largest file that is read, in bytes.
 pub const MOST_BYTES: u64 = 64 << 20;
@@ -159,16 +143,4 @@ pub(super) fn folders(tree: &Tree) -> impl Iterator<Item = &str> {
         .map_while(|(path, _)| path.strip_prefix("regions/"))
         .filter_map(|rest| Some(rest.split_once('/')?.0))
         .filter(move |folder| core::mem::replace(&mut last, folder) != *folder)
-}
-
-/// Words that follow a path.
-pub(super) fn form(form: Form) -> &'static str {
-    match form {
-        Form::Plain => "is a plain file",
-        Form::Executable => "is marked as executable",
-        Form::Link => "is a symlink",
-        Form::Submodule => "is a submodule",
-        Form::Special => "is no plain file",
-        Form::Large => "is larger than 64 MiB",
-    }
 }

@@ -15,11 +15,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::{Bundle, Expected, Part, entry_path, stale};
+use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Namespace, ObjectKey, Version};
 use crate::node::Node;
-use crate::place;
 use crate::reuse::{self, Change};
 use crate::secret::{Payload, SecretBytes};
 
@@ -388,11 +388,9 @@ impl Differences {
 /// Copies of k0rdent's that no bundle takes over.
 fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
-    let system = &bundle.fleet.system_namespace;
-    let left = answers
-        .copies
-        .iter()
-        .filter(|(key, live)| is_copy(live) && !ours.contains(key) && !place::is_reserved(system, key));
+    let destination = Destination::of(bundle.fleet, bundle.region);
+    let left =
+        answers.copies.iter().filter(|(key, live)| is_copy(live) && !ours.contains(key) && !destination.reserves(key));
     let mut by_kind: BTreeMap<&GroupKind, Vec<&ObjectKey>> = BTreeMap::new();
     for (key, _) in left {
         by_kind.entry(&key.kind).or_default().push(key);

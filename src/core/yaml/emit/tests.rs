@@ -13,9 +13,11 @@ use alloc::{format, vec};
 use proptest::prelude::*;
 
 use super::*;
+use crate::node::Node;
 use crate::node::{Interner, Key};
 use crate::testing::shared_text;
 use crate::yaml::read::{Document, documents, read};
+use alloc::vec::Vec;
 
 /// The strings that YAML writers get wrong, and some of our own.
 fn awkward() -> Vec<String> {

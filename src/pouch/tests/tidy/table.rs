@@ -1,6 +1,6 @@
 //! Who may use what: words and crates, and what the order of the rooms alone would allow.
 //!
-//! A place is a path without `.rs`: `src/pouch/git` is `git.rs` and everything under `git/`. Places
+//! A destination is a path without `.rs`: `src/pouch/git` is `git.rs` and everything under `git/`. Places
 //! that are not written yet may stand here. What a module *is* stands in its own first lines; here
 //! stands only what it must not know. Whom a room may name stands in `rooms.txt`.
 
@@ -16,7 +16,7 @@ pub struct Only {
     pub why: &'static str,
 }
 
-/// What a place must not use.
+/// What a destination must not use.
 pub struct Never {
     /// The places.
     pub places: &'static [&'static str],
@@ -26,7 +26,7 @@ pub struct Never {
     pub why: &'static str,
 }
 
-/// Rooms of the core that a place must not name, though they stand above it.
+/// Rooms of the core that a destination must not name, though they stand above it.
 pub struct Apart {
     /// The places.
     pub places: &'static [&'static str],
@@ -118,7 +118,7 @@ pub const ONLY: &[Only] = &[
         words: &["regex_automata"],
         within: "src",
         homes: &["src/core/sops/rule"],
-        why: "patterns come from files of others: one place bounds them",
+        why: "patterns come from files of others: one destination bounds them",
     },
     Only {
         words: &["tracing_subscriber"],
@@ -152,49 +152,49 @@ pub const NEVER: &[Never] = &[
 /// The core's stages: what each must not know of the rooms above it.
 pub const APART: &[Apart] = &[
     Apart {
-        places: &["src/core/object", "src/core/capi"],
+        places: &["src/core/capi", "src/core/kinds", "src/core/object", "src/core/validity"],
         rooms: &["yaml", "json", "sops"],
         why: "an object, and what its kind is known for, do not depend on how the object was written or sealed",
     },
     Apart {
-        places: &["src/core/place"],
+        places: &["src/core/destination"],
         rooms: &["yaml", "json", "sops", "reuse"],
-        why: "where nothing lands follows from names and the delivery alone",
+        why: "what must not land on a cluster follows from names and the delivery alone",
     },
     Apart {
-        places: &["src/core/inline"],
+        places: &["src/core/cleartext"],
         rooms: &["yaml", "json", "sops"],
         why: "what looks like a secret follows from an object alone",
     },
     Apart {
-        places: &["src/core/claim", "src/core/closure", "src/core/judge"],
-        rooms: &["yaml", "json", "sops", "reuse", "change"],
-        why: "a verdict depends on objects and configuration, not on how they are written, sealed or compared",
+        places: &["src/core/claim", "src/core/world", "src/core/admission", "src/core/closure", "src/core/judge"],
+        rooms: &["yaml", "json", "sops", "reuse"],
+        why: "a verdict depends on objects and configuration, not on how they are written or sealed",
     },
     Apart {
         places: &["src/core/rbac"],
-        rooms: &["json", "judge", "bundle", "change", "sops", "reuse"],
+        rooms: &["json", "judge", "layout", "region", "sops", "reuse"],
         why: "rights follow from what is asked, whatever becomes of the answer",
     },
     Apart {
-        places: &["src/core/change"],
+        places: &["src/core/region/change", "src/core/region/brake"],
         rooms: &["k0rdent", "capi"],
         why: "what changed is seen on bundles, whatever made them",
     },
     Apart {
-        places: &["src/core/verify"],
-        rooms: &["yaml", "json", "claim", "closure", "change", "sops"],
-        why: "verify compares what is published with what is there: it decides nothing and opens nothing",
+        places: &["src/core/verify/live"],
+        rooms: &["yaml", "json", "claim", "world", "closure", "judge", "sops"],
+        why: "verify --live compares what is published with what is there: it decides nothing and opens nothing",
+    },
+    Apart {
+        places: &["src/core/verify/bundles"],
+        rooms: &["json", "claim", "world", "closure", "judge"],
+        why: "a proof looks at bundles as they stand, whatever made them",
     },
     Apart {
         places: &["src/core/exposure"],
-        rooms: &["json", "k0rdent", "capi", "claim", "closure", "judge", "change"],
+        rooms: &["json", "k0rdent", "capi", "claim", "world", "closure", "judge", "region"],
         why: "exposure looks at sealed files and manifests from outside: it opens nothing and decides nothing",
-    },
-    Apart {
-        places: &["src/core/proof"],
-        rooms: &["json", "claim", "closure", "judge", "change"],
-        why: "a proof looks at bundles as they stand, whatever made them",
     },
     Apart {
         places: &["src/core/report"],

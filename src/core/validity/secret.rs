@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::schema::check_names;
+use super::identity::check_names;
 use crate::finding::{Code, Fault};
 use crate::object::Object;
 use crate::secret::Payload;

@@ -1,0 +1,105 @@
+//! A tree's regions, and what they hold where.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::measure::Measure;
+use super::other::Other;
+use super::region::Region;
+use super::tree::Scope;
+use crate::finding::{Code, Finding};
+use crate::layout::path::{BundlePath, TOPS};
+use crate::name::FleetName;
+use crate::recipient::Recipient;
+
+/// A tree's regions, and what they hold where.
+pub struct Book<'a> {
+    pub(super) measure: &'a Measure<'a>,
+    /// The regions that are proved, by folder.
+    pub regions: BTreeMap<String, Region<'a>>,
+    /// Which regions a recipient should be able to open, by folder. Escrow recipients have none.
+    pub(super) owners: BTreeMap<Recipient, BTreeSet<String>>,
+    /// The folders that hold files of a region, proved or not: what is wrong with one as a whole is said once.
+    pub(super) taken: BTreeSet<String>,
+    /// Other fleets' folders.
+    pub(super) others: BTreeMap<String, Other>,
+    /// The ApplicationSets of the fleets that have bundles here, and whose they are.
+    pub(super) sets: BTreeMap<BundlePath, FleetName>,
+}
+
+impl<'a> Book<'a> {
+    /// The region whose folders a path lies in.
+    pub(super) fn region_of(&self, path: &str) -> Option<&Region<'a>> {
+        let (top, rest) = path.split_once('/')?;
+        let (folder, _) = rest.split_once('/')?;
+        if TOPS.contains(&top) { self.regions.get(folder) } else { None }
+    }
+
+    /// Whether a path is asked about: with one region in mind, nothing else is.
+    pub(super) fn concerns(&self, path: &str) -> bool {
+        !matches!(self.measure.scope, Scope::Region(_)) || self.region_of(path).is_some()
+    }
+
+    /// Whether a path stands among the bundles and is nobody's: beside the regions' folders, or in a folder
+    /// whose name no region has. What of it a consumer would apply, nobody proves.
+    pub(super) fn is_stray(&self, path: &str) -> bool {
+        let Some((top, rest)) = path.split_once('/') else { return false };
+        if !TOPS.contains(&top) {
+            return false;
+        }
+        match rest.split_once('/') {
+            Some((folder, _)) => {
+                let listed = self.others.get(folder).is_some_and(|other| other.paths.contains(path));
+                self.measure.scope.has(folder) && !self.taken.contains(folder) && !listed
+            }
+            None => self.measure.scope.has_shared(path) && self.sets.keys().all(|set| set.as_str() != path),
+        }
+    }
+
+    /// Whether a path lies in a folder that is one of the layout's where letters' case is no matter.
+    pub(super) fn is_another_spelling(&self, path: &str) -> bool {
+        let top = path.split('/').next().unwrap_or_default();
+        let is_spelt = |known: &str| top != known && top.eq_ignore_ascii_case(known);
+        TOPS.into_iter().any(is_spelt) && self.measure.scope.has_shared(path)
+    }
+
+    /// Holds the recipients that something names against those that it should have.
+    pub(super) fn recipients(
+        &self,
+        region: &Region<'_>,
+        path: &str,
+        line: usize,
+        said: &BTreeSet<&Recipient>,
+        what: &str,
+    ) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let by = if region.config.is_some() { "the configuration" } else { "the manifest" };
+        let (mut wrong, mut foreign) = (Vec::new(), Vec::new());
+        for recipient in said {
+            let owners = self.owners.get(*recipient);
+            let elsewhere = owners.and_then(|owners| owners.iter().find(|owner| **owner != *region.directory.as_str()));
+            match elsewhere {
+                Some(owner) => foreign.push(format!("{recipient} of {owner}")),
+                None if !region.recipients.contains(*recipient) => wrong.push(format!("{recipient} too many")),
+                None => {}
+            }
+        }
+        wrong.extend(region.recipients.iter().filter(|r| !said.contains(r)).map(|r| format!("{r} missing")));
+        if !foreign.is_empty() {
+            let message = format!("{what} is for another region's recipient: {}", foreign.join(", "));
+            findings.push(self.measure.find(Code::ForeignRecipient, path, line, message).help(
+                "Treat what the file holds as known to that region: rotate it at its provider, and seal the file anew.",
+            ));
+        }
+        if !wrong.is_empty() {
+            let message = format!("{what} is not sealed to the recipients in {by}: {}", wrong.join(", "));
+            findings.push(self.measure.find(Code::WrongRecipients, path, line, message).help(
+                "Render, or with output.git run `pouch publish` or `pouch rekey`: they seal anew for the configured \
+                 recipients. If there is a recipient too many, find out whose it is, and rotate what it could read.",
+            ));
+        }
+        findings
+    }
+}

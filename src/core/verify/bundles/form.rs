@@ -1,0 +1,32 @@
+//! What a path of a tree can be.
+
+/// What a path of the tree is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// A plain file.
+    Plain,
+    /// A file that git marks as executable.
+    Executable,
+    /// A symlink.
+    Link,
+    /// A submodule: another repository.
+    Submodule,
+    /// A device, a pipe or the like, or a name that is no text.
+    Special,
+    /// A file of more than [`MOST_BYTES`](super::tree::MOST_BYTES).
+    Large,
+}
+
+impl Form {
+    /// Words that follow a path.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Form::Plain => "is a plain file",
+            Form::Executable => "is marked as executable",
+            Form::Link => "is a symlink",
+            Form::Submodule => "is a submodule",
+            Form::Special => "is no plain file",
+            Form::Large => "is larger than 64 MiB",
+        }
+    }
+}

@@ -12,6 +12,7 @@ pub mod error;
 pub mod git;
 pub mod harden;
 pub mod run;
+pub mod session;
 pub mod settings;
 pub mod shelf;
 pub mod stop;

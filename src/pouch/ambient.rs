@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::error::Failure;
+
 /// What a run finds around itself.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ambient {
     vars: Vars,
     clock: Clock,
@@ -32,13 +34,13 @@ impl Timer {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Vars {
     Process,
     Fixed(BTreeMap<String, String>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Clock {
     System,
     Fixed(Timestamp),
@@ -48,6 +50,12 @@ enum Clock {
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the operating system gives no random bytes")]
 pub struct NoEntropy;
+
+impl From<NoEntropy> for Failure {
+    fn from(error: NoEntropy) -> Self {
+        Failure::failed(error.to_string(), "Nothing is published.")
+    }
+}
 
 impl Ambient {
     /// The surroundings of this process.

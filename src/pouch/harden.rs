@@ -5,6 +5,9 @@ use std::panic;
 
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
+use crate::error::Kind;
+use crate::ui;
+
 /// Switches core dumps and tracing by other processes of the user off, and makes panics say where they
 /// happened and nothing else: a panic's message can quote what was being worked on.
 pub fn harden() {
@@ -13,13 +16,13 @@ pub fn harden() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
-        crate::ui::last_words(&format!("pouch stopped because of a bug in itself, at {place}; please report it\n"));
+        ui::last_words(&format!("pouch stopped because of a bug in itself, at {place}; please report it\n"));
     }));
 }
 
-/// Runs `work` and gives exit code 70 where it panics.
+/// Runs `work` and gives the exit code of a bug where it panics.
 pub fn guarded(work: impl FnOnce() -> u8 + panic::UnwindSafe) -> u8 {
-    panic::catch_unwind(work).unwrap_or(crate::error::exit::BUG)
+    panic::catch_unwind(work).unwrap_or_else(|_| Kind::Bug.code())
 }
 
 /// How much of the stack is wiped. What works with secrets here goes less deep, hashes and ciphers included.

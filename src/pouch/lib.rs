@@ -1,7 +1,55 @@
 //! pouch, the shell: everything that touches files, clock, network, terminal or entropy.
 //!
-//! It reads sources and the published tree, hands both to the pure core, seals what the core asks for
-//! and publishes the result. The binary is a thin `main` around [`cli::main`].
+//! # The data's way
+//!
+//! ```text
+//! command line ─► session ──► settings ─► survey ──► run ──► shelf ─► report
+//!    words         flags     pouch.yaml  sources   regions  folder  outcomes, summary,
+//!               surroundings    keys     clusters   sealed  branch  metrics, exit code
+//! ```
+//!
+//! [`cli::run`] parses the command line and makes a [`session::Session`]: the global flags, the surroundings
+//! ([`ambient`]), where words go ([`ui`]) and whether to end ([`stop`]). Every command is one file with
+//! `run(session, args)`. It opens the configuration and the keys ([`settings`]), has the sources read
+//! ([`survey`]), and gives both to [`run`], which asks the pure core region by region what should stand where, seals
+//! what it asks for, and stages that on a [`shelf`]. The shelf makes it visible at once or not at all. What is told
+//! of it, for people and for machines, stands in [`run::told`]; how it ended becomes an exit code in [`error`].
+//!
+//! # Invariants by absence
+//!
+//! - Nothing is decided here: what objects mean, who may use what and what a bundle looks like is the core's.
+//! - Only [`ambient`] asks for environment, clock, current folder and entropy; only [`ui`] prints.
+//! - Only [`error`] knows exit codes. A room says of its own errors of what kind they are.
+//! - Only [`git`] names libgit2 or runs `git`, only [`cluster`] knows HTTP, only [`age`] opens or seals a data key.
+//! - Nothing is published before everything that is published with it is staged; a run that is stopped before that
+//!   leaves nothing behind.
+//! - No command names another, and no two files name each other in a circle.
+//!
+//! # Where to change what
+//!
+//! | to change | go to |
+//! |---|---|
+//! | a command's flags, its help | [`cli`], one file per command; flags of all: [`session`] |
+//! | flags that several commands have | [`cli::accept`] (what is let through), [`cli::reach`] (clusters) |
+//! | an exit code, or what kind a failure is | [`error`]; the kind of a room's error stands beside that error |
+//! | how `pouch.yaml`, its files and keys are read, and how faults in them are shown | [`settings`] |
+//! | where documents are read from | [`survey::source`], one file per kind of source |
+//! | how encrypted sources are opened | [`survey::source::decrypt`] |
+//! | what a live cluster is asked, and when all is read again | [`survey`], [`survey::source::live`] |
+//! | how a cluster is reached, and requests to it | [`cluster`] |
+//! | rendering: two passes, what is kept between them | [`run::render`]; sealing: [`run::seal`] |
+//! | rekeying | [`run::anew`] (from where values come), [`run::rekey`] (without sources) |
+//! | proofs of bundles, and comparing with a region's cluster | [`run::verify`], [`run::live`] |
+//! | what a history lets whom read | [`run::exposure`], [`git::history`], [`shelf::repository`] |
+//! | files that hold keys, and the Secrets made of them | [`run::keyfiles`] |
+//! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |
+//! | which branch, how often a push is tried | [`shelf::output`] |
+//! | where `verify` looks for bundles: folder, commit, index | [`shelf::standing`] |
+//! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; the files of both: [`cli::records`] |
+//! | commit messages | [`text`] |
+//! | signals | [`stop`] |
+//!
+//! What is decided is in package `pouch-core`. The binary is a thin `main` around [`cli::main`].
 
 pub mod age;
 pub mod ambient;
@@ -12,6 +60,7 @@ pub mod error;
 pub mod git;
 pub mod harden;
 pub mod run;
+pub mod session;
 pub mod settings;
 pub mod shelf;
 pub mod stop;

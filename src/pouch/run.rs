@@ -1,10 +1,14 @@
 //! Run: what commands share once their sources are read.
 
+pub mod anew;
 pub mod exposure;
+pub mod keyfiles;
 pub mod live;
+pub mod metrics;
 pub mod rekey;
 pub mod render;
 pub mod seal;
+pub mod told;
 pub mod verify;
 
 use pouch_core::config::{Acceptance, Fleet};
@@ -14,14 +18,14 @@ use pouch_core::region::published::fleet_of;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::KeyRing;
 
-use crate::ambient::Ambient;
-use crate::error::Failure;
+use crate::error::{Ended, Failure};
+use crate::session::{Session, Tolerate};
 use crate::shelf::Look;
-use crate::stop::Stop;
-use crate::ui::Ui;
 
 /// What a run works with.
 pub struct Run<'a> {
+    /// Environment, clock, entropy, where words go, and whether the run should end.
+    pub session: &'a Session,
     /// The resolved configuration.
     pub fleet: &'a Fleet,
     /// The reuse keys.
@@ -30,12 +34,6 @@ pub struct Run<'a> {
     pub allowances: &'a Allowances,
     /// What the run is about.
     pub selection: &'a Selection,
-    /// Environment, clock and entropy.
-    pub ambient: &'a Ambient,
-    /// Where words go.
-    pub ui: &'a Ui,
-    /// Whether the run should end.
-    pub stop: &'a Stop,
 }
 
 /// What a run did and found.
@@ -64,6 +62,17 @@ impl Report {
             finding.severity == Severity::Error
                 && matches!(finding.code.class(), Class::Refused | Class::Broken | Class::Source)
         })
+    }
+
+    /// How a run ended that did this.
+    pub fn ended(&self, session: &Session) -> Ended {
+        if self.is_held() && !session.tolerates(Tolerate::Brake) {
+            Ended::Held
+        } else if self.is_partial() && !session.tolerates(Tolerate::Partial) {
+            Ended::Partial
+        } else {
+            Ended::Done
+        }
     }
 }
 

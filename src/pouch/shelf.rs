@@ -6,12 +6,18 @@
 
 pub mod branch;
 pub mod directory;
+mod error;
+pub mod output;
+pub mod repository;
+pub mod standing;
 
 use std::collections::BTreeMap;
 
 use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::Directory;
 use pouch_core::region::published::Files;
+
+pub use self::error::ShelfError;
 
 /// One file of a region as it should be.
 pub enum NewFile {
@@ -52,69 +58,6 @@ pub trait Shelf: Look {
     /// # Errors
     /// Where it cannot be stored, or somebody else's file stands in its place.
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError>;
-}
-
-/// Why a shelf cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum ShelfError {
-    /// An operation on a file or folder failed.
-    #[error("{doing} {path}: {error}")]
-    Io {
-        /// What was being done, such as `cannot read`.
-        doing: &'static str,
-        /// The file or folder.
-        path: String,
-        /// What the system says.
-        error: std::io::Error,
-    },
-    /// The published state cannot be read.
-    #[error("cannot read {path}: {error}")]
-    Unread {
-        /// The file or folder.
-        path: String,
-        /// What the system says.
-        error: std::io::Error,
-    },
-    /// Some regions are published, and then something failed.
-    #[error("{error}; published before that: {}", done.join(", "))]
-    Partly {
-        /// The folders of the published regions.
-        done: Vec<String>,
-        /// What failed.
-        error: Box<ShelfError>,
-    },
-    /// Something stands where only plain files and folders may.
-    #[error("{0} is no plain file or folder; pouch follows no links")]
-    NotPlain(String),
-    /// A fleet-wide file is somebody else's.
-    #[error("{0} is the repository's, and lacks the line `* -text` or lets git change files that end in .yaml")]
-    NotOurs(String),
-    /// Another run holds the output.
-    #[error("another pouch is writing to {0}")]
-    Busy(String),
-    /// A commit cannot be made, or the server refuses it.
-    #[error("{0}")]
-    Git(String),
-    /// The repository does not answer, or cannot be read.
-    #[error("{message}")]
-    Unreachable {
-        /// What cannot be done.
-        message: String,
-        /// What to do about it; empty where nobody knows.
-        help: String,
-    },
-}
-
-impl ShelfError {
-    /// Joins what was done, where, and what the system says.
-    pub fn io(doing: &'static str, path: &std::path::Path, error: std::io::Error) -> Self {
-        Self::Io { doing, path: path.display().to_string(), error }
-    }
-
-    /// Joins a path that cannot be read and what the system says.
-    pub fn unread(path: &std::path::Path, error: std::io::Error) -> Self {
-        Self::Unread { path: path.display().to_string(), error }
-    }
 }
 
 /// The folders that can hold a region's files, relative to the output.

@@ -11,6 +11,8 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::error::{Failure, code_of_signal};
+
 /// How long a run may take to notice that it should end, before it is ended: 1.5 s of the 2 s.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
@@ -33,6 +35,13 @@ pub struct Stop {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("stopped; nothing is published")]
 pub struct Stopped;
+
+impl From<Stopped> for Failure {
+    fn from(error: Stopped) -> Self {
+        // The signal's number becomes the exit code where the command ends.
+        Failure::failed(error.to_string(), "")
+    }
+}
 
 impl Stop {
     /// A stop that no signal asks for.
@@ -89,9 +98,9 @@ impl Stop {
         self.asked.clone()
     }
 
-    /// The exit code of a run that was asked to stop: 128 and the signal's number, as shells have it.
+    /// The exit code of a run that was asked to stop.
     pub fn exit_code(&self) -> Option<u8> {
-        self.is_asked().then(|| 128_u8.saturating_add(self.signal.load(Ordering::SeqCst)))
+        self.is_asked().then(|| code_of_signal(self.signal.load(Ordering::SeqCst)))
     }
 
     /// Fails if somebody asked: to be called between two pieces of work.
@@ -137,7 +146,7 @@ impl Stop {
 
 /// Ends the process without unwinding: nothing is left to be said or tidied that the next run does not.
 fn end(signal: u8) {
-    signal_hook::low_level::exit(128_i32.saturating_add(i32::from(signal)));
+    signal_hook::low_level::exit(i32::from(code_of_signal(signal)));
 }
 
 #[cfg(test)]

@@ -22,19 +22,18 @@ use pouch_core::name::{GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble_by};
 use pouch_core::world::{Facts, World};
 
-use crate::ambient::{Ambient, Timer};
+use crate::ambient::Timer;
 use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Patience, Wanted};
 use crate::error::Failure;
 use crate::git::program::TIMEOUT;
 use crate::harden::wiped;
-use crate::stop::Stop;
-use crate::ui::Ui;
+use crate::session::Session;
 use openers::{openers, shared};
 use rayon::prelude::*;
+use source::Given;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
-use source::{Given, SourceError};
 
 /// How many documents a thread makes objects of before it wipes its stack.
 const DOCUMENTS_PER_TASK: usize = 1024;
@@ -69,6 +68,8 @@ impl Survey {
 
 /// What a survey works with.
 pub struct Surveyor<'a> {
+    /// Environment, clock, entropy, where words go, and whether the run should end.
+    pub session: &'a Session,
     /// The resolved configuration.
     pub fleet: &'a Fleet,
     /// The configuration's folder as the user typed it.
@@ -77,12 +78,13 @@ pub struct Surveyor<'a> {
     pub outputs: &'a [PathBuf],
     /// How clusters are reached, beside what the configuration says.
     pub reach: &'a Reach,
-    /// Environment, clock and entropy.
-    pub ambient: &'a Ambient,
-    /// Where words go.
-    pub ui: &'a Ui,
-    /// Whether the run should end.
-    pub stop: &'a Stop,
+}
+
+impl Surveyor<'_> {
+    /// Whether a source is standard input, which can be read once.
+    pub fn reads_stdin(&self) -> bool {
+        self.fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin))
+    }
 }
 
 /// How clusters are reached: flags, which win over the configuration.
@@ -102,7 +104,7 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     let SourcePlace::Cluster { context, kubeconfig } = &source.place else {
         return Err(Failure::bug("a source that is no cluster was to be connected to"));
     };
-    let Surveyor { base, reach, ambient, stop, .. } = surveyor;
+    let Surveyor { session: Session { ambient, stop, .. }, base, reach, .. } = surveyor;
     let mut wanted = reach.wanted.clone();
     wanted.context = wanted.context.or_else(|| context.clone());
     let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
@@ -112,18 +114,13 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     Ok(Cluster::connect(&wanted, reach.patience, ambient, &stop.flag()).map_err(named)?)
 }
 
-impl From<SourceError> for Failure {
-    fn from(error: SourceError) -> Self {
-        Failure::unavailable(error.to_string(), error.help)
-    }
-}
-
 /// Reads all sources, in order.
 ///
 /// # Errors
 /// Where a source cannot be reached at all, changes faster than it can be read, or the run should end.
 pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure> {
-    let Surveyor { fleet, reach, ui, stop, .. } = surveyor;
+    let Surveyor { session, fleet, base, reach, .. } = *surveyor;
+    let Session { ui, stop, .. } = session;
     let mut clusters: BTreeMap<usize, Live> = BTreeMap::new();
     for (index, source) in fleet.sources.iter().enumerate() {
         if matches!(source.place, SourcePlace::Cluster { .. }) {
@@ -147,8 +144,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
             "Leave them out, or add a `cluster` source to the configuration.",
         ));
     }
-    let once = fleet.sources.iter().any(|source| matches!(source.place, SourcePlace::Stdin));
-    let openers = openers(surveyor, &values)?;
+    let openers = openers(session, fleet, base, &values)?;
     let mut last = String::new();
     for look in 0..LOOKS {
         if look > 0 {
@@ -159,7 +155,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
             Ok(survey) => return Ok(survey),
             Err(changed) => last = changed,
         }
-        if once {
+        if surveyor.reads_stdin() {
             // Standard input can be read only once.
             break;
         }
@@ -176,7 +172,7 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
 /// A growing pause, half of it by chance.
 fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
     let base = surveyor.reach.patience.pause.saturating_mul(look);
-    Ok(base.saturating_add(surveyor.ambient.part_of(base)?))
+    Ok(base.saturating_add(surveyor.session.ambient.part_of(base)?))
 }
 
 /// Reads everything once, and proves that it stood together; or names what changed.
@@ -185,7 +181,7 @@ fn one_look(
     clusters: &mut BTreeMap<usize, Live>,
     openers: &BTreeMap<usize, Arc<Opener>>,
 ) -> Result<Result<Survey, String>, Failure> {
-    let Surveyor { fleet, stop, .. } = surveyor;
+    let Surveyor { session: Session { stop, .. }, fleet, .. } = surveyor;
     let mut times = Times::new();
     let mut readings = Vec::new();
     let mut findings = shared(fleet, openers);
@@ -297,7 +293,7 @@ fn settle_copies(
 }
 
 fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
-    let Surveyor { fleet, base, outputs, ambient, ui, stop, .. } = surveyor;
+    let Surveyor { session: Session { ambient, ui, stop, .. }, fleet, base, outputs, .. } = surveyor;
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
     let given = Given {
@@ -338,11 +334,11 @@ impl Times {
     fn tell(&self, surveyor: &Surveyor<'_>, clusters: &BTreeMap<usize, Live>) {
         for ((index, kind), (count, time)) in &self.0 {
             if let Some(live) = clusters.get(index) {
-                surveyor.ui.read(live.name().as_str(), live.context(), &kind.to_string(), *count, *time);
+                surveyor.session.ui.read(live.name().as_str(), live.context(), &kind.to_string(), *count, *time);
             }
         }
         for live in clusters.values() {
-            surveyor.ui.detail(&format!("cluster {}: {} requests", live.context(), live.requests()));
+            surveyor.session.ui.detail(&format!("cluster {}: {} requests", live.context(), live.requests()));
         }
     }
 }
@@ -368,9 +364,9 @@ fn list(
     listed: &Listed,
     times: &mut Times,
 ) -> Result<(), Failure> {
-    surveyor.stop.check()?;
-    let timer = surveyor.ambient.timer();
-    let progress = surveyor.ui.progress("reading", 0);
+    surveyor.session.stop.check()?;
+    let timer = surveyor.session.ambient.timer();
+    let progress = surveyor.session.ui.progress("reading", 0);
     let kind = listed.kind.kind.as_str();
     let count = live.list(listed, &|count| progress.say(&format!("{kind} {count}")))?;
     times.add(index, &listed.kind, count, timer);
@@ -416,7 +412,7 @@ fn ask(
         wanting = still;
         for (index, keys) in wanted {
             if let Some(vault) = vaults.get(&index) {
-                surveyor.stop.check()?;
+                surveyor.session.stop.check()?;
                 settle_copies(fleet, vaults, snapshot, (index, &keys));
                 let answers = vault.answer(snapshot, index, keys);
                 snapshot.supply(fleet, index, answers);
@@ -430,10 +426,10 @@ fn ask(
                 by_kind.entry(key.kind.clone()).or_default().push(key);
             }
             for (kind, keys) in by_kind {
-                surveyor.stop.check()?;
-                let timer = surveyor.ambient.timer();
+                surveyor.session.stop.check()?;
+                let timer = surveyor.session.ambient.timer();
                 let count = keys.len();
-                let progress = surveyor.ui.progress("reading", u64::try_from(count).unwrap_or_default());
+                let progress = surveyor.session.ui.progress("reading", u64::try_from(count).unwrap_or_default());
                 progress.say(kind.kind.as_str());
                 let answers = live.ask(&kind, keys, &|| progress.step())?;
                 drop(progress);
@@ -448,8 +444,8 @@ fn ask(
 /// Looks at everything again; says what changed, as a sentence without an end.
 fn prove(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Result<Option<String>, Failure> {
     for live in clusters.values_mut() {
-        surveyor.stop.check()?;
-        let progress = surveyor.ui.progress("checking", 0);
+        surveyor.session.stop.check()?;
+        let progress = surveyor.session.ui.progress("checking", 0);
         let changed = live.prove(&|| progress.step())?;
         drop(progress);
         if let Some(Changed(what)) = changed {

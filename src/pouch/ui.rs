@@ -13,18 +13,20 @@ use pouch_core::report::{escape, escape_json};
 use crate::ambient::Ambient;
 
 /// How what is not a result is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub enum LogFormat {
     /// For people.
+    #[default]
     Text,
     /// One JSON object a line, for machines.
     Json,
 }
 
 /// When colours are used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
 pub enum Colour {
     /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
     Auto,
     /// Always.
     Always,

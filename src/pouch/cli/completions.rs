@@ -1,11 +1,10 @@
 //! `pouch completions`: a completion script for a shell.
 
-use clap::CommandFactory as _;
+use clap::Command;
 use clap_complete::Shell;
 
-use super::Cli;
-use crate::error::{Failure, exit};
-use crate::ui::Ui;
+use crate::error::{Ended, Failure};
+use crate::session::Session;
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
@@ -14,13 +13,13 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Runs the command.
+/// Runs the command for this command line.
 ///
 /// # Errors
 /// Never; the signature is that of all commands.
-pub fn run(args: &Args, ui: &Ui) -> Result<u8, Failure> {
+pub fn run(session: &Session, args: &Args, mut line: Command) -> Result<Ended, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "pouch", &mut script);
-    ui.result(&String::from_utf8_lossy(&script));
-    Ok(exit::OK)
+    clap_complete::generate(args.shell, &mut line, "pouch", &mut script);
+    session.ui.result(&String::from_utf8_lossy(&script));
+    Ok(Ended::Done)
 }

@@ -1,7 +1,6 @@
 //! `pouch exposure`: what each recipient could ever read, by the history of a repository.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -12,24 +11,20 @@ use pouch_core::finding::Code;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
 use pouch_core::recipient::Recipient;
-use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::report::exposure::Whom;
 use pouch_core::report::{self, escape_json};
 use pouch_core::reuse::is_key_id;
 
-use super::publish::private_folder;
 use super::reach::{self, ReachArgs};
-use super::{Global, Opened};
 use crate::ambient::Ambient;
-use crate::error::{Failure, exit};
-use crate::git::history::{self, Since, Wanted};
-use crate::git::objects::{self, ObjectsError};
-use crate::git::program::git;
-use crate::git::{self, Address};
+use crate::error::{Ended, Failure};
+use crate::git;
+use crate::git::history::{Since, Wanted};
 use crate::harden::wiped;
-use crate::run::Run;
 use crate::run::exposure::{Read, current, read};
-use crate::stop::Stop;
+use crate::session::Session;
+use crate::settings::Opened;
+use crate::shelf::repository::{self, Repository};
 use crate::survey::source::live;
 use crate::survey::{Surveyor, survey};
 use crate::ui::Ui;
@@ -39,9 +34,6 @@ const MOST_BROKEN: usize = 20;
 
 /// How many ids of keys are named.
 const MOST_KEYS: usize = 20;
-
-/// How long fetching a whole history may take.
-const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
 
 /// Say what each recipient could ever read, by the history of a repository, and what to rotate
 ///
@@ -97,16 +89,17 @@ enum Format {
 ///
 /// # Errors
 /// Where the repository is not there or not whole, or the command line asks for what there is not.
-pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    let Session { ambient, ui, .. } = session;
     let recipients = args.recipients()?;
     let key_id = args.key_id(ambient)?;
     for revision in args.rev.iter().chain(&args.since) {
         is_revision(revision)?;
     }
-    let opened = args.config(global, ambient)?;
+    let opened = args.config(session)?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
     let keys = match &opened {
-        Some(opened) if args.values => Some(opened.keys(ambient, ui)?),
+        Some(opened) if args.values => Some(opened.keys(session)?),
         _ => None,
     };
     let since = args.since.as_deref().map(since_of);
@@ -118,10 +111,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             "Name a time in the past; commits count from then on.",
         ));
     }
-    let Place { path, called, fetched } = args.repository(opened.as_ref(), ambient, stop)?;
+    let Repository { path, called, fetched } = repository::find(session, args.repository.as_deref(), opened.as_ref())?;
     let published_now = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
     let wanted = Wanted { revisions: &args.rev, since, current: &published_now };
-    let Read { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), ui, stop)?;
+    let Read { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), session)?;
     // All that was wanted of it is read, and what follows may take its time.
     drop(fetched);
     looked.since = args.since.clone();
@@ -139,20 +132,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         (None, Some((opened, keys))) => {
             let fleet = &opened.settings.fleet;
             let reach = args.reach.reach(ambient);
-            let outputs = [opened.settings.base.join(&fleet.output.path)];
-            let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
+            let outputs = [opened.output()];
+            let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
             let survey = survey(&surveyor, live::Values::Read)?;
             ui.findings(&survey.findings);
-            let run = Run {
-                fleet,
-                keys,
-                allowances: &Allowances::default(),
-                selection: &Selection::default(),
-                ambient,
-                ui,
-                stop,
-            };
-            let current = current(&run, &survey);
+            let current = current(fleet, &survey);
             warn_of_broken(&current.broken, ui);
             let values = Values { keys, now: current.values, proved: &proved };
             let asked = Asked { recipients, removed: args.removed, fleet: Some(fleet), values: Some(values) };
@@ -161,15 +145,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         }
     };
     ui.result(&args.shown(&answer)?);
-    Ok(exit::OK)
-}
-
-/// A repository on this machine, for as long as it is looked at.
-struct Place {
-    path: PathBuf,
-    called: String,
-    /// Removed in the end: what was fetched.
-    fetched: Option<tempfile::TempDir>,
+    Ok(Ended::Done)
 }
 
 impl Args {
@@ -201,40 +177,8 @@ impl Args {
     }
 
     /// The configuration. Without one a repository can be looked at all the same, unless values are wanted.
-    fn config(&self, global: &Global, ambient: &Ambient) -> Result<Option<Opened>, Failure> {
-        let is_default = global.file == Path::new("pouch.yaml");
-        if is_default && !self.values && !ambient.cwd().join(&global.file).exists() {
-            return Ok(None);
-        }
-        Opened::open(global, ambient).map(Some)
-    }
-
-    fn repository(&self, opened: Option<&Opened>, ambient: &Ambient, stop: &Stop) -> Result<Place, Failure> {
-        let written = opened.and_then(|opened| Some((opened, opened.settings.fleet.output.git.as_ref()?)));
-        let (typed, base) = match (&self.repository, written) {
-            (Some(typed), _) => (typed.as_str(), ambient.cwd()),
-            (None, Some((opened, git))) => (git.repository.as_str(), opened.settings.base.as_path()),
-            (None, None) => {
-                let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
-                let path = history::find(around)?;
-                return Ok(Place { called: around.display().to_string(), path, fetched: None });
-            }
-        };
-        let refused = |why: String| {
-            Failure::usage(format!("the repository {why}"), "Give a local path, or a URL with https or ssh.")
-        };
-        let called = git::identity(typed);
-        match git::address(typed).map_err(refused)? {
-            // What the configuration names is no mistake of the command line.
-            Address::Local(path) if self.repository.is_none() && is_missing(&base.join(&path)) => {
-                Err(Failure::unavailable(
-                    format!("the output repository {called} is not there"),
-                    "Check that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
-                ))
-            }
-            Address::Local(path) => Ok(Place { path: base.join(path), called, fetched: None }),
-            Address::Remote(url) => fetched(&url, called, ambient, stop),
-        }
+    fn config(&self, session: &Session) -> Result<Option<Opened>, Failure> {
+        if self.values { Opened::open(session).map(Some) } else { Opened::open_if_there(session) }
     }
 
     fn shown(&self, answer: &Exposure) -> Result<String, Failure> {
@@ -249,11 +193,6 @@ impl Args {
             }
         }
     }
-}
-
-/// Whether there is no repository at a path.
-fn is_missing(path: &Path) -> bool {
-    matches!(objects::open(path), Err(ObjectsError::NoRepository(_)))
 }
 
 /// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be
@@ -273,18 +212,6 @@ fn others(known: &BTreeSet<&str>) -> String {
         0 => "They have none of any other key either; see which repository and commits are looked at.".to_owned(),
         count => format!("They have those of {}.", few(known, count, MOST_KEYS)),
     }
-}
-
-/// A whole copy of a remote repository, which only its owner can read.
-fn fetched(url: &str, called: String, ambient: &Ambient, stop: &Stop) -> Result<Place, Failure> {
-    let folder = private_folder()?;
-    let git = git(&ambient.environment()).timeout(MOST_FETCHING).stopped_by(stop.flag());
-    let path = folder.path().join("repository.git");
-    git::mirror(&git, url, &path).map_err(|error| {
-        let message = format!("{called} cannot be fetched: {error}");
-        Failure::unavailable(message, error.help(url))
-    })?;
-    Ok(Place { path, called, fetched: Some(folder) })
 }
 
 /// What is published now, as a repository of its own or a clone of it names it.

@@ -5,24 +5,25 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use pouch_core::config::{Delivery, Fleet, RegionConfig, SourcePlace};
-use pouch_core::name::{Name, ObjectKey, Scope, is_data_key, is_directory};
+use pouch_core::name::{Name, ObjectKey, Scope, is_directory};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{escape, shell};
 use pouch_core::yaml::emit::{Tree, emit};
 use zeroize::Zeroizing;
 
-use super::init::{
-    IGNORE_IS_FOR, InitError, Key, Place, REUSE_KEY, REUSE_KEY_IS_FOR, is_there, key_file, write_new, write_reuse_key,
-};
 use super::reach::ReachArgs;
-use super::{Global, Opened};
 use crate::ambient::Ambient;
 use crate::cluster::request::{Resource, Trial};
 use crate::cluster::{Cluster, Created};
-use crate::error::{Failure, exit};
+use crate::error::{Ended, Failure};
 use crate::git::ignored::{Care, care};
 use crate::git::objects::{self, ObjectsError};
-use crate::stop::Stop;
+use crate::run::keyfiles::{
+    ARGOCD_NAMESPACE, FLUX_SECRET, IGNORE_IS_FOR, Key, MakeError, Place, REUSE_KEY, REUSE_KEY_IS_FOR, argocd_secret,
+    entry, is_there, key_file, write_new, write_reuse_key,
+};
+use crate::session::Session;
+use crate::settings::Opened;
 use crate::survey::Reach;
 use crate::ui::Ui;
 
@@ -76,13 +77,15 @@ enum Consumer {
 /// # Errors
 /// Where something is there already or git would take it (then at most `keys/.gitignore` is written), or a
 /// file or the Secret cannot be made.
-pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
-    let opened = configuration(global, ambient)?;
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    let Session { global, ambient, ui, .. } = session;
+    // The first key may come before the configuration.
+    let opened = Opened::open_if_there(session)?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
     let place = Place::new(&global.file, ambient);
     let output = fleet.map(|fleet| place.base.join(&fleet.output.path));
     if let Some(file) = &args.reuse_key {
-        return reuse_key(file.as_deref(), &place, fleet, output.as_deref(), ambient, ui);
+        return reuse_key(session, file.as_deref(), &place, fleet, output.as_deref());
     }
     let subject = Subject::of(args, fleet)?;
     let file = match &args.identity {
@@ -115,7 +118,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
     let secret = Wanted { entry: entry(&file, &subject.file), key: subject.secret(args.consumer, fleet) };
     let reach = args.reach.reach(ambient);
     let region = match reach.wanted.context.is_some() || reach.wanted.kubeconfig.is_some() {
-        true => Some(Region::connect(&reach, &secret, ambient, stop, ui)?),
+        true => Some(Region::connect(session, &reach, &secret)?),
         false => None,
     };
     if args.identity.is_none() {
@@ -125,7 +128,7 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         refuse_tracked(path)?;
     }
 
-    let key = Key::generate(subject.file.clone()).map_err(InitError::from)?;
+    let key = Key::generate(subject.file.clone()).map_err(MakeError::from)?;
     write_new(&file, &file.display().to_string(), key.text.as_bytes(), 0o600)?;
     ui.note(&format!("wrote {}: {}", file.display(), subject.what()));
     let text = secret.manifest(&key);
@@ -148,18 +151,18 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         }
         false => ui.result(&format!("{}\n", key.recipient)),
     }
-    Ok(exit::OK)
+    Ok(Ended::Done)
 }
 
 /// Makes a reuse key, and says what to do with it.
 fn reuse_key(
+    session: &Session,
     file: Option<&Path>,
     place: &Place,
     fleet: Option<&Fleet>,
     output: Option<&Path>,
-    ambient: &Ambient,
-    ui: &Ui,
-) -> Result<u8, Failure> {
+) -> Result<Ended, Failure> {
+    let Session { ambient, ui, .. } = session;
     let path = file.map_or_else(|| place.base.join(REUSE_KEY), |file| ambient.cwd().join(file));
     refuse_taken(&path, output, "--reuse-key", ambient)?;
     if let (Some(_), Some(fleet)) = (file, fleet) {
@@ -182,7 +185,7 @@ fn reuse_key(
              --new-reuse-key` once"
         ),
     });
-    Ok(exit::OK)
+    Ok(Ended::Done)
 }
 
 /// Keeps the folder of the keys out of git.
@@ -191,14 +194,6 @@ fn guard(place: &Place, ui: &Ui) -> Result<(), Failure> {
         ui.note(&format!("wrote {ignore}: {IGNORE_IS_FOR}"));
     }
     Ok(())
-}
-
-/// The configuration, if there is one; the first key may come before it.
-fn configuration(global: &Global, ambient: &Ambient) -> Result<Option<Opened>, Failure> {
-    if !ambient.cwd().join(&global.file).exists() && global.file == Path::new("pouch.yaml") {
-        return Ok(None);
-    }
-    Opened::open(global, ambient).map(Some)
 }
 
 /// Refuses a file that is there, or would be published.
@@ -274,26 +269,6 @@ fn refuse_tracked(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The namespace and name of the Secret that Flux reads where nothing else is said.
-pub(super) const FLUX_SECRET: (&str, &str) = ("flux-system", "sops-age");
-
-/// The namespace of Argo CD where nothing else is said.
-pub(super) const ARGOCD_NAMESPACE: &str = "argocd";
-
-/// The name of a region's Secret for Argo CD, of which one may decrypt for several regions: each has a Secret
-/// of its own.
-pub(super) fn argocd_secret(directory: &str) -> String {
-    format!("sops-age-{directory}")
-}
-
-/// The Secret's entry: called as the identity's file, so that an old and a new one have place in it. Flux
-/// takes each whose name ends so.
-pub(super) fn entry(file: &Path, otherwise: &str) -> String {
-    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(otherwise);
-    let entry = format!("{stem}.agekey");
-    if is_data_key(&entry) { entry } else { format!("{otherwise}.agekey") }
-}
-
 /// Whom the pair is for.
 struct Subject<'f> {
     /// The region's name; none for escrow.
@@ -319,7 +294,7 @@ impl<'f> Subject<'f> {
         let file = config.map_or_else(|| name.clone(), |config| config.directory.to_string());
         if !is_directory(&file) {
             return Err(Failure::usage(
-                InitError::Name(name.clone(), "region").to_string(),
+                MakeError::Name(name.clone(), "region").to_string(),
                 "A region with another name needs a `directory`: add it to the configuration first.",
             ));
         }
@@ -437,7 +412,8 @@ struct Region(Cluster);
 
 impl Region {
     /// Connects, and has the server check everything but the key.
-    fn connect(reach: &Reach, wanted: &Wanted, ambient: &Ambient, stop: &Stop, ui: &Ui) -> Result<Self, Failure> {
+    fn connect(session: &Session, reach: &Reach, wanted: &Wanted) -> Result<Self, Failure> {
+        let Session { ambient, ui, stop, .. } = session;
         let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
         if let Some(warning) = cluster.warning() {
             ui.warn(&warning);

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
+use clap::Command;
 
-use super::Cli;
-use crate::error::{Failure, exit};
-use crate::ui::Ui;
+use crate::error::{Ended, Failure};
+use crate::session::Session;
 
 /// Print the manual page, or write one per command
 #[derive(Debug, clap::Args)]
@@ -16,11 +15,11 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// Runs the command.
+/// Runs the command for this command line.
 ///
 /// # Errors
 /// Where the folder cannot be written.
-pub fn run(args: &Args, ui: &Ui) -> Result<u8, Failure> {
+pub fn run(session: &Session, args: &Args, line: Command) -> Result<Ended, Failure> {
     if let Some(folder) = &args.out {
         let failed = |error: std::io::Error| {
             Failure::failed(
@@ -29,13 +28,11 @@ pub fn run(args: &Args, ui: &Ui) -> Result<u8, Failure> {
             )
         };
         std::fs::create_dir_all(folder).map_err(failed)?;
-        clap_mangen::generate_to(Cli::command(), folder).map_err(failed)?;
-        return Ok(exit::OK);
+        clap_mangen::generate_to(line, folder).map_err(failed)?;
+        return Ok(Ended::Done);
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(Cli::command())
-        .render(&mut page)
-        .map_err(|_| Failure::bug("the manual page cannot be rendered"))?;
-    ui.result(&String::from_utf8_lossy(&page));
-    Ok(exit::OK)
+    clap_mangen::Man::new(line).render(&mut page).map_err(|_| Failure::bug("the manual page cannot be rendered"))?;
+    session.ui.result(&String::from_utf8_lossy(&page));
+    Ok(Ended::Done)
 }

@@ -10,13 +10,11 @@ use pouch_core::rbac::owners::owners;
 use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests};
 
 use super::reach::ReachArgs;
-use super::{Global, Opened, Tolerate};
-use crate::ambient::Ambient;
-use crate::error::{Failure, exit};
-use crate::stop::Stop;
+use crate::error::{Ended, Failure};
+use crate::session::{Session, Tolerate};
+use crate::settings::Opened;
 use crate::survey::source::live::Values;
 use crate::survey::{Surveyor, survey};
-use crate::ui::Ui;
 
 /// Print the least RBAC rules for reading the configuration's clusters
 ///
@@ -64,9 +62,9 @@ struct Known {
 ///
 /// # Errors
 /// Where there is no cluster among the sources, or the rights cannot be told.
-pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let subject = args.subject()?;
-    let opened = Opened::open(global, ambient)?;
+    let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
     let clusters: Vec<&Source> = fleet.sources.iter().filter(|source| is_cluster(source)).collect();
     if clusters.is_empty() {
@@ -79,10 +77,10 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         How::Names => Secrets::Names,
         How::Namespaces => Secrets::Namespaces,
     };
-    let outputs = [opened.settings.base.join(&fleet.output.path)];
-    let reach = args.reach.reach(ambient);
-    let surveyor = Surveyor { fleet, base: &opened.typed, outputs: &outputs, reach: &reach, ambient, ui, stop };
-    let (known, code) = asked(&surveyor, secrets, global)?;
+    let outputs = [opened.output()];
+    let reach = args.reach.reach(&session.ambient);
+    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
+    let (known, ended) = asked(&surveyor, secrets)?;
     let nothing = Known::default();
     let mut documents = Vec::new();
     for source in clusters {
@@ -96,28 +94,24 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         let made = manifests(&terms).map_err(|error| Failure::usage(error.to_string(), error.help()))?;
         documents.extend(made.into_iter().map(|manifest| manifest.text));
     }
-    ui.result(&documents.join("---\n"));
-    Ok(code)
+    session.ui.result(&documents.join("---\n"));
+    Ok(ended)
 }
 
 fn is_cluster(source: &Source) -> bool {
     matches!(source.place, SourcePlace::Cluster { .. })
 }
 
-/// What each cluster source is asked for, and the exit code that how it went asks for.
+/// What each cluster source is asked for, and how that went.
 ///
 /// Where the configuration names every namespace, and Secrets are not named one by one, no cluster needs
 /// to be asked.
-fn asked(
-    surveyor: &Surveyor<'_>,
-    secrets: Secrets,
-    global: &Global,
-) -> Result<(BTreeMap<SourceName, Known>, u8), Failure> {
-    let Surveyor { fleet, ui, .. } = *surveyor;
+fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceName, Known>, Ended), Failure> {
+    let Surveyor { session, fleet, .. } = *surveyor;
     let mut clusters = fleet.sources.iter().filter(|source| is_cluster(source));
     let named = clusters.all(|source| inquiry::namespaces(fleet, &source.provides).is_some());
     if secrets == Secrets::Namespaces && named {
-        return Ok((BTreeMap::new(), exit::OK));
+        return Ok((BTreeMap::new(), Ended::Done));
     }
     // Where Secrets stand is told by what refers to them, so that none needs to be read.
     let survey = survey(surveyor, Values::Leave)?;
@@ -134,15 +128,15 @@ fn asked(
         known.insert(source.clone(), Known { asked, plurals: plurals.collect(), namespaces });
     }
     let findings = settle(findings);
-    ui.findings(&findings);
+    session.ui.findings(&findings);
     let lacks = findings.iter().any(|finding| finding.severity == Severity::Error);
     if lacks {
-        ui.warn(
+        session.ui.warn(
             "not all that Credentials need could be found out, so rights may be missing below; cure the errors first",
         );
     }
-    let partial = lacks && !global.tolerate.contains(&Tolerate::Partial);
-    Ok((known, if partial { exit::PARTIAL } else { exit::OK }))
+    let partial = lacks && !session.tolerates(Tolerate::Partial);
+    Ok((known, if partial { Ended::Partial } else { Ended::Done }))
 }
 
 impl Args {

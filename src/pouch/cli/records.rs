@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, value_parser};
 
-use super::Global;
 use crate::error::Failure;
+use crate::session::Global;
 
 /// The flags of both files for a command that refuses them: its help does not offer them, and who gives one all the
 /// same is told by [`refuse`] why not. Clap takes these for the global ones, which have the same names.

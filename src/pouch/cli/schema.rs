@@ -1,17 +1,20 @@
 //! `pouch schema`: the JSON Schemas of what pouch reads and writes.
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use pouch_core::config::file;
 use pouch_core::exposure;
 use pouch_core::layout::manifest;
 use pouch_core::report::summary;
 
+use crate::error::{Ended, Failure};
+use crate::session::Session;
+
 /// Print a JSON Schema.
 ///
 /// Put `# yaml-language-server: $schema=FILE` on the first line of pouch.yaml, and editors complete and
 /// check it.
-#[derive(Args, Clone, Debug)]
-pub struct SchemaArgs {
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
     /// The document that the schema is of.
     #[arg(value_enum, default_value_t = Document::Fleet)]
     pub document: Document,
@@ -42,9 +45,18 @@ impl Document {
     }
 }
 
-/// Makes what goes to standard output, which is also what stands in `schemas/`.
-pub fn run(args: &SchemaArgs) -> String {
-    let schema = match args.document {
+/// Runs the command.
+///
+/// # Errors
+/// Never; the signature is that of all commands.
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    session.ui.result(&text(args.document));
+    Ok(Ended::Done)
+}
+
+/// What goes to standard output, which is also what stands in `schemas/`.
+fn text(document: Document) -> String {
+    let schema = match document {
         Document::Fleet => file::schema().to_value(),
         Document::Bundle => manifest::schema::schema().to_value(),
         Document::Summary => summary::schema().to_value(),
@@ -74,7 +86,7 @@ mod tests {
     fn committed_schemas_are_fresh() {
         for document in Document::value_variants().iter().copied() {
             let path = document.committed_at();
-            let text = run(&SchemaArgs { document });
+            let text = text(document);
             if is_rewriting() {
                 std::fs::write(root(path), &text).unwrap();
             }
@@ -84,7 +96,7 @@ mod tests {
     }
 
     fn validator() -> jsonschema::Validator {
-        let schema: Value = serde_json::from_str(&run(&SchemaArgs { document: Document::Fleet })).unwrap();
+        let schema: Value = serde_json::from_str(&text(Document::Fleet)).unwrap();
         jsonschema::validator_for(&schema).unwrap()
     }
 

@@ -1,27 +1,28 @@
 //! `pouch verify`: are bundles what they should be, and is a region what its bundle says?
 
-mod bundles;
-mod place;
-
 use std::path::PathBuf;
 
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
-use pouch_core::finding::{Finding, Severity};
-use pouch_core::listing::counted;
 use pouch_core::region::published::Files;
 use pouch_core::report::summary::{FindingRecord, Summary, Verified};
+use pouch_core::reuse::KeyRing;
+use pouch_core::verify::bundles::Measure;
 
-use super::publish::Branch;
 use super::reach::RegionReach;
-use super::{Global, Opened, record, region_called};
-use crate::ambient::Ambient;
 use crate::cluster::Cluster;
-use crate::error::{Failure, exit};
-use crate::run::live::{Subject, Verdict, verify};
+use crate::error::{Ended, Failure, Kind};
+use crate::run::live::{Subject, verify as compare};
+use crate::run::told;
+use crate::run::verify::{is_fault, prove};
+use crate::session::Session;
+use crate::settings::{self, Opened, region_called};
 use crate::shelf::Look as _;
 use crate::shelf::directory::look;
-use crate::stop::Stop;
-use crate::ui::Ui;
+use crate::shelf::output::Branch;
+use crate::shelf::standing::Asking;
+
+/// Where bundles are looked for below a path, without a configuration that says it.
+const OUTPUT: &str = "bundles";
 
 /// Prove bundles without a cluster, or compare a region's cluster with its bundle
 ///
@@ -51,7 +52,7 @@ pub struct Args {
     #[arg(long, requires = "live")]
     no_values: bool,
     #[command(flatten)]
-    bundles: bundles::BundleArgs,
+    bundles: BundleArgs,
     #[command(flatten)]
     reach: RegionReach,
 }
@@ -63,25 +64,60 @@ impl Args {
     }
 }
 
+/// Flags of the proof of bundles.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Proving bundles")]
+struct BundleArgs {
+    /// Prove what a branch, tag or commit (also REV~3) holds, from git's objects instead of the work tree
+    #[arg(long, value_name = "REV", conflicts_with = "live")]
+    rev: Option<String>,
+    /// Prove what is staged for the next commit, for hooks: refuse Secrets in clear in staged manifests that belong
+    /// to no source, age identities and reuse keys in any staged file, and attributes that change bundles' bytes
+    #[arg(long, conflicts_with_all = ["live", "rev", "allowed_signers"])]
+    staged: bool,
+    /// With --staged: look for Secrets in clear only where bundles are
+    #[arg(long, requires = "staged")]
+    bundles_only: bool,
+    /// Check that the age identities in FILE open what is sealed for them, and nothing else; may be given several
+    /// times
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    identity: Vec<PathBuf>,
+    /// Require that an SSH key which FILE allows, as ssh-keygen reads it, signed the commit at REV; without REV the
+    /// one at HEAD, which the work tree must then equal
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    allowed_signers: Option<PathBuf>,
+    /// End with an error where the reuse key is missing, instead of proving less
+    #[arg(long, conflicts_with = "live")]
+    require_tags: bool,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Where the bundle or the cluster cannot be read, or the command line leaves open which are meant.
-pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop) -> Result<u8, Failure> {
-    let Some(context) = args.live.as_deref() else { return bundles::run(args, global, ambient, ui, stop) };
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    match args.live.as_deref() {
+        Some(context) => live(session, args, context),
+        None => bundles(session, args),
+    }
+}
+
+/// Compares a region's cluster with its bundle.
+fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure> {
+    let Session { ambient, ui, stop, .. } = session;
     if context.is_empty() {
         return Err(Failure::usage("--live names no context", "Name the kubeconfig's context with --live CONTEXT."));
     }
-    let opened = Opened::open(global, ambient)?;
+    let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
     let region = region(fleet, args.region.as_deref())?;
     // A check that is weaker than the one wanted must be wanted by name: a key that is missing by
     // accident is an error as everywhere.
     let keys = match args.no_values {
         true => None,
-        false => Some(opened.keys(ambient, ui)?),
+        false => Some(opened.keys(session)?),
     };
-    let files = files(args, &opened, region, ambient, stop)?;
+    let files = files(session, args, &opened, region)?;
     let reach = args.reach.reach(context, ambient);
     let connect = || {
         let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
@@ -91,19 +127,11 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
         }
         Ok(cluster)
     };
-    let verdict = verify(Subject { fleet, region, files, keys: keys.as_ref() }, connect, ui)?;
+    let verdict = compare(Subject { fleet, region, files, keys: keys.as_ref() }, connect, ui)?;
     ui.findings(&verdict.findings);
-    ui.result(&outcome(region, &verdict));
-    let code = if verdict.faults() == 0 { exit::OK } else { exit::FAULT };
+    ui.result(&verdict.line(region));
+    let ended = if verdict.faults() == 0 { Ended::Done } else { Ended::Fault };
     let summary = Summary {
-        api_version: "pouch/v1alpha1",
-        kind: "Summary",
-        fleet: fleet.name.to_string(),
-        command: "verify",
-        exit_code: code,
-        commit: None,
-        credentials: None,
-        regions: None,
         verified: Some(Verified {
             region: region.name.to_string(),
             directory: region.directory.to_string(),
@@ -111,32 +139,26 @@ pub fn run(args: &Args, global: &Global, ambient: &Ambient, ui: &Ui, stop: &Stop
             values: keys.is_some(),
             faults: verdict.faults(),
         }),
-        proved: None,
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
+        ..told::summary(fleet.name.to_string(), "verify", ended)
     };
-    record(&summary, global, ambient, "The region was compared")?;
-    Ok(code)
+    told::record(session, &summary, "The region was compared")?;
+    Ok(ended)
 }
 
 /// What is published for the region: in the folder that is named, on the branch of `output.git`, or in the
 /// output's folder.
-fn files(
-    args: &Args,
-    opened: &Opened,
-    region: &RegionConfig,
-    ambient: &Ambient,
-    stop: &Stop,
-) -> Result<Files, Failure> {
+fn files(session: &Session, args: &Args, opened: &Opened, region: &RegionConfig) -> Result<Files, Failure> {
     // All that can go wrong here is that the published state cannot be read.
-    let unread = |error| Failure { code: exit::UNAVAILABLE, ..Failure::from(error) };
+    let unread = |error| Failure { kind: Kind::Unavailable, ..Failure::from(error) };
     let fleet = &opened.settings.fleet;
     let root = match &args.path {
-        Some(directory) => ambient.cwd().join(directory),
+        Some(directory) => session.ambient.cwd().join(directory),
         None if fleet.output.git.is_some() => {
             let branch = Branch::of(opened)?;
-            return branch.open(ambient, stop)?.read(&region.directory).map_err(unread);
+            return branch.open(session)?.read(&region.directory).map_err(unread);
         }
-        None => opened.settings.base.join(&fleet.output.path),
+        None => opened.output(),
     };
     if !root.is_dir() {
         let message = format!("there is no folder {}", root.display());
@@ -171,18 +193,101 @@ fn region<'a>(fleet: &'a Fleet, wanted: Option<&str>) -> Result<&'a RegionConfig
     }
 }
 
-/// One line for the region.
-fn outcome(region: &RegionConfig, verdict: &Verdict) -> String {
-    let objects = counted(verdict.objects, "object", "objects");
-    let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
-    let warnings = verdict.findings.iter().filter(is_warning).count();
-    let mut line = match verdict.faults() {
-        0 => format!("{}  as published  {objects}", region.name),
-        faults => format!("{}  not as published  {objects}, {}", region.name, counted(faults, "fault", "faults")),
+/// Proves bundles without a cluster.
+fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    let ui = &session.ui;
+    let opened = configuration(session, args)?;
+    let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
+    let region = match (fleet, &args.region) {
+        (Some(fleet), Some(called)) => Some(region_called(fleet, called)?.directory.to_string()),
+        (_, called) => called.clone(),
     };
-    if warnings > 0 {
-        line.push_str(&format!(", {}", counted(warnings, "warning", "warnings")));
+    let keys = keys(session, args, opened.as_ref())?;
+    let identities = settings::all_identities(&args.bundles.identity, session)?;
+    let output = fleet.map_or(OUTPUT, |fleet| fleet.output.path.as_str());
+    let asking = Asking {
+        session,
+        opened: opened.as_ref(),
+        path: args.path.as_deref(),
+        rev: args.bundles.rev.as_deref(),
+        staged: args.bundles.staged,
+        bundles_only: args.bundles.bundles_only,
+        allowed_signers: args.bundles.allowed_signers.as_deref(),
+        region,
+        output,
+    };
+    let read = asking.read()?;
+    if let Some(commit) = &read.commit {
+        let words = if read.is_held { "holding the work tree against" } else { "looking at" };
+        ui.note(&format!("{words} commit {commit}"));
     }
-    line.push('\n');
-    line
+    let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown, above: read.above };
+    let verdict = prove(&measure, &read.tree, &identities, read.findings);
+    ui.findings(&verdict.findings);
+    for (recipient, regions) in &verdict.belongs {
+        let names: Vec<&str> = regions.iter().map(|region| region.as_str()).collect();
+        match names.as_slice() {
+            [] if verdict.openers.contains(recipient) => {
+                ui.warn(&format!(
+                    "no region that was proved is for {recipient}, but its identity opens files all the same"
+                ));
+            }
+            [] => ui.warn(&format!("no region that was proved is for {recipient}, so its identity opened nothing")),
+            names => ui.note(&format!("{recipient} belongs to {}", names.join(", "))),
+        }
+    }
+    let faults = verdict.findings.iter().filter(|finding| is_fault(finding)).count();
+    let is_strange = !verdict.belongs.is_empty() && verdict.belongs.values().all(Vec::is_empty);
+    if is_strange && faults == 0 && !verdict.regions.is_empty() {
+        return Err(Failure::usage(
+            "the identities of --identity open none of the regions that were proved",
+            "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
+        ));
+    }
+    ui.result(&verdict.lines());
+    if verdict.regions.is_empty() && faults == 0 {
+        if !args.bundles.staged {
+            // Nothing found is no proof: a misspelt region, or bundles of another fleet alone.
+            return Err(nothing(args));
+        }
+        ui.note(&format!("no bundle is staged in {}", read.places));
+    }
+    let ended = if faults == 0 { Ended::Done } else { Ended::Fault };
+    told::record(session, &verdict.summary(fleet, read.commit, ended), "The bundles were looked at")?;
+    Ok(ended)
+}
+
+fn nothing(args: &Args) -> Failure {
+    let message = match &args.region {
+        Some(region) => format!("there is no bundle of region {region}"),
+        None => "there is no bundle of this fleet".to_owned(),
+    };
+    Failure::unavailable(message, "Nothing was proved. Name the folder or the revision that has it.")
+}
+
+/// The configuration. Who has only a bundle has none: where a path is named, it may be missing.
+fn configuration(session: &Session, args: &Args) -> Result<Option<Opened>, Failure> {
+    let may_miss = args.path.is_some() || args.bundles.staged;
+    if may_miss { Opened::open_if_there(session) } else { Opened::open(session).map(Some) }
+}
+
+/// The reuse keys, if they are at hand. Consumers have none, and need none.
+fn keys(session: &Session, args: &Args, opened: Option<&Opened>) -> Result<Option<KeyRing>, Failure> {
+    let Some(opened) = opened else {
+        return match args.bundles.require_tags {
+            true => Err(Failure::usage(
+                "--require-tags wants the reuse key, and there is no configuration that says where it is",
+                "Name the configuration with -f.",
+            )),
+            false => Ok(None),
+        };
+    };
+    if args.bundles.require_tags {
+        return opened.keys(session).map(Some);
+    }
+    let Some((keys, warnings)) = settings::reuse_keys_at_hand(&opened.settings, &session.ambient)? else {
+        return Ok(None);
+    };
+    warnings.iter().for_each(|warning| session.ui.warn(warning));
+    Ok(Some(keys))
 }

@@ -23,6 +23,7 @@ use zeroize::Zeroizing;
 
 use super::exec::{self, Plugin};
 use crate::ambient::Ambient;
+use crate::error::Failure;
 
 /// Where a Pod has its service account's token and the cluster's authority.
 ///
@@ -75,6 +76,13 @@ impl AccessError {
 
     pub(super) fn unavailable(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: message.into(), help: help.into(), usage: false }
+    }
+}
+
+impl From<AccessError> for Failure {
+    fn from(error: AccessError) -> Self {
+        let is = if error.usage { Failure::usage } else { Failure::unavailable };
+        is(error.message, error.help)
     }
 }
 

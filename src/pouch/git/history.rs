@@ -4,6 +4,7 @@
 //! looked at: folders with the same id are the same. What the files hold is not known here. A history is
 //! whatever somebody pushed, so how deep and how large it may be is bounded.
 
+mod asked;
 mod graph;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,15 +13,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use git2::{Oid, Repository, RepositoryOpenFlags};
-use pouch_core::report::shell;
 
-use graph::{Commit, Graph};
-
+use self::asked::FOLDER;
+pub use self::asked::{HistoryError, Since, Wanted};
+use self::graph::{Commit, Graph};
 use super::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, kind_of};
 use crate::stop::{Stop, Stopped};
-
-/// The name of the folder below which files count.
-const FOLDER: &str = "regions";
 
 /// The most entries of folders that are looked at for one commit.
 const MOST_ENTRIES: usize = 10_000_000;
@@ -30,26 +28,6 @@ const MOST_FILES: usize = 10_000_000;
 
 /// The most entries of folders that are kept for the next commit.
 const MOST_KEPT: usize = 400_000;
-
-/// Where looking begins.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Since {
-    /// With the state of a branch, tag or commit.
-    Revision(String),
-    /// With the state at a time, in seconds since 1970-01-01 UTC.
-    Time(i64),
-}
-
-/// What of a repository is looked at.
-pub struct Wanted<'a> {
-    /// Branches, tags or commits; every reference if there are none.
-    pub revisions: &'a [String],
-    /// Where looking begins, if not with the first commits.
-    pub since: Option<Since>,
-    /// Candidates for what is published now, the first that exists counts; then the first of `revisions`,
-    /// then `HEAD`.
-    pub current: &'a [String],
-}
 
 /// A commit; or a folder or file that a reference leads to without one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,51 +75,6 @@ pub struct History {
     pub files: Vec<Span>,
     /// Folders that were too deep to look into: where each, or one above it, lies.
     pub too_deep: Vec<String>,
-}
-
-/// Why a history cannot be looked at.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum HistoryError {
-    /// It is not all there.
-    #[error("the repository at {0} is shallow: what its history held is not there")]
-    Shallow(String),
-    /// There is more than is looked at.
-    #[error("commit {commit} has more than {most} files and folders below `{FOLDER}`")]
-    TooMuch {
-        /// The commit.
-        commit: String,
-        /// The bound.
-        most: usize,
-    },
-    /// An object cannot be read.
-    #[error(transparent)]
-    Objects(#[from] ObjectsError),
-    /// The run should end.
-    #[error(transparent)]
-    Stopped(#[from] Stopped),
-}
-
-impl From<git2::Error> for HistoryError {
-    fn from(error: git2::Error) -> Self {
-        HistoryError::Objects(error.into())
-    }
-}
-
-impl HistoryError {
-    /// What to do about it.
-    pub fn help(&self) -> String {
-        match self {
-            HistoryError::Shallow(path) => format!("Fetch the rest: git -C {} fetch --unshallow", shell::word(path)),
-            HistoryError::Objects(ObjectsError::NoRepository(_)) => {
-                "Name a repository, bare or not: `pouch exposure PATH|URL`.".to_owned()
-            }
-            HistoryError::TooMuch { .. } => {
-                "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned()
-            }
-            HistoryError::Objects(error) => error.help(),
-            HistoryError::Stopped(_) => String::new(),
-        }
-    }
 }
 
 /// The folder of the repository that `path` is in, if it is not one itself.

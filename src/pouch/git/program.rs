@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use pouch_core::secret::holds_key;
 
-use super::{Address, objects};
+use super::address::{Address, address};
+use super::objects;
 use crate::child::{self, Bounds, ChildError, Ended};
 
 /// How long one run may take unless somebody says otherwise.
@@ -127,7 +128,7 @@ impl GitError {
 fn local(repository: &str) -> Option<PathBuf> {
     let path = match repository.strip_prefix("file://") {
         Some(path) => PathBuf::from(path),
-        None => match super::address(repository) {
+        None => match address(repository) {
             Ok(Address::Local(path)) => PathBuf::from(path),
             _ => return None,
         },

@@ -21,14 +21,13 @@ use pouch_core::reuse::{KeyRing, manifest_verifies};
 use pouch_core::secret::Payload;
 use rayon::prelude::*;
 
-use super::Run;
 use crate::error::Failure;
 use crate::git::history::{self, Below, HistoryError, Moment, Since, Span, Wanted};
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::harden::wiped;
+use crate::session::Session;
 use crate::stop::Stop;
 use crate::survey::Survey;
-use crate::ui::Ui;
 
 /// The largest file that is read, in bytes; the API takes no Secret beyond 1 MiB.
 const MOST_BYTES: u64 = 16 << 20;
@@ -49,18 +48,6 @@ pub struct Read {
     pub proved: Vouched,
 }
 
-impl From<HistoryError> for Failure {
-    fn from(error: HistoryError) -> Self {
-        let help = error.help();
-        match &error {
-            HistoryError::Objects(ObjectsError::NoReference { .. } | ObjectsError::NoRepository(_)) => {
-                Failure::usage(error.to_string(), help)
-            }
-            _ => Failure::unavailable(error.to_string(), help),
-        }
-    }
-}
-
 /// Reads the history of the repository at `path`, which messages call `called`. Manifests are proved by
 /// `keys` for this fleet, where there are some.
 ///
@@ -71,9 +58,9 @@ pub fn read(
     called: String,
     wanted: &Wanted<'_>,
     keys: Option<(&Fleet, &KeyRing)>,
-    ui: &Ui,
-    stop: &Stop,
+    session: &Session,
 ) -> Result<Read, Failure> {
+    let Session { ui, stop, .. } = session;
     let progress = ui.progress("walking", 0);
     progress.say(&called);
     let history = history::read(path, wanted, &counts, stop).map_err(|error| unread(error, wanted))?;
@@ -282,14 +269,14 @@ pub struct Current<'s> {
 }
 
 /// Finds the values of today.
-pub fn current<'s>(run: &Run<'_>, survey: &'s Survey) -> Current<'s> {
-    wiped(|| sorted(run, survey))
+pub fn current<'s>(fleet: &Fleet, survey: &'s Survey) -> Current<'s> {
+    wiped(|| sorted(fleet, survey))
 }
 
-fn sorted<'s>(run: &Run<'_>, survey: &'s Survey) -> Current<'s> {
-    let world = survey.world(run.fleet);
+fn sorted<'s>(fleet: &Fleet, survey: &'s Survey) -> Current<'s> {
+    let world = survey.world(fleet);
     let mut current = Current::default();
-    for region in run.fleet.regions.values().filter(|region| region.is_rendered()) {
+    for region in fleet.regions.values().filter(|region| region.is_rendered()) {
         let cases = cases(&world, world.facts.asked_of(&region.name));
         let broken = cases.iter().filter_map(|case| Some((case.claim.by.clone(), case.broken_by()?)));
         current.broken.extend(broken);

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::finding::{Class, Finding, Severity};
 use pouch_core::k0rdent::MANAGED_LABEL;
+use pouch_core::listing::counted;
 use pouch_core::name::{Namespace, ObjectKey};
 use pouch_core::node::Node;
 use pouch_core::region::published::{Files, Published};
@@ -47,6 +48,22 @@ impl Verdict {
     pub fn faults(&self) -> usize {
         let is_fault = |finding: &&Finding| finding.code.class() == Class::Fault && finding.severity == Severity::Error;
         self.findings.iter().filter(is_fault).count()
+    }
+
+    /// One line for the region.
+    pub fn line(&self, region: &RegionConfig) -> String {
+        let objects = counted(self.objects, "object", "objects");
+        let is_warning = |finding: &&Finding| finding.severity == Severity::Warning;
+        let warnings = self.findings.iter().filter(is_warning).count();
+        let mut line = match self.faults() {
+            0 => format!("{}  as published  {objects}", region.name),
+            faults => format!("{}  not as published  {objects}, {}", region.name, counted(faults, "fault", "faults")),
+        };
+        if warnings > 0 {
+            line.push_str(&format!(", {}", counted(warnings, "warning", "warnings")));
+        }
+        line.push('\n');
+        line
     }
 }
 

@@ -57,7 +57,7 @@ pub fn rekey(
     let work = Work { run, identities, unproved, published, shelf };
     let regions: Vec<&RegionConfig> =
         run.fleet.regions.values().filter(|region| run.selection.takes_up(region)).collect();
-    let progress = run.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
+    let progress = run.session.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
     let done: Result<Vec<Done>, Failure> = regions
         .par_iter()
         .map(|region| {
@@ -127,7 +127,7 @@ struct Done {
 impl Work<'_> {
     fn region(&self, region: &RegionConfig) -> Result<Done, Failure> {
         let run = self.run;
-        run.stop.check()?;
+        run.session.stop.check()?;
         let mut record = summary::Region::new(&region.name, &region.directory, Outcome::Unchanged);
         let mut published =
             Published::examine(&run.fleet.name, &region.directory, self.published.read(&region.directory)?, run.keys);
@@ -161,7 +161,7 @@ impl Work<'_> {
             match self.files(region, &published, manifest, &before, worth)? {
                 Ok(new) => {
                     if taken {
-                        run.ui.warn(&format!(
+                        run.session.ui.warn(&format!(
                             "region {}: no reuse key vouches for its bundle; its Secrets and objects are taken at their own word",
                             region.name
                         ));
@@ -193,12 +193,12 @@ impl Work<'_> {
     ) -> Result<Result<NewFiles, Finding>, Failure> {
         let run = self.run;
         let is_dry = self.shelf.is_none() && worth == Unproved::Held;
-        let sealer = Sealer::new(run.ambient, &region.recipients)?;
+        let sealer = Sealer::new(&run.session.ambient, &region.recipients)?;
         let secrets: Vec<&ObjectKey> =
             manifest.objects.iter().map(|object| &object.key).filter(|key| key.kind.is_secret()).collect();
         // A data key is in memory no longer than its file, and so are the values.
         let again = |key: &ObjectKey| {
-            run.stop.check()?;
+            run.session.stop.check()?;
             let opened = match self.open(region, published, key, before) {
                 Ok(opened) => opened,
                 Err(why) => return Ok(Err((key.clone(), why))),

@@ -99,7 +99,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
 
     let regions: Vec<&RegionConfig> =
         run.fleet.regions.values().filter(|region| run.selection.takes_up(region)).collect();
-    let progress = run.ui.progress("comparing", u64::try_from(regions.len()).unwrap_or_default());
+    let progress = run.session.ui.progress("comparing", u64::try_from(regions.len()).unwrap_or_default());
     // Without a shelf there is no second pass.
     let room = AtomicUsize::new(shelf.map_or(0, |_| MOST_KEPT));
     let planned: Result<Vec<Planned<'_>>, Failure> = regions
@@ -146,7 +146,7 @@ fn stage(
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
     let run = shared.run;
-    let progress = run.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
+    let progress = run.session.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
     let some = !regions.is_empty();
     let staged: Result<Vec<()>, Failure> = regions
         .into_par_iter()
@@ -179,7 +179,7 @@ fn first_pass<'a>(
     shelf: &dyn Look,
     room: &AtomicUsize,
 ) -> Result<Planned<'a>, Failure> {
-    shared.run.stop.check()?;
+    shared.run.session.stop.check()?;
     let record = summary::Region::new(&region.name, &region.directory, Outcome::Paused);
     let mut planned = Planned {
         config: region,
@@ -297,7 +297,7 @@ fn second_pass(
     (cases, kept): (&[Case], Option<Kept>),
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
-    shared.run.stop.check()?;
+    shared.run.session.stop.check()?;
     let files = shelf.read(&region.directory)?;
     let Kept { published, plan } = match kept.filter(|kept| kept.published.files == files) {
         Some(kept) => kept,
@@ -312,13 +312,13 @@ fn second_pass(
         let message = format!("the folders of region {} changed while pouch was reading them", region.name);
         return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
     }
-    let sealer = seal::Sealer::new(shared.run.ambient, &region.recipients)?;
+    let sealer = seal::Sealer::new(&shared.run.session.ambient, &region.recipients)?;
     // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
     let task = |(path, content): (path::BundlePath, Content)| match content {
         Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
         Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
         Content::Seal(order) => {
-            shared.run.stop.check()?;
+            shared.run.session.stop.check()?;
             let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
             let hash = sha256_hex(&bytes);
             Ok((path, NewFile::Bytes(bytes), Some(hash)))

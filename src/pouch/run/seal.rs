@@ -87,7 +87,7 @@ impl Sealer {
         // The data key, an IV for each value and one for the MAC, asked for at once.
         let pieces = payload.entries().len().saturating_add(2);
         let mut random = Zeroizing::new(vec![0_u8; LENGTH.saturating_mul(pieces)]);
-        run.ambient.fill(&mut random).map_err(no_entropy)?;
+        run.session.ambient.fill(&mut random).map_err(no_entropy)?;
         let (pieces, _) = random.as_chunks::<LENGTH>();
         let (data_key, ivs) = pieces.split_first().ok_or_else(|| bug("randomness went missing"))?;
         let stanzas = age::stanzas(data_key, &self.prepared).map_err(|error| Failure::failed(error.to_string(), ""))?;

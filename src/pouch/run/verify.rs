@@ -4,16 +4,21 @@
 //! the core.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
+use pouch_core::config::Fleet;
 use pouch_core::finding::{Class, Finding, Severity, settle};
+use pouch_core::listing::counted;
 use pouch_core::name::Region;
 use pouch_core::recipient::Recipient;
+use pouch_core::report::summary::{self, FindingRecord, Summary};
 use pouch_core::verify::bundles::opened::{Answers, judge};
 use pouch_core::verify::bundles::{Book, Measure, Sealed, Tree, open};
 use rayon::prelude::*;
 
-use super::govern;
+use super::{govern, told};
 use crate::age::Identities;
+use crate::error::Ended;
 use crate::harden::wiped;
 
 /// What came of a proof.
@@ -26,6 +31,63 @@ pub struct Verdict {
     pub openers: BTreeSet<Recipient>,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
+}
+
+impl Verdict {
+    /// One line for each region, and one for what is outside of them.
+    pub fn lines(&self) -> String {
+        let mut faults: BTreeMap<&str, usize> = BTreeMap::new();
+        for finding in self.findings.iter().filter(|finding| is_fault(finding)) {
+            *faults.entry(finding.region.as_ref().map_or("", |region| region.as_str())).or_default() += 1;
+        }
+        let mut text = String::new();
+        for region in &self.regions {
+            let faults = faults.remove(region.name.as_str()).unwrap_or_default();
+            let word = if faults == 0 { "proved" } else { "not proved" };
+            let _ = write!(text, "{}  {word}  {}", region.name, counted(region.objects, "object", "objects"));
+            let _ = write!(text, ", {}", counted(region.secrets, "Secret", "Secrets"));
+            if region.opened > 0 {
+                let _ = write!(text, ", {} opened", region.opened);
+            }
+            text.push_str(&if faults == 0 {
+                "\n".to_owned()
+            } else {
+                format!(", {}\n", counted(faults, "fault", "faults"))
+            });
+        }
+        for (region, faults) in faults {
+            let place = if region.is_empty() { "elsewhere" } else { region };
+            let _ = writeln!(text, "{place}  not proved  {}", counted(faults, "fault", "faults"));
+        }
+        text
+    }
+
+    /// The summary of a proof.
+    pub fn summary(&self, fleet: Option<&Fleet>, commit: Option<String>, ended: Ended) -> Summary {
+        let faults_of = |name: &str| {
+            let theirs =
+                |finding: &&Finding| is_fault(finding) && finding.region.as_ref().is_some_and(|of| *of == *name);
+            self.findings.iter().filter(theirs).count()
+        };
+        let proved = self.regions.iter().map(|region| summary::Proved {
+            region: region.name.to_string(),
+            directory: region.directory.clone(),
+            objects: region.objects,
+            secrets: region.secrets,
+            tags: region.tags,
+            recipients: fleet.is_some(),
+            opened: region.opened,
+            faults: faults_of(region.name.as_str()),
+        });
+        let named = self.regions.first().map(|region| region.fleet.clone()).unwrap_or_default();
+        let fleet = fleet.map_or(named, |fleet| fleet.name.to_string());
+        Summary {
+            commit,
+            proved: Some(proved.collect()),
+            findings: self.findings.iter().map(FindingRecord::from).collect(),
+            ..told::summary(fleet, "verify", ended)
+        }
+    }
 }
 
 /// One region.

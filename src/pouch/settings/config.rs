@@ -9,7 +9,7 @@ use pouch_core::config::written::{Position, Written};
 use pouch_core::config::{Fleet, resolve};
 
 use super::file::{FileFault, MAX_FILE_BYTES, read_text};
-use super::{Problem, SettingsError};
+use super::problem::{Problem, SettingsError};
 use crate::ambient::Ambient;
 
 /// The configuration of a run.

@@ -10,11 +10,12 @@ use pouch_core::config::{Decryption, KeyPlace};
 use pouch_core::reuse::{KeyRing, ReuseKey};
 use zeroize::Zeroizing;
 
+use super::config::Settings;
 use super::file::{MAX_FILE_BYTES, MAX_KEY_BYTES, is_open_to_all, read_text};
-use super::{Settings, SettingsError};
+use super::problem::SettingsError;
 use crate::age::{Identities, IdentityError};
 use crate::ambient::Ambient;
-use crate::ui::Ui;
+use crate::session::Session;
 
 /// The reuse keys of a run, and what is worth a warning about them.
 ///
@@ -159,11 +160,11 @@ fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> String {
 ///
 /// # Errors
 /// As [`identities`].
-pub fn all_identities(files: &[PathBuf], ambient: &Ambient, ui: &Ui) -> Result<Identities, SettingsError> {
+pub fn all_identities(files: &[PathBuf], session: &Session) -> Result<Identities, SettingsError> {
     let mut all = Identities::default();
     for file in files {
-        let (found, warning) = identities(&file.display().to_string(), &ambient.cwd().join(file))?;
-        warning.iter().for_each(|warning| ui.warn(warning));
+        let (found, warning) = identities(&file.display().to_string(), &session.ambient.cwd().join(file))?;
+        warning.iter().for_each(|warning| session.ui.warn(warning));
         all.absorb(found);
     }
     Ok(all)

@@ -19,6 +19,7 @@ use pouch_core::layout::attributes::keeps_bytes;
 use pouch_core::layout::path::TOPS;
 use pouch_core::name::Directory;
 use pouch_core::region::published::Files;
+use pouch_core::report::escape;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, statat,
     syncfs,
@@ -26,6 +27,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
+use crate::error::Failure;
+use crate::session::Session;
 
 /// The staging folder's name. It is left behind only by a crash, and the next run removes it.
 const STAGING: &str = ".pouch-staging";
@@ -119,6 +122,22 @@ impl DirectoryShelf {
         sync()?;
         left.extend(tidy(&self.root)?);
         Ok(left)
+    }
+
+    /// As [`DirectoryShelf::commit`], unless the run was asked to stop before, and says what was found in the way.
+    ///
+    /// # Errors
+    /// As [`DirectoryShelf::commit`], or where the run should end.
+    pub fn publish(self, session: &Session) -> Result<(), Failure> {
+        session.stop.begin_publishing()?;
+        let root = self.root.clone();
+        for path in self.commit()? {
+            session.ui.warn(&format!(
+                "a file that pouch did not write appeared while it was writing; it was moved to {}",
+                escape(&root.join(path).display().to_string())
+            ));
+        }
+        Ok(())
     }
 
     fn exchange_all(&self, staged: &Staged, done: &mut Vec<String>) -> Result<(), ShelfError> {

@@ -3,21 +3,27 @@
 //! Identities belong to one source. What they open is not known here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use pouch_core::config::{Fleet, Source};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::recipient::Recipient;
 
-use super::Surveyor;
 use crate::error::Failure;
+use crate::session::Session;
 use crate::settings;
 use crate::survey::source::decrypt::Opener;
 use crate::survey::source::live::Values;
 
 /// Who opens the encrypted files of each source that says so, by the source's number.
-pub(super) fn openers(surveyor: &Surveyor<'_>, values: &Values) -> Result<BTreeMap<usize, Arc<Opener>>, Failure> {
-    let Surveyor { fleet, base, ambient, ui, .. } = surveyor;
+pub(super) fn openers(
+    session: &Session,
+    fleet: &Fleet,
+    base: &Path,
+    values: &Values,
+) -> Result<BTreeMap<usize, Arc<Opener>>, Failure> {
+    let Session { ambient, ui, .. } = session;
     let mut openers = BTreeMap::new();
     for (index, source) in fleet.sources.iter().enumerate() {
         let opener = match &source.decryption {

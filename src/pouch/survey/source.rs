@@ -10,132 +10,15 @@ pub mod decrypt;
 mod directory;
 mod document;
 pub mod live;
+mod reading;
 mod revision;
+mod sealed;
 mod stream;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use pouch_core::config::{Source, SourcePlace};
 
-use pouch_core::config::{FileGlobs, Source, SourcePlace};
-use pouch_core::finding::{Code, Finding, Origin, Place};
-use pouch_core::name::SourceName;
-use pouch_core::node::Node;
-use pouch_core::unread_words::Fragment;
-
-pub use decrypt::SealedFile;
-
-/// The largest file or stream that is read, in bytes.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
-
-/// The most files, folders and links of one source that are looked at.
-const MOST_ENTRIES: usize = 1_000_000;
-
-/// What reading a source depends on beside the source itself.
-#[derive(Clone)]
-pub struct Given<'a> {
-    /// The configuration's folder as the user typed it: paths in findings start with it.
-    pub base: &'a Path,
-    /// Files and folders that are passed over wherever a folder source holds them: the bundles that
-    /// pouch itself writes.
-    pub skip: &'a [PathBuf],
-    /// The same for git sources: paths from the root of the repository's tree.
-    pub skip_in_tree: &'a [String],
-    /// The environment that the `git` program is started with, after it is cleaned.
-    pub environment: &'a [(OsString, OsString)],
-    /// How long one run of the `git` program may take.
-    pub timeout: Duration,
-    /// Set when the user asks pouch to stop: a running `git` is then ended.
-    pub stop: Arc<AtomicBool>,
-}
-
-/// What one source holds.
-#[derive(Default)]
-pub struct Reading {
-    /// The documents that are objects, in the order of their paths, then of the file.
-    pub documents: Vec<(Node, Origin)>,
-    /// Files that SOPS sealed, in the same order; their objects are not among `documents`.
-    pub sealed: Vec<SealedFile>,
-    /// Whether what is not among them is proved absent, but for what `fragments` might hold.
-    pub complete: bool,
-    /// Documents that could not be read.
-    pub fragments: Vec<Fragment>,
-    /// What was refused or could not be read.
-    pub findings: Vec<Finding>,
-    /// How many documents are no objects: no `apiVersion` and `kind`, or ones that configure
-    /// kustomize or pouch.
-    pub skipped: usize,
-    /// A git source's repository, without user, query and fragment; none for the other kinds.
-    pub identity: Option<String>,
-    /// A git source's commit.
-    pub revision: Option<String>,
-}
-
-impl Reading {
-    /// A complete reading of nothing.
-    fn nothing() -> Self {
-        Self { complete: true, ..Self::default() }
-    }
-
-    /// Appends what another part of the same source holds.
-    fn absorb(&mut self, part: Self) {
-        self.documents.extend(part.documents);
-        for file in part.sealed {
-            decrypt::append(&mut self.sealed, file);
-        }
-        self.findings.extend(part.findings);
-        self.skipped = self.skipped.saturating_add(part.skipped);
-        self.complete &= part.complete;
-        self.fragments.extend(part.fragments);
-    }
-
-    /// Notes something that keeps absence from being proved.
-    fn lacks(&mut self, finding: Finding) {
-        self.complete = false;
-        self.findings.push(finding);
-    }
-
-    /// Notes a document that cannot be read: what it might hold is in doubt, and nothing else.
-    fn lacks_document(&mut self, text: &str, finding: Finding) {
-        match Fragment::of(text) {
-            Some(fragment) => self.fragments.push(fragment),
-            None => self.complete = false,
-        }
-        self.findings.push(finding);
-    }
-
-    /// Notes a path that is not read.
-    fn refuse(&mut self, source: &SourceName, path: &str, why: &str, help: &str) {
-        let finding = Finding::new(Code::RefusedFile, format!("{path} {why}, and is not read"));
-        self.lacks(finding.at(&start_of(source, path)).help(help));
-    }
-
-    /// Notes a path that could not be read.
-    fn miss(&mut self, source: &SourceName, path: &str, why: &str, help: &str) {
-        let finding = Finding::new(Code::UnreadableFile, format!("{path} cannot be read: {why}"));
-        self.lacks(finding.at(&start_of(source, path)).help(help));
-    }
-}
-
-/// Why a source cannot be reached at all: nothing of it is known, and nothing can be published.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("source {name}: {message}")]
-pub struct SourceError {
-    /// The source.
-    pub name: SourceName,
-    /// What is the matter, without a full stop.
-    pub message: String,
-    /// What to do about it.
-    pub help: String,
-}
-
-impl SourceError {
-    fn new(name: &SourceName, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { name: name.clone(), message: message.into(), help: help.into() }
-    }
-}
+pub use self::reading::{Given, MAX_FILE_BYTES, Reading, SourceError};
+pub use self::sealed::SealedFile;
 
 /// Reads a source.
 ///
@@ -160,62 +43,16 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
     Ok(reading)
 }
 
-/// What a source says that holds files of which none counts: a typo in the globs must not look like a
-/// source that was emptied.
-fn none_counts(source: &SourceName, top: &str, files: usize) -> Finding {
-    let message = format!("{top} holds files ({files}), but include and exclude leave none of them");
-    Finding::new(Code::UnreadableFile, message)
-        .at(&whole(source))
-        .help("Correct the globs; a source that is meant to be empty can be removed from the configuration.")
-}
-
-/// Which paths of a source count.
-struct Filter<'a> {
-    files: &'a FileGlobs,
-    hidden: bool,
-}
-
-impl<'a> Filter<'a> {
-    /// Names that start with a dot count only where an include pattern itself names one: tools keep
-    /// their own YAML there (`.github`, `.gitlab-ci.yml`, `.sops.yaml`), and a mounted ConfigMap keeps
-    /// each file a second time under `..data`.
-    fn new(files: &'a FileGlobs) -> Self {
-        let hidden = files.include.patterns().iter().any(|p| p.starts_with('.') || p.contains("/."));
-        Self { files, hidden }
-    }
-
-    /// Whether a name counts at all. What git keeps for itself never does.
-    fn name(&self, name: &str) -> bool {
-        name != ".git" && (self.hidden || !name.starts_with('.'))
-    }
-
-    /// Whether the file at `path`, relative to the source's, counts.
-    fn file(&self, path: &str) -> bool {
-        self.files.include.matches(path) && !self.files.exclude.matches(path)
-    }
-
-    /// Whether anything below the folder at `path` can count.
-    fn folder(&self, path: &str) -> bool {
-        !self.files.exclude.matches(path) && !self.files.exclude.matches(&format!("{path}/"))
-    }
-}
-
-/// The start of a file.
-fn start_of(source: &SourceName, path: &str) -> Origin {
-    Origin { source: source.clone(), place: Place::File { path: Arc::from(path), line: 1, column: 1 } }
-}
-
-/// The source as a whole.
-fn whole(source: &SourceName) -> Origin {
-    Origin { source: source.clone(), place: Place::Whole }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fmt::Write as _;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
 
-    use pouch_core::config::Globs;
+    use pouch_core::config::{FileGlobs, Globs};
 
+    use super::reading::Filter;
     use super::*;
 
     /// One line per object (`kind name origin`) and per finding (`code origin`), then what is special.

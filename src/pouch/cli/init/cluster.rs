@@ -18,16 +18,17 @@ use pouch_core::node::Node;
 use pouch_core::report::escape;
 use pouch_core::{inquiry, k0rdent};
 
-use super::{InitArgs, Key, Place, check_fleet, file_flag, filled, hand_over, key_file};
+use super::args::Args;
+use super::names::{check_fleet, file_flag, filled, hand_over};
 use crate::ambient::Ambient;
-use crate::cli::Global;
 use crate::cluster::request::{Form, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError, Listing, Served, core_resource};
 use crate::error::Failure;
+use crate::run::keyfiles::{Key, MakeError, Place, key_file};
+use crate::session::Session;
 use crate::stop::Stop;
 use crate::survey::source::live::Values;
 use crate::survey::{Reach, Surveyor, survey};
-use crate::ui::{Level, Ui};
 
 /// How often a draft is examined. Each time cures what the one before showed: labels, the identity, what
 /// that refers to, and so on down a chain that a closure follows for 16 hops.
@@ -45,13 +46,8 @@ const RIGHTS: &str = "Nothing is written unless everything can be read. Grant th
 /// # Errors
 /// Where the cluster cannot be read or is none to start from, or a file is there already: then nothing
 /// is written; or where a file cannot be written.
-pub(super) fn run(
-    args: &InitArgs,
-    global: &Global,
-    ambient: &Ambient,
-    ui: &Ui,
-    stop: &Stop,
-) -> Result<String, Failure> {
+pub(super) fn draft(session: &Session, args: &Args) -> Result<String, Failure> {
+    let Session { global, ambient, stop, .. } = session;
     check_fleet(args)?;
     let place = Place::new(&global.file, ambient);
     // Before anything is asked that would be of no use.
@@ -78,7 +74,7 @@ pub(super) fn run(
     let mut regions = BTreeMap::new();
     for (region, directory) in &directories {
         let Some(file) = files.get(region) else { continue };
-        let key = Key::generate(file.clone()).map_err(super::InitError::from)?;
+        let key = Key::generate(file.clone()).map_err(MakeError::from)?;
         let drafted = DraftRegion {
             directory: directory.clone(),
             recipient: key.recipient.clone(),
@@ -97,7 +93,7 @@ pub(super) fn run(
         regions,
         grants: BTreeMap::new(),
     };
-    let drafter = Drafter { args, global, ambient, ui, stop, reach: &reach, asker: &asker };
+    let drafter = Drafter { args, session, reach: &reach, asker: &asker };
     let examined = drafter.complete(&mut draft)?;
     let text = filled(&args.fleet, &draft.blocks());
     // What is written has to be what was examined.
@@ -130,11 +126,8 @@ fn fleet_of(text: &str) -> Result<Fleet, Failure> {
 
 /// What brings a draft to its end.
 struct Drafter<'a> {
-    args: &'a InitArgs,
-    global: &'a Global,
-    ambient: &'a Ambient,
-    ui: &'a Ui,
-    stop: &'a Stop,
+    args: &'a Args,
+    session: &'a Session,
     reach: &'a Reach,
     asker: &'a Asker,
 }
@@ -142,13 +135,13 @@ struct Drafter<'a> {
 impl Drafter<'_> {
     /// Examines the draft and adds what it lacks, until that is nothing; then removes what does not help.
     fn complete(&self, draft: &mut Draft) -> Result<Examined, Failure> {
-        let quiet = Ui::new(self.global.log_format, self.global.color, Level::Quiet, self.ambient);
+        let quiet = self.session.quiet();
         let mut absent: BTreeSet<ObjectKey> = BTreeSet::new();
         let mut labels: BTreeMap<Namespace, BTreeMap<String, String>> = BTreeMap::new();
         let mut round = 0;
         loop {
-            let ui = if round == 0 { self.ui } else { &quiet };
-            let examined = self.look(draft, &absent, ui)?;
+            let session = if round == 0 { self.session } else { &quiet };
+            let examined = self.look(session, draft, &absent)?;
             for (name, region) in &mut draft.regions {
                 region.claimants = examined.claimants.get(name).cloned().unwrap_or_default();
             }
@@ -156,7 +149,7 @@ impl Drafter<'_> {
             let settled =
                 examined.selected.is_empty() && examined.lacking.is_empty() && examined.elsewhere.is_subset(&absent);
             if settled || round >= ROUNDS {
-                return self.finish(draft, examined, &absent, &quiet);
+                return self.finish(&quiet, draft, examined, &absent);
             }
             self.learn_labels(draft, &examined, &mut labels)?;
             // Who is admitted by a label needs no grant: that shows in the next round.
@@ -171,15 +164,15 @@ impl Drafter<'_> {
     /// who is stopped is seen after that, and why before.
     fn finish(
         &self,
+        session: &Session,
         draft: &mut Draft,
         mut examined: Examined,
         absent: &BTreeSet<ObjectKey>,
-        ui: &Ui,
     ) -> Result<Examined, Failure> {
         let before = draft.grants.len();
         draft.prune(&examined);
         if draft.grants.len() < before {
-            let mut last = self.look(draft, absent, ui)?;
+            let mut last = self.look(session, draft, absent)?;
             for (credential, finding) in &mut last.stopped {
                 if let Some(first) = examined.stopped.remove(credential) {
                     *finding = first;
@@ -190,15 +183,14 @@ impl Drafter<'_> {
         Ok(examined)
     }
 
-    fn look(&self, draft: &Draft, absent: &BTreeSet<ObjectKey>, ui: &Ui) -> Result<Examined, Failure> {
+    fn look(&self, session: &Session, draft: &Draft, absent: &BTreeSet<ObjectKey>) -> Result<Examined, Failure> {
         let mut fleet = fleet_of(&filled(&self.args.fleet, &draft.in_force().blocks()))?;
         for region in fleet.regions.values_mut() {
             // Which namespaces have Credentials is what is to be found out.
             region.allowed = Globs::everything();
         }
-        let base = self.global.file.parent().unwrap_or(Path::new(""));
-        let Self { reach, ambient, stop, .. } = self;
-        let surveyor = Surveyor { fleet: &fleet, base, outputs: &[], reach, ambient, ui, stop };
+        let base = session.global.file.parent().unwrap_or(Path::new(""));
+        let surveyor = Surveyor { session, fleet: &fleet, base, outputs: &[], reach: self.reach };
         let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) });
         // There is no configuration yet that could be asked for rights.
         let survey = survey.map_err(|failure| match failure.help.contains("`pouch rbac`") {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use git2::{ErrorCode, Object, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
-use super::{HistoryError, Since, Wanted};
+use super::asked::{HistoryError, Since, Wanted};
 use crate::git::objects::{Kind, ObjectsError, refused};
 use crate::stop::Stop;
 

@@ -19,17 +19,16 @@ use pouch_core::report::shell;
 use pouch_core::snapshot::{Answer, Proof, Reason, SealedDocument, Snapshot};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::sops::read::{fingerprints, key_fingerprint};
-use pouch_core::sops::rule::FIELDS;
 use pouch_core::sops::{OpenError, Sealed, cipher};
 use pouch_core::sops_document::Ordered;
 use pouch_core::yaml::Flaw;
-use pouch_core::yaml::lines::line_of;
 use pouch_core::yaml::read::{self as yaml, Document};
 use pouch_core::{json, kinds};
 use rayon::prelude::*;
 
-use super::Reading;
 use super::document::{Form, Text};
+use super::reading::Reading;
+use super::sealed::{SealedFile, Written};
 use crate::age::{AgeError, Identities};
 use crate::harden::wiped;
 
@@ -38,101 +37,6 @@ const MOST_WORDS: usize = 400;
 
 /// How many of a file's recipients are named.
 const MOST_RECIPIENTS: usize = 3;
-
-/// How a sealed file is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
-    /// YAML documents under one MAC.
-    Yaml,
-    /// A JSON value.
-    Json,
-    /// An item of a `List`, which SOPS never seals by itself.
-    Item,
-}
-
-/// A file that SOPS sealed, or one of several that were joined: documents that share a MAC.
-pub struct SealedFile {
-    pub(super) path: Arc<str>,
-    pub(super) written: Written,
-    /// The sealed MAC, the same in all documents.
-    pub(super) mac: Box<str>,
-    pub(super) parts: Vec<SealedPart>,
-}
-
-/// One document of a sealed file.
-pub(super) struct SealedPart {
-    /// Its text, with keys in their order.
-    pub(super) text: Box<str>,
-    pub(super) line: u32,
-    /// The line on which its text begins, comments and all.
-    pub(super) first_line: u32,
-    /// The objects in it, as they stand.
-    pub(super) documents: Vec<(Node, Origin)>,
-}
-
-impl SealedFile {
-    /// An item of a `List` that has a block of its own.
-    pub(super) fn item(path: &Arc<str>, line: u32, item: (Node, Origin)) -> Self {
-        let part = SealedPart { text: Box::default(), line, first_line: line, documents: vec![item] };
-        Self { path: path.clone(), written: Written::Item, mac: Box::default(), parts: vec![part] }
-    }
-
-    /// The line of what does not open; none where the file has several documents, because nobody says in which
-    /// of them it is, or is no YAML in block style.
-    fn line_of(&self, error: &OpenError) -> Option<u32> {
-        let (Written::Yaml, [part]) = (self.written, &*self.parts) else { return None };
-        let path: Vec<&str> = match error {
-            OpenError::NotSealed(path)
-            | OpenError::SealedInClear(path)
-            | OpenError::Value(path, _)
-            | OpenError::Type(path) => path.trim_end_matches(':').split(':').collect(),
-            OpenError::Field(field) => vec!["sops", field],
-            OpenError::MacOnlyEncrypted => vec!["sops", "mac_only_encrypted"],
-            OpenError::KeyGroups => vec!["sops", "key_groups"],
-            OpenError::Time => vec!["sops", "lastmodified"],
-            OpenError::Mac | OpenError::SealedMac(_) => vec!["sops", "mac"],
-            // The first is as SOPS wrote it, as far as anybody can tell.
-            OpenError::Rules => {
-                let mut lines: Vec<u32> =
-                    FIELDS.iter().filter_map(|field| line_of(&part.text, &["sops", field])).collect();
-                lines.sort_unstable();
-                return lines.get(1).or(lines.first()).map(|line| part.line_of_file(*line));
-            }
-            _ => vec!["sops"],
-        };
-        let line = line_of(&part.text, &path).or_else(|| line_of(&part.text, path.get(..1)?))?;
-        Some(part.line_of_file(line))
-    }
-}
-
-impl SealedPart {
-    /// A line of its text as one of the file.
-    fn line_of_file(&self, line: u32) -> u32 {
-        self.first_line.saturating_sub(1).saturating_add(line)
-    }
-}
-
-/// The sealed MAC of a document with a `sops` block, which tells whether two documents are of one file;
-/// nothing for a document without a block.
-pub(super) fn mac(document: &Node) -> Option<Box<str>> {
-    let block = document.get("sops").filter(|block| block.is_map())?;
-    Some(block.str_at(&["mac"]).unwrap_or_default().into())
-}
-
-/// Adds a file, to the one before it if that is the beginning of the same.
-pub(super) fn append(files: &mut Vec<SealedFile>, file: SealedFile) {
-    match files.last_mut() {
-        Some(last)
-            if last.path == file.path
-                && last.mac == file.mac
-                && !file.mac.is_empty()
-                && (last.written, file.written) == (Written::Yaml, Written::Yaml) =>
-        {
-            last.parts.extend(file.parts);
-        }
-        _ => files.push(file),
-    }
-}
 
 /// Who opens the files of a source.
 pub enum Opener {

@@ -23,7 +23,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::document::{self, Form, Text};
-use super::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, MOST_DEPTH};
 use crate::harden::wiped;
 

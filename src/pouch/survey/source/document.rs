@@ -14,8 +14,8 @@ use pouch_core::yaml::Flaw;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
-use super::Reading;
-use super::decrypt::{self, SealedFile, SealedPart, Written};
+use super::reading::Reading;
+use super::sealed::{self, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
 
 /// How many documents of one file a task parses; they share their keys.
@@ -160,14 +160,14 @@ impl Text<'_> {
     /// `lines` are where it starts and where its text does.
     fn add(&self, node: Node, lines: (u32, u32), (text, written): (&str, Written), reading: &mut Reading) {
         let (line, first_line) = lines;
-        let Some(mac) = decrypt::mac(&node) else { return self.take(node, line, reading) };
+        let Some(mac) = sealed::mac(&node) else { return self.take(node, line, reading) };
         let mut part = Reading::nothing();
         self.take(node, line, &mut part);
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
         let part = SealedPart { text: text.into(), line, first_line, documents };
         let file = SealedFile { path: self.path.clone(), written, mac, parts: vec![part] };
-        decrypt::append(&mut reading.sealed, file);
+        sealed::append(&mut reading.sealed, file);
     }
 
     /// Sorts a document into objects, what is passed over, and what is wrong.
@@ -218,7 +218,7 @@ impl Text<'_> {
                 Ok(inner) if inner.is_list(&item) => {
                     reading.lacks(wrong(format!("more than {MOST_LISTS} Lists are nested in each other")));
                 }
-                Ok(_) if decrypt::mac(&item).is_some() => {
+                Ok(_) if sealed::mac(&item).is_some() => {
                     reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));
                 }
                 Ok(_) => reading.documents.push((item, self.at(line, 1))),

@@ -17,7 +17,7 @@ use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, SourceName, is_dns
 use pouch_core::node::{Key, Node};
 use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
 
-use super::SourceError;
+use super::reading::SourceError;
 use crate::cluster::request::{Form, Resource, Stamp};
 use crate::cluster::{Broken, Cluster, Got, ListError, Served};
 

@@ -13,7 +13,7 @@ use pouch_core::node::Interner;
 use rayon::prelude::*;
 
 use super::document::{self, Form, Text};
-use super::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
 use crate::git::{self, Address, program};
 use crate::harden::wiped;

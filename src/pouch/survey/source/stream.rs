@@ -11,7 +11,7 @@ use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
 
 use super::document::{self, Form, Text};
-use super::{MAX_FILE_BYTES, Reading, SourceError, whole};
+use super::reading::{MAX_FILE_BYTES, Reading, SourceError, whole};
 
 /// What standard input is called in origins.
 const PATH: &str = "<stdin>";

@@ -34,7 +34,7 @@ fn child() {
     let ambient = Ambient::fixed(Path::new(&folder), "2026-03-01T12:00:00Z".parse().unwrap(), &[]);
     let code = harden::guarded(move || {
         let file = format!("{folder}/pouch.yaml");
-        let code = pouch::cli::run(&ambient.called(&["pouch", "-f", &file, "render", "--reseal", "all", "-v"]));
+        let code = pouch::cli::run(ambient.called(&["pouch", "-f", &file, "render", "--reseal", "all", "-v"]));
         let values = std::fs::read_to_string(format!("{folder}/manifests/all.yaml")).unwrap();
         let key = std::fs::read_to_string(format!("{folder}/reuse.key")).unwrap();
         let said = format!("rendered with {code}: {values}{key}");

@@ -11,12 +11,12 @@ use pouch::cluster::{Patience, Wanted};
 use pouch::error::Failure;
 use pouch::run::render::render;
 use pouch::run::{Report, Run};
+use pouch::session::{Global, Session};
 use pouch::settings;
 use pouch::shelf::directory::DirectoryShelf;
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
 use pouch::survey::{Reach, Surveyor, survey};
-use pouch::ui::{Colour, Level, LogFormat, Ui};
 use pouch_core::name::Claimant;
 use pouch_core::region::allowances::{Allowances, Selection};
 use serde_json::Value;
@@ -134,7 +134,7 @@ impl Ground {
 pub fn run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> Ended {
     let tried = try_run(config, kubeconfig, out, patience);
     match tried {
-        Err(failure) => Ended { code: failure.code, message: failure.message, report: None },
+        Err(failure) => Ended { code: failure.kind.code(), message: failure.message, report: None },
         Ok(report) => {
             let code = if report.is_held() {
                 4
@@ -151,25 +151,22 @@ pub fn run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
 fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> Result<Report, Failure> {
     let base = config.parent().unwrap();
     let ambient = Ambient::fixed(base, jiff::Timestamp::UNIX_EPOCH, &[]);
-    let ui = Ui::new(LogFormat::Text, Colour::Never, Level::Quiet, &ambient);
-    let stop = Stop::never();
-    let settings = settings::load(config, &ambient)?;
-    let (keys, _) = settings::reuse_keys(&settings, &ambient)?;
+    let session = Session::new(Global { quiet: true, ..Global::default() }, ambient, Stop::never());
+    let settings = settings::load(config, &session.ambient)?;
+    let (keys, _) = settings::reuse_keys(&settings, &session.ambient)?;
     let shelf = DirectoryShelf::open(out)?;
     let wanted = Wanted { kubeconfig: Some(kubeconfig.to_owned()), ..Wanted::default() };
     let reach = Reach { wanted, patience };
     let outputs = [out.to_owned()];
     let fleet = &settings.fleet;
-    let surveyor = Surveyor { fleet, base, outputs: &outputs, reach: &reach, ambient: &ambient, ui: &ui, stop: &stop };
+    let surveyor = Surveyor { session: &session, fleet, base, outputs: &outputs, reach: &reach };
     let survey = survey(&surveyor, Values::Read)?;
     let run = Run {
+        session: &session,
         fleet,
         keys: &keys,
         allowances: &Allowances::default(),
         selection: &Selection::default(),
-        ambient: &ambient,
-        ui: &ui,
-        stop: &stop,
     };
     let report = render(&run, &survey, &shelf)?;
     shelf.commit()?;

@@ -13,12 +13,12 @@ use pouch::ambient::Ambient;
 use pouch::error::Failure;
 use pouch::run::render::render;
 use pouch::run::{Report, Run};
+use pouch::session::{Global, Session};
 use pouch::settings::{self, Settings};
 use pouch::shelf::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
 use pouch::survey::{Reach, Surveyor, survey};
-use pouch::ui::{Colour, Level, LogFormat, Ui};
 use pouch_core::config::Accept;
 use pouch_core::finding::Code;
 use pouch_core::name::Directory;
@@ -186,26 +186,16 @@ impl Place {
         };
         let settings = Rc::clone(self.configs.borrow_mut().entry(world.config()).or_insert_with(load));
         let (keys, _) = settings::reuse_keys(&settings, &ambient).unwrap();
-        let ui = Ui::new(LogFormat::Text, Colour::Never, Level::Quiet, &ambient);
-        let (stop, reach) = (Stop::never(), Reach::default());
+        let global = Global { quiet: true, ..Global::default() };
+        let (session, reach) = (Session::new(global, ambient, Stop::never()), Reach::default());
         let run = Run {
+            session: &session,
             fleet: &settings.fleet,
             keys: &keys,
             allowances,
             selection: &Selection::default(),
-            ambient: &ambient,
-            ui: &ui,
-            stop: &stop,
         };
-        let surveyor = Surveyor {
-            fleet: &settings.fleet,
-            base: root,
-            outputs: &[],
-            reach: &reach,
-            ambient: &ambient,
-            ui: &ui,
-            stop: &stop,
-        };
+        let surveyor = Surveyor { session: &session, fleet: &settings.fleet, base: root, outputs: &[], reach: &reach };
         render(&run, &survey(&surveyor, Values::Read)?, &self.shelf)
     }
 

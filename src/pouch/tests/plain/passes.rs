@@ -10,12 +10,13 @@ use pouch::ambient::Ambient;
 use pouch::error::Failure;
 use pouch::run::Run;
 use pouch::run::render::render;
+use pouch::session::{Global, Session};
 use pouch::shelf::directory::DirectoryShelf;
 use pouch::shelf::{Look, NewFile, NewFiles, Shelf, ShelfError};
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
 use pouch::survey::{Reach, Surveyor, survey};
-use pouch::ui::{Colour, Level, LogFormat, Ui};
+use pouch::ui::Colour;
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::published::Files;
@@ -74,25 +75,16 @@ fn again(change: fn(&mut Files)) -> Result<Vec<(String, bool)>, Failure> {
     fs::write(&manifest, text.replace("stringData:\n", "stringData:\n  cacert: not a certificate\n")).unwrap();
 
     let ambient = Ambient::of_process().unwrap();
-    let ui = Ui::new(LogFormat::Text, Colour::Never, Level::Quiet, &ambient);
-    let (stop, reach) = (Stop::never(), Reach::default());
+    let global = Global { quiet: true, color: Colour::Never, ..Global::default() };
+    let (session, reach) = (Session::new(global, ambient, Stop::never()), Reach::default());
     let (allowances, selection) = (Allowances::default(), Selection::default());
-    let settings = pouch::settings::load(&config, &ambient).unwrap();
-    let (keys, _) = pouch::settings::reuse_keys(&settings, &ambient).unwrap();
+    let settings = pouch::settings::load(&config, &session.ambient).unwrap();
+    let (keys, _) = pouch::settings::reuse_keys(&settings, &session.ambient).unwrap();
     let fleet = &settings.fleet;
     let outputs: [PathBuf; 1] = [bundles.clone()];
-    let surveyor =
-        Surveyor { fleet, base: &source, outputs: &outputs, reach: &reach, ambient: &ambient, ui: &ui, stop: &stop };
+    let surveyor = Surveyor { session: &session, fleet, base: &source, outputs: &outputs, reach: &reach };
     let survey = survey(&surveyor, Values::Read)?;
-    let run = Run {
-        fleet,
-        keys: &keys,
-        allowances: &allowances,
-        selection: &selection,
-        ambient: &ambient,
-        ui: &ui,
-        stop: &stop,
-    };
+    let run = Run { session: &session, fleet, keys: &keys, allowances: &allowances, selection: &selection };
     let shelf = Meddled {
         inner: DirectoryShelf::open(&bundles).unwrap(),
         change,

@@ -74,7 +74,7 @@ pub fn child() {
     let arguments = std::env::var(ARGUMENTS).unwrap();
     let file = format!("{folder}/pouch.yaml");
     let arguments: Vec<&str> = ["pouch", "-f", &file].into_iter().chain(arguments.split(' ')).collect();
-    let code = pouch::cli::run(&ambient.called(&arguments));
+    let code = pouch::cli::run(ambient.called(&arguments));
     println!("\ndone with {code}");
     let _ = std::io::stdin().read(&mut [0]);
 }

@@ -104,14 +104,14 @@ pub const ONLY: &[Only] = &[
     Only {
         words: &["rayon"],
         within: "src",
-        homes: &["src/pouch/pipeline", "src/pouch/source"],
+        homes: &["src/pouch/run", "src/pouch/survey"],
         why: "threads parse files and map over regions, nowhere else",
     },
     Only {
         words: &["process::exit", "ExitCode"],
         within: "src",
-        homes: &["src/pouch/main", "src/pouch/cli/error"],
-        why: "main ends the process and cli::error alone knows exit codes",
+        homes: &["src/pouch/main", "src/pouch/error"],
+        why: "main ends the process and error alone knows exit codes",
     },
     Only { words: &["aes_gcm"], within: "src", homes: &["src/core/sops"], why: "ciphers are used by sops alone" },
     Only {

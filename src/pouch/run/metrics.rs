@@ -10,10 +10,8 @@ use std::path::Path;
 use pouch_core::report::metrics::{self, Run};
 use pouch_core::report::summary::Summary;
 
-use super::Global;
-use crate::ambient::Ambient;
+use crate::session::Session;
 use crate::settings;
-use crate::ui::Ui;
 
 /// What a collector may do with the file, which runs as somebody else: the umask takes away from it.
 const MODE: u32 = 0o666;
@@ -22,19 +20,14 @@ const MODE: u32 = 0o666;
 ///
 /// # Errors
 /// Where the file cannot be written.
-pub fn write(path: &Path, summary: &Summary, ambient: &Ambient) -> io::Result<()> {
-    replace(path, &metrics::text(summary, ambient.now().as_second()))
+pub fn write(path: &Path, summary: &Summary, session: &Session) -> io::Result<()> {
+    replace(path, &metrics::text(summary, session.ambient.now().as_second()))
 }
 
 /// Writes the metrics of a run of this command, about this region if about one, that did not. Why it did not
 /// is what the user needs to hear, so that the file cannot be written either is a warning.
-pub fn write_failed(
-    (command, region): (&str, Option<&str>),
-    global: &Global,
-    exit_code: u8,
-    ambient: &Ambient,
-    ui: &Ui,
-) {
+pub fn write_failed(session: &Session, (command, region): (&str, Option<&str>), exit_code: u8) {
+    let Session { global, ambient, ui, .. } = session;
     let Some(path) = &global.metrics else { return };
     let settings = settings::load(&global.file, ambient);
     let fleet = settings.as_ref().ok().map(|settings| settings.fleet.name.as_str());

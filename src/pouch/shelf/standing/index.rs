@@ -11,11 +11,12 @@ use pouch_core::verify::bundles::{
     Above, MOST_BYTES, Scope, directory_of, holds_key, secret_in_clear, secret_manifest,
 };
 
-use super::super::place::{self, folder, further_up, roots};
-use super::{Asking, Read, tree, unreadable};
+use super::files::{blob, tree, unreadable};
+use super::place::{self, folder, further_up, roots};
+use super::{Asking, Read};
 use crate::error::Failure;
+use crate::git::objects::Store;
 use crate::git::objects::standing::{Found, Mode, discover};
-use crate::git::objects::{ObjectsError, Store};
 use crate::git::{self, Address};
 
 /// Every path of the index.
@@ -29,7 +30,8 @@ impl Asking<'_> {
             return Err(Failure::usage("a bare repository has nothing staged", "Name a revision with --rev."));
         };
         // Git names the index that a commit is made from, relative to the root of the work tree.
-        let file = self.ambient.var("GIT_INDEX_FILE").filter(|file| !file.is_empty()).map(|file| top.join(file));
+        let file =
+            self.session.ambient.var("GIT_INDEX_FILE").filter(|file| !file.is_empty()).map(|file| top.join(file));
         let found = store.index(file.as_deref()).map_err(|error| unreadable(&error))?;
         let changed: BTreeSet<String> =
             store.staged(file.as_deref()).map_err(|error| unreadable(&error))?.into_iter().collect();
@@ -55,7 +57,7 @@ impl Asking<'_> {
         };
         let staged = Staged { root: &root, fleet, index: &index, changed: &changed };
         let mut findings = staged.elsewhere(read)?;
-        let sources = if self.args.bundles.bundles_only { vec![String::new()] } else { self.sources(&top) };
+        let sources = if self.bundles_only { vec![String::new()] } else { self.sources(&top) };
         // Below the output every file is looked at, so there a key or a Secret is found with all else.
         for found in found.iter().filter(|found| changed.contains(&found.path) && inside(&found.path).is_none()) {
             let Some(bytes) = staged.searched(&store, found, &mut findings)? else { continue };
@@ -125,15 +127,6 @@ fn by_path(found: &[Found]) -> Index<'_> {
         }
     }
     index
-}
-
-/// The bytes of a file; none where it is larger than is read.
-fn blob(store: &Store, found: &Found) -> Result<Option<Vec<u8>>, Failure> {
-    match store.blob(found.id, MOST_BYTES) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(ObjectsError::TooLarge(_)) => Ok(None),
-        Err(error) => Err(unreadable(&error)),
-    }
 }
 
 /// An age identity or a reuse key in a file that is staged.

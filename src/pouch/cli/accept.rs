@@ -1,0 +1,121 @@
+//! The flags by which a user lets through what a run otherwise holds.
+
+use std::collections::BTreeSet;
+
+use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
+use pouch_core::name::Region;
+use pouch_core::region::allowances::Allowances;
+
+use crate::error::Failure;
+use crate::run::told::flag;
+use crate::settings::region_called;
+
+/// What a run lets through that is otherwise held.
+#[derive(Debug, Default, clap::Args)]
+pub struct Accepted {
+    /// Let a region's withdrawals through, with the digest that the finding printed
+    #[arg(long, value_name = "REGION=DIGEST")]
+    accept_deletions: Vec<String>,
+    /// Let recipients be added to a published region
+    #[arg(long, value_name = "REGION=DIGEST")]
+    accept_recipients: Vec<String>,
+    /// Let Secrets be sealed anew whose files do not match the manifest
+    #[arg(long, value_name = "REGION=DIGEST")]
+    accept_reseal: Vec<String>,
+    /// Let a source be another repository or cluster than before
+    #[arg(long, value_name = "REGION=ID")]
+    accept_source: Vec<String>,
+    /// Remove files in a region's folders that pouch did not write
+    #[arg(long, value_name = "REGION")]
+    remove_foreign: Vec<String>,
+}
+
+/// What a run lets through, and what it does anew.
+#[derive(Debug, Default, clap::Args)]
+pub struct Wanted {
+    /// What is let through.
+    #[command(flatten)]
+    pub accepted: Accepted,
+    /// Replace a region's files that no manifest authenticates, carrying nothing over
+    #[arg(long, value_name = "REGION")]
+    adopt: Vec<String>,
+    /// Seal a region's Secrets anew, or those of all
+    #[arg(long, value_name = "REGION|all")]
+    reseal: Vec<String>,
+}
+
+impl Wanted {
+    /// Joins flags and `limits.accept`.
+    ///
+    /// # Errors
+    /// Where a flag has no `=`, or names a region that the configuration does not know.
+    pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
+        for region in self.adopt.iter().chain(self.reseal.iter().filter(|region| *region != "all")) {
+            region_called(fleet, region)?;
+        }
+        Ok(Allowances {
+            adopt: self.adopt.iter().cloned().collect(),
+            reseal: self.reseal.iter().cloned().collect(),
+            ..self.accepted.allowances(fleet)?
+        })
+    }
+}
+
+/// The region that a flag's value is for, and the value.
+fn pair(flag: &str, value: &str, fleet: &Fleet) -> Result<(String, String), Failure> {
+    match value.split_once('=') {
+        Some((region, rest)) if !rest.is_empty() => {
+            Ok((region_called(fleet, region)?.name.to_string(), rest.to_owned()))
+        }
+        _ => Err(Failure::usage(
+            format!("{flag} takes REGION=VALUE, as the finding printed it"),
+            "Copy the flag from the finding's help line.",
+        )),
+    }
+}
+
+impl Accepted {
+    /// Joins flags and `limits.accept`.
+    ///
+    /// # Errors
+    /// As [`Wanted::allowances`].
+    pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
+        let mut accepted = fleet.limits.accept.clone();
+        accepted.extend(self.of_flags(fleet)?);
+        let mut accept_source = BTreeSet::new();
+        for value in &self.accept_source {
+            accept_source.insert(pair("--accept-source", value, fleet)?);
+        }
+        for region in &self.remove_foreign {
+            region_called(fleet, region)?;
+        }
+        let remove_foreign = self.remove_foreign.iter().cloned().collect();
+        Ok(Allowances { accepted, remove_foreign, accept_source, ..Allowances::default() })
+    }
+
+    /// What flags let through of the brake.
+    ///
+    /// # Errors
+    /// As [`Wanted::allowances`].
+    pub fn of_flags(&self, fleet: &Fleet) -> Result<Vec<Acceptance>, Failure> {
+        let mut accepted = Vec::new();
+        for (what, values) in [
+            (Accept::Deletions, &self.accept_deletions),
+            (Accept::Recipients, &self.accept_recipients),
+            (Accept::Reseal, &self.accept_reseal),
+        ] {
+            let flag = flag(what);
+            for value in values {
+                let (region, digest) = pair(flag, value, fleet)?;
+                if !is_digest(&digest) {
+                    return Err(Failure::usage(
+                        format!("{flag} takes the 16 hex digits that the finding printed"),
+                        "Copy the flag from the finding's help line.",
+                    ));
+                }
+                accepted.push(Acceptance { region: Region::from(region.as_str()), what, digest });
+            }
+        }
+        Ok(accepted)
+    }
+}

@@ -1,0 +1,263 @@
+//! What is written where nothing is known but names, and what is said of it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
+use pouch_core::name::{is_directory, is_dns_label};
+use pouch_core::recipient::Recipient;
+use pouch_core::report::shell;
+
+use super::args::Args;
+use crate::ambient::Ambient;
+use crate::run::keyfiles::{ARGOCD_NAMESPACE, FLUX_SECRET, Key, MakeError, Place, argocd_secret, entry, key_file};
+
+/// Writes the files beside the configuration `path` and makes what goes to standard output.
+///
+/// # Errors
+/// Where a name is no name, a file is there already (then nothing is written), or one cannot be written.
+pub fn draft(args: &Args, path: &Path, ambient: &Ambient) -> Result<String, MakeError> {
+    check_names(args)?;
+    let place = Place::new(path, ambient);
+    let files: Vec<String> = args.regions.iter().map(|region| key_file(region)).collect();
+    place.check(&files)?;
+    let keys: Vec<Key> = files.into_iter().map(Key::generate).collect::<Result<_, _>>()?;
+    let recipients: Vec<(&str, Recipient)> =
+        args.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
+    let mut blocks = blocks(&recipients);
+    if args.system_namespace != SYSTEM_NAMESPACE {
+        blocks.system_namespace = format!("systemNamespace: {:?}", args.system_namespace);
+    }
+    let mut out = place.write(ambient, &keys, &filled(&args.fleet, &blocks))?;
+    next_steps(&mut out, args, &place);
+    Ok(out)
+}
+
+/// Looks whether the fleet and the system namespace have names.
+pub(super) fn check_fleet(args: &Args) -> Result<(), MakeError> {
+    if !is_dns_label(&args.fleet) {
+        return Err(MakeError::Name(args.fleet.clone(), "fleet"));
+    }
+    if !is_dns_label(&args.system_namespace) {
+        return Err(MakeError::Namespace(args.system_namespace.clone()));
+    }
+    Ok(())
+}
+
+fn check_names(args: &Args) -> Result<(), MakeError> {
+    check_fleet(args)?;
+    let mut seen = BTreeSet::new();
+    for region in &args.regions {
+        if !is_directory(region) {
+            return Err(MakeError::Name(region.clone(), "region"));
+        }
+        if !seen.insert(region) {
+            return Err(MakeError::Twice(region.clone()));
+        }
+    }
+    Ok(())
+}
+
+fn next_steps(out: &mut String, args: &Args, place: &Place) {
+    let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown("manifests")));
+    let _ = write!(
+        out,
+        "\nNext:\n  mkdir -p {sources}    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
+         render{flag}\n\n"
+    );
+    hand_over(out, place, args.regions.iter().map(|region| (region.as_str(), key_file(region))));
+}
+
+/// The flag that names the configuration, where it has not its usual name.
+pub(super) fn file_flag(config: &str) -> String {
+    if config == "pouch.yaml" { String::new() } else { format!(" -f {}", shell::word(config)) }
+}
+
+/// How each region gets its key: in the Secret that `pouch keygen` would make for it. Who delivers there is
+/// not decided yet, so it is said for both.
+pub(super) fn hand_over<'a>(out: &mut String, place: &Place, regions: impl Iterator<Item = (&'a str, String)>) {
+    let (mut flux, mut argocd) = (String::new(), String::new());
+    for (region, file) in regions {
+        let entry = entry(Path::new(&file), region);
+        let from = shell::word(&format!("{entry}={}", place.shown(&file)));
+        let (namespace, name) = FLUX_SECRET;
+        let create = "create secret generic";
+        let _ = writeln!(flux, "  kubectl --context {region} -n {namespace} {create} {name} --from-file={from}");
+        let (namespace, name) = (ARGOCD_NAMESPACE, argocd_secret(region));
+        let _ = writeln!(argocd, "  kubectl -n {namespace} {create} {name} --from-file={from}");
+    }
+    let _ = write!(
+        out,
+        "Give each region its key, once. Where Flux applies its bundle (`delivery: flux`):\n{flux}Where Argo CD does \
+         (`delivery: argocd`), on the cluster that Argo CD runs on:\n{argocd}"
+    );
+}
+
+/// What stands in the template's blanks where no cluster says anything.
+fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
+    let entry = |(region, recipient): &(&str, Recipient)| {
+        format!(
+            "  \"{region}\":\n    # Who can open the region's bundle. Its secret half is in {}.\n    recipients:\n      - \
+             {recipient}\n    # Whose Credentials may go there; globs.\n    namespaces:\n      allowed: [\"*\"]\n    # none, \
+             flux or argocd.\n    delivery: none",
+            key_file(region)
+        )
+    };
+    Blocks {
+        source: "  - name: platform\n    directory:\n      path: manifests\n      #@ exclude: [\"drafts/**\"]"
+            .to_owned(),
+        system_namespace: format!("#@ systemNamespace: {SYSTEM_NAMESPACE}"),
+        provider_interfaces: "#@ providerInterfaces: {builtin: v1.11}".to_owned(),
+        regions: regions.iter().map(entry).collect::<Vec<_>>().join("\n"),
+        grants: GRANTS.to_owned(),
+    }
+}
+
+const GRANTS: &str = "\
+# What Credentials may use although nothing else admits it: one object, or without `to` all that one
+# Credential needs. A refused use says which grant would admit it.
+#@ grants:
+#@   - {from: {namespace: team-a}, to: {namespace: shared, kind: Secret, name: dns}, regions: [\"*\"]}";
+
+/// The commented configuration. Each blank is a line of its own and is filled once, so that nothing that
+/// is filled in can look like a blank.
+pub(super) fn filled(fleet: &str, blocks: &Blocks) -> String {
+    let mut out = String::new();
+    for line in TEMPLATE.lines() {
+        match line {
+            "{source}" => out.push_str(&blocks.source),
+            "{systemNamespace}" => out.push_str(&blocks.system_namespace),
+            "{providerInterfaces}" => out.push_str(&blocks.provider_interfaces),
+            "{regions}" => out.push_str(&blocks.regions),
+            "{grants}" => out.push_str(&blocks.grants),
+            "  name: {fleet}" => _ = write!(out, "  name: {fleet}"),
+            line => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// What stands after `#@ ` is not in force and could be; a test takes it at its word.
+const TEMPLATE: &str = include_str!("pouch.yaml");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{age, settings};
+    use std::fs;
+
+    fn started(args: &Args) -> (tempfile::TempDir, Ambient, Result<String, MakeError>) {
+        let folder = tempfile::tempdir().unwrap();
+        let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
+        let result = draft(args, Path::new("pouch.yaml"), &ambient);
+        (folder, ambient, result)
+    }
+
+    #[test]
+    fn what_is_written_loads_with_its_keys() {
+        let (folder, ambient, out) = started(&Args::regions(&["eu-west", "no", "123"]));
+        let out = out.unwrap();
+        assert!(
+            out.contains("pouch render") && out.contains("keys/eu-west.txt") && !out.contains("SECRET-KEY"),
+            "{out}"
+        );
+        let settings = settings::load(Path::new("pouch.yaml"), &ambient).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(
+            settings.fleet.regions.keys().map(|name| name.as_str()).collect::<Vec<_>>(),
+            ["123", "eu-west", "no"]
+        );
+        assert!(settings::reuse_keys(&settings, &ambient).unwrap().1.is_empty());
+        let key = fs::read_to_string(folder.path().join("keys/no.txt")).unwrap();
+        let recipient = settings.fleet.regions["no"].recipients.first().unwrap().to_string();
+        assert!(key.contains(&recipient) && key.contains("\nAGE-SECRET-KEY-1"), "{recipient}");
+        assert_eq!(fs::read_to_string(folder.path().join("keys/.gitignore")).unwrap(), "*\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn keys_are_for_their_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (folder, _, out) = started(&Args::regions(&["eu"]));
+        out.unwrap();
+        for (file, mode) in [("keys", 0o700), ("keys/eu.txt", 0o600), ("keys/reuse.key", 0o600)] {
+            let found = fs::metadata(folder.path().join(file)).unwrap().permissions().mode() & 0o777;
+            assert_eq!(found, mode, "{file} has {found:o}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        let (folder, ambient, out) = started(&Args::regions(&["eu"]));
+        out.unwrap();
+        let before = fs::read(folder.path().join("pouch.yaml")).unwrap();
+        let again = draft(&Args::regions(&["us"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
+        assert!(again.is_usage() && again.to_string().ends_with("pouch.yaml, keys/reuse.key"), "{again}");
+        assert!(!folder.path().join("keys/us.txt").exists());
+        assert_eq!(fs::read(folder.path().join("pouch.yaml")).unwrap(), before);
+        fs::remove_file(folder.path().join("pouch.yaml")).unwrap();
+        fs::remove_file(folder.path().join("keys/reuse.key")).unwrap();
+        let error = draft(&Args::regions(&["eu"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
+        assert!(error.to_string().ends_with("keys/eu.txt"), "{error}");
+    }
+
+    #[test]
+    fn a_folder_that_git_would_take_gets_no_key() {
+        for text in ["*.txt\n", "*\n!reuse.key\n"] {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir(folder.path().join("keys")).unwrap();
+            fs::write(folder.path().join("keys/.gitignore"), text).unwrap();
+            let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
+            let error = draft(&Args::regions(&["eu"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
+            assert!(matches!(error, MakeError::Ignored(_)), "{error}");
+            assert!(!folder.path().join("keys/reuse.key").exists());
+        }
+    }
+
+    #[test]
+    fn what_is_said_holds_from_the_current_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
+        let out = draft(&Args::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap();
+        for line in [
+            "wrote sub/keys/.gitignore: ",
+            "wrote sub/keys/reuse.key: ",
+            "wrote sub/p.yaml: ",
+            "  mkdir -p sub/manifests ",
+            "  pouch render -f sub/p.yaml\n",
+            " create secret generic sops-age --from-file=eu.agekey=sub/keys/eu.txt\n",
+        ] {
+            assert!(out.contains(line), "{line} is not in\n{out}");
+        }
+        let again = draft(&Args::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap_err();
+        assert!(again.to_string().ends_with("sub/p.yaml, sub/keys/eu.txt, sub/keys/reuse.key"), "{again}");
+    }
+
+    #[test]
+    fn bad_names_write_nothing() {
+        for names in [&["../x"][..], &["Eu"], &["a", "a"], &[""]] {
+            let (folder, _, out) = started(&Args::regions(names));
+            assert!(out.unwrap_err().is_usage());
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{names:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_commented_out_is_right_too() {
+        let recipient = |seed: &str| (seed.to_owned(), age::generate_identity().unwrap().1);
+        let (name, recipient) = recipient("eu-west");
+        let text = filled("acme", &blocks(&[(&name, recipient)]));
+        let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
+        assert_ne!(all, text);
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("pouch.yaml"), &all).unwrap();
+        let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
+        settings::load(Path::new("pouch.yaml"), &ambient).unwrap_or_else(|error| panic!("{error}\n{all}"));
+        let schema = pouch_core::config::file::schema().to_value();
+        for key in schema["properties"].as_object().unwrap().keys() {
+            assert!(all.lines().any(|line| line.starts_with(&format!("{key}:"))), "{key} is not in the template");
+        }
+    }
+}

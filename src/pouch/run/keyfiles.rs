@@ -1,0 +1,246 @@
+//! Keys and the files that they go to, beside the configuration, and what the Secret that holds one is called.
+
+use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use pouch_core::name::is_data_key;
+use pouch_core::recipient::Recipient;
+use pouch_core::reuse::ReuseKey;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use crate::age::{self, AgeError};
+use crate::ambient::{Ambient, NoEntropy};
+use crate::error::Failure;
+
+/// Why nothing, or not everything, was written.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// A name cannot be used.
+    #[error("{0:?} cannot name a {1}; use 1 to 40 of a-z, 0-9 and dashes, with a letter or digit at both ends")]
+    Name(String, &'static str),
+    /// The system namespace has no name of a namespace.
+    #[error("{0:?} cannot name a namespace; use 1 to 63 of a-z, 0-9 and dashes, with a letter or digit at both ends")]
+    Namespace(String),
+    /// A region was named twice.
+    #[error("the region {0} was named twice")]
+    Twice(String),
+    /// Files are there already.
+    #[error("nothing is overwritten, and these are there already: {}", .0.join(", "))]
+    Exists(Vec<String>),
+    /// The folder of the keys has a `.gitignore` that lets something through.
+    #[error("{0} is there and does not say `*`; keys in that folder could end up in git")]
+    Ignored(String),
+    /// A file could not be written.
+    #[error("{path} cannot be written: {}", .error.kind())]
+    Write {
+        /// The file.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// No key could be made.
+    #[error(transparent)]
+    Entropy(#[from] NoEntropy),
+    /// No key could be made.
+    #[error(transparent)]
+    Age(#[from] AgeError),
+}
+
+impl MakeError {
+    /// Whether the arguments or what is there already are at fault.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, MakeError::Write { .. } | MakeError::Entropy(_) | MakeError::Age(_))
+    }
+}
+
+impl From<MakeError> for Failure {
+    fn from(error: MakeError) -> Self {
+        if error.is_usage() { Failure::usage(error.to_string(), "") } else { Failure::failed(error.to_string(), "") }
+    }
+}
+
+/// The folder of the keys, from the configuration's folder.
+const KEYS: &str = "keys";
+const IGNORE: &str = "keys/.gitignore";
+
+/// Where a reuse key goes, from the configuration's folder.
+pub const REUSE_KEY: &str = "keys/reuse.key";
+
+/// Where the files go.
+pub struct Place {
+    config: PathBuf,
+    /// The folder of the configuration.
+    pub base: PathBuf,
+    /// The configuration as the user wrote it.
+    pub shown: String,
+    /// The folder of the configuration as a path from the current folder, as the user wrote it.
+    typed: PathBuf,
+}
+
+/// A key pair, not written yet.
+pub struct Key {
+    file: String,
+    /// The identity file.
+    pub text: Zeroizing<String>,
+    /// Its public half.
+    pub recipient: Recipient,
+}
+
+impl Key {
+    /// Makes a pair for an identity file of this name.
+    ///
+    /// # Errors
+    /// Where there is no entropy.
+    pub fn generate(file: String) -> Result<Self, AgeError> {
+        let (identity, recipient) = age::generate_identity()?;
+        let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *identity));
+        Ok(Self { file, text, recipient })
+    }
+}
+
+impl Place {
+    /// Beside the configuration of this path.
+    pub fn new(path: &Path, ambient: &Ambient) -> Self {
+        let config = ambient.cwd().join(path);
+        let base = config.parent().unwrap_or(ambient.cwd()).to_owned();
+        let typed = path.parent().unwrap_or(Path::new("")).to_owned();
+        Self { config, base, shown: path.display().to_string(), typed }
+    }
+
+    /// A file beside the configuration, as it is reached from the current folder.
+    pub fn shown(&self, file: &str) -> String {
+        self.typed.join(file).display().to_string()
+    }
+
+    /// Looks whether the files can be new.
+    ///
+    /// # Errors
+    /// Where one is there.
+    pub fn check(&self, key_files: &[String]) -> Result<(), MakeError> {
+        let targets = key_files.iter().map(String::as_str).chain([REUSE_KEY]);
+        let mut existing: Vec<String> =
+            targets.filter(|file| is_there(&self.base.join(file))).map(|file| self.shown(file)).collect();
+        if is_there(&self.config) {
+            existing.insert(0, self.shown.clone());
+        }
+        if existing.is_empty() { Ok(()) } else { Err(MakeError::Exists(existing)) }
+    }
+
+    /// Makes the folder of the keys, with a `.gitignore` that keeps all of it out of git; that file's name,
+    /// if it was written.
+    ///
+    /// # Errors
+    /// Where one is there that lets something through, or one cannot be written.
+    pub fn guard_keys(&self) -> Result<Option<String>, MakeError> {
+        make_folder(&self.base.join(KEYS)).map_err(|error| MakeError::Write { path: self.shown(KEYS), error })?;
+        let (path, shown) = (self.base.join(IGNORE), self.shown(IGNORE));
+        match fs::read_to_string(&path) {
+            Ok(text) if text.lines().any(|line| line == "*") && !text.lines().any(|line| line.starts_with('!')) => {
+                Ok(None)
+            }
+            Ok(_) => Err(MakeError::Ignored(shown)),
+            Err(_) => write_new(&path, &shown, b"*\n", 0o644).map(|()| Some(shown)),
+        }
+    }
+
+    /// Writes everything, and says what.
+    ///
+    /// # Errors
+    /// Where a file is there already, or cannot be written.
+    pub fn write(&self, ambient: &Ambient, keys: &[Key], text: &str) -> Result<String, MakeError> {
+        let mut out = String::new();
+        let mut wrote = |file: &str, what: &str| {
+            let _ = writeln!(out, "wrote {file}: {what}");
+        };
+        if let Some(ignore) = self.guard_keys()? {
+            wrote(&ignore, IGNORE_IS_FOR);
+        }
+        let reuse_key = self.shown(REUSE_KEY);
+        write_reuse_key(&self.base.join(REUSE_KEY), &reuse_key, ambient)?;
+        wrote(&reuse_key, REUSE_KEY_IS_FOR);
+        for key in keys {
+            let shown = self.shown(&key.file);
+            write_new(&self.base.join(&key.file), &shown, key.text.as_bytes(), 0o600)?;
+            wrote(&shown, "opens the region's bundle; the region needs it, and you need a copy elsewhere");
+        }
+        // The configuration comes last: where it stands, all that it names stands too.
+        write_new(&self.config, &self.shown, text.as_bytes(), 0o644)?;
+        wrote(&self.shown, "the configuration; it explains the usual keys, and docs/configuration.md explains all");
+        Ok(out)
+    }
+}
+
+/// What the reuse key is, for whoever sees it written.
+pub const REUSE_KEY_IS_FOR: &str = "the reuse key; needed only where bundles are made";
+
+/// The same for the `.gitignore` of the keys.
+pub const IGNORE_IS_FOR: &str = "keeps the keys out of git";
+
+/// Makes a reuse key and writes it for its owner only; messages call the file `shown`.
+///
+/// # Errors
+/// Where there is no entropy, or as [`write_new`].
+pub fn write_reuse_key(path: &Path, shown: &str, ambient: &Ambient) -> Result<(), MakeError> {
+    let mut bytes = Zeroizing::new([0_u8; 32]);
+    ambient.fill(bytes.as_mut())?;
+    let mut key = ReuseKey::to_text(&bytes);
+    key.push('\n');
+    let written = write_new(path, shown, key.as_bytes(), 0o600);
+    key.zeroize();
+    written
+}
+
+/// `keys/<region>.txt`; never the reuse key's, whose ending differs.
+pub fn key_file(region: &str) -> String {
+    format!("{KEYS}/{region}.txt")
+}
+
+/// Whether anything has this name, a dangling link included.
+pub fn is_there(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Writes a file that must not be there yet; messages call it `shown`.
+///
+/// # Errors
+/// Where it is there already, or cannot be written.
+pub fn write_new(path: &Path, shown: &str, bytes: &[u8], mode: u32) -> Result<(), MakeError> {
+    let fault = |error| MakeError::Write { path: shown.to_owned(), error };
+    let mut options = OpenOptions::new();
+    // Fails where anything stands there, a link included, also if it came in this moment.
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    let mut handle = options.open(path).map_err(fault)?;
+    handle.write_all(bytes).and_then(|()| handle.sync_all()).map_err(fault)
+}
+
+/// The namespace and name of the Secret that Flux reads where nothing else is said.
+pub const FLUX_SECRET: (&str, &str) = ("flux-system", "sops-age");
+
+/// The namespace of Argo CD where nothing else is said.
+pub const ARGOCD_NAMESPACE: &str = "argocd";
+
+/// The name of a region's Secret for Argo CD, of which one may decrypt for several regions: each has a Secret
+/// of its own.
+pub fn argocd_secret(directory: &str) -> String {
+    format!("sops-age-{directory}")
+}
+
+/// The Secret's entry: called as the identity's file, so that an old and a new one have place in it. Flux
+/// takes each whose name ends so.
+pub fn entry(file: &Path, otherwise: &str) -> String {
+    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(otherwise);
+    let entry = format!("{stem}.agekey");
+    if is_data_key(&entry) { entry } else { format!("{otherwise}.agekey") }
+}

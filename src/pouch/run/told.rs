@@ -1,0 +1,208 @@
+//! What is told of a run: a line for each region, acceptances that it had no need of, its summary and metrics.
+
+use pouch_core::config::{Accept, Acceptance, Fleet};
+use pouch_core::listing::counted;
+use pouch_core::report::escape_json;
+use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, Summary};
+
+use super::{Report, metrics};
+use crate::error::{Ended, Failure};
+use crate::session::Session;
+use crate::text;
+
+/// One line a region.
+pub fn outcomes(report: &Report) -> String {
+    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
+    report.regions.iter().map(|region| outcome_line(region, width, region.outcome.word())).collect()
+}
+
+/// What became of a region: its name, a word for that, and counts.
+pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
+    if region.outcome == Outcome::Paused {
+        return format!("{:width$}  {word:9}  what is published stays\n", region.name);
+    }
+    let is_namespace = |change: &&ChangeRecord| change.object.kind == "Namespace" && change.object.group.is_empty();
+    let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
+    let held = region.outcome == Outcome::Held;
+    let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object", "objects")] };
+    for action in ["added", "changed", "resealed", "removed"] {
+        let count = |changes: &[&ChangeRecord]| changes.iter().filter(|change| change.action == action).count();
+        // What a bundle has is counted without its Namespaces, so these are counted apart.
+        if count(&objects) > 0 {
+            parts.push(format!("{} {action}", count(&objects)));
+        }
+        if count(&namespaces) > 0 {
+            parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace", "Namespaces")));
+        }
+    }
+    if region.carried > 0 {
+        parts.push(format!("{} carried over", region.carried));
+    }
+    let what = match (held, parts.is_empty()) {
+        (true, true) => String::from("nothing else would change"),
+        (true, false) => format!("would be: {}", parts.join(", ")),
+        (false, _) => parts.join(", "),
+    };
+    format!("{:width$}  {word:9}  {what}\n", region.name)
+}
+
+/// Tells of a run that rendered: what was found, these lines, and which of the acceptances that flags gave let
+/// nothing through. A digest lets one set of changes through, on one published state; one that is spent or
+/// mistyped does no harm, but who gave it believes something that is not so.
+pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance]) {
+    session.ui.findings(&report.findings);
+    session.ui.result(lines);
+    for acceptance in given {
+        if let Some(why) = unneeded(acceptance, report) {
+            let Acceptance { region, what, digest } = acceptance;
+            session.ui.warn(&format!("{} {region}={digest} let nothing through: {why}", flag(*what)));
+        }
+    }
+}
+
+/// The flag of an acceptance.
+pub fn flag(what: Accept) -> &'static str {
+    match what {
+        Accept::Deletions => "--accept-deletions",
+        Accept::Recipients => "--accept-recipients",
+        Accept::Reseal => "--accept-reseal",
+    }
+}
+
+/// Why an acceptance let nothing through; none where it did.
+fn unneeded(acceptance: &Acceptance, report: &Report) -> Option<&'static str> {
+    let Some(region) = report.regions.iter().find(|region| region.name == acceptance.region.as_str()) else {
+        return Some("the region was not looked at");
+    };
+    let asks = |wanted: &Acceptance| wanted.region == acceptance.region && wanted.what == acceptance.what;
+    match region.outcome {
+        Outcome::Unchanged => Some("the region did not change"),
+        Outcome::Paused => Some("the region is paused"),
+        _ if report.accepted.contains(acceptance) => None,
+        _ if report.wanted.iter().any(asks) => {
+            Some("it is spent or mistyped, or meant for something else; the finding has the digest of what is held now")
+        }
+        _ => Some("nothing of the kind was held"),
+    }
+}
+
+/// The message of the commit that publishes these regions.
+///
+/// # Errors
+/// Where the configuration's template does not work.
+pub fn commit_message(
+    fleet: &Fleet,
+    regions: &[summary::Region],
+    revisions: &[(String, String)],
+) -> Result<String, Failure> {
+    let template = fleet.output.git.as_ref().and_then(|git| git.message.as_deref());
+    text::commit_message(template, fleet.name.as_str(), regions, revisions)
+        .map_err(|error| Failure::usage(error, "Correct the template."))
+}
+
+/// Ends a run: writes the summary and the metrics, and says how it went.
+///
+/// # Errors
+/// Where one of them cannot be written.
+pub fn finish(
+    session: &Session,
+    report: &Report,
+    command: &'static str,
+    commit: Option<String>,
+    fleet: &Fleet,
+) -> Result<Ended, Failure> {
+    let ended = report.ended(session);
+    record(session, &summary_of(report, command, commit, fleet, ended), "The bundles are written")?;
+    let Some(c) = &report.credentials else { return Ok(ended) };
+    let credentials = counted(c.admitted, "Credential", "Credentials");
+    let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
+    session.ui.note(&format!(
+        "{credentials} resolved, {} refused, {} broken, {} not for a region{paused}",
+        c.refused, c.broken, c.unpublished
+    ));
+    Ok(ended)
+}
+
+/// A summary of nothing.
+pub fn summary(fleet: String, command: &'static str, ended: Ended) -> Summary {
+    Summary {
+        api_version: "pouch/v1alpha1",
+        kind: "Summary",
+        fleet,
+        command,
+        exit_code: ended.code(),
+        commit: None,
+        credentials: None,
+        regions: None,
+        verified: None,
+        proved: None,
+        findings: Vec::new(),
+    }
+}
+
+/// The summary of a run.
+pub fn summary_of(
+    report: &Report,
+    command: &'static str,
+    commit: Option<String>,
+    fleet: &Fleet,
+    ended: Ended,
+) -> Summary {
+    Summary {
+        commit,
+        credentials: report.credentials.clone(),
+        regions: Some(report.regions.clone()),
+        findings: report.findings.iter().map(FindingRecord::from).collect(),
+        ..summary(fleet.name.to_string(), command, ended)
+    }
+}
+
+/// Writes the summary and the metrics, as far as they are wanted.
+///
+/// # Errors
+/// Where one of them cannot be written; `done` says what was done all the same.
+pub fn record(session: &Session, summary: &Summary, done: &str) -> Result<(), Failure> {
+    if let Some(path) = &session.global.summary {
+        let text = serde_json::to_string_pretty(summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+        let text = escape_json(&text) + "\n";
+        std::fs::write(path, text).map_err(|error| {
+            let message = format!("cannot write the summary to {}: {error}", path.display());
+            Failure::failed(message, format!("{done}; only the summary is missing."))
+        })?;
+    }
+    if let Some(path) = &session.global.metrics {
+        metrics::write(path, summary, session).map_err(|error| {
+            let message = format!("cannot write the metrics to {}: {error}", path.display());
+            Failure::failed(message, format!("{done}; only the metrics are missing."))
+        })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pouch_core::report::summary::Region;
+
+    #[test]
+    fn what_let_nothing_through_is_said_and_nothing_else() {
+        let given = |region: &str, what| Acceptance { region: region.into(), what, digest: "0123456789abcdef".into() };
+        let report = |outcome: Outcome, accepted: &[Acceptance], wanted: &[Acceptance]| Report {
+            regions: vec![Region::new(&"eu".into(), &"eu".into(), outcome)],
+            credentials: None,
+            findings: Vec::new(),
+            accepted: accepted.to_vec(),
+            wanted: wanted.to_vec(),
+        };
+        let says = |what, report: &Report| unneeded(&given("eu", what), report);
+        let used = report(Outcome::Published, &[given("eu", Accept::Deletions)], &[]);
+        assert_eq!(says(Accept::Deletions, &used), None);
+        assert_eq!(says(Accept::Recipients, &used), Some("nothing of the kind was held"));
+        assert_eq!(unneeded(&given("us", Accept::Reseal), &used), Some("the region was not looked at"));
+        assert_eq!(says(Accept::Deletions, &report(Outcome::Unchanged, &[], &[])), Some("the region did not change"));
+        let other = Acceptance { digest: "fedcba9876543210".into(), ..given("eu", Accept::Deletions) };
+        let held = report(Outcome::Held, &[], &[other]);
+        assert!(says(Accept::Deletions, &held).is_some_and(|why| why.starts_with("it is spent or mistyped")));
+        assert_eq!(says(Accept::Reseal, &held), Some("nothing of the kind was held"));
+    }
+}

@@ -1,0 +1,79 @@
+//! The configuration of a command, opened.
+
+use std::path::{Path, PathBuf};
+
+use pouch_core::config::{Fleet, RegionConfig};
+use pouch_core::name::Region;
+use pouch_core::reuse::KeyRing;
+
+use super::config::{Settings, load};
+use super::keys::reuse_keys;
+use crate::error::Failure;
+use crate::session::Session;
+
+/// What the configuration is called where nobody names one.
+const USUAL: &str = "pouch.yaml";
+
+/// The configuration, opened.
+pub struct Opened {
+    /// What it says.
+    pub settings: Settings,
+    /// Its folder as the user typed it: paths in findings start with it.
+    pub typed: PathBuf,
+}
+
+impl Opened {
+    /// Reads the configuration that the global flags name.
+    ///
+    /// # Errors
+    /// Where it cannot be read or is wrong.
+    pub fn open(session: &Session) -> Result<Self, Failure> {
+        let file = &session.global.file;
+        let settings = load(file, &session.ambient)?;
+        Ok(Self { settings, typed: file.parent().unwrap_or(Path::new("")).to_owned() })
+    }
+
+    /// The same for a command that can do without: none where nobody named one and there is none.
+    ///
+    /// # Errors
+    /// As [`Opened::open`].
+    pub fn open_if_there(session: &Session) -> Result<Option<Self>, Failure> {
+        let file = &session.global.file;
+        if file == Path::new(USUAL) && !session.ambient.cwd().join(file).exists() {
+            return Ok(None);
+        }
+        Self::open(session).map(Some)
+    }
+
+    /// Where bundles are written, if into a folder.
+    pub fn output(&self) -> PathBuf {
+        self.settings.base.join(&self.settings.fleet.output.path)
+    }
+
+    /// Reads the reuse keys.
+    ///
+    /// # Errors
+    /// Where one is missing, empty or malformed.
+    pub fn keys(&self, session: &Session) -> Result<KeyRing, Failure> {
+        let (keys, warnings) = reuse_keys(&self.settings, &session.ambient)?;
+        for warning in warnings {
+            session.ui.warn(&warning);
+        }
+        Ok(keys)
+    }
+}
+
+/// The region that a flag names, by its name or its folder.
+///
+/// # Errors
+/// Where the configuration has no such region.
+pub fn region_called<'a>(fleet: &'a Fleet, called: &str) -> Result<&'a RegionConfig, Failure> {
+    let is_it = |region: &&RegionConfig| region.name == *called || region.directory == *called;
+    fleet.regions.values().find(is_it).ok_or_else(|| {
+        let names: Vec<&str> = fleet.regions.keys().map(Region::as_str).collect();
+        Failure::usage(
+            format!("the configuration has no region {called}"),
+            format!("Its regions are {}.", names.join(", ")),
+        )
+    })
+}

@@ -1,0 +1,72 @@
+//! A repository on this machine whose history is looked at, fetched where it is elsewhere.
+
+use std::path::{Path, PathBuf};
+
+use super::output::private_folder;
+use crate::error::Failure;
+use crate::git::objects::{self, ObjectsError};
+use crate::git::program::git;
+use crate::git::{self, Address, history};
+use crate::session::Session;
+use crate::settings::Opened;
+
+/// How long fetching a whole history may take.
+const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
+
+/// A repository on this machine, for as long as it is looked at.
+pub struct Repository {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What messages call it.
+    pub called: String,
+    /// Removed in the end: what was fetched.
+    pub fetched: Option<tempfile::TempDir>,
+}
+
+/// Finds the repository that was typed, or that the configuration publishes to, or else the one around the current
+/// folder.
+///
+/// # Errors
+/// Where it is not there, or cannot be fetched.
+pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> Result<Repository, Failure> {
+    let ambient = &session.ambient;
+    let written = opened.and_then(|opened| Some((opened, opened.settings.fleet.output.git.as_ref()?)));
+    let (named, base) = match (typed, written) {
+        (Some(typed), _) => (typed, ambient.cwd()),
+        (None, Some((opened, git))) => (git.repository.as_str(), opened.settings.base.as_path()),
+        (None, None) => {
+            let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
+            let path = history::find(around)?;
+            return Ok(Repository { called: around.display().to_string(), path, fetched: None });
+        }
+    };
+    let refused =
+        |why: String| Failure::usage(format!("the repository {why}"), "Give a local path, or a URL with https or ssh.");
+    let called = git::identity(named);
+    match git::address(named).map_err(refused)? {
+        // What the configuration names is no mistake of the command line.
+        Address::Local(path) if typed.is_none() && is_missing(&base.join(&path)) => Err(Failure::unavailable(
+            format!("the output repository {called} is not there"),
+            "Check that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
+        )),
+        Address::Local(path) => Ok(Repository { path: base.join(path), called, fetched: None }),
+        Address::Remote(url) => fetched(session, &url, called),
+    }
+}
+
+/// Whether there is no repository at a path.
+fn is_missing(path: &Path) -> bool {
+    matches!(objects::open(path), Err(ObjectsError::NoRepository(_)))
+}
+
+/// A whole copy of a remote repository, which only its owner can read.
+fn fetched(session: &Session, url: &str, called: String) -> Result<Repository, Failure> {
+    let folder = private_folder()?;
+    let git = git(&session.ambient.environment()).timeout(MOST_FETCHING).stopped_by(session.stop.flag());
+    let path = folder.path().join("repository.git");
+    git::mirror(&git, url, &path).map_err(|error| {
+        let message = format!("{called} cannot be fetched: {error}");
+        Failure::unavailable(message, error.help(url))
+    })?;
+    Ok(Repository { path, called, fetched: Some(folder) })
+}

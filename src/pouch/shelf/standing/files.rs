@@ -1,0 +1,56 @@
+//! The bytes of what git has, and why they cannot be read.
+
+use pouch_core::verify::bundles::{Form, MOST_BYTES, Standing, Tree};
+
+use crate::error::Failure;
+use crate::git::objects::standing::{Found, Mode};
+use crate::git::objects::{Budget, ObjectsError, Store};
+use crate::shelf::directory::whole;
+
+/// Why a repository cannot be looked at.
+pub(super) fn unreadable(error: &ObjectsError) -> Failure {
+    let help = match error {
+        ObjectsError::NoRepository(_) => {
+            "Name a repository on this machine, bare or with a work tree; clone it first if it is elsewhere.".to_owned()
+        }
+        ObjectsError::Strange { .. } => format!("Nothing was proved. {}", error.help()),
+        error => error.help(),
+    };
+    match error {
+        ObjectsError::NoRepository(_) | ObjectsError::NoReference { .. } => Failure::usage(error.to_string(), help),
+        _ => Failure::unavailable(error.to_string(), help),
+    }
+}
+
+/// The bytes of a file; none where it is larger than is read.
+pub(super) fn blob(store: &Store, found: &Found) -> Result<Option<Vec<u8>>, Failure> {
+    match store.blob(found.id, MOST_BYTES) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(ObjectsError::TooLarge(_)) => Ok(None),
+        Err(error) => Err(unreadable(&error)),
+    }
+}
+
+/// The bytes of what was found.
+pub(super) fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
+    let (mut tree, mut budget) = (Tree::new(), Budget::default());
+    for Found { path, mode, id } in found {
+        let form = match mode {
+            Mode::File => Form::Plain,
+            Mode::Executable => Form::Executable,
+            Mode::Link => Form::Link,
+            Mode::Submodule => Form::Submodule,
+            Mode::Nameless => Form::Special,
+        };
+        let is_file = matches!(mode, Mode::File | Mode::Executable | Mode::Nameless);
+        let standing = match is_file.then(|| store.blob(id, MOST_BYTES)) {
+            None => Standing::odd(form),
+            Some(Ok(bytes)) => Standing::file(&path, form, bytes),
+            Some(Err(ObjectsError::TooLarge(_))) => Standing::odd(Form::Large),
+            Some(Err(error)) => return Err(unreadable(&error)),
+        };
+        budget.keep(standing.bytes.len()).map_err(|error| unreadable(&error))?;
+        whole::insert(&mut tree, path, standing);
+    }
+    Ok(tree)
+}

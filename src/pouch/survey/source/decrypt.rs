@@ -270,7 +270,9 @@ impl Vault {
             .iter()
             .map(|part| {
                 let read = match file.written {
-                    Written::Yaml | Written::Item => yaml::ordered::read_ordered(&Document::whole(&part.text), &mut interner),
+                    Written::Yaml | Written::Item => {
+                        yaml::ordered::read_ordered(&Document::whole(&part.text), &mut interner)
+                    }
                     Written::Json => json::ordered::read_ordered(&part.text, &mut interner),
                 };
                 read.map_err(|flaw| Flaw { line: part.line_of_file(flaw.line), ..flaw })

@@ -1,4 +1,4 @@
-//! Bundles: the shape of what a region receives.
+//! Layout: what a region's bundle looks like.
 //!
 //! Everything here is a function from decided things to bytes: which objects go, where they land and
 //! how they are delivered was settled before. The pieces:

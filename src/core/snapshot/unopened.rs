@@ -33,7 +33,7 @@ pub struct SealedDocument {
     pub trouble: Option<Reason>,
 }
 
-/// What is the matter with an object of a kind of which all are looked at, and that does not open.
+/// Why an encrypted object of a listed kind could not be opened.
 pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }: &Reason) -> Finding {
     let message = format!("a {kind} is encrypted and cannot be opened: {why}");
     Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help)

@@ -289,7 +289,7 @@ fn regions_in(root: &Path) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfErr
 fn files_of(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
     let mut files = Vec::new();
     for folder in folders(directory) {
-        match openat(CWD, &root.join(&folder), FOLDER, Mode::empty()) {
+        match openat(CWD, root.join(&folder), FOLDER, Mode::empty()) {
             Err(Errno::NOENT) => {}
             opened => read_into(root, &folder, opened, &mut files)?,
         }

@@ -1,8 +1,8 @@
 //! From what was typed to what it means: names checked, globs compiled, recipients parsed, defaults
 //! filled in.
 //!
-//! All faults are collected, none stops the others: a person mends a file in one go. The files of
-//! recipients that a configuration names are arguments, so nothing here reads anything.
+//! All faults are collected, none stops the others: a person mends a file in one go. The contents of the recipients
+//! files that a configuration names are arguments, so nothing here reads a file.
 
 mod delivery;
 mod grant;
@@ -24,7 +24,7 @@ use crate::k0rdent::release::Release;
 use crate::name::{FleetName, GroupKind, Namespace, Scope, is_dns_label, is_dns_subdomain};
 use crate::{capi, k0rdent};
 
-/// What is said of a file of recipients whose content was not handed over.
+/// The message for a recipients file whose content was not handed over.
 pub const NOT_READ: &str = "the file was not read";
 
 /// The files of recipients that the configuration names, as typed, sorted, each once.
@@ -135,7 +135,7 @@ fn globs(patterns: &[String], path: &FieldPath, faults: &mut Faults) -> Globs {
     Globs::new(patterns).unwrap_or_default()
 }
 
-/// Compiles globs over namespaces; one without a wildcard must be able to name one.
+/// Compiles globs over namespaces; a pattern without a wildcard must be able to name a namespace.
 fn namespace_globs(patterns: &[String], path: &FieldPath, faults: &mut Faults) -> Globs {
     for (at, pattern) in patterns.iter().enumerate() {
         if !pattern.is_empty() && !pattern.contains(['*', '?', '[', '{']) {
@@ -235,8 +235,10 @@ fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKi
     known
 }
 
-/// The core group, groups without a dot and `*.k8s.io`: a Role that a ProviderInterface points at
-/// would be a way to rights on the region. Cluster API's own groups end in `x-k8s.io`.
+/// Whether Kubernetes itself owns a group: the core group, groups without a dot and `*.k8s.io`.
+///
+/// A Role that a ProviderInterface points at would be a way to rights on the region. Cluster API's own groups end in
+/// `x-k8s.io`.
 fn is_kubernetes_own(group: &str) -> bool {
     !group.contains('.') || group == "k8s.io" || group.ends_with(".k8s.io")
 }

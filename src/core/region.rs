@@ -1,13 +1,13 @@
 //! Region: what becomes of one region, from its claims and what is published of it.
 //!
-//! - [`published`]: what stands in a region's folders now, and how far it is to be believed; `unsigned`: what there is
-//!   where nobody vouches for it.
+//! - [`published`]: what stands in a region's folders now, and how far it is believed; `unsigned`: what stands there if
+//!   nobody vouches for it.
 //! - [`carry`]: what becomes of claimants that have something published.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
-//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that sealing anew left nothing; `resealing`:
-//!   the reasons against sealing anew from the sources.
+//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left;
+//!   `resealing`: the reasons against sealing anew from the sources.
 
 pub mod allowances;
 pub mod brake;

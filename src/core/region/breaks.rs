@@ -1,4 +1,4 @@
-//! Breaks: what the layout, and what could not be read, break of a region's claims.
+//! Breaks: claims of a region that the layout breaks, or something that could not be read.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -12,8 +12,10 @@ use crate::k0rdent;
 use crate::layout::path::{self, BundlePath, Leaf};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 
-/// Breaks claims whose objects would share a file: long names that are cut, whose hashes have 64 bits, and kinds that
-/// differ in case only. Both take somebody who looks for them.
+/// Breaks claims whose objects would share a file.
+///
+/// Long names that are cut share one if their 64-bit hashes agree, and so do kinds that differ in case only. Both take
+/// somebody who looks for them.
 pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_>]) {
     let mut first: BTreeMap<BundlePath, &ObjectKey> = BTreeMap::new();
     let mut shared: BTreeMap<ObjectKey, ObjectKey> = BTreeMap::new();
@@ -42,8 +44,9 @@ pub(super) fn break_shared_paths(region: &RegionConfig, rulings: &mut [Ruling<'_
     }
 }
 
-/// Breaks claims that would lose something for want of a definition: while a ProviderInterface may stand
-/// in what was not read, a closure that became narrower proves nothing.
+/// Breaks claims that would lose something for want of a definition.
+///
+/// While a ProviderInterface may stand in what was not read, a narrower closure proves nothing.
 pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
     let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
     let Some(source) = input.world.snapshot.unread_in(&interface, None) else { return };

@@ -54,18 +54,18 @@ impl<'a> Terms<'a> {
         self.selection.rekeys(self.region) || self.allowances.reseals(self.region)
     }
 
-    /// Whether something is asked for the region beyond the usual, so that what is published must be examined.
+    /// Whether the user asked for something special for the region, so that what is published must be examined.
     pub(super) fn are_special(&self) -> bool {
         self.allowances.adopts(self.region) || self.allowances.removes_foreign(self.region) || self.reseals()
     }
 
-    /// What the tag of an object's file is made over.
+    /// The context that the tag of an object's file is bound to.
     pub(super) fn context(&self, lands: &'a ObjectKey, recipients: &'a [Recipient]) -> Context<'a> {
         Context { fleet: &self.world.fleet.name, directory: &self.region.directory, landing: lands, recipients }
     }
 }
 
-/// A region's manifest as long as nothing is in the bundle.
+/// The manifest of a region's empty bundle.
 pub(super) fn empty_manifest(fleet: &Fleet, region: &RegionConfig) -> Manifest {
     Manifest {
         directory: region.directory.clone(),

@@ -1,26 +1,19 @@
-//! Bundles: the shape of what a region receives.
+//! Layout: the shape of what a region receives.
 //!
-//! Everything here is a function from decided things to bytes: which objects go, where they land and
-//! how they are delivered was settled before. The pieces:
+//! Everything here turns decisions into bytes: which objects are published, where they land and how they are delivered
+//! was settled before. The pieces:
 //!
 //! - [`path`]: where each file stands; follows from the region's folder and the object's key alone.
 //! - [`sanitise`]: an object rebuilt from an allow-list, with the labels and annotations that
 //!   pouch adds.
 //! - [`namespace`]: the Namespaces that pouch makes.
 //! - [`kustomization`]: the `kustomization.yaml` of every folder.
-//! - [`flux`], [`argocd`]: the objects that make a consumer apply the bundle.
+//! - [`delivery`]: the Flux and Argo CD objects that make a consumer apply the bundle.
 //! - [`attributes`]: the `.gitattributes` that keeps git from changing bytes.
 //! - [`manifest`]: `bundle.yaml`, which says what the bundle holds and why.
 //!
-//! None of the above seals, compares or reads a published tree, and none of it knows a Credential.
-//! On it stand three stages:
-//!
-//! - [`published`]: what stands in a region's folders now, and how far it is to be believed.
-//! - [`carry`]: what becomes of claimants that have something published.
-//! - [`draft`]: one region's bundle as it will be, what changes, and whether the brake lets it pass;
-//!   its steps are `pack` (which objects, with what bytes) and `compare` (against what is published,
-//!   or, where nobody vouches for that, what `evidence` there is of it).
-//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
+//! None of these seals, compares or reads a published tree, and none knows a Credential. What becomes of a region is
+//! decided in [`region`](crate::region).
 //!
 //! `docs/bundle-format.md` describes the result for people who read or check bundles.
 

@@ -1,9 +1,9 @@
 //! `bundle.yaml`: what a bundle holds, where each object came from, and who needs it.
 //!
 //! Later runs believe a published file only if this manifest names it with its hash, and the manifest
-//! only if its first line authenticates the rest; that line is written and checked elsewhere. Nothing
-//! stands here that changes from run to run without the content changing, and no value of a Secret:
-//! the hashes are those of sealed or open files.
+//! only if its first line authenticates the rest; that line is written and checked elsewhere. Nothing in it changes
+//! from run to run unless the content changes, and it holds no value of a Secret: the hashes are those of sealed or
+//! open files.
 
 mod read;
 pub mod schema;
@@ -54,15 +54,15 @@ pub struct SourceIdentity {
 /// One object of the bundle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ManifestObject {
-    /// What it is on the region.
+    /// Its key on the region.
     pub key: ObjectKey,
-    /// What it was read from; none for what pouch makes itself.
+    /// The object that it was read from; none for objects that pouch makes itself.
     pub from: Option<Origin>,
     /// Its file; always what [`path::of_object`](super::path::of_object) says.
     pub path: BundlePath,
     /// SHA-256 of the file in lower-case hex.
     pub sha256: String,
-    /// Whether it is fresh.
+    /// Whether it is current or carried over.
     pub state: State,
     /// Who needs it.
     pub needed_by: Vec<NeededBy>,
@@ -80,7 +80,7 @@ pub struct Origin {
 /// Whether an object says what the sources say now.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
-    /// It does.
+    /// It says what the sources say.
     Current,
     /// It stays as published, because of a finding with this code.
     Carried(Code),
@@ -98,7 +98,7 @@ pub struct NeededBy {
 /// One reference.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Via {
-    /// The ProviderInterface that defines it; none where pouch itself knows it.
+    /// The ProviderInterface that defines it; none if pouch itself knows it.
     pub provider_interface: Option<Name>,
     /// The path of the field that refers, such as `spec.secretRef`.
     pub field: String,

@@ -1,4 +1,4 @@
-//! Places where nothing lands: a claim that wants to is refused.
+//! Places where nothing may land: a claim with an object there is refused.
 
 use alloc::format;
 use alloc::vec::Vec;

@@ -1,10 +1,10 @@
 //! Characters that stop a consumer: text in the open that kustomize cannot read back.
 //!
-//! kustomize turns objects into JSON and reads that with a YAML reader, which refuses DEL, C1 controls
-//! and non-characters that JSON leaves as they are ("control characters are not allowed", measured with
-//! kustomize 5.8.1): one such object would stop the build of the whole region. Next line, line
-//! and paragraph separator it writes as they are, and whoever reads that gets a space instead. Values of
-//! Secrets are base64 and may hold anything.
+//! kustomize turns objects into JSON and reads that with a YAML reader, which refuses DEL, C1 controls and
+//! non-characters that JSON leaves as they are ("control characters are not allowed", measured with kustomize 5.8.1):
+//! one such object would stop the build of the whole region. kustomize writes next line, line separator and paragraph
+//! separator as they are, and whoever reads those gets a space instead. Values of Secrets are base64 and may hold
+//! anything.
 
 use crate::node::Node;
 use crate::object::Object;

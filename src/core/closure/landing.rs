@@ -79,8 +79,8 @@ pub fn of_reference(
         NamespaceField::Missing(field) => return Err(field),
         NamespaceField::Says(namespace) => namespace,
     };
-    // k0rdent rewrites the path also inside cluster-scoped identities, where two Credentials then fight
-    // over it; there the object stays as it is written.
+    // k0rdent also rewrites the path inside cluster-scoped identities, where two Credentials then fight over it; here
+    // such an object stays as it is written.
     let rewrites = resolution == Resolution::Kcm && referrer.read.namespace.is_some();
     if !rewrites {
         return Ok((Places::of(kind, name, Some(said.clone()), Some(said)), None));

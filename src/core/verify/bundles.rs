@@ -1,12 +1,12 @@
-//! Proof: whether bundles, as they stand in a folder or a commit, are whole, sealed, separated and
-//! readable by their consumers.
+//! Bundles: whether they are whole, sealed, separated and readable by their consumers, as they stand in a folder or a
+//! commit.
 //!
-//! [`open`] finds the regions of a tree and reads their manifests; then every file is looked at alone
-//! ([`Book::file`]), every region as a whole ([`Book::region`]), and all files beside each other
-//! ([`Book::across`]). No private key is needed; [`opened`] adds what one proves. The tree is anybody's:
-//! nothing in it is believed because it says so. What a bundle must look like follows from the layout
-//! and, where there is one, from the configuration; a manifest is only a list that the files must keep
-//! to, unless a reuse key authenticates it. Values never stand in a finding.
+//! [`open`] finds the regions of a tree and reads their manifests; then every file is looked at alone ([`Book::file`]),
+//! every region as a whole ([`Book::region`]), and all files beside each other ([`Book::across`]). No private key is
+//! needed; [`opened`] adds what a private key proves. Anybody may have written the tree: nothing in it is believed
+//! because it says so. What a bundle must look like follows from the layout and, where there is one, from the
+//! configuration; a manifest is only a list that the files must keep to, unless a reuse key authenticates it. Values
+//! never stand in a finding.
 
 mod delivery;
 mod ignore;
@@ -44,15 +44,15 @@ use tree::{folders, form};
 
 /// What a tree is judged by.
 pub struct Measure<'a> {
-    /// The configuration; without one only the tree's own words are held against each other.
+    /// The configuration; without one, the tree is only compared with itself.
     pub fleet: Option<&'a Fleet>,
     /// The reuse keys; without them nobody vouches for a manifest.
     pub keys: Option<&'a KeyRing>,
-    /// How much is asked about.
+    /// How much of the tree is to be verified.
     pub scope: Scope,
-    /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
+    /// The start of a path where it is shown: a folder, or a revision and a folder.
     pub shown: String,
-    /// What git and Flux are told of the tree's folder from further up.
+    /// The files further up that tell git and Flux something about the tree's folder.
     pub above: Vec<Above>,
 }
 
@@ -70,7 +70,7 @@ fn at(finding: Finding, path: String, line: usize) -> Finding {
     finding.at(&Origin { source: SourceName::from("bundles"), place })
 }
 
-/// A region that is proved.
+/// A region that is verified.
 pub struct Region<'a> {
     /// Its name: the configuration's, else its folder's.
     pub name: RegionName,
@@ -83,7 +83,7 @@ pub struct Region<'a> {
     config: Option<&'a RegionConfig>,
     /// Everybody who should be able to open its files.
     recipients: BTreeSet<Recipient>,
-    /// Which of the manifest's objects stands at a path.
+    /// The index of the manifest's object that stands at a path.
     by_path: BTreeMap<String, usize>,
 }
 
@@ -98,13 +98,13 @@ impl Region<'_> {
         self.recipients.iter()
     }
 
-    /// Whether what the configuration says of the region is what should stand there: unless it is paused, and
-    /// its manifest is believed.
+    /// Whether the region's files must follow the configuration: not if the region is paused and its manifest is
+    /// believed.
     fn follows(&self) -> bool {
         self.config.is_some_and(|config| config.state != RegionState::Paused || !self.authentic)
     }
 
-    /// A finding about what follows from the configuration, which may have moved on while the region is paused.
+    /// A finding from the configuration, which may have moved on while the region was paused.
     fn or_paused(&self, finding: Finding) -> Finding {
         match self.config {
             Some(config) if config.state == RegionState::Paused && !self.authentic => finding.help(
@@ -116,18 +116,18 @@ impl Region<'_> {
     }
 }
 
-/// A tree's regions, and what they hold where.
+/// A tree's regions, and what belongs where.
 pub struct Book<'a> {
     measure: &'a Measure<'a>,
-    /// The regions that are proved, by folder.
+    /// The regions that are verified, by folder.
     pub regions: BTreeMap<String, Region<'a>>,
     /// Which regions a recipient should be able to open, by folder. Escrow recipients have none.
     owners: BTreeMap<Recipient, BTreeSet<String>>,
-    /// The folders that hold files of a region, proved or not: what is wrong with one as a whole is said once.
+    /// The folders that hold files of a region, verified or not: a fault of a whole folder is reported once.
     taken: BTreeSet<String>,
     /// Other fleets' folders.
     others: BTreeMap<String, Other>,
-    /// The ApplicationSets of the fleets that have bundles here, and whose they are.
+    /// The ApplicationSets of the fleets that have bundles here, and the fleet of each.
     sets: BTreeMap<BundlePath, FleetName>,
 }
 
@@ -137,7 +137,7 @@ struct Listed<'b> {
     object: Option<&'b ManifestObject>,
 }
 
-/// What looking at one file gave.
+/// The result of looking at one file.
 pub struct Looked {
     /// What is wrong.
     pub findings: Vec<Finding>,
@@ -235,7 +235,7 @@ fn region<'a>(
     let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
     if let (Some(configured), None) = (measure.fleet, config) {
         let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
-        // Another fleet's bundles may stand beside ours, and only they.
+        // Another fleet's bundles may stand beside ours, but nothing else.
         if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
             let Wrong { why, line, .. } = why;
             let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
@@ -256,7 +256,7 @@ fn region<'a>(
         Ok(read) => read,
         Err(Wrong { why, line, help }) => {
             findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), help));
-            // What it says may still be held against the files, so that all faults are seen at once.
+            // The manifest may still be compared with the files, so that all faults are seen at once.
             match standing.and_then(|standing| manifest::parse(read::text_of(&standing.bytes).ok()?).ok()) {
                 Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
                 _ => return (None, findings),
@@ -274,7 +274,7 @@ fn region<'a>(
 
 /// Why a folder's manifest is not believed.
 struct Wrong {
-    /// What is said of the folder.
+    /// What is wrong with the folder.
     why: String,
     /// The line of the manifest.
     line: usize,
@@ -294,7 +294,7 @@ impl Wrong {
     }
 }
 
-/// Reads a manifest; what is said of it where it cannot be believed.
+/// Reads a manifest, or says why it cannot be believed.
 fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Result<(Manifest, bool), Wrong> {
     let Some(bytes) = bytes else { return Err("has files and no bundle.yaml".into()) };
     let (tagged, manifest) = listed_by(folder, bytes)?;
@@ -318,7 +318,7 @@ fn manifest_of(measure: &Measure<'_>, folder: &str, bytes: Option<&[u8]>) -> Res
     }
 }
 
-/// Reads a manifest of a folder, whosever; what is said of it where it is none.
+/// Reads the manifest of a folder, of whatever fleet, or says why it is none.
 fn listed_by<'b>(folder: &str, bytes: &'b [u8]) -> Result<(reuse::Tagged<'b>, Manifest), Wrong> {
     if !is_directory(folder) {
         return Err("is no folder of a region".into());
@@ -369,7 +369,7 @@ fn owners(
         }
         return owners;
     }
-    // Without a configuration, whoever stands in every region counts as escrow.
+    // Without a configuration, a recipient of every region counts as escrow.
     for region in regions.values() {
         region.recipients.iter().for_each(|recipient| add(recipient, region.directory.as_str()));
     }
@@ -386,13 +386,15 @@ impl<'a> Book<'a> {
         if TOPS.contains(&top) { self.regions.get(folder) } else { None }
     }
 
-    /// Whether a path is asked about: with one region in mind, nothing else is.
+    /// Whether a path is to be verified: with one region in mind, nothing else is.
     fn concerns(&self, path: &str) -> bool {
         !matches!(self.measure.scope, Scope::Region(_)) || self.region_of(path).is_some()
     }
 
-    /// Whether a path stands among the bundles and is nobody's: beside the regions' folders, or in a folder
-    /// whose name no region has. What of it a consumer would apply, nobody proves.
+    /// Whether a path stands among the bundles but belongs to no region: beside the regions' folders, or in a folder
+    /// whose name no region has.
+    ///
+    /// Nobody verifies what a consumer would apply from there.
     fn is_stray(&self, path: &str) -> bool {
         let Some((top, rest)) = path.split_once('/') else { return false };
         if !TOPS.contains(&top) {
@@ -407,7 +409,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// Whether a path lies in a folder that is one of the layout's where letters' case is no matter.
+    /// Whether a path lies in a folder that differs from one of the layout's in case only.
     fn is_another_spelling(&self, path: &str) -> bool {
         let top = path.split('/').next().unwrap_or_default();
         let is_spelt = |known: &str| top != known && top.eq_ignore_ascii_case(known);
@@ -454,7 +456,7 @@ impl<'a> Book<'a> {
             looked.findings.extend(self.sets.iter().filter(|(set, _)| set.as_str() == path).filter_map(
                 |(_, fleet)| {
                     let is_ours = self.measure.fleet.is_some_and(|ours| ours.name == *fleet);
-                    // What ours should be, the configuration says.
+                    // The configuration says what our own should be.
                     if is_ours || !self.measure.scope.has_shared(path) {
                         return None;
                     }
@@ -494,7 +496,7 @@ impl<'a> Book<'a> {
         match object {
             Some(object) if object.key.kind.is_secret() => sealed::look(self, region, object, standing, &mut looked),
             _ => {
-                // What is listed is held against what it should be, and what is not is a fault as such.
+                // A listed file is compared with what it should be; an unlisted file is a fault as such.
                 let clear = plain::look(path, &standing.bytes).filter(plain::Found::is_clear);
                 looked.findings.extend(clear.map(|found| {
                     let finding = self.measure.find(found.code, path, found.line, format!("{path} {}", found.what));
@@ -526,7 +528,7 @@ impl<'a> Book<'a> {
         findings.into_iter().map(|finding| finding.in_region(&region.name)).collect()
     }
 
-    /// Holds the recipients that something names against those that it should have.
+    /// Compares the recipients that something names with those that it should have.
     fn recipients(
         &self,
         region: &Region<'_>,

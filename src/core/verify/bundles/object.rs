@@ -29,7 +29,7 @@ const HELP: &str = "Pouch does not write this. Find out who changed it, and rend
 const LEAKED: &str = "Pouch does not publish this. Find out who put it there, treat it as leaked, and render the \
                       bundle anew.";
 
-/// Reads a file that is to hold one document; else the line at which it is not.
+/// Reads a file that must hold one document, or gives the line at which it does not.
 pub(super) fn only_document(bytes: &[u8]) -> Result<Node, usize> {
     let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
     let text = read::text_of(bytes).map_err(|flaw| line(flaw.line))?;
@@ -78,7 +78,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestO
     findings
 }
 
-/// Holds what a document says it is against what its path says.
+/// Compares what a document says it is with what its path says.
 pub(super) fn identity(
     measure: &Measure<'_>,
     region: &Region<'_>,
@@ -94,7 +94,7 @@ pub(super) fn identity(
         findings.push(find(Code::UntrustedBundle, format!("{path} does not hold {key}, as the manifest says")));
         return findings;
     }
-    // What else Kubernetes keeps there would have the region collect the object, or block it.
+    // Other fields that Kubernetes keeps there would make the region collect the object, or block it.
     let kept = ["annotations", "labels", "name", "namespace"];
     let metadata = document.at(&["metadata"]).map(Node::entries).unwrap_or_default();
     if let Some((field, _)) = metadata.iter().find(|(field, _)| !kept.contains(&&**field)) {
@@ -137,8 +137,10 @@ fn key_of(document: &Node) -> Option<ObjectKey> {
     Some(ObjectKey::new(kind, namespace, Name::from(document.str_at(&["metadata", "name"])?)))
 }
 
-/// Whether pouch publishes a kind. Without a configuration, any kind of a provider may be one of
-/// `kinds`, but none that Kubernetes itself has: what grants rights or runs programs is there.
+/// Whether pouch publishes a kind.
+///
+/// Without a configuration, any kind of a provider may be one of `kinds`, but no kind of Kubernetes itself: those grant
+/// rights or run programs.
 fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     if kind.is_secret() || kind.is_config_map() || kind.is_namespace() || capi::rules(kind).is_some() {
         return true;
@@ -149,8 +151,8 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     }
 }
 
-/// What is wrong with the labels and annotations that tell a consumer what to do with an object, and with which of
-/// the two.
+/// What is wrong with the labels or annotations that tell a consumer what to do with an object, and which of the two it
+/// is.
 fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
     const LABELS: &str = "labels";
     let kind = &entry.key.kind;
@@ -175,7 +177,7 @@ fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Opti
     if let Some((key, _)) = expected.iter().find(|pair| !has(*pair)) {
         return Some((LABELS, format!("lacks the label {key:?}")));
     }
-    // Who may use an identity there can hang on any label of a Namespace.
+    // Any label of a Namespace can decide who may use an identity there.
     if kind.is_namespace() && region.follows() {
         let configured = configured.into_iter().flatten().filter(|(key, _)| *key != MANAGED_BY_LABEL);
         expected.extend(configured.map(|(key, value)| (&**key, &**value)));
@@ -238,7 +240,7 @@ fn same(expected: &TreeMap<'_>, found: &BTreeMap<&str, Option<&str>>) -> bool {
             .all(|((key, tree), (name, value))| **key == **name && text(tree).as_deref() == *value)
 }
 
-/// Whether some text has a variable as Flux's post-build substitution knows them.
+/// Whether some text has a variable of Flux's post-build substitution.
 fn holds_variable(node: &Node) -> bool {
     match node {
         Node::Text(text) => text.contains("${"),

@@ -36,14 +36,14 @@ pub struct Sealed {
     pub path: String,
     /// The object that it holds.
     pub key: ObjectKey,
-    /// Pairs of what a stanza says of its recipient and the armored age file.
+    /// Pairs of the recipient that a stanza names and the armored age file.
     pub stanzas: Vec<(String, String)>,
     pub(super) document: Node,
     /// Hashes of its ciphertexts, by which copies are found.
     pub(super) marks: Vec<[u8; 32]>,
 }
 
-/// Looks at one.
+/// Looks at one sealed file.
 pub(super) fn look(
     book: &Book<'_>,
     region: &Region<'_>,
@@ -135,7 +135,7 @@ pub(super) fn is_readable(node: &Node) -> bool {
     }
 }
 
-/// What of a sealed document is not as pouch seals: the start of a line, and words.
+/// What in a sealed document is not as pouch seals: the start of a line, and words.
 fn flaw(document: &Node) -> Option<(String, String)> {
     let said = |start: &str, what: String| Some((String::from(start), what));
     let fields = ["apiVersion", "data", "kind", "metadata", "sops", "type"];
@@ -153,7 +153,7 @@ fn flaw(document: &Node) -> Option<(String, String)> {
         return said("mac:", String::from("has a MAC that is not sealed"));
     }
     let entries = document.at(&["data"]).map(Node::entries).unwrap_or_default();
-    // Of another type, a consumer would make something else than text of it.
+    // A consumer would make something else than text of a value of another type.
     let is_text = |text: &str| cipher::is_sealed(text) && text.ends_with(",type:str]");
     let unsealed = |node: &Node| !matches!(node, Node::Text(text) if text.is_empty() || is_text(text));
     if let Some((name, _)) = entries.iter().find(|(_, node)| unsealed(node)) {
@@ -168,7 +168,7 @@ fn has_key(node: &Node, wanted: &impl Fn(&str) -> bool) -> bool {
     node.entries().iter().any(|(key, below)| wanted(key) || has_key(below, wanted))
 }
 
-/// Whether the header's lines are of this format and speak of the document's entries.
+/// Whether the header's lines are of this format and name the document's entries.
 fn fits(lines: &str, document: &Node) -> bool {
     let entries = document.at(&["data"]).map(Node::entries).unwrap_or_default();
     lines.lines().all(|line| {
@@ -183,7 +183,7 @@ fn fits(lines: &str, document: &Node) -> bool {
     })
 }
 
-/// The document as it is written: sealed texts stand plain.
+/// The document as pouch writes it: sealed texts stand plain.
 fn tree(document: &Node) -> Tree<'_> {
     fn sealed(node: &Node) -> Tree<'_> {
         match node {
@@ -211,7 +211,7 @@ pub(super) fn first_difference(expected: &str, found: &str) -> Option<usize> {
     Some(same.saturating_add(1))
 }
 
-/// Holds the stanzas of a file against the recipients that it should have.
+/// Compares the stanzas of a file with the recipients that it should have.
 fn recipients(book: &Book<'_>, region: &Region<'_>, path: &str, document: &Node, line: usize) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut find = |what: String| {

@@ -75,7 +75,7 @@ pub struct Values<'a> {
     pub proved: &'a Vouched,
 }
 
-/// What is asked.
+/// The question that is put to a history.
 #[derive(Default)]
 pub struct Asked<'a> {
     /// Only these recipients; all if empty.
@@ -130,7 +130,7 @@ fn places(facts: &Facts) -> Places<'_> {
     places
 }
 
-/// A reader of files, in the order in which readers are told.
+/// A reader of files, in the order in which readers are reported.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Who<'f> {
     /// Everybody who has the repository.

@@ -81,7 +81,7 @@ pub enum Cover {
     Own,
 }
 
-/// Whether bytes can hold a Secret at all, told before anything is parsed.
+/// Whether bytes can hold a Secret at all, without parsing anything.
 ///
 /// A quoted text may spell the word with escapes, and text in UTF-16 spells it in other bytes.
 pub fn may_be_secret(bytes: &[u8]) -> bool {

@@ -27,8 +27,9 @@ fn in_node(node: &Node) -> Option<char> {
     }
 }
 
-/// What a YAML 1.1 reader refuses (<https://yaml.org/spec/1.1/#id868524>) less what JSON escapes, and the
-/// three line breaks of YAML 1.1 that no other reader has.
+/// Whether a YAML 1.1 reader refuses a character (<https://yaml.org/spec/1.1/#id868524>) that JSON does not escape.
+///
+/// The three line breaks of YAML 1.1 that no other reader has count as refused.
 fn is_refused(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
 }

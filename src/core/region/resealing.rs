@@ -42,7 +42,7 @@ pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
 
 /// Files that would be lost if a bundle replaces one that nobody vouches for: those that neither bundle has.
 ///
-/// The brake counts every file where the layout has objects as an object, so such files are not told twice.
+/// The brake counts every file where the layout has objects as an object, so such files are not reported twice.
 pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
     let region = input.region;
     if !input.rekeys()

@@ -1,6 +1,6 @@
 //! Admission: may this claim use that object, and by which rule (DESIGN §2.4).
 //!
-//! Namespaces are the boundary, already for asking: a reference to somebody else's Secret neither has it fetched
+//! Namespaces are the boundary even for asking: a reference to somebody else's Secret neither has the Secret fetched
 //! from a live cluster, nor tells whether it exists. Labels on a Credential prove nothing. What no rule here admits is
 //! refused by [`judge`](crate::judge).
 
@@ -32,14 +32,15 @@ pub enum Rule {
 pub struct Sought<'a> {
     /// The object.
     pub read: &'a ObjectKey,
-    /// Whether it is the template that Sveltos propagates a credential by.
+    /// Whether it is the template from which Sveltos propagates a credential.
     pub template: bool,
     /// The object that names it; none for the claim's root.
     pub referrer: Option<&'a ObjectKey>,
 }
 
-/// The rule that lets a claim look at a namespaced object, if one does. A cluster-scoped object may be looked at by
-/// all: whether it may be used, [`of_identity`] says.
+/// The rule that lets a claim look at a namespaced object, if one does.
+///
+/// All claims may look at a cluster-scoped object; [`of_identity`] says whether they may use it.
 pub fn of_namespaced(fleet: &Fleet, claim: &Claim, sought: &Sought<'_>) -> Option<Rule> {
     let Some(namespace) = &sought.read.namespace else { return Some(Rule::Identity) };
     if *namespace == claim.by.namespace {
@@ -84,7 +85,7 @@ pub fn tenancy_of(fleet: &Fleet, kind: &GroupKind) -> Option<Tenancy> {
     capi::rules(kind).map(|rules| rules.tenancy).or_else(|| fleet.kinds.get(kind).map(|extra| extra.tenancy))
 }
 
-/// Whether an identity is shut to a claim: what it names is then not asked for either.
+/// Whether an identity is shut to a claim: the objects that it names are then not asked for either.
 pub fn is_shut(fleet: &Fleet, claim: &Claim, identity: &Object) -> bool {
     identity.key.namespace.is_none() && of_identity(fleet, claim, identity).is_err()
 }

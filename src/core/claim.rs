@@ -28,13 +28,13 @@ pub enum Address {
 pub struct Claim {
     /// Who asks.
     pub by: Claimant,
-    /// Where that stands.
+    /// Where the claimant stands.
     pub origin: Origin,
     /// Where the objects go.
     pub to: Address,
     /// What is asked for.
     pub root: Root,
-    /// Where it is looked for.
+    /// Where the root is looked for.
     pub resolution: Resolution,
     /// Whether an AccessManagement rule makes the claim, from a Credential of the system namespace.
     pub managed: bool,
@@ -51,31 +51,32 @@ impl Claim {
 /// A text in an object that is replaced before the object is published.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Edit {
-    /// The path of keys to it.
+    /// The path of keys to the text.
     pub path: Vec<String>,
-    /// What stands there afterwards.
+    /// The text that stands there afterwards.
     pub text: String,
 }
 
-/// One Credential, of the snapshot or as a rule makes it, and what it asks for.
+/// One Credential, read from a source or made by a rule, and what it asks for.
 #[derive(Debug)]
 pub struct Asked {
     /// The Credential.
     pub by: Claimant,
-    /// Where it stands, or what it is made from.
+    /// Where the Credential stands, or where the one that it is made from stands.
     pub origin: Origin,
     /// The region that it names, whether or not the configuration knows it.
     pub region: Option<Region>,
-    /// Its claim; none where it names no region of ours or cannot be read.
+    /// Its claim; none if it names no region that the configuration knows, or cannot be read.
     pub claim: Option<Claim>,
     /// What is wrong with the Credential itself.
     pub findings: Vec<Finding>,
 }
 
 impl Asked {
-    /// Why nobody knows where the Credential's objects should go, if that is so: its fields cannot be
-    /// read, or name a region that the configuration does not know, or it stands twice and the two need
-    /// not agree.
+    /// The code that says why nobody knows where the Credential's objects should go, if that is so.
+    ///
+    /// Its fields cannot be read, or name a region that the configuration does not know, or the Credential stands twice
+    /// and the two need not agree.
     pub fn broken_by(&self) -> Option<Code> {
         let unknown = |finding: &&Finding| {
             let twice = matches!(finding.code, Code::Shadowed | Code::DuplicateObject);
@@ -86,7 +87,7 @@ impl Asked {
 }
 
 impl Asked {
-    /// Tells every finding whose it is and where it belongs.
+    /// Gives every finding its claimant and its region.
     fn settle(&mut self) {
         for finding in &mut self.findings {
             finding.claimant = Some(self.by.clone());

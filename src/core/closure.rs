@@ -1,9 +1,9 @@
 //! Closure: everything that a claim needs, and where each object is read and lands.
 //!
-//! Breadth first from the root, by the definitions of ProviderInterfaces, with cycles, bounds,
-//! optional references and companions. Closure does not judge: whether the claim may have what it
-//! reaches is [`judge`](crate::judge)'s business, and so is whether a kind may be published at all; what
-//! may not is listed and not looked up. It knows nothing of files, clusters, YAML or sealing.
+//! Goes breadth first from the root, by the definitions of ProviderInterfaces, with cycles, bounds, optional references
+//! and companions. Closure does not judge: [`judge`](crate::judge) decides whether the claim may have what it reaches,
+//! and whether a kind may be published at all; an object of a kind that may not is listed and not looked up. Closure
+//! knows nothing of files, clusters, YAML or sealing.
 
 mod companion;
 #[cfg(test)]
@@ -92,8 +92,10 @@ fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Place
     Some(as_kcm(world, claim, closure, &written).unwrap_or(written))
 }
 
-/// Where k0rdent would read the root, if it is absent where the claim says and a grant lets the claim
-/// use the one in the system namespace. Only where one does is that looked up at all.
+/// Where k0rdent would read the root, if it is absent where the claim says and a grant lets the claim use the one in
+/// the system namespace.
+///
+/// Without such a grant, the one in the system namespace is not looked up at all.
 fn as_kcm(world: &World<'_>, claim: &Claim, closure: &mut Closure, written: &Places) -> Option<Places> {
     let places = landing::of_root(world, claim, Resolution::Kcm);
     let granted = || world.fleet.grants(&claim.by, claim.region(), &places.read);
@@ -160,7 +162,7 @@ fn push(closure: &mut Closure, seen: &mut Seen, queue: &mut VecDeque<usize>, mem
     closure.members.push(member);
 }
 
-/// Recognises what exists on every region by itself; true where nothing is to be read.
+/// Recognises an object that every region has by itself; true if nothing is to be read.
 fn assume(world: &World<'_>, claim: &Claim, closure: &mut Closure, index: usize, member: &Member) -> bool {
     if !aws::is_controller_identity(&member.read) {
         return false;
@@ -181,7 +183,7 @@ fn assume(world: &World<'_>, claim: &Claim, closure: &mut Closure, index: usize,
     if let Some(member) = closure.members.get_mut(index) {
         member.role = Role::Assumed;
     }
-    // Only to tell whether it is narrower here: without it the closure is complete.
+    // Read only to tell whether it is narrower here: the closure is complete without it.
     if matches!(world.snapshot.look_up(&member.read), Lookup::Unasked) {
         closure.wanted.push(member.read.clone());
     }
@@ -202,7 +204,7 @@ fn assume(world: &World<'_>, claim: &Claim, closure: &mut Closure, index: usize,
     true
 }
 
-/// Looks a member up, and says what is the matter where it is not there.
+/// Looks a member up, and reports why it is not there.
 fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: &Member) -> Option<&'a Object> {
     match world.snapshot.look_up(&member.read) {
         Lookup::Found(object) => Some(object),
@@ -215,7 +217,8 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             let referrer = member.referrer.and_then(|index| closure.members.get(index));
             let shut = referrer.and_then(|referrer| world.snapshot.get(&referrer.read));
             let shut = shut.is_some_and(|identity| admission::is_shut(world.fleet, claim, identity));
-            // Where it is not open the claim is refused, and what is behind it is not to be looked at either.
+            // If the object is not open, the claim is refused, and what is behind the object is not to be looked at
+            // either.
             match admission::of_namespaced(world.fleet, claim, &sought).is_some() && !shut {
                 true => closure.want(claim, &member.read),
                 false => closure.closed = true,
@@ -232,7 +235,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 help = format!("{} It stands at {}.", help, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
                 let mut hint = Finding::new(code, message).about(&at.key).at(&at.origin);
-                // An identity alone is looked for in the system namespace too, and only with a grant.
+                // Only an identity is looked for in the system namespace too, and only with a grant.
                 if code == Code::FoundInSystemNamespace && member.role == Role::Root {
                     hint = hint.help(format!(
                         "To use that one, as k0rdent does, add to `grants`: `- {}`. The objects that it refers to \
@@ -296,7 +299,7 @@ fn expand(
     let definition = match world.facts.definitions.find(&member.read.kind, &object.version) {
         Defined::Exactly(definition) | Defined::Nearest(definition) => definition,
         Defined::Unknown => {
-            // A Secret has no references; an identity that nothing defines would go without its own.
+            // A Secret has no references; an identity that nothing defines would be published without its own.
             if capi::rules(&member.read.kind).is_some() {
                 let message = format!("no ProviderInterface defines {}, which the claim needs", member.read.kind);
                 let finding = Finding::new(Code::UnknownIdentityKind, message).about(&member.read).at(&object.origin);
@@ -365,15 +368,15 @@ fn expand(
     }
 }
 
-/// Whether the provider does not look at a reference, whatever it says: a secret that a workload
-/// identity still names, say.
+/// Whether the provider ignores a reference, whatever it says: a secret that a workload identity still names, say.
 fn is_unused(object: &Object, path: &[Key]) -> bool {
     let path: Vec<&str> = path.iter().map(|key| &**key).collect();
     capi::rules(&object.key.kind).is_some_and(|rules| capi::need(rules, &object.body, &path) == Need::Unused)
 }
 
-/// Whether an absent reference is a fault that no schema knows of: a service principal without a
-/// secret, say. What a schema asks for, the judge asks for.
+/// Whether an absent reference is a fault that no schema knows of: a service principal without a secret, say.
+///
+/// The judge checks what a schema asks for.
 fn is_needed(object: &Object, path: &[Key]) -> bool {
     let path: Vec<&str> = path.iter().map(|key| &**key).collect();
     capi::rules(&object.key.kind).is_some_and(|rules| {
@@ -382,7 +385,7 @@ fn is_needed(object: &Object, path: &[Key]) -> bool {
     })
 }
 
-/// What a member is to admission.
+/// A member as admission sees it.
 pub fn sought<'c>(closure: &'c Closure, member: &'c Member) -> Sought<'c> {
     let referrer = member.referrer.and_then(|index| closure.members.get(index));
     Sought {

@@ -53,7 +53,7 @@ impl Globs {
         Self::new(&[String::from("*")]).unwrap_or_default()
     }
 
-    /// Whether one of them matches the whole of `text`.
+    /// Whether one of the globs matches the whole of `text`.
     pub fn matches(&self, text: &str) -> bool {
         self.set.is_match(text)
     }
@@ -67,9 +67,9 @@ impl Globs {
 /// What a source may provide; everything else in it is ignored with a finding.
 #[derive(Clone, Debug)]
 pub struct Provides {
-    /// The namespaces whose objects it may provide.
+    /// The namespaces whose objects the source may provide.
     pub namespaces: Globs,
-    /// Whether it may provide cluster-scoped objects and those of the system namespace.
+    /// Whether the source may provide cluster-scoped objects and objects of the system namespace.
     pub cluster_scoped: bool,
 }
 
@@ -82,20 +82,20 @@ pub struct Source {
     pub place: SourcePlace,
     /// What it may provide.
     pub provides: Provides,
-    /// Whether it may say something else about an object of an earlier source.
+    /// Whether the source may say something else about an object of an earlier source.
     pub overrides: bool,
     /// The namespace of namespaced objects that name none.
     pub default_namespace: Option<Namespace>,
-    /// Where the identities are that open its encrypted files; none where they are not opened.
+    /// Where the identities for its encrypted files are; none if the files are not opened.
     pub decryption: Option<Decryption>,
 }
 
-/// Where the age identities are that open a source's encrypted files.
+/// Where to find the age identities that open a source's encrypted files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Decryption {
     /// In a file, relative to the configuration.
     AgeIdentityFile(String),
-    /// In the environment, in `SOPS_AGE_KEY` and in the file that `SOPS_AGE_KEY_FILE` names.
+    /// In the environment: in `SOPS_AGE_KEY`, and in the file that `SOPS_AGE_KEY_FILE` names.
     Environment,
 }
 
@@ -122,9 +122,9 @@ pub enum SourcePlace {
     },
     /// Standard input.
     Stdin,
-    /// A live cluster, of which no more is read than the Credentials need.
+    /// A live cluster; only what the Credentials need is read.
     Cluster {
-        /// The kubeconfig's context; none where there is only one to choose.
+        /// The kubeconfig's context; none if there is only one to choose.
         context: Option<String>,
         /// The kubeconfig, relative to the configuration; none for the usual places.
         kubeconfig: Option<String>,
@@ -153,9 +153,9 @@ pub enum Resolution {
 /// Whether the companions of credential propagation are followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Companions {
-    /// They are.
+    /// They are followed.
     Follow,
-    /// They are not.
+    /// They are not followed.
     None,
 }
 
@@ -182,7 +182,7 @@ pub enum RegionState {
 /// How a region's bundle reaches the region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// Somebody else's business.
+    /// None: pouch emits no delivery objects.
     None,
     /// By Flux's kustomize-controller.
     Flux(Flux),
@@ -190,7 +190,7 @@ pub enum Delivery {
     ArgoCd(ArgoCd),
 }
 
-/// What the emitted Flux Kustomizations say.
+/// The settings of the emitted Flux Kustomizations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flux {
     /// Their namespace; also that of the source and of the decryption Secret.
@@ -223,7 +223,7 @@ pub enum ArgoKind {
     ApplicationSet,
 }
 
-/// What the emitted Argo CD objects say.
+/// The settings of the emitted Argo CD objects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArgoCd {
     /// Their namespace.
@@ -253,11 +253,12 @@ pub struct RegionConfig {
     pub directory: Directory,
     /// What happens to it.
     pub state: RegionState,
-    /// Everybody who can read it, escrow included; sorted, never empty.
+    /// Everybody who can read the bundle, escrow included; sorted, never empty.
     pub recipients: Vec<Recipient>,
-    /// The file that its own recipients stand in, relative to the configuration; none where they stand in it.
+    /// The file that lists the region's own recipients, relative to the configuration; none if the configuration lists
+    /// them.
     pub recipients_file: Option<String>,
-    /// Whose Credentials may go there.
+    /// The namespaces whose Credentials may go there.
     pub allowed: Globs,
     /// Labels of namespaces there, for selectors and for the Namespaces that pouch emits.
     pub labels: BTreeMap<Namespace, BTreeMap<String, String>>,
@@ -268,7 +269,7 @@ pub struct RegionConfig {
 }
 
 impl RegionConfig {
-    /// Whether it is drafted at all: a paused one keeps its files verbatim, and nothing is looked at for it.
+    /// Whether the region is planned at all: a paused region keeps its files verbatim, and nothing is looked at for it.
     pub fn is_rendered(&self) -> bool {
         self.state != RegionState::Paused
     }
@@ -319,9 +320,9 @@ pub enum KeyPlace {
 /// The reuse key's places.
 #[derive(Clone, Debug)]
 pub struct ReuseKeyPlaces {
-    /// The current one.
+    /// The place of the current key.
     pub current: KeyPlace,
-    /// Former ones, whose tags are still believed.
+    /// The places of former keys, whose tags are still believed.
     pub previous: Vec<KeyPlace>,
 }
 
@@ -363,7 +364,7 @@ pub struct Limits {
     pub deletion_objects: usize,
     /// The most unchanged Secrets of a region that may be sealed anew, in percent.
     pub reseal_percent: usize,
-    /// What may pass beyond that.
+    /// Acceptances of what goes beyond these bounds.
     pub accept: Vec<Acceptance>,
     /// How often a lost push is tried again from the start.
     pub attempts: usize,
@@ -398,9 +399,9 @@ pub struct Fleet {
     pub emit_controller_identity: bool,
     /// The regions.
     pub regions: BTreeMap<Region, RegionConfig>,
-    /// Recipients that stand in every region.
+    /// Recipients of every region.
     pub escrow: BTreeSet<Recipient>,
-    /// What may be used although nothing else admits it.
+    /// Permissions to use objects that nothing else admits.
     pub grants: BTreeSet<Grant>,
     /// Where bundles go.
     pub output: Output,

@@ -1,21 +1,21 @@
 //! Exposure: what each recipient could ever read, by the history of a repository.
 //!
-//! A history never forgets: who has a clone and an identity opens every file that was ever sealed to it,
-//! whatever is published now. [`expose`] takes what stood in which commits, and says for each recipient
-//! which Secrets it could read, and what that means for the values that are published today. Nothing is
-//! opened for that, and no private key is needed.
+//! A history never forgets: whoever has a clone and an identity can open every file that was ever sealed to that
+//! identity, whatever is published now. [`expose`] takes the files and their commits, and says for each recipient which
+//! Secrets it could read, and what that means for the values that are published today. Nothing is opened for that, and
+//! no private key is needed.
 //!
-//! What can be known without opening anything, and no more, is said of a value:
+//! A verdict on a value says only what can be known without opening anything:
 //!
-//! - A published file that is sealed to the recipient: it reads today's value.
-//! - Ciphertext of another length than in every file that the recipient could open, all of them listed in manifests:
-//!   the value is another.
-//! - With today's values and the reuse key, which [`Values`] holds: tags say whether a value is one of then, also
-//!   if it is by now the value of another entry, Secret or region.
-//! - Otherwise nothing: files are sealed anew for many reasons, so other bytes prove no other value. The
+//! - A published file is sealed to the recipient: it reads today's value.
+//! - The ciphertext has another length than in every file that the recipient could open, and manifests list all of
+//!   these files: the value is another.
+//! - Today's values and the reuse key are at hand, in [`Values`]: tags say whether a value of today is one of the old
+//!   values, even if it is by now the value of another entry, Secret or region.
+//! - Otherwise nothing is known: files are sealed anew for many reasons, so other bytes do not prove another value. The
 //!   reuse key alone does not help: a tag can only be compared with a value at hand.
 //!
-//! Whether a provider still takes an old value, nobody can see from here.
+//! Nobody can see from here whether a provider still takes an old value.
 
 pub mod listed_by;
 mod schema;
@@ -42,15 +42,15 @@ use listed_by::Vouched;
 pub use values_today::Values;
 use values_today::{Tagged, Today, in_base64, today};
 
-/// A file that stood in some commits.
+/// A file and the commits that have it.
 pub struct Stood {
     /// Its region's folder.
     pub directory: Directory,
-    /// What it is.
+    /// The sealed file.
     pub file: Arc<Sealed>,
     /// The number of the first commit that has it, parents before children.
     pub first: usize,
-    /// The number of the last one.
+    /// The number of the last commit that has it.
     pub last: usize,
     /// Whether the current commit has it.
     pub now: bool,
@@ -58,29 +58,30 @@ pub struct Stood {
 
 /// What a history holds.
 pub struct Facts {
-    /// The commits that numbers stand for.
+    /// The commits, by number.
     pub commits: Vec<Commit>,
     /// The Secrets of the bundles in them.
     pub stood: Vec<Stood>,
-    /// What manifests say of them.
+    /// What manifests say of these Secrets.
     pub vouched: Vouched,
 }
 
 /// What is asked.
 #[derive(Default)]
 pub struct Asked<'a> {
-    /// Only these recipients; all if there are none.
+    /// Only these recipients; all if empty.
     pub recipients: BTreeSet<Recipient>,
-    /// Only what recipients could read of regions that they are no recipients of any more.
+    /// Only what recipients could read of regions that they no longer belong to.
     pub removed: bool,
-    /// The configuration, which says who is a recipient; else the current commit does.
+    /// The configuration, which says who is a recipient; without it the current commit does.
     pub fleet: Option<&'a Fleet>,
     /// Today's values, to compare with.
     pub values: Option<Values<'a>>,
 }
 
-/// The region's folder that a path lies in: what follows the last `regions` that has a folder and a file
-/// behind it. A namespace may be called `regions` too.
+/// The region's folder that holds a path: what follows the last `regions` that has a folder and a file behind it.
+///
+/// A namespace may be called `regions` too.
 pub fn directory_of(path: &str) -> Option<Directory> {
     let parts: Vec<&str> = path.split('/').collect();
     let starts = 0..parts.len().saturating_sub(2);
@@ -120,14 +121,14 @@ fn places(facts: &Facts) -> Places<'_> {
     places
 }
 
-/// Somebody who can read files, in the order in which they are told.
+/// A reader of files, in the order in which readers are reported.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Who<'f> {
     /// Everybody who has the repository.
     Everybody,
-    /// Somebody of whom it is not known who it is.
+    /// Somebody who is not known by an age recipient.
     Unknown(&'f str),
-    /// A recipient of age's.
+    /// An age recipient.
     Recipient(&'f str),
 }
 
@@ -145,13 +146,13 @@ fn filled(file: &Sealed) -> BTreeSet<&str> {
     file.entries.iter().filter(|(_, leaf)| **leaf != Leaf::Empty).map(|(name, _)| name.as_str()).collect()
 }
 
-/// The entries of a file whose value is not sealed, or stands unsealed beside.
+/// The entries of a file whose value is in clear, or has a copy in clear beside it.
 fn clear(file: &Sealed) -> BTreeSet<&str> {
     let open = file.entries.iter().filter(|(_, leaf)| **leaf == Leaf::Clear).map(|(name, _)| name.as_str());
     open.chain(file.applied.iter().map(String::as_str)).collect()
 }
 
-/// Says what each recipient could read. `looked` is what was looked at, for whoever reads the answer.
+/// Says what each recipient could read; `looked` tells the reader of the answer what was looked at.
 pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
     let places = places(facts);
     let mut readers: BTreeMap<Who<'_>, Vec<Exposed>> = BTreeMap::new();
@@ -169,8 +170,8 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
                 readers.entry(Who::Recipient(recipient)).or_default().push(exposed);
             }
         }
-        // Nobody says that they are recipients, so each counts as removed. One without any name may be whoever is
-        // asked for.
+        // Nothing says that these readers are recipients, so each counts as removed. A reader without any name may be
+        // any recipient that is asked for.
         let unknown: BTreeSet<&str> = files().flat_map(|file| &file.unknown).map(String::as_str).collect();
         for reader in unknown.into_iter().filter(|reader| asked.recipients.is_empty() || *reader == UNKNOWN) {
             let opens = |file: &Sealed| file.unknown.contains(reader);
@@ -203,7 +204,7 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
     Exposure { looked, values: asked.values.is_some(), never, readers: Some(readers), ..Exposure::new() }
 }
 
-/// The regions of the configuration that a recipient stands in, by name.
+/// The names of the configured regions that a recipient belongs to.
 fn regions_of(fleet: Option<&Fleet>, recipient: &str) -> Vec<String> {
     let regions = fleet.into_iter().flat_map(|fleet| fleet.regions.values());
     regions.filter(|region| has(region, recipient)).map(|region| region.name.to_string()).collect()
@@ -217,7 +218,7 @@ fn has(region: &RegionConfig, recipient: &str) -> bool {
 struct Court<'f, 'a> {
     facts: &'f Facts,
     asked: &'a Asked<'a>,
-    /// Whom the current commit's files of a region are sealed to.
+    /// Whom the files of each region are sealed to in the current commit.
     readers: BTreeMap<(&'a Option<FleetName>, &'a Directory), BTreeSet<&'f str>>,
     /// Where an object is published now.
     published: BTreeMap<(&'a Option<FleetName>, &'a ObjectKey), Vec<&'a Directory>>,
@@ -240,7 +241,7 @@ impl<'f, 'a> Court<'f, 'a> {
         court
     }
 
-    /// The configuration, if it speaks of this fleet.
+    /// The configuration, if it is this fleet's.
     fn fleet(&self, place: &Place) -> Option<&Fleet> {
         self.asked.fleet.filter(|fleet| Some(&fleet.name) == place.fleet.as_ref())
     }
@@ -257,7 +258,7 @@ impl<'f, 'a> Court<'f, 'a> {
         self.readers.get(&(&place.fleet, &place.directory)).is_some_and(|readers| readers.contains(recipient))
     }
 
-    /// What somebody who opens some versions of a Secret could read: of each, what `reads` says.
+    /// What a reader of some versions of a Secret could read; `reads` says which entries of each version.
     fn exposed(
         &self,
         place: &Place,
@@ -308,13 +309,13 @@ impl<'f, 'a> Court<'f, 'a> {
         if published.is_empty() && today.and_then(|payload| payload.get(name)).is_none() {
             return Verdict::Gone;
         }
-        // What somebody else sealed may say one value in another length, whatever header it kept.
+        // Somebody else may have sealed the same value in another length, whatever header the file kept.
         let length = |stood: &Stood| {
             let fleet = place.fleet.as_ref()?;
             let is_listed = self.facts.vouched.says(fleet, &place.directory, &stood.file.sha256);
             stood.file.length(name).filter(|_| is_listed)
         };
-        // With several published files of one Secret, each is somebody's value of today.
+        // With several published files of one Secret, each holds somebody's value of today.
         let other_length = |stood: &Stood| {
             let then = length(stood);
             let differs = |now: &&Stood| matches!((then, length(now)), (Some(a), Some(b)) if a != b);
@@ -327,22 +328,22 @@ impl<'f, 'a> Court<'f, 'a> {
                 None if other_length(stood) => Verdict::Changed,
                 None => Verdict::Unknown,
             };
-            // What stands beside the sealed value need not be the same one, so that its tags and length prove less.
+            // A copy in clear beside the sealed value may be another value, so the tags and the length prove less.
             let of_one = if stood.file.applied.contains(name) { of_one.min(Verdict::Unknown) } else { of_one };
             worst = worst.min(of_one);
         }
         worst
     }
 
-    /// Whether today's value is the one of a file, by the file's tags.
+    /// Whether today's value is the one in a file, by the file's tags.
     fn by_tag(&self, place: &Place, file: &Sealed, today: &Payload, name: &str) -> Verdict {
         let (Some(values), Some(fleet), Some(tagged)) = (&self.asked.values, &place.fleet, Tagged::of(file)) else {
             return Verdict::Unknown;
         };
         let Tagged { tags, recipients, leaves } = &tagged;
         let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients };
-        // A tag that fits cannot be forged without the key. One that does not fit may have been spoilt, unless
-        // the manifest vouches for the file.
+        // A tag that fits cannot be forged without the key. A tag that does not fit may have been spoilt, unless the
+        // manifest vouches for the file.
         let proved = values.proved.says(fleet, &place.directory, &file.sha256);
         let mut verdict = match (file.length(name), today.get(name)) {
             (Some(then), Some(now)) if proved && then != in_base64(now) => Verdict::Changed,
@@ -359,8 +360,10 @@ impl<'f, 'a> Court<'f, 'a> {
         verdict
     }
 
-    /// Where the values that an entry had in files are today, by the files' tags: a Secret may have got another
-    /// name since, or a value another place, and who could read it then knows it still.
+    /// Where an entry's values in files are today, by the files' tags.
+    ///
+    /// Since then a Secret may have got another name, or a value another place; whoever could read the value still
+    /// knows it.
     fn now_at(&self, place: &Place, read: &[&Version<'f>], name: &str, living: &mut Living<'f>) -> Vec<NowAt> {
         let (Some(values), Some(fleet)) = (&self.asked.values, &place.fleet) else { return Vec::new() };
         let mut found = BTreeSet::new();
@@ -385,7 +388,7 @@ impl<'f, 'a> Court<'f, 'a> {
         directories.map(ToString::to_string).collect()
     }
 
-    /// The Secret of a place, by those of its versions that are meant.
+    /// The record of the Secret at a place, made from these versions of it.
     fn record(&self, place: &Place, versions: &[&Version<'f>]) -> SecretRecord {
         let files: BTreeSet<&str> = versions.iter().map(|version| version.stood.file.sha256.as_str()).collect();
         SecretRecord {
@@ -412,8 +415,9 @@ fn credentials(versions: &[&Version<'_>]) -> Vec<String> {
     names.into_iter().map(Claimant::path).collect()
 }
 
-/// Says which values can be guessed by whoever has a reuse key that leaked, most easily guessed first.
-/// `key_id` is the one key; without it all are told that the history has.
+/// Says which values can be guessed with a reuse key that leaked, most easily guessed first.
+///
+/// `key_id` names the key; without it, the answer covers every key in the history.
 pub fn guessable(facts: &Facts, key_id: Option<&str>, fleet: Option<&Fleet>, looked: Looked) -> Exposure {
     let places = places(facts);
     let asked = Asked { fleet, ..Asked::default() };

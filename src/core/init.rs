@@ -1,9 +1,9 @@
 //! A configuration drafted from what a management cluster has: its data, and its text.
 //!
 //! [`Draft`] says what is to be configured and [`Draft::blocks`] writes that as parts of `pouch.yaml`,
-//! each value through the YAML emitter and each comment through a door that lets no line end through:
-//! names come from a cluster, and anybody may have chosen them. [`examine`] says what a draft still
-//! lacks. It knows no cluster, no file and no key.
+//! each value through the YAML emitter and each comment through a function that lets no line end through: names come
+//! from a cluster, and anybody may have chosen them. [`examine`] says what a draft still lacks. This module knows no
+//! cluster, no file and no key.
 
 pub mod examine;
 mod need;
@@ -101,7 +101,7 @@ impl Draft {
         }
     }
 
-    /// The draft with the grants in force that may be needed: only so is seen what they open.
+    /// The draft with all grants in force that may be needed: only that shows what they open.
     pub fn in_force(&self) -> Self {
         let mut draft = self.clone();
         for need in draft.grants.values_mut() {
@@ -219,7 +219,7 @@ fn listed(names: &BTreeSet<Name>) -> String {
 
 /// Text as a YAML scalar on one line.
 fn scalar(text: &str) -> String {
-    // Line feeds make a block of it, and names that may have some are refused before.
+    // A line feed would make the text a block; names that may have line feeds are refused before.
     let line: String = text.chars().filter(|c| *c != '\n').collect();
     emit(&Tree::text(line)).trim_end_matches('\n').to_string()
 }
@@ -239,7 +239,7 @@ fn comment(column: usize, text: &str) -> String {
     out
 }
 
-/// A folder for each region: its name where that can be one, else what is nearest to it and free.
+/// A folder for each region: its name if that can name a folder, else the nearest name that is free.
 pub fn directories<'a>(regions: impl Iterator<Item = &'a Region> + Clone) -> BTreeMap<Region, Directory> {
     let plain = |region: &&Region| is_directory(region.as_str());
     let mut taken: BTreeSet<String> = regions.clone().filter(plain).map(|region| region.to_string()).collect();

@@ -65,7 +65,7 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
         .help("If the kind is an identity of a provider that pouch does not know, declare it in `kinds`.")
 }
 
-/// What is wrong with an object wherever it goes: faults, what must not leave, what an API rejects.
+/// What is wrong with an object wherever it goes: faults, content that must not leave, content that an API rejects.
 fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
     let find = |code, message: String, help: &str| {
@@ -112,8 +112,10 @@ fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
     findings
 }
 
-/// Whether a region serves the version that an object is written in: by a CustomResourceDefinition in
-/// the sources, else by the table of the configured release; what nobody knows is taken as served.
+/// Whether a region serves the version that an object is written in.
+///
+/// A CustomResourceDefinition in the sources decides, else the table of the configured release; a version of which
+/// nobody knows counts as served.
 fn is_served(world: &World<'_>, object: &Object) -> bool {
     if let Some(definition) = world.snapshot.definitions.get(&object.key.kind) {
         return definition.served.contains(&object.version);

@@ -1,7 +1,7 @@
 //! Layout: what a region's bundle looks like.
 //!
-//! Everything here is a function from decided things to bytes: which objects go, where they land and
-//! how they are delivered was settled before. The pieces:
+//! Everything here turns decisions into bytes: which objects are published, where they land and how they are delivered
+//! was settled before. The pieces:
 //!
 //! - [`path`]: where each file stands; follows from the region's folder and the object's key alone.
 //! - [`style`]: how objects are marked for those who apply them.

@@ -1,9 +1,9 @@
 //! The rights that reading a live cluster takes, as RBAC manifests: no more than the configuration and
 //! today's Credentials need.
 //!
-//! What is read stands in [`inquiry`]; here each of its questions becomes a rule, with the reason above
-//! it. Secrets are never listed or watched, and no rule has a `*`. It refuses to know how a cluster is
-//! reached: what closures ask for, and how the cluster calls its resources, it is told.
+//! [`inquiry`] says what is read; here each of its questions becomes a rule, with the reason above it. Secrets are
+//! never listed or watched, and no rule has a `*`. This module refuses to know how a cluster is reached: it is told
+//! what closures ask for, and how the cluster calls its resources.
 
 pub mod owners;
 mod write;
@@ -23,7 +23,7 @@ use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, is_dns_label, is_dns_subdomain};
 use crate::{capi, kinds};
 
-/// The most bytes of names that stand in one Role; what is more goes into another.
+/// The most bytes of names in one Role; further names go into another Role.
 ///
 /// etcd takes 1.5 MiB a request, but `kubectl apply` keeps a copy of the object in an annotation, and
 /// annotations are bounded to 256 KiB in all.
@@ -38,7 +38,7 @@ const MOST_TOLD: usize = 3;
 pub enum Secrets {
     /// One by one, as today's Credentials need them.
     Names,
-    /// All of the namespaces that are known.
+    /// All Secrets and ConfigMaps of the known namespaces.
     Namespaces,
 }
 
@@ -54,7 +54,7 @@ pub struct Terms<'a> {
     pub source: &'a Source,
     /// How Secrets are named.
     pub secrets: Secrets,
-    /// The kinds that are listed of it: those of [`inquiry::listed`], and more where these ask for it.
+    /// The kinds that are listed from the cluster: those of [`inquiry::listed`], and more where these ask for it.
     pub listed: &'a [Listed],
     /// What closures ask the source for.
     pub asked: &'a Asked,
@@ -84,7 +84,7 @@ impl Insufficient {
 /// Makes the manifests: the cluster-wide role and its binding, then those of each namespace by name.
 ///
 /// # Errors
-/// Where nothing is known that the rights on Secrets could be told by.
+/// If nothing is known that tells which rights on Secrets are needed.
 pub fn manifests(terms: &Terms<'_>) -> Result<Vec<Manifest>, Insufficient> {
     let named = inquiry::namespaces(terms.fleet, &terms.source.provides);
     if terms.secrets == Secrets::Namespaces && named.is_none() && terms.asked.is_empty() {
@@ -101,7 +101,7 @@ pub fn manifests(terms: &Terms<'_>) -> Result<Vec<Manifest>, Insufficient> {
     Ok(manifests)
 }
 
-/// Fleets and sources are DNS labels, so nothing else ends in what [`write::role`] adds to it.
+/// The name of the roles; fleets and sources are DNS labels, so no other name ends in what [`write::role`] adds.
 fn role_name(terms: &Terms<'_>) -> String {
     let is_cluster = |source: &&Source| matches!(source.place, SourcePlace::Cluster { .. });
     match terms.fleet.sources.iter().filter(is_cluster).count() {
@@ -163,7 +163,7 @@ fn namespace_rules(terms: &Terms<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     let mut namespaces: BTreeSet<Namespace> = named.into_iter().collect();
     namespaces.extend(asked.keys().filter(|key| can_exist(key)).filter_map(|key| key.namespace.clone()));
     if secrets == Secrets::Namespaces && source.provides.cluster_scoped {
-        // References without a namespace of their own lead there.
+        // References without a namespace of their own lead to the system namespace.
         namespaces.insert(fleet.system_namespace.clone());
     }
     let reached = reached(terms);
@@ -216,7 +216,7 @@ fn guessed_plural(kind: &GroupKind) -> String {
     }
 }
 
-/// What is asked for of one kind in one place, in the order of names.
+/// The objects of one kind in one place that are asked for, in the order of names.
 fn asked_in<'a>(
     terms: &Terms<'a>,
     kind: &'a GroupKind,
@@ -234,9 +234,9 @@ fn reached(terms: &Terms<'_>) -> BTreeSet<GroupKind> {
     kinds.filter(|kind| !kind.is_secret() && !kind.is_config_map()).cloned().collect()
 }
 
-/// The identity kinds that are read in a namespace, or those that are cluster-scoped.
+/// The identity kinds that are read in a namespace, or the cluster-scoped ones.
 ///
-/// By names, those of which something is asked for there; else all that may be published.
+/// With [`Secrets::Names`], the kinds of which an object is asked for there; else all that may be published.
 fn identity_kinds(
     terms: &Terms<'_>,
     reached: &BTreeSet<GroupKind>,
@@ -315,7 +315,7 @@ fn split(rules: Vec<Rule>) -> Vec<Vec<Rule>> {
         };
         let mut some = BTreeMap::new();
         for (name, why) in names {
-            // In JSON it has quotes and a comma.
+            // In JSON a name has quotes and a comma.
             let cost = name.len().saturating_add(3);
             if bytes.saturating_add(cost) > MOST_BYTES {
                 push_named(&mut part, &rule, mem::take(&mut some));
@@ -331,7 +331,7 @@ fn split(rules: Vec<Rule>) -> Vec<Vec<Rule>> {
     parts
 }
 
-/// A rule without names would be one for all of them.
+/// Adds a rule for some names, if there are any: a rule without names would be for all of them.
 fn push_named(part: &mut Vec<Rule>, rule: &Rule, names: BTreeMap<String, String>) {
     if !names.is_empty() {
         part.push(Rule { names: Some(names), ..rule.clone() });

@@ -6,8 +6,8 @@
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
-//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that sealing anew left nothing; `resealing`:
-//!   the reasons against sealing anew from the sources.
+//! - [`rekey`]: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left;
+//!   `resealing`: the reasons against sealing anew from the sources.
 
 pub mod allowances;
 pub mod brake;

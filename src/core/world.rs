@@ -40,7 +40,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Puts together what the snapshot says; what is wrong with it are the findings.
+    /// Puts together what the snapshot says; the findings say what is wrong with it.
     pub fn gather(fleet: &Fleet, snapshot: &Snapshot) -> (Self, Vec<Finding>) {
         let (definitions, mut findings) = Definitions::collect(fleet, snapshot);
         let (rules, found) = Rules::read(snapshot);
@@ -81,7 +81,7 @@ impl Facts {
         self.of_region.get(region).into_iter().flatten().filter_map(|index| self.asked.get(*index))
     }
 
-    /// The claims for regions that are rendered: of a paused one nothing is looked at.
+    /// The claims for regions that are rendered; for a paused region nothing is looked at.
     pub fn rendered(&self, fleet: &Fleet) -> impl Iterator<Item = &Claim> {
         let is_rendered = |claim: &&Claim| fleet.regions.get(claim.region()).is_some_and(RegionConfig::is_rendered);
         self.asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(is_rendered)
@@ -95,7 +95,7 @@ pub struct World<'a> {
     pub fleet: &'a Fleet,
     /// What was read.
     pub snapshot: &'a Snapshot,
-    /// What that says together.
+    /// What the listed objects of the snapshot say together.
     pub facts: &'a Facts,
 }
 

@@ -1,8 +1,8 @@
 //! Claims that AccessManagement makes: a Credential of the system namespace, handed to a namespace.
 //!
 //! A *managed* claim comes from the rule and its source Credential, whether or not k0rdent's copy is in
-//! the sources. The label on a copy proves nothing; what a rule decides is yes, no or unknown, and only
-//! what is certain makes a claim, only what is certainly not made is forged or gone.
+//! the sources. The label on a copy proves nothing. A rule decides yes, no or unknown: only a certain yes makes a
+//! claim, and only after a certain no is a copy forged or gone.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
@@ -24,20 +24,20 @@ use crate::snapshot::{Lookup, Snapshot};
 /// The rules of AccessManagement, as they were read.
 pub struct Rules {
     rules: Vec<Rule>,
-    /// Why nothing is known of the rules, if that is so.
+    /// Why nothing is known of the rules, if so.
     unknown: Option<String>,
     /// Whether the sources have Namespaces at all.
     has_namespaces: bool,
 }
 
-/// The rules, and what they need to be decided.
+/// The rules, and what is needed to decide them.
 pub struct Access<'a> {
     fleet: &'a Fleet,
     snapshot: &'a Snapshot,
     rules: &'a Rules,
 }
 
-/// The minor release from which on a rule without targets is for all namespaces.
+/// The minor release since which a rule without targets is for all namespaces.
 const UNSTATED_IS_ALL_SINCE: u8 = 10;
 
 fn pairs_of(object: &Object) -> BTreeMap<&str, &str> {
@@ -96,7 +96,7 @@ impl Rules {
 }
 
 impl<'a> Access<'a> {
-    /// Whether the rules make a Credential; what they make it from has to be there.
+    /// Whether the rules make a Credential; its source Credential has to be there.
     pub fn makes(&self, by: &Claimant) -> Truth {
         let system = &self.fleet.system_namespace;
         if by.namespace == *system {
@@ -132,7 +132,7 @@ impl<'a> Access<'a> {
         };
         let matches = |labels: Labels<'_>| {
             selector.matches(|key| match labels {
-                // The API server sets it, and nobody can change it.
+                // The API server sets this label, and nobody can change it.
                 _ if key == NAME_LABEL => Label::Is(namespace.as_str()),
                 None => Label::Unknown,
                 Some(labels) => labels.get(key).map_or(Label::Absent, |value| Label::Is(value)),
@@ -149,7 +149,7 @@ impl<'a> Access<'a> {
         self.fleet.builtin.is_none_or(|release| release.minor >= UNSTATED_IS_ALL_SINCE)
     }
 
-    /// Everything that the rules certainly make, and what from.
+    /// The Credentials that the rules certainly make, each with its source Credential.
     pub(super) fn made(&self) -> BTreeMap<Claimant, &'a Object> {
         let mut made = BTreeMap::new();
         if self.rules.unknown.is_some() || self.rules.rules.is_empty() {
@@ -181,7 +181,7 @@ impl<'a> Access<'a> {
         made
     }
 
-    /// Why what the rules decide is unknown.
+    /// Why it is unknown what the rules decide.
     fn why_unknown(&self, by: &Claimant) -> String {
         if let Some(why) = &self.rules.unknown {
             return why.clone();
@@ -200,7 +200,7 @@ impl<'a> Access<'a> {
     }
 }
 
-/// The claim that a rule makes for `by` from `source`; `copy` is k0rdent's, if the sources have one.
+/// The claim that a rule makes for `by` from `source`; `copy` is k0rdent's copy, if the sources have one.
 pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: Option<&Object>) -> Asked {
     let key = credential_key(&by.namespace, &by.name);
     let mut asked = ask(access.fleet, source, by, true);
@@ -215,7 +215,7 @@ pub(super) fn managed(access: &Access<'_>, by: Claimant, source: &Object, copy: 
     asked
 }
 
-/// What k0rdent's copy says otherwise than the rule now would.
+/// The finding for a copy of k0rdent's that differs from what the rule would make now.
 fn outdated(by: &Claimant, source: &Object, copy: &Object) -> Option<Finding> {
     let source = credential::read(source).ok()?;
     let differs = match credential::read(copy) {
@@ -253,7 +253,7 @@ pub(super) fn unexplained(access: &Access<'_>, by: Claimant, copy: &Object) -> A
 
 fn forged(fleet: &Fleet, by: Claimant, copy: &Object) -> Asked {
     let mut asked = ask(fleet, copy, by, false);
-    // Without a region nothing is claimed, forged or not.
+    // A Credential without a region claims nothing, forged or not.
     if asked.region.is_some() {
         let message = "the label says that an AccessManagement rule made this Credential, but none did";
         asked.findings.push(Finding::new(Code::ForgedManagedLabel, message).about(&copy.key).at(&copy.origin).help(
@@ -265,7 +265,7 @@ fn forged(fleet: &Fleet, by: Claimant, copy: &Object) -> Asked {
     asked
 }
 
-/// A Credential of its own where a rule would hand out one of the same name.
+/// Warns of a Credential that already has the name of one that a rule would hand out.
 pub(super) fn not_applied(asked: &mut Asked, own: &Object, source: &Object) {
     let message =
         format!("an AccessManagement rule hands out {} here, but this Credential already has its name", source.key);

@@ -63,8 +63,8 @@ fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, r
     if closure.members.iter().any(|member| member.lands == lands) {
         return;
     }
-    // It is read where it lands and nowhere else: taking it from the system namespace would hand a
-    // tenant's namespace on the region a Secret that its own cluster keeps from it.
+    // The Secret is read where it lands and nowhere else: taking it from the system namespace would hand a tenant's
+    // namespace on the region a Secret that its own cluster keeps from it.
     let read = match (&root.read.namespace, &root.lands.namespace) {
         (Some(read), Some(landed)) if read != landed => ObjectKey::secret(read.clone(), lands.name.clone()),
         _ => lands.clone(),
@@ -89,7 +89,7 @@ enum Found<'a> {
     Nowhere,
     Unknown(ObjectKey, Unread<'a>),
     Unasked(ObjectKey),
-    /// It could only be where the claim may not look.
+    /// It could only be in a place where the claim may not look.
     Closed(ObjectKey),
 }
 

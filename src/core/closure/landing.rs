@@ -13,9 +13,9 @@ use crate::world::World;
 /// Where an object is read and where it lands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
-    /// What is read.
+    /// The object that is read.
     pub read: ObjectKey,
-    /// What it becomes.
+    /// The object that it becomes.
     pub lands: ObjectKey,
 }
 

@@ -30,7 +30,7 @@ pub enum Role {
     ResourceTemplate,
     /// `<identity>-secret`, whose name Sveltos hard-codes.
     PropagationSecret,
-    /// It exists on every region by the provider's own doing; nothing is published.
+    /// It exists on every region because the provider itself makes it; nothing is published.
     Assumed,
 }
 
@@ -58,21 +58,21 @@ pub struct Closure {
     pub members: Vec<Member>,
     /// What is wrong or worth knowing.
     pub findings: Vec<Finding>,
-    /// Whether it names something that the claim may not even ask for.
+    /// Whether the closure names something that the claim may not even ask for.
     pub closed: bool,
-    /// What no source has been asked for yet. As long as there is something, the closure is not known.
+    /// Objects that no source has been asked for yet; as long as there are some, the closure is not known.
     pub wanted: Vec<ObjectKey>,
-    /// Where its objects are read: as the claim asks, or as k0rdent does for lack of the identity there.
+    /// Where its objects are read: as the claim asks, or as k0rdent does if the identity is absent there.
     pub resolution: Resolution,
 }
 
 impl Closure {
-    /// The findings' common part: whose claim, where it goes.
+    /// Adds a finding, with its claimant and its region.
     pub(super) fn find(&mut self, claim: &Claim, finding: Finding) {
         self.findings.push(finding.claimed_by(&claim.by).in_region(claim.region()));
     }
 
-    /// Notes that a source is to be asked. Until it is, the claim is broken.
+    /// Notes that a source is to be asked for an object; until then, the claim is broken.
     pub(super) fn want(&mut self, claim: &Claim, key: &ObjectKey) {
         let finding = Finding::new(Code::Unread, format!("whether {key} exists was not asked")).about(key);
         self.find(claim, finding.at(&claim.origin).help("This is a bug in pouch; please report it."));

@@ -30,7 +30,7 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
         Distribution::Fails(why) => Some(why),
         Distribution::Works => unready(world, claim, closure),
         Distribution::Unasked(key) => {
-            // Whose content nobody needs is not worth reading a Secret for; then nothing is said.
+            // A Secret or ConfigMap whose content nobody needs is not worth reading; then nothing is said.
             if !key.kind.is_secret() && !key.kind.is_config_map() {
                 closure.wanted.push(key);
             }
@@ -108,7 +108,7 @@ fn reference_fails(world: &World<'_>, object: &Object, path: &ReferencePath) -> 
     }
 }
 
-/// Why the identity is not found on the region where `identityRef` says, if it is not.
+/// Why the identity is not on the region where `identityRef` says, if it is not.
 fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<String> {
     let landed = closure.members.first()?;
     if world.scope_of(&claim.root.kind) == Some(Scope::Cluster) || landed.lands.namespace == claim.root.namespace {

@@ -19,9 +19,9 @@ pub enum Reference {
         /// What the namespace field says.
         namespace: NamespaceField,
     },
-    /// The name field is absent, which makes an optional reference none at all.
+    /// The name field is absent: then an optional reference names nothing.
     None,
-    /// A field holds something that is no name; this is the field, and what it holds instead.
+    /// A field holds something that is no name: the field, and what it holds.
     Invalid(String, &'static str),
 }
 

@@ -8,8 +8,7 @@ use crate::claim::Claim;
 use crate::name::ObjectKey;
 use crate::world::World;
 
-/// What claims want to know that no source has been asked yet, by source; and the claims that want
-/// something.
+/// The objects that claims want and no source has been asked for yet, by source, and the claims that want them.
 pub fn wanted<'a>(
     world: &World<'_>,
     claims: impl Iterator<Item = &'a Claim>,

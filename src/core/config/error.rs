@@ -53,7 +53,7 @@ impl FieldPath {
     }
 }
 
-/// Keys that are no plain words stand in brackets and quotes, so that a dot in a name is no step.
+/// Keys that are not plain words stand in brackets and quotes, so that a dot in a name does not read as a step.
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |key: &str| {
@@ -73,7 +73,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Which part of a field the fault is at.
+/// The part of a field that is at fault.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Spot {
     /// Its key.
@@ -85,15 +85,15 @@ pub enum Spot {
 /// One thing that is wrong with a configuration.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ConfigError {
-    /// The field that it is about.
+    /// The field at fault.
     pub field: FieldPath,
-    /// Which part of it.
+    /// The part of the field.
     pub spot: Spot,
-    /// What is the matter, in one sentence without a full stop.
+    /// What is wrong, in one sentence without a full stop.
     pub message: String,
     /// What to do about it.
     pub help: String,
-    /// Whether the field holds what must not be shown, so that its line in the file is not quoted.
+    /// Whether the field holds a secret, so that its line in the file is not quoted.
     pub secret: bool,
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// The faults that were found so far.
+/// The faults found so far.
 #[derive(Default, Debug)]
 pub struct Faults(Vec<ConfigError>);
 
@@ -135,7 +135,7 @@ impl Faults {
 
     fn push(&mut self, field: &FieldPath, spot: Spot, message: String, help: String, secret: bool) {
         let error = ConfigError { field: field.clone(), spot, message, help, secret };
-        // What regions share is looked at once for each of them.
+        // Text that regions share is checked for each of them, so a fault may come twice.
         if !self.0.contains(&error) {
             self.0.push(error);
         }
@@ -144,19 +144,20 @@ impl Faults {
 
 /// Whether `text` holds a key of age or pouch, a private key in PEM, or a URL with a password.
 pub fn holds_secret(text: &str) -> bool {
-    // A password may hold what separates words, so longer ones are looked at too.
+    // A password may contain a separator, so the longer words between blanks and quotes are checked too.
     let words = || text.split(SEPARATORS).chain(text.split([' ', '\t', '"', '\'', '\n']));
     holds_private_key(text.as_bytes()) || words().any(repository::holds_password)
 }
 
-/// Whether `text` holds a whole key of age or pouch, a private key in PEM, or a URL with a password: what is wrong
-/// wherever it stands. [`holds_secret`] is more careful, and finds what had better not be shown.
+/// Whether `text` holds a whole key of age or pouch, a private key in PEM, or a URL with a password.
+///
+/// These are wrong wherever they stand. [`holds_secret`] is more careful, and also finds what had better not be shown.
 pub fn leaks(text: &str) -> bool {
-    // A name of a key's kind is no key: that has 58 symbols and more behind it, though people cut when they copy.
+    // The name of a kind of key is not a key: a key has 58 symbols or more behind it, though people cut when they copy.
     const LEAST: usize = 16;
     let word = |c: char| !(c.is_ascii_alphanumeric() || c == '-');
     let is_key = |word: &str| {
-        // The first 1 and not the last: who mistypes a key does not make it harmless.
+        // Split at the first `1`, not at the last: a mistyped key is still a secret.
         let symbols = word.split_once('1').map_or("", |(_, symbols)| symbols);
         holds_key(word.as_bytes()) && symbols.len() >= LEAST
     };
@@ -165,13 +166,13 @@ pub fn leaks(text: &str) -> bool {
         || text.split(word).any(is_key)
         || text.split(SEPARATORS).any(|word| {
             let (_, rest) = word.split_once("://").unwrap_or_default();
-            // The name of a variable is not what it holds.
+            // The name of a variable is not its value.
             let password = rest.split_once(':').map_or("", |(_, password)| password);
             !password.starts_with('$') && word.contains("://") && repository::holds_password(word)
         })
 }
 
-/// What ends a word in a configuration.
+/// The characters that end a word in a configuration.
 const SEPARATORS: [char; 11] = [' ', '\t', '"', '\'', ',', '[', ']', '{', '}', '\n', ')'];
 
 /// The user's text in quotes: escaped, cut at 80 characters, and withheld if it holds a secret.
@@ -194,7 +195,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     known.into_iter().map(|word| (distance(word), word)).filter(|(far, _)| *far <= bound).min().map(|(_, word)| word)
 }
 
-/// `Did you mean "x"?`, or the words there are.
+/// `Did you mean "x"?`, or else the words there are.
 pub fn suggest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(typed, known.clone()) {
         Some(word) => format!("Did you mean {word:?}?"),

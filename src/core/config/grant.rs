@@ -1,4 +1,4 @@
-//! Grants: what somebody may use although nothing else admits it (DESIGN §2.4).
+//! Grants: permissions to use objects that nothing else admits (DESIGN §2.4).
 //!
 //! A grant opens exactly what it names, to exactly whom it names, in the regions that it names. It
 //! answers one question, whether the use of an object is granted; it knows nothing of the other rules
@@ -14,11 +14,11 @@ use crate::name::{Claimant, Namespace, ObjectKey, Region};
 /// One entry of `grants`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Grant {
-    /// Who may use it.
+    /// Who may use the object.
     pub from: Grantee,
-    /// What may be used.
+    /// The object or closure that may be used.
     pub to: Granted,
-    /// Where.
+    /// The regions where the grant holds.
     pub regions: GrantRegions,
 }
 
@@ -59,8 +59,9 @@ impl Grant {
         }
     }
 
-    /// Whether it lets a Credential use an object in a region. `object` is the key that is read,
-    /// wherever the object lands.
+    /// Whether the grant lets a Credential use an object in a region.
+    ///
+    /// `object` is the key that is read, wherever the object lands.
     pub fn opens(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
         let who = match &self.from {
             Grantee::Namespace(namespace) => *namespace == by.namespace,
@@ -68,7 +69,7 @@ impl Grant {
         };
         let what = match &self.to {
             Granted::Object(key) => key == object,
-            // The configuration takes no such grant from a whole namespace.
+            // The configuration takes no such grant for a whole namespace.
             Granted::Closure => matches!(self.from, Grantee::Credential(_)),
         };
         let at = match &self.regions {
@@ -84,7 +85,7 @@ impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.from {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
-            // With its slash it can be no number and no truth value.
+            // The path has a slash, so no reader takes it for a number or a truth value.
             Grantee::Credential(credential) => write!(f, "{{from: {{credential: {}}}", credential.path())?,
         }
         if let Granted::Object(key) = &self.to {
@@ -113,8 +114,10 @@ impl fmt::Display for Grant {
     }
 }
 
-/// A name as a YAML scalar. Names are of letters, digits, dashes and dots, so only one that some reader
-/// takes for a number, a truth value or nothing needs quotes.
+/// A name as a YAML scalar.
+///
+/// Names consist of letters, digits, dashes and dots, so quotes are needed only where some reader takes the name for a
+/// number, a truth value or nothing.
 fn word(name: &str) -> String {
     const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan"];
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic())

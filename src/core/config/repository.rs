@@ -6,7 +6,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What is wrong with a repository's URL or path; none of the texts quotes it.
+/// What is wrong with a repository's URL or path; no message quotes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UrlFault {
     /// It is empty.
@@ -24,7 +24,7 @@ pub enum UrlFault {
 }
 
 impl UrlFault {
-    /// What is the matter.
+    /// What is wrong.
     pub fn message(self) -> &'static str {
         match self {
             UrlFault::Empty => "the repository is empty",
@@ -141,7 +141,7 @@ pub fn ref_fault(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Why a text is no path that can be worked with.
+/// Why a text cannot be used as a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathFault {
     /// It is empty or names its starting point.
@@ -157,7 +157,7 @@ pub enum PathFault {
 }
 
 impl PathFault {
-    /// What is the matter.
+    /// What is wrong.
     pub fn message(self) -> &'static str {
         match self {
             PathFault::Empty => "the path is empty or names no folder of its own",

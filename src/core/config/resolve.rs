@@ -1,8 +1,8 @@
 //! From what was typed to what it means: names checked, globs compiled, recipients parsed, defaults
 //! filled in.
 //!
-//! All faults are collected, none stops the others: a person mends a file in one go. The files of
-//! recipients that a configuration names are arguments, so nothing here reads anything.
+//! All faults are collected, none stops the others: a person mends a file in one go. The contents of the recipients
+//! files that a configuration names are arguments, so nothing here reads a file.
 
 mod delivery;
 mod grant;
@@ -189,8 +189,10 @@ fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKi
     known
 }
 
-/// The core group, groups without a dot and `*.k8s.io`: a Role that a ProviderInterface points at
-/// would be a way to rights on the region. Cluster API's own groups end in `x-k8s.io`.
+/// Whether Kubernetes itself owns a group: the core group, groups without a dot and `*.k8s.io`.
+///
+/// A Role that a ProviderInterface points at would be a way to rights on the region. Cluster API's own groups end in
+/// `x-k8s.io`.
 fn is_kubernetes_own(group: &str) -> bool {
     !group.contains('.') || group == "k8s.io" || group.ends_with(".k8s.io")
 }

@@ -1,8 +1,8 @@
 //! The shape of a configuration: its fields, their types and the words that they take.
 //!
-//! The document is checked against the very schema that editors use, which finds every fault at once
-//! where a deserialiser stops at the first, and proves the schema right each time. What a field may
-//! *mean* is [`super::resolve`]'s business.
+//! The document is checked against the very schema that editors use. That finds every fault at once, where a
+//! deserialiser stops at the first, and proves the schema right each time. What a field may *mean* is
+//! [`super::resolve`]'s business.
 
 use alloc::format;
 use alloc::string::String;
@@ -16,19 +16,19 @@ use super::written::{Value, Written};
 use crate::yaml::Flaw;
 use crate::yaml::read::typed;
 
-/// Why a text is no configuration.
+/// Why a text is not a configuration.
 #[derive(Debug)]
 pub enum Unfit {
     /// It cannot be read as YAML.
     Flawed(Flaw),
-    /// It has not the shape of a configuration; never without an error.
+    /// It does not have the shape of a configuration; there is always at least one error.
     Misshapen(Written, Vec<ConfigError>),
 }
 
 /// Reads a configuration as it was typed, together with the places of its fields.
 ///
 /// # Errors
-/// Where the text is no YAML, or has fields that are unknown, missing or of another type.
+/// If the text is not YAML, or has fields that are unknown, missing or of another type.
 pub fn read(text: &str) -> Result<(FleetFile, Written), Unfit> {
     let written: Written = typed(text).map_err(Unfit::Flawed)?;
     let errors = check(&written);
@@ -47,7 +47,7 @@ pub fn check(written: &Written) -> Vec<ConfigError> {
     faults.into_errors()
 }
 
-/// Fields that the design has and this release has not, by the path of the map that they stand in.
+/// Fields that the design has and this release lacks, by the path of the map that they stand in.
 const NOT_YET: &[(&str, &str)] = &[
     ("output.git", "base"),
     ("output.git", "sign"),

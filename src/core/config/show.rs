@@ -1,7 +1,7 @@
 //! The resolved configuration in the form of the file: what `pouch config` prints.
 //!
-//! What is printed is a configuration again, and means the same; a test holds it to that. It names
-//! the places of keys and never a key.
+//! The output is again a configuration with the same meaning; a test holds it to that. It names the places of keys and
+//! never a key.
 
 use alloc::borrow::Cow;
 use alloc::string::ToString as _;

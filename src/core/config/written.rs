@@ -59,7 +59,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What it is, with an article.
+    /// The name of the type, with an article.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "empty",

@@ -1,9 +1,8 @@
 //! Who needed which Secret: what the manifests of a history say, read once each.
 //!
 //! A manifest lists every object of its region, and one version differs from the next by a few of them.
-//! So a text that is laid out as pouch lays it out is cut at its objects, and only those that the version
-//! before did not have are parsed. Any other text is parsed as a whole: the layout saves time and decides
-//! nothing.
+//! So a text in pouch's own layout is cut at its objects, and only objects that the version before did not have are
+//! parsed. Any other text is parsed as a whole: the layout saves time and decides nothing.
 //!
 //! A manifest binds an entry to a file by the file's hash, so that nobody needs to know at which commit
 //! both stood together.
@@ -19,7 +18,7 @@ use crate::name::{Claimant, Directory, FleetName, is_directory};
 use crate::node::{Interner, Node};
 use crate::yaml::read::{Document, documents, read, text_of};
 
-/// A region's folder, of a fleet.
+/// A region's folder in a fleet.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Home {
     /// The fleet.
@@ -31,13 +30,13 @@ pub struct Home {
 /// What manifests say of Secrets.
 #[derive(Default, Debug)]
 pub struct Vouched {
-    /// By folder and hash of a file: whose it is.
+    /// By folder and hash of a file: the fleets that list it, each with the claimants that need it.
     files: BTreeMap<(Directory, String), BTreeMap<FleetName, BTreeSet<Claimant>>>,
     /// The fleets of each folder.
     fleets: BTreeMap<Directory, BTreeSet<FleetName>>,
 }
 
-/// A version of a manifest that was read, for the one that comes after it.
+/// The version of a manifest that was read last, kept for the next version.
 #[derive(Debug)]
 pub struct Before {
     text: String,
@@ -45,8 +44,10 @@ pub struct Before {
 }
 
 impl Vouched {
-    /// Reads one version of a manifest. `before` is the version that was read before it, if there was one:
-    /// what both have is known already. This one stands there afterwards, unless it cannot be read.
+    /// Reads one version of a manifest.
+    ///
+    /// `before` is the version that was read before it, if there was one: what both have is known already. Afterwards
+    /// `before` holds this version, unless it cannot be read.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -65,10 +66,10 @@ impl Vouched {
         };
         let head = home(&parsed(&cut.head, interner)?)?;
         self.fleets.entry(head.directory.clone()).or_default().insert(head.fleet.clone());
-        // What another fleet's manifest said is nothing that this one has said.
+        // What another fleet's manifest said does not count as said by this one.
         let old = before.as_ref().filter(|before| before.cut.as_ref().is_some_and(|old| old.head == cut.head));
         for item in new_items(cut.objects_of(text), old.map(Before::objects)) {
-            // A list of one.
+            // Each item is parsed as a list of one.
             let item = parsed(item, interner)?;
             self.add(&head, item.items().first().ok_or(MISSHAPEN)?)?;
         }
@@ -98,7 +99,7 @@ impl Vouched {
         Ok(())
     }
 
-    /// Adds what others say.
+    /// Adds what another collection says.
     pub fn absorb(&mut self, other: Self) {
         for (file, fleets) in other.files {
             let known = self.files.entry(file).or_default();
@@ -121,7 +122,7 @@ impl Vouched {
     pub fn of(&self, directory: &Directory, sha256: &str) -> Vec<(Option<&FleetName>, BTreeSet<&Claimant>)> {
         match self.files.get(&(directory.clone(), sha256.to_owned())) {
             Some(fleets) => fleets.iter().map(|(fleet, by)| (Some(fleet), by.iter().collect())).collect(),
-            // Nobody vouches for the file; it is the folder's, if that was ever one fleet's alone.
+            // Nobody vouches for the file; it belongs to the folder's fleet, if only one fleet ever had the folder.
             None => {
                 let mut fleets = self.fleets.get(directory).into_iter().flatten();
                 let only = fleets.next().filter(|_| fleets.next().is_none());
@@ -149,20 +150,20 @@ fn home(node: &Node) -> Result<Home, &'static str> {
     Ok(Home { fleet: text(&["fleet"])?.into(), directory: directory.into() })
 }
 
-/// What the section of objects begins with, if there are some.
+/// The first line of the section of objects, if there are objects.
 const OBJECTS: &str = "objects:\n";
 
-/// Where a manifest as pouch lays it out is cut.
+/// Where a manifest in pouch's own layout is cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Cut {
-    /// The sections that say whose it is.
+    /// The sections that say whose manifest it is.
     head: String,
     /// Where the section of objects is, without its first line.
     objects: Range<usize>,
 }
 
 impl Cut {
-    /// Cuts a text into sections, which begin in the first column; none where it is not laid out so.
+    /// Cuts a text into sections, which begin in the first column; none if the text is laid out otherwise.
     fn of(text: &str) -> Option<Self> {
         let mut head = String::new();
         let mut objects = None;
@@ -199,15 +200,16 @@ impl Before {
         self.cut.as_ref().map(|cut| cut.objects_of(&self.text)).unwrap_or_default()
     }
 
-    /// Where a text is cut that differs from this one within the section of objects alone; none where it does
-    /// not. Nearly all that is read in a long history is such a text, and cutting it anew would take longer
-    /// than all else that is done with it here.
+    /// Where to cut a text that differs from this one within the section of objects alone; none for any other text.
+    ///
+    /// Nearly every version in a long history is such a text, and cutting it anew would take longer than everything
+    /// else that is done with it here.
     fn alike(&self, text: &str) -> Option<Cut> {
         let cut = self.cut.as_ref()?;
         let (old, new) = (self.text.as_bytes(), text.as_bytes());
         let after = old.len().checked_sub(cut.objects.end)?;
         let end = new.len().checked_sub(after)?;
-        // What a first item begins with, and the line feed that the last one ends with, are to be the same too.
+        // The start of the first item, and the line feed that ends the last one, must be the same too.
         let (start, last) = (cut.objects.start.checked_add(2)?, end.checked_sub(1)?);
         let is_same = start <= last && new.get(..start) == old.get(..start);
         if !is_same || new.get(last..) != old.get(cut.objects.end.checked_sub(1)?..) {
@@ -216,8 +218,8 @@ impl Before {
         let (old, new) = (old.get(cut.objects.clone())?, new.get(cut.objects.start..end)?);
         let head = common(new.chunks(CHUNK), old.chunks(CHUNK));
         let tail = common(new.get(head..)?.rchunks(CHUNK), old.get(head..)?.rchunks(CHUNK));
-        // The lines of the old text begin as they should. Left are those that begin in between, and the line feed
-        // before and the byte behind say which these are.
+        // The lines of the old text begin as they should. Only the lines that begin in between are left to check; the
+        // line feed before and the byte behind say which ones these are.
         let between = new.get(head.saturating_sub(1)..new.len().checked_sub(tail)?.saturating_add(1).min(new.len()))?;
         let between = between.strip_suffix(b"\n").unwrap_or(between);
         let holds =
@@ -226,8 +228,7 @@ impl Before {
     }
 }
 
-/// The items of a section of objects that `before` does not have at the same place from its start or from its
-/// end.
+/// The items of a section of objects that `before` does not have at the same place from its start or from its end.
 fn new_items<'t>(objects: &'t str, before: Option<&str>) -> impl Iterator<Item = &'t str> + use<'t> {
     let mut middle = objects;
     if let Some(old) = before {
@@ -241,7 +242,7 @@ fn new_items<'t>(objects: &'t str, before: Option<&str>) -> impl Iterator<Item =
     Items(middle)
 }
 
-/// How much is compared at once: enough to be quick, little enough to cut off nearly all.
+/// How many bytes are compared at once: enough to be quick, few enough to cut off nearly all that is alike.
 const CHUNK: usize = 512;
 
 /// How many bytes two texts have in common, counted in whole chunks.
@@ -262,7 +263,7 @@ fn item_end(text: &str, at: usize) -> usize {
     found.map_or(text.len(), |found| at.saturating_add(found).saturating_add(1))
 }
 
-/// Where the section ends that a text begins with: before the next line that begins with a letter or `#`.
+/// The end of the section at the start of a text: before the next line that begins with a letter or `#`.
 fn end_of_section(text: &str) -> usize {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -1,8 +1,8 @@
 //! What a sealed file shows without being opened: whose it is, who can open it, what its entries are
 //! called, how long they are, and what its tags cover.
 //!
-//! The file comes from a history that anybody may have written to. Who a stanza says to be for is taken
-//! at its word: it cannot be checked from outside.
+//! The file comes from a history that anybody may have written to. The recipient that a stanza names is taken at its
+//! word: it cannot be checked from outside.
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
@@ -17,22 +17,21 @@ use crate::reuse;
 use crate::sops::{cipher, metadata};
 use crate::yaml::read::{documents, read, text_of};
 
-/// The most characters of a recipient that are kept; one of age has 62.
+/// The most characters of a recipient that are kept; an age recipient has 62.
 const LONGEST_RECIPIENT: usize = 128;
 
 /// A Secret as a file in a repository has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sealed {
-    /// Which Secret it says to be.
+    /// The Secret that the file says it is.
     pub key: ObjectKey,
-    /// Who its stanzas say to be for; none where it is not sealed at all.
+    /// The recipients that its stanzas name; none if the file is not sealed at all.
     pub recipients: BTreeSet<String>,
-    /// Who opens it besides, as far as the file says: [`UNKNOWN`], or a kind of key that is not age's and what
-    /// names the key.
+    /// Other readers, as far as the file names them: [`UNKNOWN`], or the kind and the name of a key that is not age's.
     pub unknown: BTreeSet<String>,
     /// Its entries by name.
     pub entries: BTreeMap<String, Leaf>,
-    /// Its entries that have a value in clear in what `kubectl apply` left beside the sealed ones.
+    /// Its entries that also have a value in clear, in what `kubectl apply` left beside the sealed ones.
     pub applied: BTreeSet<String>,
     /// The tags in its header, if pouch wrote one.
     pub tags: Option<Tags>,
@@ -40,14 +39,14 @@ pub struct Sealed {
     pub sha256: String,
 }
 
-/// The reader whom a file does not name, although somebody opens it: sops and age need no name.
+/// The reader of a file that somebody can open although it names nobody: sops and age need no name.
 pub const UNKNOWN: &str = "reader unknown";
 
 /// The annotation in which `kubectl apply` keeps a whole object as it was applied.
 /// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-kubernetes-io-last-applied-configuration>
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What names a key that is not age's, in each of SOPS' kinds.
+/// The fields that name a key that is not age's, in all of SOPS' kinds.
 const NAMES: [&str; 9] =
     ["fp", "arn", "resource_id", "key_id", "vault_url", "name", "vault_address", "engine_path", "key_name"];
 
@@ -71,19 +70,20 @@ pub struct Tags {
     pub entry_lines: String,
 }
 
-/// How a value is covered by tags beside the file's own, which covers all of it.
+/// How tags cover a value, beside the file's own tag, which covers all of the file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cover {
     /// It is the only short value, so the joint tag is its own.
     Alone,
     /// It shares the joint tag with other short values.
     Joint,
-    /// It is 16 bytes long or longer, and has its own.
+    /// It is 16 bytes long or longer, and has a tag of its own.
     Own,
 }
 
-/// Whether bytes can hold a Secret at all, before anything is parsed. A quoted text may spell the word with
-/// escapes, and text in UTF-16 spells it in other bytes.
+/// Whether bytes can hold a Secret at all, without parsing anything.
+///
+/// A quoted text may spell the word with escapes, and text in UTF-16 spells it in other bytes.
 pub fn may_be_secret(bytes: &[u8]) -> bool {
     let is_wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
     is_wide || bytes.contains(&b'\\') || bytes.windows(6).any(|window| window == b"Secret")
@@ -107,7 +107,7 @@ impl Sealed {
         Ok(found)
     }
 
-    /// How each non-empty entry is covered by tags; nothing where pouch wrote none.
+    /// How tags cover each non-empty entry; empty if pouch wrote no tags.
     pub fn covers(&self) -> BTreeMap<&str, Cover> {
         let Some(tags) = &self.tags else { return BTreeMap::new() };
         let own = reuse::own_tags(&tags.entry_lines);
@@ -118,8 +118,9 @@ impl Sealed {
         long.into_iter().map(|name| (name, Cover::Own)).chain(short.into_iter().map(|name| (name, of_short))).collect()
     }
 
-    /// How long an entry's text is in bytes, as its ciphertext shows; none unless pouch sealed the file,
-    /// whose base64 has one spelling only, so that another length is another value.
+    /// The length of an entry's text in bytes, as its ciphertext shows; none unless pouch sealed the file.
+    ///
+    /// Pouch's base64 has one spelling only, so that another length is another value.
     pub fn length(&self, name: &str) -> Option<usize> {
         self.tags.as_ref()?;
         match self.entries.get(name)? {
@@ -130,7 +131,7 @@ impl Sealed {
     }
 }
 
-/// What a node says to be.
+/// What a node says it is.
 #[derive(Clone, Copy)]
 struct Head<'n> {
     api_version: Option<&'n str>,
@@ -142,7 +143,7 @@ impl<'n> Head<'n> {
         Self { api_version: node.str_at(&["apiVersion"]), kind: node.str_at(&["kind"]) }
     }
 
-    /// What an item of this list is that does not say so itself, as in a `SecretList`.
+    /// What an item of this list is; the list says what the item leaves out, as in a `SecretList`.
     fn of_item(self, item: &'n Node) -> Self {
         let own = Self::of(item);
         let kind = self.kind.and_then(|kind| kind.strip_suffix("List")).filter(|kind| !kind.is_empty());
@@ -150,8 +151,9 @@ impl<'n> Head<'n> {
     }
 }
 
-/// Adds the Secrets of a document of the file `bytes`. Who opens a list opens its items: sops seals a document
-/// as a whole.
+/// Adds the Secrets of a document of the file `bytes`.
+///
+/// Whoever opens a list opens its items: sops seals a document as a whole.
 fn add(
     found: &mut Vec<Sealed>,
     bytes: &[u8],
@@ -206,12 +208,12 @@ impl Readers {
         let mut readers = Self::default();
         let Some(block) = node.at(&[metadata::KEY]) else { return readers };
         readers.add(block);
-        // Pouch writes no groups. Who stands in one may hold a part or the whole, so it counts.
+        // Pouch writes no groups. A key in a group may hold a part of the data key or the whole, so it counts.
         block.at(&["key_groups"]).map(Node::items).unwrap_or_default().iter().for_each(|group| readers.add(group));
         readers
     }
 
-    /// Adds those of a block or of a group in it: each list in there is one of keys.
+    /// Adds the readers of a block or of a group in it: each list in there is a list of keys.
     fn add(&mut self, keys: &Node) {
         for (kind, list) in keys.entries().iter().filter(|(kind, _)| **kind != *"key_groups") {
             for key in list.items().iter().filter(|key| opens(key)) {
@@ -226,7 +228,7 @@ impl Readers {
     }
 }
 
-/// Whether an entry for a reader has the data key in it: without, it opens nothing.
+/// Whether a key's entry holds the data key: without it, the entry opens nothing.
 fn opens(key: &Node) -> bool {
     key.at(&["enc"]).is_some_and(|sealed| !matches!(sealed, Node::Null) && sealed.as_str() != Some(""))
 }
@@ -237,8 +239,10 @@ fn other(kind: &str, key: &Node) -> String {
     core::iter::once(kind).chain(names).collect::<Vec<_>>().join(" ").chars().take(LONGEST_RECIPIENT).collect()
 }
 
-/// The entries that have a value in clear in the annotation of `kubectl apply`, which is sealed only where
-/// somebody asked SOPS for that; the annotation's own name where nobody can tell which.
+/// The entries whose value stands in clear in the annotation of `kubectl apply`; the annotation's own name if nobody
+/// can tell which.
+///
+/// The annotation is sealed only where somebody asked SOPS for that.
 fn applied(node: &Node, interner: &mut Interner) -> BTreeSet<String> {
     let annotation = node.at(&["metadata", "annotations", APPLIED]);
     let text = match annotation {
@@ -261,8 +265,9 @@ fn applied(node: &Node, interner: &mut Interner) -> BTreeSet<String> {
     }
 }
 
-/// A stanza's label as it is compared. No program needs the label to open the file, so in capitals or between
-/// blanks it names the same recipient.
+/// A stanza's label in the form in which labels are compared.
+///
+/// No program needs the label to open the file, so in capitals or between blanks it names the same recipient.
 fn label(text: &str) -> String {
     let text: String = text.trim().chars().take(LONGEST_RECIPIENT).collect();
     let is_age = text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("age1"));

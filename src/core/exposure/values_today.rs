@@ -1,7 +1,7 @@
-//! Where values that could be read once are today: under another name, in another Secret, for another region.
+//! Where values that could once be read are today: under another name, in another Secret, for another region.
 //!
-//! A tag is bound to where its file was, so the question is not whether two files say the same, which nobody
-//! can tell, but which of today's values the tags of an old file were made of.
+//! A tag is bound to the place of its file, so nobody can tell whether two files hold the same value. The question is
+//! which of today's values the tags of an old file were made of.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -29,7 +29,7 @@ pub struct Values<'a> {
 /// Values of today, by the length of their base64.
 pub(super) type Today<'a> = BTreeMap<usize, Vec<(&'a Directory, &'a ObjectKey, &'a str, &'a SecretBytes)>>;
 
-/// Sorts today's values.
+/// Sorts today's values by length.
 pub(super) fn today<'a>(values: &'a Values<'a>) -> Today<'a> {
     let mut today = Today::new();
     for (directory, secrets) in &values.now {
@@ -42,12 +42,12 @@ pub(super) fn today<'a>(values: &'a Values<'a>) -> Today<'a> {
     today
 }
 
-/// How long a value is as base64, which is what is sealed.
+/// The length of a value as base64, which is what is sealed.
 pub(super) fn in_base64(value: &SecretBytes) -> usize {
     value.len().div_ceil(3).saturating_mul(4)
 }
 
-/// What a file's tags can be compared by.
+/// A file's tags, with what comparing them needs.
 pub(super) struct Tagged<'f> {
     /// The tags.
     pub(super) tags: &'f Tags,
@@ -58,7 +58,7 @@ pub(super) struct Tagged<'f> {
 }
 
 impl<'f> Tagged<'f> {
-    /// None unless pouch sealed the whole file.
+    /// The tags of a file; none unless pouch sealed the whole file.
     pub(super) fn of(file: &'f Sealed) -> Option<Self> {
         let recipients = file.recipients.iter().map(|text| Recipient::parse(text).ok());
         let leaves = file.entries.iter().map(|(name, leaf)| match leaf {

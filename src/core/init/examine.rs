@@ -1,9 +1,8 @@
 //! What today's Credentials would lack under a draft of a configuration.
 //!
-//! Runs claims, closures and verdicts as a render does, and says what of their refusals a configuration
-//! can cure: labels of namespaces that identities select by, and the narrowest grants. What it cannot
-//! cure is named with its finding. Nothing is decided here that a render decides otherwise: the next
-//! draft is examined again.
+//! Runs claims, closures and verdicts as a render does, and says which refusals a configuration can cure: by labels of
+//! namespaces that identities select by, and by the narrowest grants. What it cannot cure is named with its finding.
+//! Nothing is decided here that a render decides otherwise: the next draft is examined again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -34,10 +33,10 @@ use crate::world::{Facts, World};
 pub struct Examined {
     /// The Credentials of each region, by namespace.
     pub claimants: BTreeMap<Region, BTreeMap<Namespace, BTreeSet<Name>>>,
-    /// The keys of labels that identities select by, of the namespaces that need them.
+    /// The label keys that identities select by, for the namespaces that need them.
     pub selected: BTreeMap<Region, BTreeMap<Namespace, BTreeSet<String>>>,
-    /// Secrets that k0rdent reads in the system namespace, and that are therefore not taken to be where
-    /// their Credentials say.
+    /// Secrets that k0rdent reads in the system namespace, and that are therefore not assumed to be where their
+    /// Credentials say.
     pub elsewhere: BTreeSet<ObjectKey>,
     /// Grants that would cure a refusal and are not there yet.
     pub lacking: BTreeMap<Grant, Need>,
@@ -45,7 +44,7 @@ pub struct Examined {
     pub used: BTreeSet<Grant>,
     /// The Credentials that would not be published, and the finding that says why.
     pub stopped: BTreeMap<Claimant, Finding>,
-    /// What the cluster would not tell, though a Credential may need it, and the finding that says why.
+    /// Objects that the cluster would not show although a Credential may need them, and the finding that says why.
     pub unread: BTreeMap<ObjectKey, Finding>,
 }
 
@@ -77,8 +76,9 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
 }
 
 impl Examined {
-    /// Notes what nobody knows because it could not be read. Not all that is called unread is that: what a
-    /// rule selects may be unclear although everything was.
+    /// Notes the objects that nobody knows because they could not be read.
+    ///
+    /// Not every finding called unread is about one: what a rule selects may be unclear although everything was read.
     fn note_unread<'f>(&mut self, snapshot: &Snapshot, findings: impl IntoIterator<Item = &'f Finding>) {
         for finding in findings.into_iter().filter(|finding| finding.code == Code::Unread) {
             let Some(key) = &finding.object else { continue };
@@ -115,7 +115,7 @@ impl Examined {
         }
         if !ruling.is_admitted() {
             let stops = ruling.findings().filter(|finding| finding.stops_claim());
-            // What a grant would cure says least about what it would not.
+            // A finding that a grant would cure says least about why the Credential stops, so it comes last.
             if let Some(finding) = stops.min_by_key(|finding| finding.code == Code::NotAdmitted) {
                 self.stopped.insert(claim.by.clone(), finding.clone());
             }
@@ -123,7 +123,7 @@ impl Examined {
     }
 }
 
-/// The keys that decide whether an identity admits the claim's namespace, where nothing is configured.
+/// The label keys that decide whether an identity admits the claim's namespace, if no labels are configured for it.
 fn selected(identity: &Object, claim: &Claim, region: &RegionConfig) -> Vec<String> {
     let namespace = &claim.by.namespace;
     let Some(rules) = capi::rules(&identity.key.kind).filter(|_| !region.labels.contains_key(namespace)) else {
@@ -138,8 +138,8 @@ fn selected(identity: &Object, claim: &Claim, region: &RegionConfig) -> Vec<Stri
     keys.filter(|key| key != NAME_LABEL).collect()
 }
 
-/// Whether a Secret that is taken to be where its Credential says stands in the system namespace: k0rdent
-/// looks nowhere else, and it says that the Credential is ready.
+/// Whether a Secret that is assumed to be where its Credential says stands in the system namespace: k0rdent looks
+/// nowhere else, and says that the Credential is ready.
 fn read_by_k0rdent(world: &World<'_>, case: &Case) -> bool {
     let claim = &case.claim;
     let Some(root) = case.closure.members.first() else { return false };
@@ -150,8 +150,7 @@ fn read_by_k0rdent(world: &World<'_>, case: &Case) -> bool {
     root.read.namespace.as_ref() == Some(own) && *own != world.fleet.system_namespace && is_ready(world, claim)
 }
 
-/// Whether k0rdent says that the Credential is ready. Of one that a rule makes and that is not there yet
-/// it says nothing.
+/// Whether k0rdent says that the Credential is ready; it says nothing of a Credential that a rule has yet to make.
 fn is_ready(world: &World<'_>, claim: &Claim) -> bool {
     let Claimant { namespace, name, .. } = &claim.by;
     let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Credential"), Some(namespace.clone()), name.clone());
@@ -159,13 +158,14 @@ fn is_ready(world: &World<'_>, claim: &Claim) -> bool {
     ready.and_then(Node::as_bool) == Some(true)
 }
 
-/// How sure it is that a Credential uses the object `key` today, which is the identity or what `referrer`
-/// names: k0rdent says so, of what it reads itself (`domain/k0rdent.md` §2.4). Whoever can write a
-/// Credential can name anything in it, so that it is named alone says nothing.
+/// How sure it is that a Credential uses the object `key` today, which is the identity or what `referrer` names.
+///
+/// k0rdent says so of what it reads itself (`domain/k0rdent.md` §2.4). Whoever can write a Credential can name anything
+/// in it, so a name alone says nothing.
 fn sureness(world: &World<'_>, case: &Case, key: &ObjectKey, referrer: Option<&ObjectKey>) -> Sure {
     let claim = &case.claim;
     let reads = |key: &ObjectKey| key.namespace.as_ref().is_none_or(|it| *it == world.fleet.system_namespace);
-    // Only what a definition of exactly this version refers to is read, and nothing that that refers to.
+    // k0rdent reads only what a definition of exactly this version refers to, and nothing that those objects refer to.
     let is_defined = world.facts.definitions.exactly(&claim.root.kind, &claim.root.version).is_some();
     let is_read = match referrer {
         None => reads(key),
@@ -178,7 +178,7 @@ fn sureness(world: &World<'_>, case: &Case, key: &ObjectKey, referrer: Option<&O
     }
 }
 
-/// The object that a grant would open, if one would cure what a finding says.
+/// The object that a grant would open, and why, if a grant would cure a finding.
 fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectKey, Need)> {
     let key = finding.object.as_ref()?;
     let root = case.closure.members.first()?;
@@ -188,11 +188,11 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
             let referrer = member.referrer.and_then(|index| case.closure.members.get(index)).map(|it| &it.read);
             Some((key.clone(), Need { sure: sureness(world, case, key, referrer), why: reached(case, member) }))
         }
-        // It may be where k0rdent looks; only where a grant says so is it looked for there.
+        // The object may be where k0rdent looks; pouch looks there only if a grant says so.
         Code::MissingReference if *key == root.read && case.claim.resolution == Resolution::AsWritten => {
             let system = &world.fleet.system_namespace;
             let elsewhere = root.read.namespace.as_ref().is_some_and(|namespace| namespace != system);
-            // No Secret is looked at, so none is said to be absent.
+            // Secrets are not looked at, so none is said to be absent.
             let how = if key.kind.is_secret() { "was not looked at" } else { "is absent" };
             let why = format!("its identityRef names {}, which {how}; k0rdent looks in {system} only", root.read);
             let key = ObjectKey::new(key.kind.clone(), Some(system.clone()), key.name.clone());
@@ -203,7 +203,7 @@ fn curable(world: &World<'_>, case: &Case, finding: &Finding) -> Option<(ObjectK
         Code::MissingCompanion => {
             let namespace = root.read.namespace.as_ref().or(case.claim.root.namespace.as_ref())?;
             let read = ObjectKey::new(key.kind.clone(), Some(namespace.clone()), key.name.clone());
-            // Nobody looked whether the Secret is there, and without it nothing is missing.
+            // Nobody looked whether the Secret is there; if it is not, nothing is missing.
             let (template, sure, what) = match key.kind.is_config_map() {
                 true => (true, Sure::Propagation, "template"),
                 false => (false, Sure::IfThere, "propagation Secret"),
@@ -228,7 +228,7 @@ fn reached(case: &Case, member: &Member) -> String {
     }
 }
 
-/// Whether a configuration takes the names. Others are in no cluster, so no grant for them is needed.
+/// Whether a configuration takes the names; no cluster has other names, so those need no grant.
 fn is_writable(by: &Claimant, key: &ObjectKey) -> bool {
     let place = key.namespace.as_ref().is_none_or(|namespace| is_dns_label(namespace.as_str()));
     let who = is_dns_label(by.namespace.as_str()) && is_dns_subdomain(by.name.as_str());

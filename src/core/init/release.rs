@@ -1,8 +1,8 @@
 //! Which built-in ProviderInterfaces a k0rdent release stands for.
 //!
-//! A release is told by the version of its Release object, else by its name. Not every release has a set
-//! of its own that is known; what the nearest older one shipped is then the safe guess, since k0rdent
-//! never took a definition back. It knows nothing of clusters.
+//! A release is told by the version of its Release object, else by its name. If a release has no known set of its own,
+//! the set of the nearest older release is the safe guess, since k0rdent never took a definition back. This module
+//! knows nothing of clusters.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -37,7 +37,7 @@ impl Numbers {
 }
 
 fn number(text: &str) -> Option<u16> {
-    // `parse` takes a plus sign.
+    // `parse` would take a plus sign.
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
@@ -46,14 +46,14 @@ fn number(text: &str) -> Option<u16> {
 pub struct Chosen {
     /// The value of `providerInterfaces.builtin`.
     pub builtin: String,
-    /// Why that one, as a sentence.
+    /// Why that set, as a sentence.
     pub why: String,
 }
 
 /// Whether the cluster has ProviderInterfaces of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interfaces {
-    /// It has.
+    /// It has some.
     Some,
     /// It has none, or nobody knows.
     None,
@@ -61,8 +61,8 @@ pub enum Interfaces {
 
 /// Chooses the built-in set.
 ///
-/// Where nobody knows the release, the cluster's own ProviderInterfaces say what there is to know, and
-/// nothing is built in beside them; without any, the newest known set is better than none.
+/// If nobody knows the release, the cluster's own ProviderInterfaces say what there is to know, and nothing is built in
+/// beside them; without any, the newest known set is better than none.
 pub fn choose(release: Option<Numbers>, interfaces: Interfaces) -> Chosen {
     let of = |release: &Release| (1, u16::from(release.minor));
     let chosen = |builtin: String, why: String| Chosen { builtin, why };

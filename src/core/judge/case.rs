@@ -13,7 +13,7 @@ use crate::name::Region;
 /// What becomes of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Verdict {
-    /// Its closure is published.
+    /// It is resolved: its closure is published.
     Admitted,
     /// It is not allowed: what it published is withdrawn, under the brake.
     Refused,
@@ -30,7 +30,7 @@ pub struct Case {
     pub closure: Closure,
     /// What is wrong or worth knowing, of every stage so far.
     pub findings: Vec<Finding>,
-    /// What becomes of it, as far as it alone decides.
+    /// What becomes of the claim by itself.
     pub verdict: Verdict,
 }
 
@@ -62,9 +62,9 @@ impl Case {
 pub struct Ruling<'c> {
     /// The case.
     pub case: &'c Case,
-    /// What the region adds to its findings.
+    /// The findings that the region adds.
     pub added: Vec<Finding>,
-    /// What becomes of it.
+    /// What becomes of the claim.
     pub verdict: Verdict,
 }
 
@@ -74,14 +74,14 @@ impl<'c> Ruling<'c> {
         cases.iter().map(|case| Self { case, added: Vec::new(), verdict: case.verdict }).collect()
     }
 
-    /// Adds a finding and lets it count.
+    /// Adds a finding and decides the verdict again.
     pub fn find(&mut self, finding: Finding) {
         let region: &Region = self.case.claim.region();
         self.added.push(finding.claimed_by(&self.case.claim.by).in_region(region));
         self.verdict = verdict(self.findings());
     }
 
-    /// Whether the claim is admitted.
+    /// Whether the claim is resolved.
     pub fn is_admitted(&self) -> bool {
         self.verdict == Verdict::Admitted
     }
@@ -91,7 +91,7 @@ impl<'c> Ruling<'c> {
         self.case.findings.iter().chain(&self.added)
     }
 
-    /// The code that made the claim broken, if it is; one of the class broken, which alone carries.
+    /// The code that made the claim broken, if it is; always of the class broken, the only one that carries over.
     pub fn broken_by(&self) -> Option<Code> {
         broken_by(self.findings())
     }
@@ -102,14 +102,13 @@ fn broken_by<'f>(mut findings: impl Iterator<Item = &'f Finding>) -> Option<Code
     findings.find(breaks).map(|finding| finding.code)
 }
 
-/// The verdict that a claim's findings make: refused before broken, broken before admitted.
+/// The verdict that a claim's findings make: refused before broken, broken before resolved.
 ///
-/// A refusal withdraws, so it needs every input of its rule. Where that is the object's own content and
-/// a later source might have another one, or what it says cannot be believed because it is sealed and does
-/// not open, the claim counts as broken and what it published stays. A
-/// namespaced object is out of reach whatever it holds. Anything else that was not read changes nothing,
-/// or a tenant could keep what is taken from it by breaking a file of its own, or by reaching for what
-/// pouch itself may not read.
+/// A refusal withdraws, so it needs every input of its rule. If an input is the object's own content, and a later
+/// source might have another content, or the content cannot be believed because it is sealed and does not open, then
+/// the claim counts as broken and what it published stays. A namespaced object is out of reach whatever it holds.
+/// Anything else that was not read changes nothing: otherwise a tenant could keep what is taken from it by breaking a
+/// file of its own, or by reaching for what pouch itself may not read.
 fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
     let stops = |class| findings.clone().filter(move |finding| finding.stops_claim() && finding.code.class() == class);
     let is_unread = |refusal: &Finding| {

@@ -1,8 +1,8 @@
 //! Grants: what the configuration lets a claim use beyond the boundary of namespaces.
 //!
-//! Asked where everything else has refused. A grant opens the use of an object and nothing else: kinds
-//! that are not published, Secrets that never leave, places and names on the region that are not for
-//! bundles, and namespaces that the region does not take are judged beside it, as if there were none.
+//! Grants are asked where everything else has refused. A grant opens the use of an object and nothing else: kinds that
+//! are not published, Secrets that never leave, places and names on the region that are not for bundles, and namespaces
+//! that the region does not take are judged as if there were no grant.
 
 use alloc::format;
 use alloc::string::String;

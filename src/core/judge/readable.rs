@@ -1,10 +1,10 @@
 //! Characters that stop a consumer: text in the open that kustomize cannot read back.
 //!
-//! kustomize turns objects into JSON and reads that with a YAML reader, which refuses DEL, C1 controls
-//! and non-characters that JSON leaves as they are ("control characters are not allowed", measured with
-//! kustomize 5.8.1): one such object would stop the build of the whole region. Next line, line
-//! and paragraph separator it writes as they are, and whoever reads that gets a space instead. Values of
-//! Secrets are base64 and may hold anything.
+//! kustomize turns objects into JSON and reads that with a YAML reader, which refuses DEL, C1 controls and
+//! non-characters that JSON leaves as they are ("control characters are not allowed", measured with kustomize 5.8.1):
+//! one such object would stop the build of the whole region. kustomize writes next line, line separator and paragraph
+//! separator as they are, and whoever reads those gets a space instead. Values of Secrets are base64 and may hold
+//! anything.
 
 use crate::node::Node;
 use crate::object::Object;
@@ -27,8 +27,9 @@ fn in_node(node: &Node) -> Option<char> {
     }
 }
 
-/// What a YAML 1.1 reader refuses (<https://yaml.org/spec/1.1/#id868524>) less what JSON escapes, and the
-/// three line breaks of YAML 1.1 that no other reader has.
+/// Whether a YAML 1.1 reader refuses a character (<https://yaml.org/spec/1.1/#id868524>) that JSON does not escape.
+///
+/// The three line breaks of YAML 1.1 that no other reader has count as refused.
 fn is_refused(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{fffe}' | '\u{ffff}')
 }

@@ -28,7 +28,7 @@ pub struct Incumbents {
 }
 
 impl Incumbents {
-    /// Supposes that every admitted claim is published already.
+    /// Supposes that every resolved claim is published already.
     pub fn suppose(cases: &[Case]) -> Self {
         let mut incumbents = Self::default();
         for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
@@ -47,7 +47,7 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
     caps(world, region, incumbents, rulings);
 }
 
-/// The Region object does not list the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.
+/// Checks that the Region object lists the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.
 fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, ruling: &mut Ruling<'_>) {
     let root = &ruling.case.claim.root;
     let (Some(facts), false) = (world.facts.regions.get(&region.name), root.kind.is_secret()) else { return };
@@ -66,7 +66,7 @@ fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, r
     ruling.find(finding.help("Add the provider to spec.providers of the Region."));
 }
 
-/// Claims that need one object with different content.
+/// Finds claims that need one object with different content.
 fn conflicts(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     let mut wanted: BTreeMap<&ObjectKey, Vec<(usize, &Member)>> = BTreeMap::new();
     for (index, ruling) in rulings.iter().enumerate().filter(|(_, ruling)| ruling.is_admitted()) {
@@ -121,8 +121,9 @@ fn same(world: &World<'_>, a: &Member, b: &Member) -> bool {
     }
 }
 
-/// Quotas: newcomers fail, the published stay. Namespaces come first, so that what one tenant has too
-/// much of does not fill the region for the others.
+/// Applies quotas: newcomers fail, published claims stay.
+///
+/// Namespaces come first, so that one tenant's excess does not fill the region for the others.
 fn caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     namespace_caps(world, region, incumbents, rulings);
     region_cap(world, region, incumbents, rulings);
@@ -130,7 +131,7 @@ fn caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulin
 
 fn namespace_caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     let limit = world.fleet.limits.objects_per_namespace;
-    // Counted without regard to shared objects first, which is an upper bound.
+    // An upper bound first: shared objects are counted for each claim.
     let mut most: BTreeMap<&Namespace, usize> = BTreeMap::new();
     for case in rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case) {
         let count = most.entry(&case.claim.by.namespace).or_default();
@@ -179,7 +180,7 @@ fn region_cap(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
     }
 }
 
-/// The admitted claims that have nothing published yet.
+/// The resolved claims that have nothing published yet.
 fn newcomers<'a, 'c>(
     incumbents: &'a Incumbents,
     rulings: &'a mut [Ruling<'c>],
@@ -192,7 +193,7 @@ fn too_many(ruling: &mut Ruling<'_>, message: String) {
     ruling.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
 }
 
-/// What of an object a region's API does not let change, against the published copy.
+/// Changes to the published copy of an object that a region's API does not allow.
 ///
 /// `published` and `new` are whole documents; a Secret's values are not looked at.
 pub fn immutable_changes(

@@ -1,10 +1,9 @@
 //! Tenancy: what admits a claim's namespace to what the claim reaches (DESIGN §2.4).
 //!
-//! Admitted are objects of the Credential's own namespace; cluster-scoped identities that admit the
-//! namespace by their provider's own meaning, at every hop; Secrets of the system namespace through
-//! such an identity; for a managed claim what stands in the system namespace, which its source
-//! Credential may use; and what a grant names: [`admission`](crate::admission) says which.
-//! Everything else is refused.
+//! These are admitted: objects of the Credential's own namespace; cluster-scoped identities that admit the namespace by
+//! their provider's own meaning, at every hop; Secrets of the system namespace through such an identity; for a managed
+//! claim what stands in the system namespace, which its source Credential may use; and what a grant names.
+//! [`admission`](crate::admission) says which rule admits. Everything else is refused.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -34,7 +33,7 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
             None => findings.extend(object.and_then(|object| identity(world, region, claim, object))),
             Some(namespace) => {
                 findings.extend(namespaced(world, claim, closure, member, namespace));
-                // Wherever it was read: its provider asks it where it lands.
+                // Wherever the object was read: its provider asks it where it lands.
                 if member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
                     findings.extend(object.and_then(|object| unusable(world, claim, object)));
                 }
@@ -61,7 +60,7 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     )))
 }
 
-/// Warns of an identity that the Credential may refer to and that nobody in its namespace can use.
+/// Warns of an identity that the Credential may refer to although nobody in its namespace can use the identity.
 fn unusable(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding> {
     let tenancy = tenancy_of(world.fleet, &object.key.kind)?;
     if tenancy == Tenancy::None && object.key.namespace.is_some() {

@@ -1,8 +1,8 @@
 //! Attributes: whether git leaves the bytes below a `.gitattributes` alone.
 //!
-//! Hashes, tags and MACs hold for the very bytes. In a folder of its own the file is pouch's, which writes it
-//! to the byte. Where bundles are rendered into a repository's root it is the repository's too, and may say
-//! more, as long as that is no matter for a bundle's files, all of which end in `.yaml`.
+//! Hashes, tags and MACs hold for the very bytes. If the bundles have a folder of their own, the file is pouch's, which
+//! writes it to the byte. If bundles are rendered into a repository's root, the file is the repository's too, and may
+//! say more, as long as that does not affect a bundle's files, all of which end in `.yaml`.
 //!
 //! <https://git-scm.com/docs/gitattributes>: per attribute the last line that matches decides.
 
@@ -10,21 +10,22 @@ use alloc::vec::Vec;
 
 use super::path::TOPS;
 
-/// What pouch writes.
+/// The text that pouch writes.
 pub const TEXT: &str = "* -text\n";
 
-/// What git takes for blanks in a line.
+/// The characters that git takes for blanks in a line.
 const BLANK: [char; 3] = [' ', '\t', '\r'];
 
-/// The longest line that git reads is a little longer, in bytes.
+/// The longest line that is looked at, in bytes; git reads lines a little longer than this.
 const LONGEST: usize = 2000;
 
-/// Whether the line `* -text` stands there, and no other makes git convert a bundle's file. What is not
-/// understood counts as one that does. `above` are the files further up in the repository, whose macros count
-/// here too.
+/// Whether the file has the line `* -text`, and no other line makes git convert a bundle's file.
+///
+/// A line that is not understood counts as one that does. `above` are the files further up in the repository, whose
+/// macros count here too.
 pub fn keeps_bytes(found: &[u8], above: &[&[u8]]) -> bool {
     let Ok(text) = core::str::from_utf8(found) else { return false };
-    // Git overlooks longer lines, so ours must not be one, and of other lines nothing may hang on it.
+    // Git overlooks longer lines, so ours must not be one, and nothing may depend on another such line.
     if text.lines().any(|line| line.len() > LONGEST) || text.starts_with(MARK) {
         return false;
     }
@@ -44,12 +45,14 @@ pub fn keeps_bytes(found: &[u8], above: &[&[u8]]) -> bool {
     })
 }
 
-/// The line, from one, by which a file further up makes git convert a bundle's file although the one beside the
-/// bundles says `* -text`. `way` leads from its folder to theirs, without a slash at either end.
+/// The line, from one, by which a file further up makes git convert a bundle's file although the file beside the
+/// bundles says `* -text`.
+///
+/// `way` leads from the upper file's folder to the bundles, without a slash at either end.
 pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
     let Ok(text) = core::str::from_utf8(found) else { return Some(1) };
     let lines = lines(text);
-    // Macros may stand on each other.
+    // Macros may use each other.
     let defined: Vec<&str> = lines.iter().copied().filter_map(macro_name).collect();
     let is_strange = |line: &&str| {
         let Some(rest) = line.strip_prefix(MACRO) else { return false };
@@ -64,10 +67,10 @@ pub fn converts_below(found: &[u8], way: &str) -> Option<usize> {
     Some(at.saturating_add(1))
 }
 
-/// How the definition of a macro begins.
+/// The start of a macro's definition.
 const MACRO: &str = "[attr]";
 
-/// The byte order mark, which git skips in the work tree and not elsewhere: what follows it counts.
+/// The byte order mark, which git skips in the work tree but not elsewhere: what follows it counts.
 const MARK: char = '\u{feff}';
 
 /// Whether a line may define a macro in quotes, which git takes off before it looks for `[attr]`.
@@ -75,7 +78,7 @@ fn is_disguised(line: &str) -> bool {
     line.starts_with('"') && (line.contains(MACRO) || line.contains('\\'))
 }
 
-/// Lines without what git takes for blanks, and without a byte order mark; a comment is an empty one.
+/// Lines without blanks at either end, and without a byte order mark; a comment becomes an empty line.
 fn lines(text: &str) -> Vec<&str> {
     let lines = text.strip_prefix(MARK).unwrap_or(text).lines().map(|line| line.trim_matches(BLANK));
     lines.map(|line| if line.starts_with('#') { "" } else { line }).collect()
@@ -103,8 +106,8 @@ fn spares_bytes(word: &str) -> bool {
     !matches!(name(word), "filter" | "ident" | "working-tree-encoding") || word.starts_with(['-', '!'])
 }
 
-/// Whether a pattern may match a bundle's file: unless it ends in other letters than `.yaml`, or begins with
-/// other folders.
+/// Whether a pattern may match a bundle's file: not if it ends in other letters than `.yaml`, or begins with other
+/// folders.
 fn may_match(pattern: &str, way: &str) -> bool {
     const ENDING: &str = ".yaml";
     const WILD: [char; 4] = ['*', '?', '[', '\\'];

@@ -50,12 +50,12 @@ fn trees<'a>(
     all
 }
 
-/// The folders that hold no Secret, as siblings of theirs see them.
+/// The folders that hold no Secret, as seen from a folder beside them.
 pub(super) fn open_folders() -> [Cow<'static, str>; 3] {
     ["../core/configmaps", "../core/namespaces", "../identities"].map(Cow::Borrowed)
 }
 
-/// The rests of all paths below `folder`, sorted.
+/// What remains of all paths below `folder`, sorted.
 pub(super) fn below<'a>(
     objects: &'a BTreeSet<BundlePath>,
     folder: &BundlePath,

@@ -1,9 +1,9 @@
 //! `bundle.yaml`: what a bundle holds, where each object came from, and who needs it.
 //!
 //! Later runs believe a published file only if this manifest names it with its hash, and the manifest
-//! only if its first line authenticates the rest; that line is written and checked elsewhere. Nothing
-//! stands here that changes from run to run without the content changing, and no value of a Secret:
-//! the hashes are those of sealed or open files.
+//! only if its first line authenticates the rest; that line is written and checked elsewhere. Nothing in it changes
+//! from run to run unless the content changes, and it holds no value of a Secret: the hashes are those of sealed or
+//! open files.
 
 mod content;
 mod read;

@@ -1,7 +1,7 @@
 //! The Namespaces that pouch makes, so that what it publishes has a place to land.
 //!
-//! A Namespace holds far more than what came with it. Each carries marks that keep every consumer
-//! from deleting it, and from touching one that was there first.
+//! A Namespace holds far more than what came with it. So each carries marks that keep every consumer from deleting it,
+//! and from touching a Namespace that was there first.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -12,7 +12,7 @@ use crate::yaml::emit::{Tree, TreeMap};
 
 /// Whether a bundle holds the Namespace that its objects land in.
 ///
-/// The system namespace, `default` and `kube-*` exist on every region by others' doing.
+/// The system namespace, `default` and `kube-*` exist on every region without pouch.
 pub fn is_emitted(namespace: &Namespace, system: &Namespace) -> bool {
     namespace != system && *namespace != "default" && !namespace.as_str().starts_with("kube-")
 }

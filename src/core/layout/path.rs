@@ -69,8 +69,7 @@ pub fn gitattributes() -> BundlePath {
 
 /// The folder of a region's bundle: `regions/<directory>`.
 ///
-/// The directory stands as it is: the configuration checked it, and whoever lists `regions/` reads
-/// it back.
+/// The directory is used as it is: the configuration checked it, and whoever lists `regions/` reads it back.
 pub fn region(directory: &Directory) -> BundlePath {
     BundlePath(Arc::from(format!("regions/{directory}")))
 }
@@ -100,7 +99,7 @@ pub fn of_object(directory: &Directory, key: &ObjectKey) -> BundlePath {
     let region = directory.as_str();
     let name = &*part(key.name.as_str(), is_plain_or_dot);
     let namespace = || part(key.namespace_text(), is_plain);
-    // Put together at once: a fleet has hundreds of thousands of them.
+    // Put together at once: a fleet has hundreds of thousands of such paths.
     let path = |parts: &[&str]| BundlePath(Arc::from(parts.concat()));
     if key.kind.is_secret() {
         path(&["regions/", region, "/core/secrets/", &namespace(), "/", name, ".sops.yaml"])
@@ -134,8 +133,8 @@ pub struct Leaf(Arc<str>);
 impl Leaf {
     /// The leaf of a kind.
     ///
-    /// Two kinds of one group that differ in case alone share it: no API serves both, because their
-    /// singular names would be one.
+    /// Two kinds of one group that differ in case alone share a leaf: no API serves both, because their singular names
+    /// would be the same.
     pub fn of(kind: &GroupKind) -> Self {
         // A dot in a kind is encoded, so that the first one left is where the group starts; the
         // core group's empty name leaves a trailing dot, which is encoded as every trailing dot.
@@ -202,8 +201,10 @@ pub fn component(text: &str) -> String {
     part(text, is_plain_or_dot).into_owned()
 }
 
-/// As [`component`], where what stays as it is costs nothing. In namespaces, none of which holds a dot, a dot is
-/// encoded too, and a folder can never meet a file such as `name.yaml` beside it.
+/// As [`component`], at no cost where the text stays as it is.
+///
+/// No namespace holds a dot, so in namespaces a dot is encoded too, and a folder can never meet a file such as
+/// `name.yaml` beside it.
 fn part(text: &str, keep: fn(u8) -> bool) -> Cow<'_, str> {
     bounded(encode(text, keep))
 }
@@ -236,7 +237,7 @@ fn encode(text: &str, keep: fn(u8) -> bool) -> Cow<'_, str> {
 
 fn bounded(encoded: Cow<'_, str>) -> Cow<'_, str> {
     let marked = marked(encoded);
-    // What is short but looks like something cut is cut as well, or it could be made to meet it.
+    // A short name that looks cut is cut as well, or it could be made to meet one that was cut.
     if marked.len() <= LONGEST && !looks_cut(&marked) {
         return marked;
     }
@@ -265,13 +266,16 @@ fn marked(encoded: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// How folders end that Flux's source-controller leaves out of what it fetches, by default.
+/// The endings of folders that Flux's source-controller leaves out of what it fetches, by default.
 ///
 /// <https://fluxcd.io/flux/components/source/gitrepositories/#default-exclusions>
 const LEFT_OUT: [&str; 8] = [".jpg", ".jpeg", ".gif", ".png", ".wmv", ".flv", ".tar.gz", ".zip"];
 
-/// <https://learn.microsoft.com/windows/win32/fileio/naming-a-file>, kustomize's own file, and the one
-/// ending in `.yaml` that Flux leaves out (see [`LEFT_OUT`]) and that does not start with a dot.
+/// Whether a name is reserved: by Windows (<https://learn.microsoft.com/windows/win32/fileio/naming-a-file>), for
+/// kustomize's own file, or because Flux leaves it out.
+///
+/// The last is the one name ending in `.yaml` that Flux leaves out (see [`LEFT_OUT`]) and that does not start with a
+/// dot.
 fn is_reserved(stem: &str) -> bool {
     let port = |text: &str| matches!(text.as_bytes(), [b'1'..=b'9']);
     matches!(stem, "kustomization" | "cloudbuild" | "con" | "prn" | "aux" | "nul")

@@ -17,9 +17,8 @@ use crate::yaml::emit::{Tree, TreeMap};
 
 /// The document of `object` as it is published at `lands`, with `edits` made.
 ///
-/// The labels and annotations are those that admission kept, without any that would steer a consumer
-/// of the bundle, and those that pouch adds. A Secret's values are in it, in base64: it goes to be
-/// sealed, nowhere else.
+/// The labels and annotations are those that admission kept, without any that would steer a consumer of the bundle, and
+/// those that pouch adds. A Secret's values are in the document, in base64: it goes to be sealed, nowhere else.
 pub fn sanitise<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &[Edit], style: Style) -> Tree<'a> {
     let mut document = TreeMap::with_capacity(5);
     if lands.kind.is_secret() {
@@ -100,8 +99,8 @@ fn for_argocd<'a>(kind: &GroupKind) -> Vec<(Cow<'a, str>, Tree<'a>)> {
     }
 }
 
-/// The annotations that steer a consumer on an object of this kind, and no others do; those of Namespaces
-/// are [`namespace`](super::namespace)'s.
+/// All annotations that steer a consumer on an object of this kind; those of Namespaces are in
+/// [`namespace`](super::namespace).
 pub(crate) fn steering(kind: &GroupKind, style: Style, holds_variable: bool) -> TreeMap<'static> {
     match style {
         Style::Plain => TreeMap::new(),
@@ -123,7 +122,7 @@ fn replace(document: &mut TreeMap<'_>, edit: &Edit) {
     }
 }
 
-/// Whether some text has a variable as Flux's post-build substitution knows them. Base64 cannot.
+/// Whether some text has a variable of Flux's post-build substitution; base64 never has one.
 fn holds_variable(tree: &Tree<'_>) -> bool {
     let is_variable = |text: &str| text.contains("${");
     match tree {
@@ -164,7 +163,7 @@ pub(crate) fn steers(key: &str) -> bool {
         return matches!(name, "instance" | "managed-by");
     }
     if domain == "clusterctl.cluster.x-k8s.io" {
-        // Read by people who move clusters between management clusters, not by who applies a bundle.
+        // Read by people who move clusters between management clusters, not by whoever applies a bundle.
         return false;
     }
     let within = |known: &&str| domain.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));

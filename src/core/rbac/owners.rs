@@ -1,6 +1,6 @@
-//! Whose an object is: which Credentials need what a source was asked for.
+//! Owners: which Credentials need the objects that a source was asked for.
 //!
-//! Reviewers read it beside each name. It decides no right: what was asked for has one, whoever's it is.
+//! Reviewers read the owners beside each name. They decide no right: what was asked for has one, whoever needs it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -14,10 +14,10 @@ use crate::finding::{Code, Finding};
 use crate::name::ObjectKey;
 use crate::world::World;
 
-/// Adds the Credentials to what was asked for; and says what keeps the names from being all of them.
+/// Adds the owners to the objects that were asked for, and says why further names may be missing.
 ///
-/// `source` is its index. What keeps them from it is whatever could not be read and is no Secret: Secrets lead nowhere, so that nobody read them
-/// says nothing, but what stands behind an identity that was not read is not known.
+/// `source` is its index. Names may be missing behind whatever could not be read and is no Secret: Secrets lead
+/// nowhere, so an unread Secret hides nothing, but nobody knows what stands behind an unread identity.
 pub fn owners<'a>(
     world: &World<'_>,
     claims: impl Iterator<Item = &'a Claim>,
@@ -59,8 +59,10 @@ pub fn owners<'a>(
     (owned, findings)
 }
 
-/// What a claim asks for besides, if the Secret that it starts from is absent where the Credential says:
-/// a grant lets it use the one in the system namespace. Nobody read the Secret, so it may well be absent.
+/// What a claim also asks for if its root is a Secret that is absent where the Credential says: a grant lets the claim
+/// use the one in the system namespace.
+///
+/// Nobody read the Secret, so it may well be absent.
 fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     let places = of_root(world, claim, Resolution::Kcm);
     let system = places.read.namespace.clone();
@@ -72,7 +74,7 @@ fn granted(world: &World<'_>, claim: &Claim) -> Vec<ObjectKey> {
     }
     let template = ObjectKey::config_map(system, format!("{}-resource-template", claim.root.name).as_str().into());
     let companion = (world.fleet.companions == Companions::Follow).then_some(template);
-    // Beside it the template is looked for only where a grant opens that too.
+    // The template beside it is looked for only where a grant opens the template too.
     let companion = companion.filter(|template| world.fleet.grants(&claim.by, claim.region(), template));
     [places.read].into_iter().chain(companion).collect()
 }

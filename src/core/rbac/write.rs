@@ -1,7 +1,7 @@
 //! Roles and their bindings as YAML, with the reasons as comments.
 //!
 //! The emitter writes no comments, so a role is its head and its rules, each written by the emitter,
-//! with comments between them. What stands in a comment is escaped: names are anybody's.
+//! with comments between them. Comments are escaped: anybody may have chosen a name in them.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -54,7 +54,7 @@ pub(super) struct Rule {
 
 pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// A role for each part of the rules, and its binding. In a namespace, or for the whole cluster.
+/// A role for each part of the rules, with its binding, in a namespace or for the whole cluster.
 ///
 /// The first has the plain name, the others `.2` and so on behind it.
 pub(super) fn role(name: &str, namespace: Option<&Namespace>, parts: &[Vec<Rule>], subject: &Subject) -> Vec<Manifest> {

@@ -18,7 +18,7 @@ pub struct Allowances {
     pub remove_foreign: BTreeSet<String>,
     /// Regions whose Secrets are all sealed anew, as far as they can be; `all` names every region.
     pub reseal: BTreeSet<String>,
-    /// Sources that may stand for another cluster or repository, by region: the identity accepted.
+    /// Sources that may now be another cluster or repository: pairs of a region and the accepted identity.
     pub accept_source: BTreeSet<(String, String)>,
 }
 
@@ -47,8 +47,8 @@ fn named(regions: &BTreeSet<String>, region: &RegionConfig) -> bool {
 /// Which regions a run is about.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// The only regions that are looked at, each of which is sealed anew as a whole or left alone; none in a run that
-    /// is no `rekey`.
+    /// The only regions that are looked at, each of them sealed anew as a whole or left alone; none unless the run is a
+    /// `rekey`.
     pub rekey: Option<BTreeSet<Region>>,
 }
 
@@ -58,7 +58,7 @@ impl Selection {
         self.rekey.is_none() || self.rekeys(region)
     }
 
-    /// Whether a region is sealed anew as a whole or left alone.
+    /// Whether the run seals a region anew as a whole or leaves it alone.
     pub fn rekeys(&self, region: &RegionConfig) -> bool {
         self.rekey.as_ref().is_some_and(|regions| regions.contains(&region.name))
     }

@@ -69,12 +69,12 @@ pub fn line(key: &ObjectKey) -> String {
 pub struct Braked {
     /// What holds the region; empty where it may be published.
     pub holds: Vec<Hold>,
-    /// The acceptances without which it would be held, or held by more.
+    /// The acceptances that were needed: without them the region would be held, or held by more.
     pub accepted: Vec<Acceptance>,
 }
 
 impl Braked {
-    /// Notes what only an acceptance lets through.
+    /// Lets a change through if its acceptance is given, else holds the region.
     fn ask(&mut self, wanted: Acceptance, given: &[Acceptance], finding: impl FnOnce(&str) -> Finding) {
         if given.contains(&wanted) {
             self.accepted.push(wanted);
@@ -122,13 +122,13 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
     braked
 }
 
-/// Who can read what is to come and not what is published.
+/// Recipients that can read the new bundle and not the published one.
 pub(super) fn added_recipients(before: &[Recipient], now: &[Recipient]) -> Vec<Recipient> {
     // A manifest without recipients holds no Secrets, so nobody gains anything.
     now.iter().filter(|recipient| !before.is_empty() && !before.contains(recipient)).cloned().collect()
 }
 
-/// Everything that leaves: objects, and entries of Secrets that stay.
+/// Everything that is lost: objects, and entries of Secrets that stay.
 fn lost_lines(changes: &[Change]) -> Vec<String> {
     let mut lines = Vec::new();
     for change in changes.iter().filter(|change| !change.key.kind.is_namespace()) {
@@ -157,7 +157,7 @@ fn exceeds(count: usize, percent: usize, whole: usize) -> bool {
     count.saturating_mul(100) > percent.saturating_mul(whole)
 }
 
-/// What leaves, counted for people: `2 of its 5 objects and 1 entry of a Secret that stays`.
+/// The losses, counted for people: `2 of its 5 objects and 1 entry of a Secret that stays`.
 fn count_losses(load: &Load<'_>) -> String {
     let changes = || load.changes.iter().filter(|change| !change.key.kind.is_namespace());
     let objects = changes().filter(|change| change.action == Action::Removed).count();

@@ -1,4 +1,4 @@
-//! Breaks: what the layout, and what could not be read, break of a region's claims.
+//! Breaks: claims of a region that the layout breaks, or something that could not be read.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -42,8 +42,9 @@ pub(super) fn break_shared_paths(layout: &Layout<'_>, rulings: &mut [Ruling<'_>]
     }
 }
 
-/// Breaks claims that would lose something for want of a definition: while a ProviderInterface may stand
-/// in what was not read, a closure that became narrower proves nothing.
+/// Breaks claims that would lose something for want of a definition.
+///
+/// While a ProviderInterface may stand in what was not read, a narrower closure proves nothing.
 pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
     let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
     let Some(source) = input.world.snapshot.unread_in(&interface, None) else { return };

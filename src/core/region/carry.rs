@@ -17,11 +17,11 @@ use crate::snapshot::Lookup;
 /// What becomes of one claimant's published objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
-    /// Its closure is resolved anew; what it no longer needs goes.
+    /// The claim is resolved anew; objects that it no longer needs are withdrawn.
     Fresh,
-    /// They stay as published, for this reason.
+    /// The objects stay as published, for this reason.
     Carried(Code),
-    /// They go, under the brake.
+    /// The objects are withdrawn, under the brake.
     Withdrawn,
 }
 
@@ -29,12 +29,12 @@ pub(super) enum Fate {
 pub(super) struct Fates(BTreeMap<Claimant, Fate>);
 
 impl Fates {
-    /// The fate of one claimant; of one that this release does not know, to stay.
+    /// The fate of one claimant; one that this release does not know stays.
     pub(super) fn of(&self, by: &NeededBy) -> Fate {
         self.0.get(&by.by).copied().unwrap_or(Fate::Carried(Code::Unread))
     }
 
-    /// What is worth saying about claimants that no finding of their own explains.
+    /// Findings about claimants that no finding of their own explains.
     pub(super) fn findings(&self, input: &Input<'_>, rulings: &[Ruling<'_>]) -> Vec<Finding> {
         let heard: BTreeSet<&Claimant> = rulings.iter().map(|ruling| &ruling.case.claim.by).collect();
         let explain = |(credential, fate): (&Claimant, &Fate)| {
@@ -54,7 +54,7 @@ impl Fates {
                     format!("whether {credential} still exists is unknown; its objects stay"),
                     "Correct the source: its own findings say what is wrong.",
                 ),
-                // Where it could be read, its claim says so itself.
+                // If the Credential could be read, its claim says so itself.
                 Fate::Withdrawn
                     if is_shut_out(input, credential) && input.world.facts.asked_by(credential).is_none() =>
                 {
@@ -105,14 +105,15 @@ pub(super) fn first_carried(
     })
 }
 
-/// Whether the region takes no Credentials of the claimant's namespace. The manifest names it, so that
-/// nothing needs to be read, and breaking a source keeps nothing.
+/// Whether the region takes no Credentials of the claimant's namespace.
+///
+/// The manifest names the namespace, so nothing needs to be read, and breaking a source keeps nothing.
 fn is_shut_out(input: &Input<'_>, credential: &Claimant) -> bool {
     !input.region.allowed.matches(credential.namespace.as_str())
 }
 
 fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, credential: &Claimant) -> Fate {
-    // What claims of other kinds ask for, a later release knows.
+    // A later release knows what claims of other kinds ask for.
     if !credential.is_credential() {
         return Fate::Carried(Code::Unread);
     }
@@ -127,11 +128,11 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, credential: &Claimant) -
         return Fate::Withdrawn;
     }
     let facts = input.world.facts;
-    // It is there, and what it asks for cannot be told: a misspelt region is no order to delete.
+    // The Credential is there, but what it asks for cannot be told: a misspelt region is no order to delete.
     if let Some(code) = facts.asked_by(credential).and_then(Asked::broken_by) {
         return Fate::Carried(code);
     }
-    // A rule may make it, and nobody can tell: that is no proof that it is gone.
+    // A rule may make the Credential, and nobody can tell: that is no proof that it is gone.
     if facts.asked_by(credential).is_none() && input.world.access().makes(credential) == Truth::Unknown {
         return Fate::Carried(Code::Unread);
     }

@@ -12,7 +12,7 @@ use crate::name::{Claimant, ObjectKey};
 pub enum Action {
     /// It was not published.
     Added,
-    /// It says something else.
+    /// Its content differs.
     Changed,
     /// The same Secret, sealed anew.
     Resealed,
@@ -41,14 +41,14 @@ pub struct Change {
     pub action: Action,
     /// Entries of a Secret that leave it or become empty.
     pub lost_entries: Vec<String>,
-    /// Who needs it; where it is removed, who needed it.
+    /// The claimants that need it; if it is removed, those that needed it.
     pub claimants: Vec<Claimant>,
 }
 
 /// What holds a region.
 #[derive(Clone, Debug)]
 pub struct Hold {
-    /// What is said of it.
+    /// The finding that reports it.
     pub finding: Finding,
     /// The acceptance that lets it through, if one does.
     pub lifted_by: Option<Acceptance>,

@@ -18,7 +18,7 @@ use crate::judge::region::{Forced, immutable_changes};
 use crate::layout::manifest::NeededBy;
 use crate::name::{Claimant, ObjectKey};
 
-/// Marks claims as broken whose objects differ from the published ones where they must not.
+/// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
     let forced = if matches!(input.region.delivery, Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
     let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
@@ -91,20 +91,22 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     changes
 }
 
-/// Those who need an object, each once.
+/// The claimants that need an object, each once.
 fn claimants<'n>(needed_by: impl IntoIterator<Item = &'n NeededBy>) -> Vec<Claimant> {
     let mut claimants: Vec<Claimant> = needed_by.into_iter().map(|needed_by| needed_by.by.clone()).collect();
     claimants.dedup();
     claimants
 }
 
-/// What seems to be published where nobody vouches for it.
+/// What an unsigned region seems to have published; none for any other region.
 fn evidence(input: &Input<'_>) -> Option<Evidence> {
     matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, &input.region.directory))
 }
 
-/// What `rekey` makes of an object that no reuse key vouches for, by what the bundle says of itself; nothing where
-/// its very text stands there. It is told, and decides nothing.
+/// What `rekey` does to an object that no reuse key vouches for, by what the bundle says of itself; none if the
+/// published text is the same.
+///
+/// This is only reported, and decides nothing.
 fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action> {
     let claimed = input.published.claimed().filter(|_| input.rekeys());
     let told = claimed.into_iter().flat_map(|manifest| &*manifest.objects).find(|object| object.key == *lands);
@@ -132,8 +134,8 @@ fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked {
     let region = input.region;
     let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
-    // Where the key that vouched for them is lost, `rekey` still counts by what stands there: that can hold
-    // a region, and lets nothing through. Who adopts a region asked for neither.
+    // If the key that vouched for the objects is lost, `rekey` still counts what stands there: that can hold a region,
+    // and lets nothing through. Whoever adopts a region asked for neither.
     let counted = evidence(input).filter(|_| input.rekeys());
     let (published, added) = match (input.published.manifest(), &counted) {
         (Some(before), _) => (
@@ -169,7 +171,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
     let limits = &input.world.fleet.limits;
     let mut braked = match counted.is_some_and(|evidence| !evidence.is_whole) {
         false => brake::hold(&load, limits, &input.terms.allowances.accepted),
-        // A manifest that is lost, or leaves out what stands there, has been meddled with: no budget then.
+        // A manifest that is lost, or leaves out what stands there, has been meddled with: then there is no budget.
         true => {
             let none = Limits { free_deletions: 0, deletion_percent: 0, deletion_objects: 0, ..limits.clone() };
             let mut braked = brake::hold(&load, &none, &input.terms.allowances.accepted);

@@ -29,7 +29,7 @@ pub struct Order {
 }
 
 impl Order {
-    /// Where it was read, as the manifest says it.
+    /// Where the Secret was read, as the manifest records it.
     pub(super) fn origin(&self) -> Origin {
         Origin { namespace: self.read.namespace.clone(), name: self.read.name.clone() }
     }

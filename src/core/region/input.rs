@@ -55,7 +55,7 @@ impl<'a> Terms<'a> {
         self.selection.rekeys(self.region) || self.allowances.reseals(self.region)
     }
 
-    /// Whether something is asked for the region beyond the usual, so that what is published must be examined.
+    /// Whether the user asked for something special for the region, so that what is published must be examined.
     pub(super) fn are_special(&self) -> bool {
         self.allowances.adopts(self.region) || self.allowances.removes_foreign(self.region) || self.reseals()
     }
@@ -71,7 +71,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// A region's manifest as long as nothing is in the bundle.
+/// The manifest of a region's empty bundle.
 pub(super) fn empty_manifest(fleet: &Fleet, region: &RegionConfig) -> Manifest {
     Manifest {
         directory: region.directory.clone(),

@@ -1,4 +1,4 @@
-//! Pack: one region's objects, fresh from admitted closures or carried over, before they are files.
+//! Pack: one region's objects, fresh from resolved claims or carried over, before they are files.
 //!
 //! Decides for each Secret what becomes of its published bytes. Writes nothing and judges nothing.
 
@@ -63,7 +63,7 @@ pub(super) struct Pack {
     pub(super) unasked: Vec<ObjectKey>,
 }
 
-/// What the admitted claims want published, and who wants it.
+/// What the resolved claims want published, and who wants it.
 type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
 
 fn wanted(rulings: &[Ruling<'_>]) -> Wanted {
@@ -97,14 +97,13 @@ pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
             Keep::of_open(input.published.bytes(lands), text)
         })
     };
-    // Nothing is given up here, so there is always a pack.
+    // Here `keep` never gives up, so there is always a pack.
     _ = fill(&input.terms, wanted, &mut pack, keep, |_, _| true);
     pack.unasked = unasked;
     pack
 }
 
-/// Packs what the claims want, supposing that all of it is published as it stands under `file`; none where one
-/// object is not.
+/// Packs what the claims want, supposing that all of it is published as `file` gives it; none if one object is not.
 pub(super) fn pack_as_published<'f>(
     terms: &Terms<'_>,
     rulings: &[Ruling<'_>],
@@ -126,8 +125,8 @@ pub(super) fn pack_as_published<'f>(
     Some(pack)
 }
 
-/// Adds what is wanted and the Namespaces for all of it; none as soon as `keep` gives up, or a Namespace does not
-/// stand as it should.
+/// Adds what is wanted and the Namespaces for all of it; none as soon as `keep` gives up, or a published Namespace is
+/// not as it should be.
 fn fill(
     terms: &Terms<'_>,
     wanted: Wanted,
@@ -140,7 +139,7 @@ fn fill(
         let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
         let text = emit(&sanitise(object, &lands, &order.edits, style));
         let keep = keep(&lands, &text, object)?;
-        // What stays as it is, is not needed again.
+        // The text of what stays as it is, is not needed again.
         let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
     }
@@ -161,7 +160,7 @@ fn needed_by(by: &Claimant, via: &[crate::closure::Via]) -> NeededBy {
     NeededBy { by: by.clone(), via: via.iter().map(step).collect() }
 }
 
-/// Carries over what broken claims have published, and adds their names to what is fresh anyway.
+/// Carries over what broken claims have published, and adds these claims to objects that are fresh anyway.
 fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut Pack) {
     let Some(manifest) = input.published.manifest() else { return };
     let mut impossible: Vec<String> = Vec::new();
@@ -180,7 +179,7 @@ fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut 
             needed_by.extend(names);
             continue;
         }
-        // Who asks for new keys is not given old ones, not even for what is broken.
+        // A user who asks for new keys is not given old ones, not even for what is broken.
         let rekeys = input.rekeys();
         let as_sealed = manifest.recipients == input.region.recipients && !rekeys;
         if input.published.bytes(&object.key).is_none() || (object.key.kind.is_secret() && !as_sealed) {

@@ -76,7 +76,7 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
     bytes.strip_suffix(rest.as_bytes()).is_some_and(|first| first == line().as_bytes())
 }
 
-/// Plans one region from its cases and what stands in its folders, which comes back examined.
+/// Plans one region from its cases and what stands in its folders; the latter comes back examined.
 pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files) -> (Published, RegionPlan) {
     if let Some(plan) = unchanged(terms, cases, &files) {
         return (Published::unexamined(files), plan);
@@ -89,7 +89,7 @@ pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files) -> (Published, Regi
 /// The plan of a region whose claims make exactly what stands there, to the byte: the common case, told without
 /// reading the published manifest.
 ///
-/// It supposes that every admitted claim is published already and packs accordingly. If the manifest that follows is
+/// It supposes that every resolved claim is published already and packs accordingly. If the manifest that follows is
 /// the published one, the supposition was right; if not, nothing was lost but a little time.
 fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionPlan> {
     let region = terms.region;
@@ -182,7 +182,7 @@ fn is_published(manifest: &Manifest, files: &BTreeMap<BundlePath, Content>, stan
         && standing.get(path.as_str()).is_some_and(|bytes| is_manifest(bytes, manifest, keys))
 }
 
-/// A source that stands for another cluster or repository than the published bundle says.
+/// Holds for sources that are another cluster or repository than the published bundle says.
 fn source_changes(input: &Input<'_>) -> Vec<Hold> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
     let region = &input.region.name;
@@ -225,7 +225,7 @@ pub fn list_files(
 
 /// Turns a pack into files and a manifest.
 ///
-/// `kept` are the leaves that were published before, `hash` says the hash of an object's file that stays as it is.
+/// `kept` are the leaves that were published before; `hash` gives the hash of an object's file that stays as it is.
 fn write(
     terms: &Terms<'_>,
     pack: Pack,
@@ -238,7 +238,8 @@ fn write(
     if region.state == RegionState::Retired {
         return (BTreeMap::new(), manifest);
     }
-    // By object they are nearly sorted by path too, so that sorting them at once compares few of the long paths.
+    // In the order of their keys, objects are nearly sorted by path too, so sorting them all at once compares few of
+    // the long paths.
     let mut files = Vec::with_capacity(pack.objects.len());
     for (lands, packed) in pack.objects {
         let path = layout.of_object(&lands);

@@ -22,7 +22,7 @@ use crate::yaml::read;
 /// What stands in one region's folders, by path relative to the output; any file can stand there.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// What can be said of a region's folders.
+/// The state of a region's folders.
 pub enum State {
     /// There is nothing.
     Nothing,
@@ -42,7 +42,7 @@ pub struct Published {
     pub state: State,
     /// What an unsigned bundle says of itself.
     claimed: Option<Manifest>,
-    /// Why its tag does not verify; empty where there is none.
+    /// Why its tag does not verify; empty if it has no tag.
     unfit: String,
     /// The place of each object in the manifest, and whether its file is the one that the manifest vouches for.
     by_key: BTreeMap<ObjectKey, (usize, bool)>,
@@ -65,7 +65,7 @@ impl Published {
         Self { files, ..Self::nothing() }
     }
 
-    /// Judges what stands in a region's folders.
+    /// Decides how far the files in a region's folders are believed.
     pub fn examine(fleet: &FleetName, directory: &Directory, files: Files, keys: &KeyRing) -> Self {
         let bytes = files.get(path::manifest(directory).as_str());
         let (state, claimed) = match bytes {
@@ -78,8 +78,10 @@ impl Published {
         Self { claimed, unfit, ..Self::of_state(files, state) }
     }
 
-    /// Takes a region's manifest at its word, where there is no reuse key to prove it: to look at what it
-    /// says, or where somebody said that the key is lost, to seal anew what it lists. Nothing may be removed by it.
+    /// Believes a region's manifest without a reuse key to prove it: to look at what it says, or, if the user says that
+    /// the key is lost, to seal anew what it lists.
+    ///
+    /// Nothing may be removed by it.
     pub fn unproved(fleet: &FleetName, directory: &Directory, files: Files) -> Self {
         let state = match files.get(path::manifest(directory).as_str()) {
             None if files.is_empty() => State::Nothing,
@@ -106,7 +108,7 @@ impl Published {
         if let State::Bundle(manifest) = &self.state { Some(manifest) } else { None }
     }
 
-    /// Why the tag of an unsigned bundle does not verify; ends a sentence, and is empty where there is no tag.
+    /// Why the tag of an unsigned bundle does not verify; ends a sentence, and is empty if there is no tag.
     pub fn unfit(&self) -> &str {
         &self.unfit
     }
@@ -136,7 +138,7 @@ impl Published {
         document(self.bytes(key)?)
     }
 
-    /// Who has something published, and where it was read from.
+    /// The claimants that have something published, and where each object was read.
     pub fn incumbents(&self) -> Incumbents {
         let mut incumbents = Incumbents::default();
         for object in self.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
@@ -162,9 +164,10 @@ impl Published {
         self.files.keys().map(String::as_str).filter(|path| !ours.contains(path)).collect()
     }
 
-    /// Files of a region without an authenticated manifest that neither the bundle that takes their place
-    /// has, `made`, nor the one that stands there lists, which says so of itself. Without a word of its own,
-    /// whatever is not made is somebody's.
+    /// Files of a region without an authenticated manifest that neither `made`, the bundle that takes their place, nor
+    /// the manifest that stands there lists.
+    ///
+    /// If no readable manifest stands there, every file that `made` does not list is somebody's.
     pub fn strange(&self, directory: &Directory, made: &Manifest) -> Vec<&str> {
         if self.manifest().is_some() {
             return Vec::new();
@@ -175,7 +178,7 @@ impl Published {
         listed.into_iter().filter(|path| made.contains(path)).collect()
     }
 
-    /// Files that the manifest lists and that are not as it says, or missing.
+    /// Files that the manifest lists and that are missing or not as it says.
     pub fn tampered(&self) -> Vec<&BundlePath> {
         let Some(manifest) = self.manifest() else { return Vec::new() };
         let objects = manifest.objects.iter().filter(|object| !self.intact(&object.key)).map(|object| &object.path);
@@ -183,7 +186,7 @@ impl Published {
         objects.chain(files.map(|file| &file.path)).collect()
     }
 
-    /// What of this holds the region, and what is only worth a warning.
+    /// Findings about what stands in the folders: some hold the region, others only warn.
     pub fn findings(&self, directory: &Directory) -> Vec<Finding> {
         let mut findings = Vec::new();
         match &self.state {
@@ -226,19 +229,19 @@ fn vouches(files: &Files, path: &BundlePath, sha256: &str) -> bool {
     files.get(path.as_str()).is_some_and(|bytes| sha256_hex(bytes) == sha256)
 }
 
-/// The finding for a file in the folders of a region that pouch did not write.
+/// The finding for a file that pouch did not write in a region's folders.
 pub fn foreign_file(directory: &Directory, path: &str) -> Finding {
     Finding::new(Code::ForeignFile, format!("{path} is in the region's folders, but pouch did not write it"))
         .help(format!("Move it away, or pass --remove-foreign {directory} to remove it."))
 }
 
-/// What a manifest is worth, and what one says of itself that nobody vouches for.
+/// The state that a manifest gives its region, and the manifest itself if nobody vouches for it.
 fn authenticate(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> (State, Option<Manifest>) {
     if let Some(rest) = reuse::manifest_verifies(keys, fleet, directory, bytes) {
         return (parsed(fleet, directory, rest), None);
     }
-    // Its word can only hold the region; what it would be wrong to offer is to adopt, and so overwrite, what a
-    // later pouch wrote.
+    // The file's word can only hold the region. It would be wrong to offer to adopt, and so overwrite, what a later
+    // pouch wrote.
     if reuse::is_newer(bytes) {
         return (State::Newer(String::from("a later format")), None);
     }
@@ -258,7 +261,7 @@ fn parsed(fleet: &FleetName, directory: &Directory, bytes: &[u8]) -> State {
     }
 }
 
-/// The fleet that a `bundle.yaml` says it belongs to, believed only as far as to leave it alone.
+/// The fleet that a `bundle.yaml` says it belongs to, believed only so far as to leave the bundle alone.
 pub fn fleet_of(bytes: &[u8]) -> Option<String> {
     let text = read::text_of(bytes).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("fleet: "))?;

@@ -1,4 +1,4 @@
-//! Rekey: a published bundle's Secrets opened again, and the proof that sealing anew left nothing.
+//! Rekey: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left.
 //!
 //! A region is sealed anew as a whole or left alone. From the sources that is what a plan does; here
 //! stand the reasons against it that only such a run has, and the other way, for which the sources need
@@ -32,7 +32,7 @@ use crate::secret::Payload;
 use crate::sops::{self, OpenError};
 use crate::yaml::emit::{Tree, emit};
 
-/// The same, where it is to be opened with identities.
+/// What to do about an unsigned bundle that is to be opened with identities.
 const UNSIGNED_TO_OPEN: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if the old one is \
                                 lost, use `pouch rekey --new-reuse-key`, without --identity where `bundle.yaml` is \
                                 damaged.";
@@ -61,8 +61,9 @@ pub struct Reopened {
     pub findings: Vec<Finding>,
 }
 
-/// Decides whether a published bundle may be sealed anew for a region's recipients; none where nothing is
-/// published. In a bundle that nobody vouches for ([`Published::unproved`]), its own word is taken.
+/// Decides whether a published bundle may be sealed anew for a region's recipients; none if nothing is published.
+///
+/// If nobody vouches for the bundle ([`Published::unproved`]), its own word is taken.
 pub fn reopen(
     fleet: &Fleet,
     region: &RegionConfig,
@@ -131,10 +132,10 @@ pub struct Opened {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unopened {
-    /// It is no sealed document with a header of pouch's.
+    /// It is not a sealed document with pouch's header.
     #[error("it is no sealed file as pouch writes it")]
     Form,
-    /// Its stanzas are for others than its manifest says.
+    /// Its stanzas are for other recipients than its manifest says.
     #[error("it is sealed for other recipients than its bundle")]
     Recipients,
     /// No identity opens one of its stanzas.
@@ -143,7 +144,7 @@ pub enum Unopened {
     /// Its values or its MAC do not open.
     #[error("{0}")]
     Open(#[from] OpenError),
-    /// It says to be another object.
+    /// It says that it is another object.
     #[error("it holds another object, so it was moved here")]
     Elsewhere,
     /// Its tag does not fit.
@@ -151,12 +152,14 @@ pub enum Unopened {
     Tag,
 }
 
-/// Gives the data key of stanzas, pairs of recipient and armored age file, if it can be had.
+/// Gives the data key of stanzas (pairs of recipient and armored age file), if one of them can be unwrapped.
 pub type Unwrap<'a> = dyn Fn(&[(String, String)]) -> Option<Zeroizing<[u8; 32]>> + 'a;
 
-/// Opens one sealed file of a bundle and verifies everything that can be verified: stanzas, MAC, the
-/// object's own name, and the tag, where its key is at hand. (A file that was carried over since the
-/// reuse key changed may have none; the manifest's hash vouches for it.)
+/// Opens one sealed file of a bundle and verifies everything that can be verified: stanzas, MAC, the object's own name,
+/// and the tag, if its key is at hand.
+///
+/// The key may be gone for a file that was carried over since the reuse key changed; then the manifest's hash vouches
+/// for the file.
 ///
 /// The context's recipients are those of the published manifest.
 ///
@@ -187,7 +190,7 @@ pub fn open(keys: &KeyRing, context: &Context<'_>, file: &[u8], unwrap: &Unwrap<
     Ok(Opened { document, plain, payload })
 }
 
-/// A sealed file that does not pass the look of a stranger.
+/// Why a newly sealed file does not pass the proof.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Flaw {
     /// A file would keep its old sealing.
@@ -201,8 +204,8 @@ pub enum Flaw {
     Shared(BundlePath),
 }
 
-/// Proves that sealing anew was worth it: every Secret of `manifest` is among `new`, sealed for exactly
-/// its recipients, and shares no IV and no line of a stanza with any published file or with one another.
+/// Proves that sealing anew was worth it: every Secret of `manifest` is among `new`, sealed for exactly its recipients,
+/// and shares no IV and no line of a stanza with any published file or any other new one.
 ///
 /// # Errors
 /// Names the first file that does not pass.
@@ -230,8 +233,7 @@ pub fn prove<'a>(
     Ok(())
 }
 
-/// What was drawn by lot for a sealed file, as it stands there: the IV of every value, and every long
-/// line of a stanza.
+/// The random parts of a sealed file, as they stand there: the IV of every value, and every long line of a stanza.
 fn lots(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     const LONG: usize = 32;
     let mut armored = false;
@@ -252,8 +254,8 @@ fn lots(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Why no file of a bundle can be opened with these identities, told before one is tried; none where one
-/// of them is a recipient.
+/// Why no file of a bundle can be opened with these identities, told before any is tried; none if one of them is a
+/// recipient.
 pub fn strangers(region: &Region, before: &[Recipient], given: &[&Recipient]) -> Option<Finding> {
     if before.iter().any(|recipient| given.contains(&recipient)) {
         return None;
@@ -274,8 +276,7 @@ pub fn unopened(region: &Region, first: &ObjectKey, count: usize, why: &Unopened
     impossible(region, message).help("Restore the file from git history, or leave out --identity and use the sources.")
 }
 
-/// The finding for a bundle that nobody vouches for and that does not pass the proof of bundles, with the
-/// first of `count` things that are wrong.
+/// The finding for a bundle that nobody vouches for and that does not pass `verify`, with the first of `count` faults.
 pub fn unproved(region: &Region, first: &Finding, count: usize) -> Finding {
     let message = format!(
         "what is published of region {region} cannot be vouched for: {} ({}){}",

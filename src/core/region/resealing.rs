@@ -1,4 +1,4 @@
-//! Resealing: the reasons against sealing a region anew from the sources, which only such a run has.
+//! Resealing: the reasons that keep `rekey` from sealing a region anew from the sources.
 
 use alloc::format;
 use alloc::string::String;
@@ -19,29 +19,30 @@ pub fn impossible(region: &Region, message: String) -> Finding {
     Finding::new(Code::RekeyImpossible, message).in_region(region)
 }
 
-/// What to do where the sources do not give all that a region has published.
+/// What to do if the sources do not give all that a region has published.
 pub(super) const CURE: &str = "Cure the broken Credentials first, or pass --identity FILE to open what is published.";
 
-/// The same, for a Credential that is gone and in use.
+/// The same for a Credential that is gone and in use.
 const GONE_CURE: &str = "Delete the ClusterDeployments first, put the Credential back, or pass --identity FILE to open \
                          what is published.";
 
-/// The same, where something could not be told.
+/// The same if something could not be told.
 const UNREAD_CURE: &str =
     "Correct the source (its own findings say what is wrong), or pass --identity FILE to open what is published.";
 
-/// What to do about a bundle that no reuse key vouches for, where it is to be sealed anew.
+/// What to do about a bundle that no reuse key vouches for, if it is to be sealed anew.
 const UNSIGNED_CURE: &str = "If the reuse key changed, add the old one to `reuseKey.previous`; if the old one is lost, \
                              use `pouch rekey --new-reuse-key`.";
 
-/// A finding about what is published, with help that names flags which the command has.
+/// Gives a finding about what is published a help text with flags that `rekey` has.
 pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
     let is_ours = finding.code == Code::UnsignedBundle && input.rekeys();
     if is_ours { finding.help(UNSIGNED_CURE) } else { finding }
 }
 
-/// What would be lost where a bundle takes the place of one that nobody vouches for: files that neither has.
-/// What lies where the layout has objects is counted as one by the brake, so that is not said twice.
+/// Files that would be lost if a bundle replaces one that nobody vouches for: those that neither bundle has.
+///
+/// The brake counts every file where the layout has objects as an object, so such files are not reported twice.
 pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
     let region = input.region;
     if !input.rekeys()
@@ -55,8 +56,10 @@ pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
     found.map(|path| foreign_file(&region.directory, path).in_region(&region.name)).collect()
 }
 
-/// Why an unsigned bundle cannot be replaced from these sources: without its manifest nobody knows what
-/// a Credential that cannot be resolved now has published, and to leave it out would withdraw it.
+/// Why an unsigned bundle cannot be replaced from these sources.
+///
+/// Without its manifest, nobody knows what a Credential that cannot be resolved now has published, and leaving it out
+/// would withdraw it.
 pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
     let region = &input.region.name;
     if !input.rekeys() || !matches!(input.published.state, State::Unsigned) {
@@ -80,8 +83,9 @@ pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Fi
     Some(impossible(region, message).help("Correct the source: its own findings say what is wrong."))
 }
 
-/// Whose objects would stay as published if the manifest could be believed: from these sources they cannot
-/// be made anew, and to leave them out would withdraw them.
+/// The finding for a claimant whose objects would stay as published if the manifest could be believed.
+///
+/// These sources cannot make the objects anew, and leaving them out would withdraw them.
 fn kept(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
     let region = &input.region.name;
     let (credential, code) = carry::first_carried(input, rulings, input.published.claimed()?)?;

@@ -48,7 +48,7 @@ impl Evidence {
         self.objects.values()
     }
 
-    /// What would go if only the objects with these keys were left.
+    /// What would be withdrawn if only the objects with these keys were left.
     pub(super) fn gone<'k>(&self, directory: &Directory, left: impl Iterator<Item = &'k ObjectKey>) -> Vec<ObjectKey> {
         let left: BTreeSet<_> = left.map(|key| path::of_object(directory, key)).collect();
         self.objects.iter().filter(|(path, _)| !left.contains(*path)).map(|(_, key)| key.clone()).collect()
@@ -80,7 +80,7 @@ fn own_key(bytes: &[u8]) -> Option<ObjectKey> {
         text(&["metadata", "name"])?.into(),
     );
     let plain = |text: &str| text.bytes().all(|b| b.is_ascii_graphic());
-    // The key goes into lines that are digested: it must not make two of one.
+    // The key goes into lines that are digested: it must not make two lines of one.
     (plain(key.name.as_str()) && plain(key.namespace_text()) && plain(group) && plain(key.kind.kind.as_str()))
         .then_some(key)
 }
@@ -102,7 +102,7 @@ pub(super) fn told(directory: &Directory, standing: &str) -> Option<ObjectKey> {
         (GroupKind::new(&path::component(group), &path::component(kind)), rest)
     };
     let name = rest.strip_suffix(SEALED).or_else(|| rest.strip_suffix(".yaml")).unwrap_or(rest);
-    // What no layout would have written is made harmless; what one has stays as it is.
+    // A name that no layout would have written is made harmless; any other stays as it is.
     let plain = |text: &str| match path::BundlePath::parse(text) {
         Some(_) if !text.contains('/') => text.into(),
         _ => path::component(text),

@@ -23,9 +23,9 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// The same for JSON that is already written: there `\u` and four digits, so that it says what it said.
+/// The same for JSON that is already written, by `\u` and four digits, so that its meaning stays.
 ///
-/// Below U+0020 nothing is left to do: in strings JSON itself forbids it, and between them it is layout.
+/// Nothing below U+0020 needs escaping: in strings JSON itself forbids it, and between them it is layout.
 /// <https://www.rfc-editor.org/rfc/rfc8259#section-7>
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());

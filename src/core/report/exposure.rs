@@ -13,16 +13,16 @@ use crate::listing::counted;
 /// How many characters of a commit's id are shown.
 const SHORT: usize = 10;
 
-/// Who was asked for.
+/// Which recipients were asked for.
 #[derive(Clone, Copy, Default)]
 pub struct Whom {
-    /// Recipients by name.
+    /// Whether recipients were asked for by name.
     pub named: bool,
-    /// Only those that are recipients no more.
+    /// Whether only those were asked for that are recipients no more.
     pub removed: bool,
 }
 
-/// The whole answer, ending in a line feed. Recipients that were asked for by name are taken for lost by their holders.
+/// The whole answer, ending in a line feed; recipients that were asked for by name count as lost by their holders.
 pub fn exposure(answer: &Exposure, whom: Whom) -> String {
     let mut lines = Lines { out: String::new() };
     if answer.looked.commits == 0 {
@@ -160,7 +160,7 @@ impl Lines {
     }
 }
 
-/// What a verdict asks for.
+/// The heading over values of a verdict: what to do about them.
 fn heading(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Readable => "Published in a file that can be read: seal it anew first, then rotate:",
@@ -202,7 +202,7 @@ fn when(secret: &SecretRecord) -> String {
         several => format!("Credentials {}", several.join(", ")),
     };
     let from = if first.or_before { "at or before " } else { "" };
-    // Of one day only the time tells them apart.
+    // Within one day, only the time tells the two commits apart.
     let timed = !*still && first.id != last.id && day(first) == day(last);
     let end = if *still { String::from("still") } else { short(last, timed) };
     format!("{credentials}; {from}{} … {end}; {}", short(first, timed), counted(*versions, "version", "versions"))

@@ -2,10 +2,10 @@
 //!
 //! <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>
 //!
-//! Made from the same [`Summary`] as the JSON. Everything is a gauge that says how the last run found
-//! things; a run leaves nothing behind that could count. It knows no clock: the time is told. What is
-//! said of a run as a whole has the command as a label, and the region where the run was about one: what
-//! `verify` found must not stand for what `publish` did.
+//! The metrics are made from the same [`Summary`] as the JSON. Every metric is a gauge that says how the last run found
+//! things; a run leaves nothing behind that could count. This module knows no clock: it is told the time. Metrics of a
+//! run as a whole have the command as a label, and the region if the run was about one: what `verify` found must not
+//! stand for what `publish` did.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -42,7 +42,7 @@ pub fn text(summary: &Summary, time: i64) -> String {
     let mut out = ended(run, summary.exit_code, time);
     let fleet = ("fleet", &*summary.fleet);
     out.family("pouch_credentials", "Credentials, by how the last run found them.");
-    // A run that looked at a region has not looked at any; nought would be an alarm.
+    // A run of `verify` on a region looks at no Credentials; nought would be an alarm.
     if let Some(credentials) = &summary.credentials {
         for (verdict, count) in [
             ("admitted", credentials.admitted),
@@ -129,7 +129,7 @@ impl Text {
     }
 }
 
-/// A label's value: of the backslash, the quote and the line feed the format wants escapes.
+/// A label's value, with backslash, quote and line feed escaped as the format wants.
 fn escaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {

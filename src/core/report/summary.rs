@@ -144,7 +144,7 @@ impl Region {
         }
     }
 
-    /// Says whose recipients the region gains and loses; a region that nobody could read gains none.
+    /// Records which recipients the region gains and loses; a region that nobody could read gains none.
     pub fn compare_recipients(&mut self, before: &[Recipient], now: &[Recipient]) {
         let only = |these: &[Recipient], those: &[Recipient]| {
             these.iter().filter(|recipient| !those.contains(recipient)).map(ToString::to_string).collect()

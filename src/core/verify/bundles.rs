@@ -1,12 +1,12 @@
-//! Proof: whether bundles, as they stand in a folder or a commit, are whole, sealed, separated and
-//! readable by their consumers.
+//! Bundles: whether they are whole, sealed, separated and readable by their consumers, as they stand in a folder or a
+//! commit.
 //!
-//! [`open`] finds the regions of a tree and reads their manifests; then every file is looked at alone
-//! ([`Book::file`]), every region as a whole ([`Book::region`]), and all files beside each other
-//! ([`Book::across`]). No private key is needed; [`opened`] adds what one proves. The tree is anybody's:
-//! nothing in it is believed because it says so. What a bundle must look like follows from the layout
-//! and, where there is one, from the configuration; a manifest is only a list that the files must keep
-//! to, unless a reuse key authenticates it. Values never stand in a finding.
+//! [`open`] finds the regions of a tree and reads their manifests; then every file is looked at alone ([`Book::file`]),
+//! every region as a whole ([`Book::region`]), and all files beside each other ([`Book::across`]). No private key is
+//! needed; [`opened`] adds what a private key proves. Anybody may have written the tree: nothing in it is believed
+//! because it says so. What a bundle must look like follows from the layout and, where there is one, from the
+//! configuration; a manifest is only a list that the files must keep to, unless a reuse key authenticates it. Values
+//! never stand in a finding.
 
 mod book;
 mod delivery;
@@ -140,7 +140,7 @@ fn region<'a>(
     let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
     if let (Some(configured), None) = (measure.fleet, config) {
         let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
-        // Another fleet's bundles may stand beside ours, and only they.
+        // Another fleet's bundles may stand beside ours, but nothing else.
         if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
             let Wrong { why, line, .. } = why;
             let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
@@ -195,7 +195,7 @@ fn owners(
         }
         return owners;
     }
-    // Without a configuration, whoever stands in every region counts as escrow.
+    // Without a configuration, a recipient of every region counts as escrow.
     for region in regions.values() {
         region.recipients.iter().for_each(|recipient| add(recipient, region.directory.as_str()));
     }
@@ -245,7 +245,7 @@ impl Book<'_> {
             looked.findings.extend(self.sets.iter().filter(|(set, _)| set.as_str() == path).filter_map(
                 |(_, fleet)| {
                     let is_ours = self.measure.fleet.is_some_and(|ours| ours.name == *fleet);
-                    // What ours should be, the configuration says.
+                    // The configuration says what our own should be.
                     if is_ours || !self.measure.scope.has_shared(path) {
                         return None;
                     }
@@ -285,7 +285,7 @@ impl Book<'_> {
         match object {
             Some(object) if object.key.kind.is_secret() => sealed::look(self, region, object, standing, &mut looked),
             _ => {
-                // What is listed is held against what it should be, and what is not is a fault as such.
+                // A listed file is compared with what it should be; an unlisted file is a fault as such.
                 let clear = plain::look(path, &standing.bytes).filter(plain::Found::is_clear);
                 looked.findings.extend(clear.map(|found| {
                     let finding = self.measure.find(found.code, path, found.line, format!("{path} {}", found.what));

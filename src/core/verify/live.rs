@@ -47,14 +47,14 @@ pub struct Questions {
     pub objects: BTreeMap<GroupKind, BTreeMap<Version, Vec<ObjectKey>>>,
     /// Namespaces of which the metadata is wanted.
     pub namespaces: BTreeSet<Namespace>,
-    /// Kinds of which to list the metadata of what k0rdent marks as its own, where that is allowed.
+    /// Kinds whose objects with k0rdent's mark are to be listed, metadata only, where that is allowed.
     pub copied: BTreeSet<GroupKind>,
 }
 
-/// Takes a region's published bundle apart. There is none where nothing vouches for a manifest.
+/// Takes a region's published bundle apart; none if nothing vouches for a manifest.
 ///
-/// Without reuse keys the manifest is taken at its word ([`Published::unproved`]), and values cannot be
-/// compared; both are said.
+/// Without reuse keys the manifest is taken at its word ([`Published::unproved`]), and values cannot be compared;
+/// findings say both.
 pub fn open<'p>(
     fleet: &'p Fleet,
     region: &'p RegionConfig,
@@ -115,7 +115,7 @@ pub fn open<'p>(
     (Some(Bundle { fleet, region, manifest, objects, keys }), findings)
 }
 
-/// The version that a document is written in, if it is one of this kind.
+/// The version that a document is written in, if it is of this kind.
 fn version_of(document: &Node, kind: &GroupKind) -> Option<Version> {
     let written = document.str_at(&["apiVersion"])?;
     let (group, version) = written.rsplit_once('/').unwrap_or(("", written));
@@ -149,7 +149,7 @@ impl Bundle<'_> {
         }
     }
 
-    /// The namespaces that the bundle has to do with, and how.
+    /// The namespaces that the bundle concerns, and how.
     fn namespaces(&self) -> BTreeMap<Namespace, Part> {
         let mut namespaces: BTreeMap<Namespace, Part> = BTreeMap::new();
         let mut add = |namespace: &Namespace, part: Part| {
@@ -173,7 +173,7 @@ impl Bundle<'_> {
 /// What a namespace has to do with a bundle; a later part counts for more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Part {
-    /// A Credential of it has something published, and its labels decided about that.
+    /// A Credential of the namespace has something published, and the namespace's labels decided about that.
     Claiming,
     /// An object lands in it.
     Landing,

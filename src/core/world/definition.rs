@@ -21,7 +21,7 @@ use crate::snapshot::Snapshot;
 struct Known {
     /// Definitions, at most one per version.
     definitions: Vec<Definition>,
-    /// Why nothing that claims this kind can be resolved.
+    /// Why no claim of this kind can be resolved.
     faults: Vec<Fault>,
 }
 
@@ -33,11 +33,11 @@ pub struct Definitions {
 
 /// What looking a kind up gives.
 pub enum Defined<'a> {
-    /// The definition, and whether it is of another version than asked for.
+    /// The definition of the very version that was asked for.
     Exactly(&'a Definition),
     /// The definition of the newest version, since the asked one has none.
     Nearest(&'a Definition),
-    /// No ProviderInterface has the kind.
+    /// No ProviderInterface defines the kind.
     Unknown,
     /// The ProviderInterfaces contradict each other or cannot be followed.
     Faulty(&'a [Fault]),

@@ -11,7 +11,7 @@ use crate::snapshot::Snapshot;
 #[derive(Default)]
 pub struct Deployments {
     propagate: BTreeMap<Claimant, bool>,
-    /// Namespaces with one that does not say, or cannot be believed, which it uses.
+    /// Namespaces that hold a ClusterDeployment whose Credential is unknown.
     doubtful: BTreeSet<Namespace>,
 }
 
@@ -47,7 +47,7 @@ impl Deployments {
         self.propagate.contains_key(credential)
     }
 
-    /// Whether some ClusterDeployment that names it wants it propagated.
+    /// Whether some ClusterDeployment that names the Credential wants it propagated.
     pub fn propagate(&self, credential: &Claimant) -> bool {
         self.propagate.get(credential).copied().unwrap_or(false)
     }

@@ -1,4 +1,4 @@
-//! Delivery: what the emitted Flux and Argo CD objects say, the region's word over the fleet's.
+//! Delivery: the settings of the emitted Flux and Argo CD objects; a region's settings override the fleet's.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -12,7 +12,7 @@ use super::super::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig};
 use super::name::{namespace, object_name};
 use crate::name::{Namespace, Region};
 
-/// Resolves one region's delivery; `path` is that of the region's own word.
+/// Resolves one region's delivery; `path` is the path of the region's own `delivery`.
 pub(super) fn resolve(file: &FleetFile, typed: &RegionDeliveryFile, path: &FieldPath, faults: &mut Faults) -> Delivery {
     match typed {
         RegionDeliveryFile::Word(DeliveryWord::None) => Delivery::None,
@@ -52,7 +52,7 @@ fn pick<'a, F, T>(
     if let Some(value) = over.0.and_then(&field) {
         return (Some(value), over.1.key(key));
     }
-    // What stands nowhere is missed where the region asks for it, unless the fleet's map is there.
+    // A field that is nowhere is reported at the fleet's map if there is one, else at the region's.
     let at = if fleet.0.is_some() { fleet.1 } else { over.1 };
     (fleet.0.and_then(&field), at.key(key))
 }

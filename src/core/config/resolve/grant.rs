@@ -62,7 +62,7 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
     }
 }
 
-/// The object, which has to be of a kind that is published at all: a grant opens no kind.
+/// The object, whose kind must be publishable: a grant does not make a kind publishable.
 fn object(
     typed: &GrantToFile,
     kinds: &BTreeMap<GroupKind, ExtraKind>,
@@ -91,7 +91,7 @@ fn object(
     ObjectKey::new(kind, written, object_name(&typed.name, &path.key("name"), faults))
 }
 
-/// Says which group a kind has that is published under another one, else which kinds there are.
+/// Suggests the group under which a kind is published, else lists the kinds there are.
 fn suggest_kind(typed: &str, kinds: &BTreeMap<GroupKind, ExtraKind>) -> String {
     let all: Vec<GroupKind> = published().chain(kinds.keys().cloned()).collect();
     if let Some(found) = all.iter().find(|kind| kind.kind == typed) {

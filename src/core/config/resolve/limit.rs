@@ -86,7 +86,7 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
             LevelWord::Info => Some(Severity::Info),
             LevelWord::Off => None,
         };
-        // The class decides what is published, or whether a bundle is proved; a milder word would only hide it.
+        // The class decides what is published, or whether a bundle passes `verify`; a milder word would only hide that.
         let stops = matches!(code.class(), Class::Refused | Class::Broken | Class::Held | Class::Fault);
         if stops && severity != Some(Severity::Error) {
             let message = format!("findings of the class {} cannot be lowered", code.class().word());

@@ -12,7 +12,7 @@ use super::super::{Identity, KeyPlace, Output, OutputGit, ReuseKeyPlaces};
 /// Resolves `output`.
 pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
     let at = FieldPath::root().key("output");
-    // In a repository the path is one of its tree; elsewhere `..` is a neighbour of the configuration.
+    // In a repository the path stays inside its tree; elsewhere `..` may lead to a neighbour of the configuration.
     let tidied = match &typed.git {
         Some(_) => repository::tidy_inside(&typed.path),
         None => repository::tidy(&typed.path).and_then(|path| {
@@ -74,7 +74,8 @@ fn identity(typed: &IdentityFile, path: &FieldPath, faults: &mut Faults) -> Iden
             None => ("", ""),
         },
     };
-    // Git strips these from both parts, silently; and what ends a line for some readers adds one to a log.
+    // Git silently strips these from both parts; and a character that ends a line for some readers adds a line to a
+    // log.
     let unfit = |c: char| c.is_control() || matches!(c, '<' | '>' | '\u{2028}' | '\u{2029}');
     if name.is_empty() || email.is_empty() || name.contains(unfit) || email.contains(unfit) || email.contains(' ') {
         faults.add(path, "this is no name and mail address", "Write `Name <mail@example.com>`.");
@@ -95,7 +96,7 @@ pub(super) fn reuse_key(typed: &ReuseKeyFile, output: &Output, faults: &mut Faul
         }
         previous.push(place);
     }
-    // Only read where nothing is wrong.
+    // The result is only read if nothing is wrong, so any place will do.
     ReuseKeyPlaces { current: current.unwrap_or_else(|| KeyPlace::Env(String::new())), previous }
 }
 
@@ -140,8 +141,7 @@ fn pasted(path: &FieldPath, help: &str, faults: &mut Faults) {
     faults.add_secret(path, "this is a key; write where the key is instead", help);
 }
 
-/// Checks the path of a file that holds keys; false where a key stands there itself, and then `leaked` says
-/// what to do.
+/// Checks the path of a key file; false if it is a pasted key itself, and then `leaked` says what to do.
 pub(super) fn key_file(name: &str, path: &FieldPath, leaked: &str, output: &Output, faults: &mut Faults) -> bool {
     if holds_secret(name) {
         pasted(path, leaked, faults);
@@ -155,8 +155,8 @@ pub(super) fn key_file(name: &str, path: &FieldPath, leaked: &str, output: &Outp
     true
 }
 
-/// Checks that a file is not among the bundles, where publishing would take it along or who writes
-/// bundles could change it.
+/// Checks that a file is not among the bundles: publishing would take it along, or whoever writes bundles could change
+/// it.
 pub(super) fn not_among_bundles(file: &str, path: &FieldPath, output: &Output, faults: &mut Faults) {
     if repository::tidy(file).is_ok_and(|file| repository::is_within(&file, &output.path)) {
         let message = "the file is under `output.path`, where bundles are written";

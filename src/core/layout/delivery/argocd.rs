@@ -1,9 +1,9 @@
 //! What makes Argo CD apply a region's bundle: an Application, or an element of the ApplicationSet.
 //!
-//! They are safe by default: everything is applied server-side (client-side apply would copy each
-//! Secret's cleartext into an annotation), deleting an Application leaves what it applied, and an
-//! ApplicationSet never deletes one. Where KSOPS decrypts, the region also gets a folder of its own,
-//! since Flux could not build one that names a generator.
+//! They are safe by default: everything is applied server-side (client-side apply would copy each Secret's cleartext
+//! into an annotation), deleting an Application leaves what it applied, and an ApplicationSet never deletes an
+//! Application. Where KSOPS decrypts, the region also gets a folder of its own, since Flux could not build a folder
+//! that names a generator.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -55,8 +55,8 @@ fn trees<'a>(
 
 /// The kustomization that runs KSOPS, and the list of what KSOPS decrypts.
 ///
-/// The generator names its files one by one, and is left out with its list where there are none:
-/// KSOPS refuses an empty one.
+/// The generator names its files one by one. Without files, it is left out together with its list: KSOPS refuses an
+/// empty one.
 fn ksops<'a>(directory: &Directory, objects: &'a BTreeSet<BundlePath>) -> Vec<(BundlePath, Tree<'a>)> {
     let region = path::region(directory);
     let folder = region.join("argocd");
@@ -104,7 +104,7 @@ fn name(fleet: &FleetName, directory: &Directory) -> String {
     delivery_name(&format!("{fleet}-{directory}"))
 }
 
-/// The folder that Argo CD builds: the region's, where a plugin decrypts in place.
+/// The folder that Argo CD builds: the region's own folder if a plugin decrypts in place.
 fn applied(directory: &Directory, argo: &ArgoCd, output: &str) -> String {
     let region = path::region(directory);
     match argo.mode {
@@ -133,7 +133,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'static> {
-    /// What stands in the template of an ApplicationSet for the elements' values.
+    /// The placeholders in an ApplicationSet's template for the elements' values.
     const TEMPLATE: Self = Self {
         project: Cow::Borrowed("{{.project}}"),
         repo_url: Cow::Borrowed("{{.repoURL}}"),
@@ -196,9 +196,10 @@ fn sets<'a>(fleet: &FleetName, output: &str, regions: &BTreeMap<&Directory, &'a 
     shapes.into_iter().map(|((_, name), (argo, elements))| set(&name, argo, elements)).collect()
 }
 
-/// The same once more from what stands there, for who has no configuration: the text as pouch writes it for a
-/// fleet, with the names, projects, repositories, revisions and regions that the documents say. None where they are
-/// no such ApplicationSets, or name a region that `theirs` denies.
+/// The text of a fleet's ApplicationSets as pouch writes it, made from what stands there instead of a configuration.
+///
+/// Names, projects, repositories, revisions and regions are those that the documents say. None if they are no such
+/// ApplicationSets, or name a region that `theirs` denies.
 pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Directory) -> bool) -> Option<String> {
     let mut texts = Vec::new();
     for document in documents {
@@ -275,7 +276,7 @@ fn set<'a>(name: &str, argo: &'a ArgoCd, elements: Vec<Tree<'a>>) -> Tree<'a> {
     ])
 }
 
-/// Says where one Argo CD decrypts for several regions: its repo-server then holds all their keys.
+/// Reports one Argo CD that decrypts for several regions: its repo-server then holds all their keys.
 pub fn shared_decryptors<'a>(regions: impl IntoIterator<Item = &'a RegionConfig>) -> Vec<Finding> {
     let mut served: BTreeMap<&Namespace, Vec<&str>> = BTreeMap::new();
     for region in regions {

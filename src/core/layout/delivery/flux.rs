@@ -1,8 +1,8 @@
 //! What makes Flux apply a region's bundle: one Kustomization for the core, one per identity kind.
 //!
-//! They are apart so that a CRD which the region lacks stops that kind only. They are safe by
-//! default: deleting one orphans what it applied, nothing is substituted, and each brings its own
-//! decryption, because Flux does not inherit it.
+//! They are apart so that a CRD which the region lacks stops that kind only. They are safe by default: deleting a
+//! Kustomization orphans what it applied, nothing is substituted, and each brings its own decryption, because Flux does
+//! not inherit it.
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ fn trees<'a>(
         let applied = in_repository(output, &region.join("identities").join(leaf.as_str()));
         objects.insert(folder.join(&format!("{leaf}.yaml")), object(flux, name, applied, Some(core.clone())));
     }
-    // Without it, Flux would make one up from every YAML file below.
+    // Without a kustomization, Flux would make one up from every YAML file below.
     let listed: Vec<_> = objects.keys().filter_map(|path| path.below(&folder)).map(String::from).collect();
     objects.insert(folder.join(kustomization::FILE), kustomization::tree(listed.into_iter().map(Cow::Owned)));
     objects

@@ -27,7 +27,7 @@ pub enum Unusable {
     /// It is written in a format that this pouch does not know.
     #[error("the manifest says apiVersion {0:?}, which is newer than this pouch knows")]
     Newer(String),
-    /// It is not what pouch writes, there.
+    /// It is not what pouch writes, at this spot.
     #[error("the manifest is not what pouch writes: {0}")]
     Malformed(String, Spot),
 }
@@ -187,7 +187,7 @@ fn map<'n, const N: usize>(
     Ok(fields.map(|field| node.get(field)))
 }
 
-/// A list's items; what is wrong with one says which.
+/// A list's items; the fault of an item says which item it is.
 fn each<T>(
     node: Option<&Node>,
     what: &'static str,

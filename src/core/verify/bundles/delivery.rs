@@ -1,9 +1,9 @@
 //! What consumers build and are told: kustomizations, KSOPS lists, Flux and Argo CD objects.
 //!
-//! All of them follow from the region's objects and its delivery, so they are made once more and held
-//! against what stands there. Where there is no configuration, and for paused regions whose manifest a reuse
-//! key authenticates, what the delivery objects are free to say (names, a repository, an interval) is taken
-//! from themselves; their shape is not theirs to choose.
+//! All of them follow from the region's objects and its delivery, so they are made once more and compared with what
+//! stands there. Without a configuration, and for paused regions whose manifest a reuse key authenticates, what the
+//! delivery objects are free to say (names, a repository, an interval) is taken from themselves; their shape is not
+//! theirs to choose.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -65,7 +65,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> V
 /// The open files that a region should have.
 fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) -> Files {
     let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
-    // A leaf that holds nothing any more stays; which ones there were is known from the tree alone.
+    // A leaf that holds nothing any more stays; only the tree tells which leaves there were.
     let folder = format!("{}/identities/", path::region(&region.directory));
     let below = tree.range(folder.clone()..).map_while(|(path, _)| path.starts_with(&folder).then_some(path));
     let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
@@ -74,7 +74,7 @@ fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) ->
     Layout { fleet: &region.manifest.fleet, directory: &region.directory, delivery, output }.files(&objects, &kept)
 }
 
-/// Holds one open file against what it should be.
+/// Compares one open file with what it should be.
 fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
     let is_build = path.as_str().ends_with(FILE) && path.as_str().starts_with("regions/");
     let (code, help) = if is_build { (Code::NotBuildable, BUILD) } else { (Code::UnsafeDelivery, DELIVERY) };
@@ -113,8 +113,8 @@ fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -
     find(line, format!("{path} differs from what pouch writes, from this line on"))
 }
 
-/// The delivery that a region's own files speak of, and the output's path in them; else the file that
-/// cannot be understood.
+/// The delivery that a region's own files describe, and the output's path in them; else the file that cannot be
+/// understood.
 fn inferred(region: &Region<'_>, tree: &Tree) -> Result<(Delivery, String), String> {
     let directory = &region.directory;
     let flux = format!("{}/core.yaml", path::flux(directory));
@@ -179,7 +179,7 @@ fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
     Some((Delivery::ArgoCd(argo), String::from(output)))
 }
 
-/// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are asked about.
+/// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are to be verified.
 pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
     findings.extend(measure.above.iter().filter_map(|above| match above.name {
@@ -207,8 +207,9 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether git would change bytes below the output. Without a configuration, what stands there may be a part of
-/// it, without the file.
+/// Whether git would change bytes below the output.
+///
+/// Without a configuration, the tree may be a part of the output, without the file.
 fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
     let path = path::gitattributes();
     let standing = tree.get(path.as_str()).filter(|standing| standing.form != Form::Link);
@@ -219,7 +220,7 @@ fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
     let above = measure.above.iter().filter(|above| above.name == ATTRIBUTES);
     let above: Vec<&[u8]> = above.map(|above| &*above.bytes).collect();
     let bytes = standing.map(|standing| &*standing.bytes).unwrap_or_default();
-    // Of one region it is asked about where it stands: what is proved before it is published has none.
+    // For one region, the file is verified only if it is there: a bundle that is verified before publishing has none.
     let asked = match standing {
         Some(_) => measure.scope.has_below(path.as_str()),
         None => measure.scope.has_shared(path.as_str()),
@@ -234,7 +235,7 @@ fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
     Some(finding.help("Render, or correct the lines: hashes, tags and MACs hold for the exact bytes."))
 }
 
-/// Whether git would change them because of a file further up.
+/// Whether a file further up would make git change the bundles' bytes.
 fn converted_above(above: &Above) -> Option<Finding> {
     let line = attributes::converts_below(&above.bytes, &above.way)?;
     let message = format!("{} lets git change the bundles' bytes at checkout", above.shown);
@@ -244,8 +245,9 @@ fn converted_above(above: &Above) -> Option<Finding> {
     ))
 }
 
-/// What is wrong with a fleet's ApplicationSets where its configuration is not known: names, a repository and a
-/// revision are their own, and the regions are those that the fleet has here.
+/// What is wrong with the ApplicationSets of a fleet whose configuration is not known.
+///
+/// Names, a repository and a revision are their own; the regions must be those that the fleet has here.
 pub(super) fn no_set(
     measure: &Measure<'_>,
     path: &str,
@@ -269,7 +271,7 @@ const IGNORED: &str = "The files that it names never reach the region, and their
                        consumer prunes. Take the line out, or keep it in `spec.ignore` of the GitRepository, without \
                        the bundles' folder.";
 
-/// Whether Flux is told, among the bundles, to leave files out.
+/// Whether a file among the bundles tells Flux to leave files out.
 fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) -> Option<Finding> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_above = folder.is_empty() || folder.split('/').next().is_some_and(|top| TOPS.contains(&top));
@@ -287,7 +289,7 @@ fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) 
     Some(measure.find(Code::UnsafeDelivery, path, line, message).help(IGNORED))
 }
 
-/// Whether it is told so further up.
+/// Whether a file further up tells Flux to leave bundles' files out.
 fn ignored_above(above: &Above, tree: &Tree) -> Option<Finding> {
     let line = leaves_out(&above.bytes, &above.way, tree)?;
     let message = format!("{} may make Flux leave bundles' files out of what it fetches", above.shown);

@@ -1,6 +1,6 @@
 //! What a `.sourceignore` leaves out of what Flux fetches, as far as bundles are concerned.
 //!
-//! Its patterns are those of `.gitignore`. Whether one surely matches is hard to say, so the question is only
+//! Its patterns are those of `.gitignore`. It is hard to say whether a pattern surely matches, so the question is only
 //! whether it may: a pattern that is not understood counts as one that does.
 //!
 //! <https://git-scm.com/docs/gitignore>
@@ -11,10 +11,10 @@ use alloc::vec::Vec;
 use super::tree::Tree;
 use crate::layout::path::TOPS;
 
-/// What makes a part of a pattern stand for several names.
+/// The characters that make a part of a pattern stand for several names.
 const WILD: [char; 5] = ['*', '?', '[', ']', '\\'];
 
-/// The line, from one, by which a file may leave bundles' files out. `way` leads from its folder to theirs.
+/// The line, from one, by which a file may leave bundles' files out; `way` leads from the file's folder to the bundles.
 pub(super) fn leaves_out(found: &[u8], way: &str, tree: &Tree) -> Option<usize> {
     let Ok(text) = core::str::from_utf8(found) else { return Some(1) };
     let way: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();

@@ -66,7 +66,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestO
     findings
 }
 
-/// Holds what a document says it is against what its path says.
+/// Compares what a document says it is with what its path says.
 pub(super) fn identity(
     measure: &Measure<'_>,
     region: &Region<'_>,
@@ -82,7 +82,7 @@ pub(super) fn identity(
         findings.push(find(Code::UntrustedBundle, format!("{path} does not hold {key}, as the manifest says")));
         return findings;
     }
-    // What else Kubernetes keeps there would have the region collect the object, or block it.
+    // Other fields that Kubernetes keeps there would make the region collect the object, or block it.
     let kept = ["annotations", "labels", "name", "namespace"];
     let metadata = document.at(&["metadata"]).map(Node::entries).unwrap_or_default();
     if let Some((field, _)) = metadata.iter().find(|(field, _)| !kept.contains(&&**field)) {
@@ -128,8 +128,10 @@ fn key_of(document: &Node) -> Option<ObjectKey> {
     Some(ObjectKey::new(kind, namespace, Name::from(document.str_at(&["metadata", "name"])?)))
 }
 
-/// Whether pouch publishes a kind. Without a configuration, any kind of a provider may be one of
-/// `kinds`, but none that Kubernetes itself has: what grants rights or runs programs is there.
+/// Whether pouch publishes a kind.
+///
+/// Without a configuration, any kind of a provider may be one of `kinds`, but no kind of Kubernetes itself: those grant
+/// rights or run programs.
 fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     if kind.is_namespace() || kinds::is_published(kind) {
         return true;
@@ -140,8 +142,8 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
     }
 }
 
-/// What is wrong with the labels and annotations that tell a consumer what to do with an object, and with which of
-/// the two.
+/// What is wrong with the labels or annotations that tell a consumer what to do with an object, and which of the two it
+/// is.
 fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
     const LABELS: &str = "labels";
     let kind = &entry.key.kind;
@@ -166,7 +168,7 @@ fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Opti
     if let Some((key, _)) = expected.iter().find(|pair| !has(*pair)) {
         return Some((LABELS, format!("lacks the label {key:?}")));
     }
-    // Who may use an identity there can hang on any label of a Namespace.
+    // Any label of a Namespace can decide who may use an identity there.
     if kind.is_namespace() && region.follows() {
         let configured = configured.into_iter().flatten().filter(|(key, _)| *key != MANAGED_BY_LABEL);
         expected.extend(configured.map(|(key, value)| (&**key, &**value)));
@@ -229,7 +231,7 @@ fn same(expected: &TreeMap<'_>, found: &BTreeMap<&str, Option<&str>>) -> bool {
             .all(|((key, tree), (name, value))| **key == **name && text(tree).as_deref() == *value)
 }
 
-/// Whether some text has a variable as Flux's post-build substitution knows them.
+/// Whether some text has a variable of Flux's post-build substitution.
 fn holds_variable(node: &Node) -> bool {
     match node {
         Node::Text(text) => text.contains("${"),

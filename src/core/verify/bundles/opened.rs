@@ -1,7 +1,7 @@
-//! What private keys add: that a stanza opens for whom it says it is and for nobody else at hand, that
-//! every value is the one that was sealed there, and with a reuse key that pouch wrote the very file.
+//! What private keys add: that a stanza opens for the recipient it names and for nobody else at hand, that every value
+//! is the one that was sealed there, and, with a reuse key, that pouch wrote the very file.
 //!
-//! Wrapping and unwrapping is the shell's; here its answers are judged.
+//! The shell wraps and unwraps; here its answers are judged.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -25,8 +25,9 @@ pub type Answers = Vec<Option<(Recipient, Zeroizing<[u8; 32]>)>>;
 
 const HELP: &str = "Find out who changed the file, and have the region sealed anew.";
 
-/// Judges one sealed file by what identities made of its stanzas. `held` are the recipients of all
-/// identities at hand.
+/// Judges one sealed file by what identities made of its stanzas.
+///
+/// `held` are the recipients of all identities at hand.
 pub fn judge(
     book: &Book<'_>,
     sealed: &Sealed,
@@ -77,7 +78,7 @@ pub fn judge(
             return findings;
         }
     };
-    // Its type can be read from outside, and was.
+    // A type that can be read from outside was judged already.
     if let (Some(why), None) = (never_leaves(&opened), never_leaves(&sealed.document)) {
         let message = format!("{path} holds what pouch never publishes: {why}");
         findings.push(find(Code::UntrustedBundle, message, HELP));

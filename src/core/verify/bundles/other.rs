@@ -1,4 +1,5 @@
-//! Bundles of other fleets, which may stand beside ours: left alone as far as their own manifests go, and named.
+//! Bundles of other fleets, which may stand beside ours: they are named, and what their own manifests list is left
+//! alone.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -14,15 +15,17 @@ use crate::finding::{Code, Finding};
 use crate::layout::path;
 use crate::name::FleetName;
 
-/// What another fleet has in a folder of `regions/`, by its own word.
+/// What another fleet has in a folder of `regions/`, by its own manifest.
 pub(super) struct Other {
     pub(super) fleet: FleetName,
     /// Its manifest, and what that lists.
     pub(super) paths: BTreeSet<String>,
 }
 
-/// What another fleet has in a folder that no region of this one has. Its manifest is believed only as far as to
-/// leave alone what it lists, and must be one for that: anybody may name a fleet.
+/// What another fleet has in a folder that no region of this fleet has.
+///
+/// Its manifest is believed only so far as to leave alone what it lists, and must be a proper manifest for that:
+/// anybody may name a fleet.
 pub(super) fn other(fleet: &Fleet, tree: &Tree, folder: &str) -> Option<Other> {
     let own = format!("regions/{folder}/bundle.yaml");
     let standing = tree.get(&own).filter(|standing| standing.form == Form::Plain)?;
@@ -35,7 +38,7 @@ pub(super) fn other(fleet: &Fleet, tree: &Tree, folder: &str) -> Option<Other> {
     Some(Other { fleet: manifest.fleet.clone(), paths: listed.chain([own]).collect() })
 }
 
-/// Says which other fleets' bundles stand there unproved.
+/// Reports the bundles of other fleets, which are not verified.
 pub(super) fn unproved(measure: &Measure<'_>, tree: &Tree, others: &BTreeMap<String, Other>) -> Vec<Finding> {
     let mut folders: BTreeMap<&FleetName, Vec<String>> = BTreeMap::new();
     for (folder, other) in others.iter().filter(|(folder, _)| measure.scope.has(folder)) {

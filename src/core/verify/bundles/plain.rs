@@ -1,8 +1,8 @@
 //! Secrets in clear: in any file that holds bundles, and keys in any file at all.
 //!
-//! What it finds it says by line and kind. A file that is no YAML is judged by its lines, because
-//! whoever commits a Secret by accident need not have finished typing it. A manifest that cannot be read
-//! is never taken for a harmless one: another reader may be more forgiving.
+//! What is found is told by line and kind. A file that is not YAML is judged by its lines, because whoever commits a
+//! Secret by accident need not have finished typing it. A manifest that cannot be read is never taken for a harmless
+//! one: another reader may be more forgiving.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -26,11 +26,12 @@ const GENERATOR: &str = "secretGenerator";
 /// What identities and reuse keys start with.
 const KEYS: [&str; 3] = ["AGE-SECRET-KEY-1", "AGE-SECRET-KEY-PQ-1", "POUCH-REUSE-KEY-1"];
 
-/// How many bech32 characters follow at least: 32 bytes make 52. A page that only names the prefix is no key.
+/// The fewest bech32 characters that follow: 32 bytes make 52. A page that only names the prefix holds no key.
 const KEY_LENGTH: usize = 52;
 
-/// How the starts of keys look in base64, in either case, behind no byte, one or two of a group of three: how
-/// many of the group's characters stand before, and those that depend on nothing else.
+/// How the starts of keys look in base64, in either case, behind zero, one or two bytes of a group of three.
+///
+/// Each is the number of the group's characters that stand before, and the characters that depend on nothing else.
 const ENCODED: [(usize, &str); 12] = [
     (0, "QUdFLVNFQ1JFVC1LRVkt"),
     (2, "FHRS1TRUNSRVQtS0VZL"),
@@ -46,13 +47,13 @@ const ENCODED: [(usize, &str); 12] = [
     (3, "wb3VjaC1yZXVzZS1rZXkt"),
 ];
 
-/// What is readable in a file, or keeps it from being looked at.
+/// What is readable in a file, or keeps the file from being searched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
     pub(super) code: Code,
     /// The line, from one.
     pub(super) line: usize,
-    /// Words that follow the path.
+    /// The words that follow the path in a message.
     pub(super) what: &'static str,
 }
 
@@ -61,13 +62,13 @@ impl Found {
         Self { code: Code::PlaintextSecret, line, what }
     }
 
-    /// What is said of a file that is larger than anybody reads.
+    /// The result for a file that is too large to be searched.
     pub(super) fn large(path: &str) -> Self {
         let code = if is_manifest(path) { Code::NotReadable } else { Code::NotSearched };
         Self { code, line: 1, what: "is larger than 64 MiB, so it was not searched for Secrets and keys" }
     }
 
-    /// What is said of what leads elsewhere.
+    /// The result for a symlink or a submodule.
     pub(super) fn elsewhere(form: Form) -> Self {
         let what = match form {
             Form::Link => "is a symlink, so what it leads to was not searched for Secrets and keys",
@@ -109,7 +110,9 @@ pub(super) fn is_readable(node: &Node) -> bool {
 }
 
 /// The line on which a whole age identity or reuse key stands, in either case that bech32 allows, in UTF-8, UTF-16,
-/// UTF-32 or base64. Where base64 is wrapped, the line on which the key begins.
+/// UTF-32 or base64.
+///
+/// If base64 is wrapped, it is the line on which the key begins.
 pub fn holds_key(bytes: &[u8]) -> Option<usize> {
     let bytes = without_zeros(bytes);
     let mut line = 1_usize;
@@ -122,7 +125,7 @@ pub fn holds_key(bytes: &[u8]) -> Option<usize> {
     encoded_key(&bytes)
 }
 
-/// Bytes without those of zero, between which the letters of ASCII stand in UTF-16 and UTF-32.
+/// The bytes without zeros, which stand between ASCII letters in UTF-16 and UTF-32.
 fn without_zeros(bytes: &[u8]) -> Cow<'_, [u8]> {
     match bytes.contains(&0) {
         true => Cow::Owned(bytes.iter().copied().filter(|b| *b != 0).collect()),
@@ -143,7 +146,7 @@ fn has_key(row: &[u8], prefix: &[u8]) -> bool {
 
 /// The line on which a key in base64 begins.
 fn encoded_key(bytes: &[u8]) -> Option<usize> {
-    // Base64 is wrapped at any column.
+    // Base64 may be wrapped at any column.
     let letters: Vec<u8> = bytes.iter().copied().filter(|b| !b.is_ascii_whitespace()).collect();
     let holds = |at: usize| {
         let rest = letters.get(at..).unwrap_or_default();
@@ -168,12 +171,12 @@ fn encoded_key(bytes: &[u8]) -> Option<usize> {
     Some(line)
 }
 
-/// Whether one of [`ENCODED`] begins with a letter.
+/// Whether one of [`ENCODED`] begins with this letter.
 fn may_begin(letter: u8) -> bool {
     matches!(letter, b'Q' | b'F' | b'B' | b'Y' | b'h' | b'U' | b'c' | b'w')
 }
 
-/// Whether base64, from the start of a group, soon comes to a key.
+/// Whether base64, decoded from the start of a group, soon comes to a key.
 fn decodes_to_key(letters: &[u8]) -> bool {
     let plain = |b: &u8| match b {
         b'-' => Some(b'+'),
@@ -185,12 +188,12 @@ fn decodes_to_key(letters: &[u8]) -> bool {
     let group: Vec<u8> = letters.iter().take(108).map_while(plain).collect();
     let whole = group.len().saturating_sub(group.len() % 4);
     let decode = |length| STANDARD_NO_PAD.decode(group.get(..length).unwrap_or_default()).ok();
-    // Other letters may follow without a sign between.
+    // Other letters may follow the key without a sign between.
     let decoded = decode(group.len()).or_else(|| decode(whole)).unwrap_or_default();
     KEYS.iter().any(|key| has_key(&decoded, key.as_bytes()))
 }
 
-/// What of a file is secret and readable, or keeps it from being looked at.
+/// What is secret and readable in a file, or keeps the file from being searched.
 pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
     if let Some(line) = holds_key(bytes) {
         return Some(Found::clear(line, "holds an age identity or a reuse key"));
@@ -240,8 +243,8 @@ pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
     look(path, bytes).filter(Found::is_clear).map(|found| found.line)
 }
 
-/// The line of a Secret in clear in a manifest that can be read, for files that are nobody's bundle: prose that shows
-/// one, and templates, are none.
+/// The line of a Secret in clear in a readable manifest, for files that belong to no bundle; prose that shows a Secret,
+/// and templates, do not count.
 pub fn secret_manifest(path: &str, bytes: &[u8]) -> Option<usize> {
     let text = read::text_of(bytes).ok().filter(|_| is_manifest(path))?;
     let mut interner = Interner::new();
@@ -249,15 +252,16 @@ pub fn secret_manifest(path: &str, bytes: &[u8]) -> Option<usize> {
     Some(usize::try_from(found.line).unwrap_or(usize::MAX))
 }
 
-/// What can be read of bytes that are no text in UTF-8.
+/// The readable part of bytes that are not UTF-8.
 fn lossy(bytes: &[u8]) -> Cow<'static, str> {
     let bytes = bytes.strip_prefix(b"\xff\xfe").or(bytes.strip_prefix(b"\xfe\xff")).unwrap_or(bytes);
     let plain = without_zeros(bytes);
     Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
 }
 
-/// Whether a document holds a Secret in clear; else the line from which on it cannot be read. What a consumer
-/// takes for a stream of JSON values is read as that.
+/// Whether a document holds a Secret in clear, or the line from which on it cannot be read.
+///
+/// What a consumer takes for a stream of JSON values is read as such.
 fn holds_secrets(document: &read::Document<'_>, interner: &mut Interner) -> Result<bool, usize> {
     let line_of = |flaw: Flaw| usize::try_from(flaw.line).unwrap_or(usize::MAX);
     let flaw = match read::read(document, interner) {
@@ -273,7 +277,7 @@ fn holds_secrets(document: &read::Document<'_>, interner: &mut Interner) -> Resu
     Ok(found)
 }
 
-/// The maps and lists of JSON that stand one after the other, and nothing else between.
+/// The JSON maps and lists that stand one after the other, if nothing else stands between.
 fn json_values(text: &str) -> Option<Vec<&str>> {
     let (mut values, mut depth, mut start) = (Vec::new(), 0_usize, None);
     let (mut is_quoted, mut is_escaped) = (false, false);
@@ -300,7 +304,7 @@ fn json_values(text: &str) -> Option<Vec<&str>> {
     (depth == 0).then_some(values)
 }
 
-/// Whether a text is one from which a program such as Helm makes manifests.
+/// Whether a program such as Helm makes manifests from a text.
 fn is_template(text: &str) -> bool {
     text.lines().any(|line| line.split('#').next().unwrap_or_default().contains("{{"))
 }

@@ -41,7 +41,7 @@ pub struct Sealed {
     pub path: String,
     /// The object that it holds.
     pub key: ObjectKey,
-    /// Pairs of what a stanza says of its recipient and the armored age file.
+    /// Pairs of the recipient that a stanza names and the armored age file.
     pub stanzas: Vec<(String, String)>,
     pub(super) document: Node,
     /// Hashes of its ciphertexts, by which copies are found.
@@ -155,7 +155,7 @@ fn flaw(document: &Node) -> Option<(String, String)> {
         return said("mac:", String::from("has a MAC that is not sealed"));
     }
     let entries = document.at(&["data"]).map(Node::entries).unwrap_or_default();
-    // Of another type, a consumer would make something else than text of it.
+    // A consumer would make something else than text of a value of another type.
     let is_text = |text: &str| cipher::is_sealed(text) && text.ends_with(",type:str]");
     let unsealed = |node: &Node| !matches!(node, Node::Text(text) if text.is_empty() || is_text(text));
     if let Some((name, _)) = entries.iter().find(|(_, node)| unsealed(node)) {
@@ -170,7 +170,7 @@ fn has_key(node: &Node, wanted: &impl Fn(&str) -> bool) -> bool {
     node.entries().iter().any(|(key, below)| wanted(key) || has_key(below, wanted))
 }
 
-/// Whether the header's lines are of this format and speak of the document's entries.
+/// Whether the header's lines are of this format and name the document's entries.
 fn fits(lines: &str, document: &Node) -> bool {
     let entries = document.at(&["data"]).map(Node::entries).unwrap_or_default();
     lines.lines().all(|line| {
@@ -185,7 +185,7 @@ fn fits(lines: &str, document: &Node) -> bool {
     })
 }
 
-/// The document as it is written: sealed texts stand plain.
+/// The document as pouch writes it: sealed texts stand plain.
 fn tree(document: &Node) -> Tree<'_> {
     fn sealed(node: &Node) -> Tree<'_> {
         match node {

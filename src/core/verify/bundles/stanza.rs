@@ -1,7 +1,7 @@
 //! The header of an age file, as far as it can be read without a key: <https://c2sp.org/age>
 //!
-//! It says by which ways a file opens, and not for whom: of an X25519 stanza only its recipient's
-//! identity can tell. So what is checked is that there is one way alone, of the kind that pouch makes.
+//! The header says in which ways a file opens, and not for whom: only the recipient's identity can tell whose an X25519
+//! stanza is. So the check is that there is one way alone, of the kind that pouch makes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -48,8 +48,9 @@ struct Stanza<'a> {
 }
 
 impl Stanza<'_> {
-    /// Whether it is of a made-up kind, which age adds once so that readers stay used to kinds that they do not
-    /// know: `grease_the_joint` of the crate `age-core`. What is not within its bounds may be a key for somebody.
+    /// Whether it is of a made-up kind, which age adds once so that readers stay used to kinds that they do not know.
+    ///
+    /// See `grease_the_joint` of the crate `age-core`. A stanza outside its bounds may be a key for somebody.
     fn is_grease(&self) -> bool {
         let is_drawn = |text: &str| (1..=8).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         self.kind.strip_suffix("-grease").is_some_and(is_drawn)

@@ -1,6 +1,6 @@
-//! What stands in a tree of bundles, and how much of it is asked about.
+//! A tree of bundles, and how much of it is to be verified.
 //!
-//! The shell reads it from a folder or from git; nothing is followed and nothing judged here.
+//! The shell reads the tree from a folder or from git; nothing is followed and nothing judged here.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -20,15 +20,17 @@ const MOST_KEPT: usize = 1 << 20;
 pub struct Standing {
     /// What it is.
     pub form: Form,
-    /// The bytes of a file; empty for what is none, and for a large file that is no bundle's.
+    /// The bytes of a file; empty if it is not a file, and for a large file that belongs to no bundle.
     pub bytes: Vec<u8>,
     /// What was found in bytes that are not kept.
     pub(super) found: Option<plain::Found>,
 }
 
 impl Standing {
-    /// A file with its bytes. What is large and lies in no region's folders is looked at here and now, so that
-    /// memory holds one such file at a time.
+    /// A file with its bytes.
+    ///
+    /// A large file that lies in no region's folders is searched here and now, so that memory holds one such file at a
+    /// time.
     pub fn file(path: &str, form: Form, bytes: Vec<u8>) -> Self {
         match bytes.len() > MOST_KEPT && !is_regions(path) && !STEERING.contains(&path) {
             true => Self { form, found: plain::look(path, &bytes), bytes: Vec::new() },
@@ -36,13 +38,13 @@ impl Standing {
         }
     }
 
-    /// What has no bytes to look at.
+    /// A path that has no bytes to look at.
     pub fn odd(form: Form) -> Self {
         Self { form, bytes: Vec::new(), found: None }
     }
 }
 
-/// Whether a path lies where regions' files lie.
+/// Whether a path lies where the files of regions lie.
 pub fn is_regions(path: &str) -> bool {
     path.split_once('/').is_some_and(|(top, _)| TOPS.contains(&top))
 }
@@ -53,11 +55,11 @@ pub fn directory_of(path: &str) -> Option<&str> {
     rest.split_once('/').map(|(directory, _)| directory)
 }
 
-/// What stands in a file of [`STEERING`] further up in the repository than the bundles.
+/// A file of [`STEERING`] further up in the repository than the bundles.
 pub struct Above {
     /// Its name.
     pub name: &'static str,
-    /// Where it is shown to be.
+    /// Its path as it is shown.
     pub shown: String,
     /// The way from its folder to the bundles, without a slash at either end.
     pub way: String,
@@ -66,25 +68,26 @@ pub struct Above {
 }
 
 impl Above {
-    /// A link, if somebody follows one of that name: git does not, and Flux does.
+    /// A link, if a consumer follows links of that name: git does not, and Flux does.
     pub fn link(name: &'static str, shown: String, way: String) -> Option<Self> {
         (name == IGNORE).then(|| Self { name, shown, way, bytes: Vec::from(b"*") })
     }
 }
 
-/// Git's file by which bytes change in who checks them out.
+/// Git's file that can change bytes at checkout.
 pub(super) const ATTRIBUTES: &str = ".gitattributes";
 
-/// Flux's file that keeps others from what it fetches: <https://fluxcd.io/flux/components/source/gitrepositories/>
+/// Flux's file that leaves other files out of what it fetches:
+/// <https://fluxcd.io/flux/components/source/gitrepositories/>
 pub(super) const IGNORE: &str = ".sourceignore";
 
-/// The files that say something of all that is below them.
+/// The files that say something about everything below them.
 pub const STEERING: [&str; 2] = [ATTRIBUTES, IGNORE];
 
 /// A tree of bundles: everything below `output.path`, by path.
 pub type Tree = BTreeMap<String, Standing>;
 
-/// How much of a tree is asked about.
+/// How much of a tree is to be verified.
 pub enum Scope {
     /// All of it.
     Whole,
@@ -118,7 +121,7 @@ impl Scope {
         }
     }
 
-    /// Whether what all files below a path hang on is asked about.
+    /// Whether a file on which all files below it depend is to be verified.
     pub(super) fn has_below(&self, path: &str) -> bool {
         match self {
             Scope::Region(wanted) => directory_of(path).is_none_or(|directory| directory == wanted),
@@ -126,7 +129,7 @@ impl Scope {
         }
     }
 
-    /// Whether a path that belongs to no region is asked about.
+    /// Whether a path that belongs to no region is to be verified.
     pub(super) fn has_shared(&self, path: &str) -> bool {
         match self {
             Scope::Whole => true,

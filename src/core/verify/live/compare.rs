@@ -1,9 +1,9 @@
-//! A region's answers against its bundle: from both, findings.
+//! Compare: findings from a region's answers and its bundle.
 //!
-//! A file's fields must stand on the region; what the region has beside them, by defaulting or by
-//! others' doing, is no difference, with two exceptions: entries of Secrets and ConfigMaps, because
-//! server-side apply leaves those that another field manager owns, and what says who may use an
-//! identity, because more of that lets more in. Paths and names are shown, values never.
+//! A file's fields must stand on the region. What the region has beside them, by defaulting or from others, is no
+//! difference, with two exceptions: entries of Secrets and ConfigMaps, because server-side apply leaves those that
+//! another field manager owns, and fields that say who may use an identity, because more of those lets more in. Paths
+//! and names are shown, values never.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ const MOST_PATHS: usize = 8;
 /// How many left-over copies of one kind are named; the rest are counted.
 const MOST_LEFT: usize = 100;
 
-/// What says who may use an identity: these fields of its `spec` are compared whole.
+/// The fields of an identity's `spec` that say who may use it; they are compared whole.
 const WHO: [&str; 2] = ["allowedNamespaces", "namespaceSelector"];
 
 /// What a region answered.
@@ -41,9 +41,9 @@ pub struct Answers {
     pub objects: BTreeMap<ObjectKey, Option<Node>>,
     /// The namespaces that were asked for, likewise.
     pub namespaces: BTreeMap<Namespace, Option<Node>>,
-    /// What k0rdent marks as its own.
+    /// The objects that k0rdent marks as its own.
     pub copies: Vec<(ObjectKey, Node)>,
-    /// The kinds of which that is unknown, as people name them.
+    /// The kinds for which such objects could not be listed, as people name them.
     pub unlisted: BTreeSet<String>,
 }
 
@@ -68,7 +68,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
                 if is_going(live) {
                     findings.push(going(expected.key, Code::MissingOnRegion));
                 }
-                // A finalizer may keep it for long, and until then it is in use.
+                // A finalizer may keep the object for long, and until then it is in use.
                 findings.extend(object(bundle, expected, live));
             }
         }
@@ -77,14 +77,14 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     findings.into_iter().map(|finding| finding.in_region(&bundle.region.name)).collect()
 }
 
-/// Whether an object is only there until its finalizers are through; nothing takes that back.
+/// Whether an object is only there until its finalizers are through; nothing takes a deletion back.
 ///
 /// <https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/>
 fn is_going(live: &Node) -> bool {
     live.at(&["metadata", "deletionTimestamp"]).is_some()
 }
 
-/// An object that is as good as missing.
+/// The finding for an object that is as good as missing.
 fn going(key: &ObjectKey, code: Code) -> Finding {
     Finding::new(code, format!("{key} is being deleted on the region")).about(key).help(
         "Find out who deletes it there, and which finalizers it waits for. Once it is gone, have the bundle \
@@ -174,7 +174,7 @@ fn namespaces(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     findings
 }
 
-/// One object that is on both sides.
+/// Compares one object that is on both sides.
 fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Finding> {
     let key = expected.key;
     let mut findings = Vec::new();
@@ -225,7 +225,7 @@ fn is_copy(live: &Node) -> bool {
     live.str_at(&["metadata", "labels", MANAGED_LABEL]) == Some("true")
 }
 
-/// Type, entries and values of a Secret; the values by the tags of its file.
+/// Compares type, entries and values of a Secret; the values by the tags of its file.
 fn secret(
     bundle: &Bundle<'_>,
     expected: &Expected<'_>,
@@ -283,7 +283,7 @@ fn payload(live: &Node) -> Payload {
     Payload::new(entries.iter().map(|(name, node)| (name.clone(), SecretBytes::new(decoded(node)))).collect())
 }
 
-/// The `spec` of an identity.
+/// Compares the `spec` of an identity.
 fn identity(expected: &Expected<'_>, live: &Node, differences: &mut Differences) {
     let (Some(written), found) = (expected.document.at(&["spec"]), live.at(&["spec"])) else { return };
     if !written.is_map() || !found.is_some_and(Node::is_map) {
@@ -305,8 +305,9 @@ fn identity(expected: &Expected<'_>, live: &Node, differences: &mut Differences)
     }
 }
 
-/// Equal, where what is empty and what is absent are the same: a controller that writes an object back
-/// writes all fields of its own type.
+/// Whether two nodes are equal if empty and absent are the same.
+///
+/// A controller that writes an object back writes all fields of its own type.
 fn same_but_for_nothing(a: Option<&Node>, b: Option<&Node>) -> bool {
     match (a, b) {
         (Some(a @ Node::Map(_)), Some(b @ Node::Map(_))) => {
@@ -332,7 +333,7 @@ fn is_nothing(node: Option<&Node>) -> bool {
     }
 }
 
-/// Equal, numbers by what they count.
+/// Whether two nodes are equal, numbers by what they count.
 fn same(a: &Node, b: &Node) -> bool {
     match (a, b) {
         (Node::List(a), Node::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
@@ -374,7 +375,7 @@ impl Differences {
         }
     }
 
-    /// All of them, for people; none where there are none.
+    /// All differences, for people; none if there are none.
     fn told(&self) -> Option<String> {
         let shown: Vec<&str> = self.0.iter().take(MOST_PATHS).map(String::as_str).collect();
         match self.0.len().saturating_sub(shown.len()) {
@@ -397,7 +398,7 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for (kind, mut keys) in by_kind {
-        // Which of many are named must not change from run to run.
+        // The choice of the named copies must not change from run to run.
         keys.sort_unstable();
         for key in keys.iter().take(MOST_LEFT) {
             let message = format!("{key} is a copy of k0rdent's that the bundle does not have");

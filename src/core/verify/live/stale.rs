@@ -1,8 +1,8 @@
-//! Entries of a Secret or ConfigMap that a region has and its bundle has not, and who keeps them there.
+//! Entries of a Secret or ConfigMap that a region has and its bundle lacks, and who keeps them there.
 //!
-//! It names entries and their field managers, and how to be rid of them. All of that is told by the
-//! region, which may lie: so much is read and no more, and a name gets into a line that people paste
-//! only if a shell does nothing with it. What an entry holds is not known here.
+//! Findings name entries and their field managers, and how to be rid of them. The region tells all of that, and may
+//! lie: so only a bounded part is read, and a name gets into a line that people paste only if a shell does nothing with
+//! it. What an entry holds is not known here.
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -20,8 +20,10 @@ use crate::node::Node;
 /// How many entries of one object are named; the rest are counted.
 const MOST_ENTRIES: usize = 20;
 
-/// How many entries of `managedFields` are read. Who updates is merged by an API server into about ten;
-/// who applies is not, and has a name per tool.
+/// How many entries of `managedFields` are read.
+///
+/// An API server merges those of managers that update into about ten, but not those of managers that apply, which have
+/// a name per tool.
 const MOST_MANAGERS: usize = 1_000;
 
 /// How many owners of one entry are named.
@@ -54,7 +56,7 @@ pub(super) fn stale(bundle: &Bundle<'_>, key: &ObjectKey, live: &Node, extra: &[
     findings
 }
 
-/// One entry.
+/// The finding for one entry.
 fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name): (&str, &str)) -> Finding {
     let owners = known.of(field, name);
     // An API server notes who sent `stringData`, which is nowhere in the object; no apply undoes that.
@@ -98,7 +100,7 @@ fn told(owners: &BTreeSet<&str>) -> String {
     few(owners.iter().map(|owner| quoted(owner)), owners.len(), MOST_OWNERS)
 }
 
-/// A field manager's name, quoted where it is none that anybody would choose.
+/// A field manager's name, quoted if it is one that nobody would choose.
 fn quoted(owner: &str) -> String {
     if is_plain(owner) {
         return owner.to_owned();
@@ -107,8 +109,9 @@ fn quoted(owner: &str) -> String {
     format!("{start:?}")
 }
 
-/// Whether a shell takes a name for nothing else. A manager's name can have any characters that print,
-/// and whoever may write an object chooses it.
+/// Whether a shell takes a name for nothing else.
+///
+/// A manager's name can have any characters that print, and whoever may write an object chooses it.
 fn is_plain(owner: &str) -> bool {
     let is_harmless = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'/' | b':' | b'-');
     (1..=LONGEST_MANAGER).contains(&owner.len()) && owner.bytes().all(is_harmless)

@@ -1,9 +1,8 @@
 //! Cluster API identity kinds: what is known of each without asking a cluster.
 //!
-//! One file per provider says scope, versions, fields, what cannot change and which namespaces an
-//! identity admits; [`schema`] says what of an object a region's API would reject. Read from the
-//! providers' sources and CRDs. This module looks at one object at a time: it follows no reference and
-//! knows nothing of Credentials.
+//! One file per provider holds scope, versions, fields, immutable fields and the namespaces that an identity
+//! admits; [`schema`] finds what a region's API would reject. The facts are from the providers' sources and
+//! CRDs. This module looks at one object at a time: it follows no reference and knows nothing of Credentials.
 
 mod allowed;
 pub mod aws;
@@ -58,7 +57,7 @@ pub struct KindRules {
     pub singleton: Option<&'static str>,
     /// Fields that cannot change once the object exists.
     pub immutable: &'static [Path],
-    /// The Cluster API provider that serves it, such as `infrastructure-aws`.
+    /// The Cluster API provider that serves the kind, such as `infrastructure-aws`.
     pub provider: &'static str,
     /// References that count for some objects only.
     pub conditional: &'static [Conditional],
@@ -85,12 +84,12 @@ impl Served {
     }
 }
 
-/// A reference that counts only where a text beside it has one of some values.
+/// A reference that counts only if another field has one of certain values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Conditional {
     /// The reference, or the map that holds it.
     pub reference: Path,
-    /// The text that decides.
+    /// The field whose text decides.
     pub given: Path,
     /// The values with which the reference counts.
     pub values: &'static [&'static str],
@@ -101,11 +100,11 @@ pub struct Conditional {
 /// Whether an object needs one of its references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Need {
-    /// It does not work without it: an absent field is a fault.
+    /// The object does not work without the reference: an absent field is a fault.
     Needed,
     /// An absent field is no reference; a present one counts.
     Optional,
-    /// The provider does not look at it, whatever it says.
+    /// The provider ignores the field, whatever it says.
     Unused,
 }
 
@@ -131,9 +130,9 @@ pub fn served(rules: &KindRules, version: &Version, release: Option<Release>) ->
         .any(|served| *version == served.version && release.is_none_or(|release| release >= served.since))
 }
 
-/// Whether an object needs the reference whose name, or whose namespace, stands at `path`.
+/// Whether an object needs the reference whose name or namespace stands at `path`.
 ///
-/// `body` is the object's body. Where nothing is known of the path, the reference is optional.
+/// `body` is the object's body. A path of which nothing is known is an optional reference.
 pub fn need(rules: &KindRules, body: &Node, path: &[&str]) -> Need {
     if let Some(condition) = rules.conditional.iter().find(|condition| path.starts_with(condition.reference)) {
         let given = body.str_at(condition.given).unwrap_or_default();
@@ -159,7 +158,7 @@ fn required_by_schema(rules: &KindRules, path: &[&str]) -> bool {
     })
 }
 
-/// What of an object cannot replace the published one; both are bodies.
+/// The immutable fields in which the new object differs from the published one; both arguments are bodies.
 pub fn immutable_changes(rules: &KindRules, published: &Node, new: &Node) -> Vec<Fault> {
     let changed = rules.immutable.iter().filter(|path| !same(published.at(path), new.at(path)));
     changed
@@ -171,7 +170,7 @@ pub fn immutable_changes(rules: &KindRules, published: &Node, new: &Node) -> Vec
         .collect()
 }
 
-/// Equal, where a field that is `null` and one that is absent are the same.
+/// Whether two fields are equal; `null` and absent count as the same.
 fn same(a: Option<&Node>, b: Option<&Node>) -> bool {
     let nothing = |node: Option<&Node>| node.is_none_or(|node| matches!(node, Node::Null));
     match (a, b) {
@@ -191,7 +190,7 @@ pub enum Admits {
     Yes,
     /// It may not.
     No,
-    /// Nobody knows, so it may not; says why.
+    /// Unknown, so it may not; holds the reason.
     Unknown(&'static str),
 }
 

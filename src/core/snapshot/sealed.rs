@@ -1,8 +1,8 @@
-//! Objects that are encrypted where they stand.
+//! Objects that are encrypted in their source.
 //!
-//! Such an object is known by its key before anybody opens it, and is opened when a closure wants it: a
-//! source may hold thousands for others. Until then looking it up says that the source was not asked. It
-//! knows nothing of how a document is opened.
+//! Such an object is known by its key before anybody opens it, and is opened only when a closure wants it: a
+//! source may hold thousands for others. Until then a lookup says that the source was not asked. How a document
+//! is opened is not known here.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -17,22 +17,21 @@ use crate::node::Node;
 use crate::object::{Object, admit};
 use crate::sops::read::Fingerprint;
 
-/// A document that is encrypted where it stands.
+/// A document that is encrypted in its source.
 pub struct SealedDocument {
     /// The document as it stands: what identifies the object is readable.
     pub document: Node,
     /// Where it stands.
     pub origin: Origin,
-    /// The sealed file of the source that it is part of, by number: its documents share one MAC.
+    /// The number of the sealed file that it is part of; the documents of one file share a MAC.
     pub file: usize,
-    /// What its sealed values are known by.
+    /// The fingerprints of its sealed values.
     pub leaves: Vec<Fingerprint>,
-    /// Why it cannot be opened, where that was tried already. One of a kind of which all objects are looked at
-    /// was.
+    /// Why it cannot be opened, if that was tried; it always was for a listed kind.
     pub trouble: Option<Reason>,
 }
 
-/// What is the matter with an object of a kind of which all are looked at, and that does not open.
+/// Why an encrypted object of a listed kind could not be opened.
 pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }: &Reason) -> Finding {
     let message = format!("a {kind} is encrypted and cannot be opened: {why}");
     Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help)
@@ -43,13 +42,13 @@ pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }
 pub(super) struct Unopened(BTreeMap<ObjectKey, (usize, Option<Reason>)>);
 
 impl Unopened {
-    /// Adds an object as it stands; what is wrong with it is known when it is open.
+    /// Adds an object as it stands; its faults are known only when it is open.
     pub(super) fn add(&mut self, object: &mut Object, number: usize) {
         object.faults.clear();
         self.0.entry(object.key.clone()).or_insert((number, None));
     }
 
-    /// What the source says of an object that it holds encrypted; none where it does not.
+    /// What the source says of an object that it holds encrypted; none if it does not hold it so.
     pub(super) fn word(&self, key: &ObjectKey) -> Option<Word<'_>> {
         self.0.get(key).map(|(_, reason)| match reason {
             None => Word::Unasked,
@@ -63,20 +62,20 @@ impl Unopened {
     }
 }
 
-/// Notes on an object that it cannot be opened.
+/// Records on an object that it cannot be opened.
 pub(super) fn close(object: &mut Object, Reason { why, help, line }: Reason) {
     let message = format!("the {} is encrypted and cannot be opened: {why}", object.key.kind.kind);
     object.faults.retain(|fault| is_of_sources(fault.code));
     object.faults.push(Fault { line, ..Fault::new(Code::UndecryptableSource, message, help) });
 }
 
-/// Whether a fault is about what else the sources hold, whatever the object itself says.
+/// Whether a fault comes from other objects of the sources, and not from the object itself.
 fn is_of_sources(code: Code) -> bool {
     matches!(code, Code::DuplicateObject | Code::CopiedCiphertext)
 }
 
 impl Snapshot {
-    /// The number, among the encrypted documents of a source, of the one that holds an object.
+    /// The number of the encrypted document of a source that holds an object.
     pub fn sealed_document(&self, index: usize, key: &ObjectKey) -> Option<usize> {
         self.sources.get(index).and_then(|state| state.sealed.number(key))
     }
@@ -87,7 +86,7 @@ impl Snapshot {
         self.copies.in_doubt(index, keys.iter())
     }
 
-    /// Notes on objects what was copied, as far as all files that hold it were looked at.
+    /// Records on objects which of their values were copied, once all files with the value were looked at.
     pub fn settle_copies(&mut self, fleet: &Fleet, proofs: &BTreeMap<File, Proof>) {
         for Copy { key, source, other, either } in self.copies.judge(proofs) {
             let Some(at) = self.objects.get(&other).map(|held| held.object.origin.clone()) else { continue };
@@ -106,7 +105,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds what a source answered that was asked to open an object.
+    /// Adds the answer of a source that was asked to open an object.
     pub(super) fn unseal(&mut self, fleet: &Fleet, index: usize, key: ObjectKey, answer: Answer) {
         let Some(source) = fleet.sources.get(index) else { return };
         let Some(State { sealed, .. }) = self.sources.get_mut(index) else { return };
@@ -141,8 +140,8 @@ impl Snapshot {
     }
 }
 
-/// Whether an object got its namespace from its source. What is sealed could then be moved to another source
-/// as it is, and would be somebody else's there.
+/// Whether an object got its namespace from its source. Its sealed document could then be moved to another
+/// source as it is, and would be somebody else's there.
 fn is_unbound(key: &ObjectKey, document: &Node) -> bool {
     key.namespace.is_some() && document.str_at(&["metadata", "namespace"]).is_none()
 }
@@ -152,7 +151,7 @@ fn changed() -> Reason {
     Reason::new(why, "Seal the document again from its plain manifest.")
 }
 
-/// Puts an object in the place of the source's own encrypted one.
+/// Replaces a source's own encrypted object with the opened one.
 fn replace(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Object) {
     match objects.get_mut(&object.key) {
         Some(held) => {

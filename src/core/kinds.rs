@@ -14,7 +14,7 @@ pub fn is_publishable(fleet: &Fleet, kind: &GroupKind) -> bool {
     kind.is_secret() || kind.is_config_map() || capi::rules(kind).is_some() || fleet.kinds.contains_key(kind)
 }
 
-/// Whether every object of a kind is looked at, whoever asks for it; the others are wanted by name.
+/// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name.
 pub fn is_listed(kind: &GroupKind) -> bool {
     kind.group == k0rdent::GROUP || kind.is_namespace() || kind.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }

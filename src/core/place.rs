@@ -1,6 +1,6 @@
 //! Places where nothing lands: namespaces and names on a region that a bundle must not touch.
 //!
-//! What a claim may not ask for and what a bundle may not hold is the same.
+//! The same places are forbidden to claims and to bundles.
 
 use alloc::vec::Vec;
 
@@ -19,7 +19,7 @@ pub enum Forbidden {
 }
 
 impl Forbidden {
-    /// Words that follow the object.
+    /// The words that follow the object in a message.
     pub fn words(self) -> &'static str {
         match self {
             Forbidden::Namespace => "would land in a namespace that belongs to the cluster or to its delivery",
@@ -29,8 +29,8 @@ impl Forbidden {
     }
 }
 
-/// Why an object, or a Namespace itself, may not land where it would, with the region's delivery and the
-/// namespace of k0rdent's system as far as they are known.
+/// Why an object may not land where it would; a Namespace counts as a place itself. The region's `delivery` and
+/// k0rdent's `system` namespace are given as far as they are known.
 pub fn forbidden(delivery: Option<&Delivery>, system: Option<&Namespace>, lands: &ObjectKey) -> Vec<Forbidden> {
     let namespace = if lands.kind.is_namespace() { lands.name.as_str() } else { lands.namespace_text() };
     let (flux, configured) = match delivery {

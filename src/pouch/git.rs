@@ -22,10 +22,10 @@ pub enum Address {
     Remote(String),
 }
 
-/// Sorts out what the configuration calls a repository.
+/// Tells whether what the configuration calls a repository is local or remote.
 ///
-/// `https://`, `ssh://`, `git+ssh://`, `file://` and `host:path` are remote, whatever else is a path.
-/// `http://` is taken for this machine only: anybody on the way could put other credentials in.
+/// `https://`, `ssh://`, `git+ssh://`, `file://` and `host:path` are remote, whatever else is a path. `http://`
+/// is accepted for this machine only: elsewhere anybody on the way could put other credentials in.
 ///
 /// # Errors
 /// Says why it is not accepted; a user and password in it are not repeated. Such strings have made
@@ -134,7 +134,7 @@ pub fn fetch(git: &program::Git, remote: &str, reference: &str, into: &Path) -> 
     let one = format!("+{reference}:{FETCHED}");
     let shallow: Vec<&str> = quiet.iter().copied().chain(["--depth=1"]).collect();
     match git.run(Some(into), "fetch", &shallow, &[remote.as_ref(), one.as_ref()]) {
-        // Not every server gives a commit by its id: fetch what leads there, and look for it.
+        // Not every server gives a commit by its id: fetch all branches and tags, and look for it there.
         Err(program::GitError::Failed { .. }) if is_commit_id(reference) => {
             let everything = ["+refs/heads/*:refs/pouch/heads/*", "+refs/tags/*:refs/pouch/tags/*"];
             let operands: Vec<&std::ffi::OsStr> =

@@ -1,10 +1,10 @@
 //! File sources: a folder or one file, a git repository at a revision, standard input.
 //!
-//! [`read`] turns a source of the configuration into documents, each with the place where it stands,
-//! and says whether the source was read *completely*: only a complete reading proves that what is not
-//! in it is absent (DESIGN §2.6). Nothing outside the given path is read; what leads out, and what is
-//! no plain file, is refused by name. This module knows YAML, JSON and `List`; it refuses to know what
-//! the documents mean, so what a source may provide is judged by those who read the result.
+//! [`read`] turns a source of the configuration into documents, each with the place where it stands, and says
+//! whether the source was read *completely*: only a complete reading proves that what is not in it is absent
+//! (DESIGN §2.6). Nothing outside the given path is read; a path that leads out, or is no plain file, is
+//! refused by name. This module knows YAML, JSON and `List`, but not what the documents mean, so the readers of
+//! the result judge what a source may provide.
 
 pub mod decrypt;
 mod directory;
@@ -38,8 +38,8 @@ const MOST_ENTRIES: usize = 1_000_000;
 pub struct Given<'a> {
     /// The configuration's folder as the user typed it: paths in findings start with it.
     pub base: &'a Path,
-    /// Files and folders that are passed over wherever a folder source holds them: the bundles that
-    /// pouch itself writes.
+    /// Files and folders that are skipped wherever a folder source holds them: the bundles that pouch itself
+    /// writes.
     pub skip: &'a [PathBuf],
     /// The same for git sources: paths from the root of the repository's tree.
     pub skip_in_tree: &'a [String],
@@ -58,7 +58,7 @@ pub struct Reading {
     pub documents: Vec<(Node, Origin)>,
     /// Files that SOPS sealed, in the same order; their objects are not among `documents`.
     pub sealed: Vec<SealedFile>,
-    /// Whether what is not among them is proved absent, but for what `fragments` might hold.
+    /// Whether an object that is not among them is proved absent, except for what `fragments` might hold.
     pub complete: bool,
     /// Documents that could not be read.
     pub fragments: Vec<Fragment>,
@@ -97,7 +97,7 @@ impl Reading {
         self.findings.push(finding);
     }
 
-    /// Notes a document that cannot be read: what it might hold is in doubt, and nothing else.
+    /// Notes a document that cannot be read: only what it might hold is in doubt.
     fn lacks_document(&mut self, text: &str, finding: Finding) {
         match Fragment::of(text) {
             Some(fragment) => self.fragments.push(fragment),
@@ -125,7 +125,7 @@ impl Reading {
 pub struct SourceError {
     /// The source.
     pub name: SourceName,
-    /// What is the matter, without a full stop.
+    /// The problem, without a full stop.
     pub message: String,
     /// What to do about it.
     pub help: String,
@@ -160,7 +160,7 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
     Ok(reading)
 }
 
-/// What a source says that holds files of which none counts: a typo in the globs must not look like a
+/// The finding about a source that holds files of which none counts: a typo in the globs must not look like a
 /// source that was emptied.
 fn none_counts(source: &SourceName, top: &str, files: usize) -> Finding {
     let message = format!("{top} holds files ({files}), but include and exclude leave none of them");
@@ -184,7 +184,7 @@ impl<'a> Filter<'a> {
         Self { files, hidden }
     }
 
-    /// Whether a name counts at all. What git keeps for itself never does.
+    /// Whether a name counts at all; `.git` never does.
     fn name(&self, name: &str) -> bool {
         name != ".git" && (self.hidden || !name.starts_with('.'))
     }

@@ -1,8 +1,8 @@
 //! What the user set up: `pouch.yaml` with the files that it names, and the keys.
 //!
-//! [`load`] reads the configuration; what it means is the core's business. The keys of a run, which seal and
-//! open, are read apart from it and only when asked. Faults are shown with their place, those of `pouch.yaml`
-//! with their line as well: it is the only file whose lines are ever shown, and not those that hold a secret.
+//! [`load`] reads the configuration; the core knows what it means. The keys of a run, which seal and open, are
+//! read apart from it and only when asked for. Faults are shown with their place, those of `pouch.yaml` with
+//! their line as well: no other file's lines are ever shown, and no line that holds a secret.
 
 mod config;
 mod file;
@@ -24,15 +24,15 @@ pub use self::keys::{all_identities, identities, reuse_keys, reuse_keys_at_hand,
 pub struct Problem {
     /// The file, as it was named.
     pub file: String,
-    /// The place in the file, if it is one of the configuration.
+    /// The place in the file, for a problem in the configuration.
     pub position: Option<Position>,
-    /// What is the matter, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub message: String,
     /// What to do about it.
     pub help: String,
-    /// The line of the place, if it may be shown.
+    /// The line at the place, if it may be shown.
     line: Option<String>,
-    /// Whether it says that a secret stands at the place.
+    /// Whether the problem is a secret at the place.
     is_leak: bool,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Problem {
             Some(at) => format!("{}:{}:{}", self.file, at.line, at.column),
             None => self.file.clone(),
         };
-        // Without a line to show, as findings are written.
+        // Without a line to show, the form is that of findings.
         write!(f, "error: {message}\n  --> {}\n  = help: {help}", escape(&place))
     }
 }

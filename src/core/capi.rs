@@ -132,7 +132,7 @@ pub fn served(rules: &KindRules, version: &Version, release: Option<Release>) ->
 
 /// Whether an object needs the reference whose name or namespace stands at `path`.
 ///
-/// `body` is the object's body. A path of which nothing is known is an optional reference.
+/// `body` is the object's body. A path that is not known is an optional reference.
 pub fn need(rules: &KindRules, body: &Node, path: &[&str]) -> Need {
     if let Some(condition) = rules.conditional.iter().find(|condition| path.starts_with(condition.reference)) {
         let given = body.str_at(condition.given).unwrap_or_default();

@@ -59,7 +59,7 @@ pub enum RecipientError {
     /// Its checksum does not fit.
     #[error("the recipient's checksum does not fit, so a character is wrong")]
     Checksum,
-    /// It is another spelling of a key, which no age identity opens.
+    /// It is another spelling of a key, and no age identity opens what is sealed to it.
     #[error("the recipient is not in its canonical form, so no identity could open what is sealed to it")]
     NotCanonical,
     /// Everybody can compute what is sealed to it.

@@ -194,7 +194,7 @@ fn is_base64url(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_')
 }
 
-/// What follows the first line feed; nothing where there is none.
+/// The bytes after the first line feed; empty if there is none.
 fn after_line(bytes: &[u8]) -> &[u8] {
     let mut parts = bytes.splitn(2, |b| *b == b'\n');
     parts.next();

@@ -19,7 +19,7 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// The words of a text; none where it might hold any name at all.
+    /// The words of a text; none if the text might hold any name at all.
     pub fn of(text: &str) -> Option<Self> {
         const ESCAPES: [&str; 5] = ["\\x", "\\u", "\\U", "\\\n", "\\\r"];
         if text.len() > MAX_BYTES || ESCAPES.iter().any(|escape| text.contains(escape)) {

@@ -19,8 +19,8 @@ const MOST_WORDS: u64 = 16 << 10;
 /// How often a waiting run checks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// How long a child that should end may take before it is killed. With a glance, that is less than the 1.5 s
-/// after which a stopped run is ended itself, and then nobody removes what the child was to write to.
+/// How long a child that should end may take before it is killed. Together with a glance, that is less than the
+/// 1.5 s after which a stopped run is ended itself, and then nobody removes what the child was to write to.
 const ASKED: Duration = Duration::from_secs(1);
 
 /// How long to wait for the end of a killed child, and for the last output of any child.

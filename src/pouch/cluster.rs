@@ -43,7 +43,7 @@ const FAILURES: usize = 3;
 
 /// A connected cluster.
 pub struct Cluster {
-    // Dropped before the runtime, whose end ends what the link has under way.
+    // Dropped before the runtime, whose end stops what the link has under way.
     link: Link,
     runtime: Background,
     /// The kubeconfig's context, or `in-cluster`.

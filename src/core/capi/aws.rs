@@ -81,7 +81,7 @@ pub static CONTROLLER: KindRules = KindRules {
 
 /// Whether CAPA lets a namespace use an identity.
 ///
-/// Go compares the selector with its zero value, as it is no pointer: `selector: {}` counts as none, so it
+/// The selector is no pointer, and Go compares it with the zero value: `selector: {}` counts as none, so it
 /// admits everybody, whatever the API's documentation says.
 ///
 /// `matchLabels: {}` is not the zero value. Until CAPA 2.8 a webhook dropped the empty map on the way, and the

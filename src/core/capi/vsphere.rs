@@ -32,8 +32,8 @@ pub static IDENTITY: KindRules = KindRules {
 
 /// Whether CAPV lets a namespace use an identity.
 ///
-/// vSphere has no `list`: the API drops the field silently, and what is left admits everybody. Somebody who
-/// wrote a `list` meant less than that, so the answer is unknown.
+/// vSphere has no `list`: the API drops the field silently, and what is left admits everybody. A `list` was
+/// meant to be narrower than that, so with one the answer is unknown.
 pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
     match Allowed::read(spec, &["selector"]) {
         Ok(None) => Admits::No,

@@ -13,7 +13,7 @@ pub enum Class {
     Broken,
     /// The region stays exactly as published until somebody accepts.
     Held,
-    /// A part of a source could not be read or is ignored; only claims that miss something notice.
+    /// A part of a source could not be read or is ignored; it affects only claims that miss something.
     Source,
     /// `verify` found a difference from what a bundle says; nothing published changes.
     Fault,

@@ -22,7 +22,7 @@ pub const NAME: &str = "kcm";
 /// One of `spec.accessRules`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// The Credentials of the system namespace that the rule hands out: all that some choice covers.
+    /// The Credentials of the system namespace that the rule hands out: those that any choice covers.
     pub credentials: Vec<Choice>,
     /// The namespaces that get them.
     pub targets: Targets,
@@ -163,7 +163,7 @@ fn selector(node: &Node, at: &str, faults: &mut Faults) -> Result<Option<Selecto
     })
 }
 
-/// The list at `field`; an empty list, which may mean something, is told from none.
+/// The list at `field`; an empty list, which may mean something, is told from a missing one.
 fn list<'n>(node: &'n Node, at: &str, field: &str, faults: &mut Faults) -> Result<Option<&'n [Node]>, Told> {
     match faults.walk(node, at, &[field])? {
         None => Ok(None),

@@ -41,7 +41,7 @@ pub fn leaves(sealed: &Node) -> Option<Vec<(String, String)>> {
     entries.iter().map(|(name, leaf)| Some(((**name).to_owned(), leaf.as_str()?.to_owned()))).collect()
 }
 
-/// Pairs leaves and values by name; none unless both have the same names, and the same names are empty.
+/// Pairs leaves and values by name; none unless both have the same names, and the same of them are empty.
 pub fn pair<'a>(leaves: &'a [(String, String)], payload: &'a Payload) -> Option<Vec<EntryLeaf<'a>>> {
     if leaves.len() != payload.entries().len() {
         return None;

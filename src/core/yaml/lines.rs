@@ -5,7 +5,7 @@
 
 use alloc::vec::Vec;
 
-/// The line, from one, of the key at a path; none where it is not found. The items of a list add nothing to a
+/// The line, from one, of the key at a path; none if it is not found. The items of a list add nothing to a
 /// path.
 pub fn line_of(text: &str, path: &[&str]) -> Option<u32> {
     // For each key that is still open, how far it is indented.

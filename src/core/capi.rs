@@ -31,11 +31,11 @@ use crate::release::Release;
 /// Whether an object needs one of its references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Need {
-    /// It does not work without it: an absent field is a fault.
+    /// The object does not work without the reference: an absent field is a fault.
     Needed,
     /// An absent field is no reference; a present one counts.
     Optional,
-    /// The provider does not look at it, whatever it says.
+    /// The provider ignores the field, whatever it says.
     Unused,
 }
 
@@ -61,9 +61,9 @@ pub fn served(rules: &KindRules, version: &Version, release: Option<Release>) ->
         .any(|served| *version == served.version && release.is_none_or(|release| release >= served.since))
 }
 
-/// Whether an object needs the reference whose name, or whose namespace, stands at `path`.
+/// Whether an object needs the reference whose name or namespace stands at `path`.
 ///
-/// `body` is the object's body. Where nothing is known of the path, the reference is optional.
+/// `body` is the object's body. A path that is not known is an optional reference.
 pub fn need(rules: &KindRules, body: &Node, path: &[&str]) -> Need {
     if let Some(condition) = rules.conditional.iter().find(|condition| path.starts_with(condition.reference)) {
         let given = body.str_at(condition.given).unwrap_or_default();
@@ -89,7 +89,7 @@ fn required_by_schema(rules: &KindRules, path: &[&str]) -> bool {
     })
 }
 
-/// What of an object cannot replace the published one; both are bodies.
+/// The immutable fields in which the new object differs from the published one; both arguments are bodies.
 pub fn immutable_changes(rules: &KindRules, published: &Node, new: &Node) -> Vec<Fault> {
     let changed = rules.immutable.iter().filter(|path| !same(published.at(path), new.at(path)));
     changed
@@ -101,7 +101,7 @@ pub fn immutable_changes(rules: &KindRules, published: &Node, new: &Node) -> Vec
         .collect()
 }
 
-/// Equal, where a field that is `null` and one that is absent are the same.
+/// Whether two fields are equal; `null` and absent count as the same.
 fn same(a: Option<&Node>, b: Option<&Node>) -> bool {
     let nothing = |node: Option<&Node>| node.is_none_or(|node| matches!(node, Node::Null));
     match (a, b) {

@@ -1,8 +1,8 @@
-//! Ciphertext that was left where a value should be: what somebody sealed and nobody opens.
+//! Ciphertext where a value should be: somebody sealed it and nobody opens it.
 //!
 //! A value that SOPS sealed is known by how it starts, a file that SOPS sealed by the block in it, an age file
-//! by its first line. A text that only speaks of ciphertext is a text like others. How anything is sealed or
-//! opened is not known here.
+//! by its first line. A text that only mentions ciphertext is plain text. How anything is sealed or opened is
+//! not known here.
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
@@ -13,13 +13,13 @@ use crate::node::{Interner, Node};
 use crate::sops_document::Ordered;
 use crate::yaml::read::{documents, ordered::read_ordered, text_of};
 
-/// What every value starts with that SOPS sealed.
+/// The start of every value that SOPS sealed.
 pub const CIPHERTEXT_MARK: &str = "ENC[AES256_GCM,";
 
 /// The line that an armored age file begins with: <https://c2sp.org/age>.
 pub const ARMOR_BEGIN: &str = "-----BEGIN AGE ENCRYPTED FILE-----\n";
 
-/// The most characters of a path that are said: keys may have any length.
+/// The most characters of a path in a message: keys may have any length.
 const MOST_WORDS: usize = 400;
 
 /// What was sealed.
@@ -34,10 +34,10 @@ pub enum Ciphertext {
     AgeFile,
 }
 
-/// What kind of ciphertext a value is; none for all others.
+/// The kind of ciphertext that a value is, if any.
 ///
-/// It may take as long as reading the value as YAML, but only where the words stand in it that no file of SOPS
-/// is without.
+/// This may take as long as reading the value as YAML, but only for a value with the words that every file of
+/// SOPS has.
 pub fn ciphertext(value: &[u8]) -> Option<Ciphertext> {
     if is_sealed_value(value) {
         return Some(Ciphertext::Value);
@@ -48,8 +48,8 @@ pub fn ciphertext(value: &[u8]) -> Option<Ciphertext> {
     is_sops_file(value).then_some(Ciphertext::SopsFile)
 }
 
-/// Whether SOPS sealed this one value. Blanks, a byte order mark and quotes before it come from copying, and
-/// nothing that is meant starts with them and goes on so.
+/// Whether SOPS sealed this one value. Blanks, a byte order mark and quotes before it come from copying; no
+/// other value starts with these and goes on so.
 pub fn is_sealed_value(value: &[u8]) -> bool {
     without_around(value, |byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))
         .starts_with(CIPHERTEXT_MARK.as_bytes())
@@ -92,8 +92,8 @@ fn has_block(document: &Ordered) -> bool {
     mac.is_some_and(|mac| is_sealed_value(mac.as_bytes()))
 }
 
-/// The same of the forms without levels: a line `sops_mac=ENC[…` as in env files, or `mac = ENC[…` in a section
-/// `[sops]`.
+/// Whether a value has the block in a flat form: a line `sops_mac=ENC[…` as in env files, or `mac = ENC[…` in a
+/// section `[sops]`.
 fn has_flat_block(text: &str) -> bool {
     let mut is_within = false;
     text.lines().any(|line| {

@@ -32,7 +32,7 @@ pub fn inline_secrets(object: &Object) -> Vec<String> {
     found
 }
 
-/// The same of an object as it is published.
+/// As [`inline_secrets`], for an object as it is published.
 pub fn published_secrets(kind: &GroupKind, document: &Node) -> Vec<String> {
     let mut found = in_body(kind, document);
     let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
@@ -129,16 +129,16 @@ fn names_secret(key: &str) -> bool {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
-    /// What stands there is the secret itself.
+    /// The value is the secret itself.
     Secret,
-    /// What stands there may also be the name of a Secret.
+    /// The value may also be the name of a Secret.
     SecretOrItsName,
-    /// What stands there is no secret by its key.
+    /// By its key, the value is no secret.
     Other,
 }
 
-/// What the last words of a key say. The last word decides: `tokenURL`, `secretName` and
-/// `passwordSecretRef` end in what they are, and so do `apiToken` and `private_key`.
+/// Judges a key by its last words. The last word decides: `tokenURL`, `secretName` and `passwordSecretRef` end
+/// in what they are, and so do `apiToken` and `private_key`.
 fn meaning(key: &str) -> Meaning {
     const SECRET: [&str; 24] = [
         "accesskey",

@@ -45,7 +45,7 @@ pub enum Place {
 }
 
 impl Origin {
-    /// The same place, at another line of the file where one is given.
+    /// The same place, at another line of its file if one is given.
     pub fn at_line(&self, line: Option<u32>) -> Self {
         match (&self.place, line) {
             (Place::File { path, .. }, Some(line)) => {
@@ -76,7 +76,7 @@ impl fmt::Display for Origin {
 pub struct Finding {
     /// How much it matters; comes from the code unless the configuration says otherwise.
     pub severity: Severity,
-    /// What it is.
+    /// The kind of finding.
     pub code: Code,
     /// The region it concerns, if one.
     pub region: Option<Region>,
@@ -84,9 +84,9 @@ pub struct Finding {
     pub claimant: Option<Claimant>,
     /// The object it is about.
     pub object: Option<ObjectKey>,
-    /// Where that stands.
+    /// Where the object stands.
     pub origin: Option<Origin>,
-    /// What is the matter, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub message: String,
     /// What to do about it.
     pub help: String,
@@ -107,69 +107,69 @@ impl Finding {
         }
     }
 
-    /// Says which object it is about.
+    /// Names the object that the finding is about.
     pub fn about(mut self, object: &ObjectKey) -> Self {
         self.object = Some(object.clone());
         self
     }
 
-    /// Says where that stands.
+    /// Says where the object stands.
     pub fn at(mut self, origin: &Origin) -> Self {
         self.origin = Some(origin.clone());
         self
     }
 
-    /// Says whose claim it concerns.
+    /// Names the claimant whose claim the finding concerns.
     pub fn claimed_by(mut self, claimant: &Claimant) -> Self {
         self.claimant = Some(claimant.clone());
         self
     }
 
-    /// Says which region it concerns.
+    /// Names the region that the finding concerns.
     pub fn in_region(mut self, region: &Region) -> Self {
         self.region = Some(region.clone());
         self
     }
 
-    /// Says what to do about it.
+    /// Says what to do about the problem.
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = help.into();
         self
     }
 
-    /// Says that it matters less or more than its code usually does.
+    /// Sets another severity than that of the code.
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// Whether it stops the claim that it concerns.
+    /// Whether the finding stops the claim that it concerns.
     pub fn stops_claim(&self) -> bool {
         self.severity == Severity::Error && matches!(self.code.class(), Class::Refused | Class::Broken)
     }
 }
 
-/// What is wrong with an object as it is written; a claim that needs the object is broken by it.
+/// A fault of an object as it is written; it breaks every claim that needs the object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// Which finding it becomes.
     pub code: Code,
-    /// What is the matter; never quotes a value.
+    /// The problem; never quotes a value.
     pub message: String,
     /// What to do about it.
     pub help: String,
-    /// The line of the file that it is about, from one, where it is another than the object's own.
+    /// The line of the fault in its file, from one, if it is not the object's own line.
     pub line: Option<u32>,
 }
 
 impl Fault {
-    /// Makes one about the object as a whole.
+    /// Makes a fault about the object as a whole.
     pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { code, message: message.into(), help: help.into(), line: None }
     }
 }
 
-/// Sorts findings and drops repetitions: the same text for the same input in any order.
+/// Sorts findings and drops repetitions, so that the same input in any order gives the same text.
 pub fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
     // Within a severity, what is wrong with a source comes before what claims miss because of it.
     let later = |finding: &Finding| finding.code.class() != Class::Source;

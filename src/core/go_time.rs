@@ -1,4 +1,4 @@
-//! Times as Go reads and writes them, which is how SOPS counts them.
+//! Go time: times as Go reads and writes them, which is how SOPS counts them.
 //!
 //! A time keeps the offset that it was written with, so that nothing is computed here. It knows of no
 //! clock and no calendar beyond how many days a month has.
@@ -89,7 +89,7 @@ impl Cursor<'_> {
         Some(byte)
     }
 
-    /// A number of at least and at most so many digits, within bounds.
+    /// Reads a number within bounds; `digits` are the fewest and the most.
     fn number(&mut self, digits: (usize, usize), bounds: (u16, u16)) -> Option<u16> {
         let found = self.0.bytes().take(digits.1).take_while(u8::is_ascii_digit).count();
         let (number, rest) = self.0.split_at_checked(found).filter(|_| found >= digits.0)?;
@@ -119,7 +119,7 @@ impl Cursor<'_> {
         Some(Moment { hour, minute, second, nanosecond: self.fraction()?, ..date })
     }
 
-    /// Digits behind the ninth count for nothing.
+    /// Reads the fraction of a second; digits after the ninth are ignored.
     fn fraction(&mut self) -> Option<u32> {
         if self.one_of(b".").is_none() {
             return Some(0);

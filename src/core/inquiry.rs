@@ -1,8 +1,8 @@
 //! What a live cluster is asked: the kinds that are listed, and the objects that closures want.
 //!
-//! Everything that reads a cluster, or says which rights that takes, goes by this page, so the two
-//! cannot drift apart. Secrets are never listed, nor anything else that a claim only may need: those
-//! are read by name. It knows of no API path and no client.
+//! Reading a cluster, and saying which rights that takes, both go by this page, so the two cannot drift apart.
+//! Secrets are never listed, nor is anything else that only some claim may need: such objects are read by name.
+//! It knows of no API path and no client.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -23,14 +23,14 @@ pub const IDENTITY_NAMESPACE: &str = "kube-system";
 pub struct Listed {
     /// The kind.
     pub kind: GroupKind,
-    /// Where: none for the whole cluster.
+    /// The namespaces to list; none for the whole cluster.
     pub namespaces: Option<Vec<Namespace>>,
-    /// Whether a cluster that does not serve the kind cannot be read at all; otherwise what its objects
+    /// Whether a cluster must serve the kind to be read at all; otherwise, without the kind, what its objects
     /// decide is unknown.
     pub needed: bool,
 }
 
-/// The kinds that are listed of a cluster that may provide this much, in the order of reading.
+/// The kinds to list in a cluster that may provide this much, in the order of reading.
 pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
     let namespaced = namespaces(fleet, provides);
     let ask = |known: &Known| {
@@ -49,8 +49,8 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
     kinds::all().filter_map(ask).collect()
 }
 
-/// The Namespaces, whose names and labels AccessManagement rules select by; listed only where
-/// [`select_namespaces`] says that one does.
+/// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
+/// [`select_namespaces`] finds such a rule.
 pub fn listed_namespaces() -> Listed {
     Listed { kind: GroupKind::new("", "Namespace"), namespaces: None, needed: true }
 }
@@ -67,8 +67,7 @@ pub fn select_namespaces<'a>(mut documents: impl Iterator<Item = &'a Node>) -> b
     })
 }
 
-/// The namespaces that a source may provide, where the configuration names them all; none where it
-/// says so by patterns.
+/// The namespaces that a source may provide, if the configuration names them all; none if it uses patterns.
 pub fn namespaces(fleet: &Fleet, provides: &Provides) -> Option<Vec<Namespace>> {
     let patterns = provides.namespaces.patterns();
     if patterns.iter().any(|pattern| pattern.contains(['*', '?', '[', '{', '\\'])) {
@@ -88,7 +87,7 @@ pub fn groups(fleet: &Fleet) -> BTreeSet<&str> {
     fleet.kinds.keys().map(|kind| kind.group.as_str()).chain([capi::GROUP]).collect()
 }
 
-/// The namespaces that are looked at themselves.
+/// The namespaces whose own Namespace objects are read.
 pub fn identity_namespaces(fleet: &Fleet, provides: &Provides) -> Vec<Namespace> {
     let system = provides.cluster_scoped.then(|| fleet.system_namespace.clone());
     let kube_system = Namespace::from(IDENTITY_NAMESPACE);

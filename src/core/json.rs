@@ -1,7 +1,7 @@
 //! The JSON door: what an API server answers, and sources written in JSON.
 //!
-//! The same tree and the same refusals as the YAML door: a key twice in one map is an error, because
-//! readers disagree on which one counts. The caller bounds the text; the tree is at most twelve times
+//! It makes the same tree as the YAML door and refuses the same things: a key twice in one map is an error,
+//! because readers disagree on which one counts. The caller bounds the text; the tree is at most twelve times
 //! as large.
 
 pub mod ordered;
@@ -51,7 +51,7 @@ pub fn value(tree: &Tree<'_>) -> serde_json::Value {
     }
 }
 
-/// The library's complaint in our words: its own can quote.
+/// The library's error in our own words, because its words can quote the text.
 fn flaw(error: &serde_json::Error, twice: bool) -> Flaw {
     let what = match error.classify() {
         _ if twice => "this key is here for the second time",
@@ -61,14 +61,15 @@ fn flaw(error: &serde_json::Error, twice: bool) -> Flaw {
     Flaw::new(error.line(), error.column(), what)
 }
 
-/// Reads of one JSON document what a [`Shape`] has, and passes over the rest without making anything of
-/// it. What is nested deeper than [`SHALLOW`] levels becomes `null`, instead of making all unreadable.
+/// Reads the parts of a JSON document that a [`Shape`] names, and skips the rest.
 ///
-/// For lists of objects that others write and that are never passed on: nobody must be able to fill the
+/// Values nested deeper than [`SHALLOW`] levels become `null`, instead of making everything unreadable.
+///
+/// This is for lists of objects that others write and that are never passed on: nobody must be able to fill the
 /// memory with settings that nobody reads, or to hide hundreds of items behind one.
 ///
 /// # Errors
-/// As [`read`], but for the depth.
+/// As [`read`], except for the depth.
 pub fn read_shaped(text: &str, interner: &mut Interner, shape: &'static Shape) -> Result<Node, Flaw> {
     read_to(text, interner, SHALLOW, shape)
 }
@@ -81,12 +82,12 @@ pub const SHALLOW: usize = 64;
 pub enum Shape {
     /// All of it.
     All,
-    /// Of a map, these fields; a list is read as its items are.
+    /// These fields of a map; for a list, of each item.
     Fields(&'static [(&'static str, &'static Shape)]),
 }
 
 impl Shape {
-    /// The shape of a field; none where it is passed over.
+    /// The shape of a field; none if the field is skipped.
     fn field(&self, key: &str) -> Option<&'static Shape> {
         match self {
             Shape::All => Some(&Shape::All),
@@ -104,7 +105,7 @@ struct Seed<'a> {
 }
 
 impl<'a> Seed<'a> {
-    /// The seed of what is one level deeper.
+    /// The seed for one level deeper.
     fn deeper(&mut self, shape: &'static Shape) -> Seed<'_> {
         Seed { interner: self.interner, twice: self.twice, levels: self.levels.saturating_sub(1), shape }
     }
@@ -115,7 +116,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
         match self.levels {
-            // Passed over without recursion, however deep it is.
+            // Skipped without recursion, however deep it is.
             0 => deserializer.deserialize_ignored_any(IgnoredAny).map(|IgnoredAny| Node::Null),
             _ => deserializer.deserialize_any(self),
         }
@@ -169,7 +170,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         let mut entries: Vec<(Key, Node)> = Vec::new();
         let mut seen = BTreeSet::new();
         while let Some(key) = map.next_key_seed(KeySeed(&mut *self.interner))? {
-            // API servers answer with sorted keys, so one look at the last usually tells that a key is new.
+            // API servers sort keys, so comparing with the last key usually tells that a key is new.
             let in_order = seen.is_empty() && entries.last().is_none_or(|(last, _)| *last < key);
             if !in_order {
                 if seen.is_empty() {
@@ -191,10 +192,10 @@ impl<'de> Visitor<'de> for Seed<'_> {
 }
 
 impl Seed<'_> {
-    /// The fields of a map that the shape has.
+    /// Reads the fields of a map that the shape names.
     fn some_of<'de, A: MapAccess<'de>>(mut self, mut map: A) -> Result<Node, A::Error> {
         let mut entries: Vec<(Key, Node)> = Vec::new();
-        // Keys that are passed over are not kept either.
+        // The keys of skipped fields are not kept either.
         while let Some(key) = map.next_key::<String>()? {
             let Some(shape) = self.shape.field(&key) else {
                 let IgnoredAny = map.next_value()?;

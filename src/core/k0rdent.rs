@@ -1,7 +1,7 @@
 //! k0rdent's own objects, read leniently: releases differ, and unknown fields mean nothing here.
 //!
-//! Each file reads one kind into the facts that the stages need. What is wrong becomes a fault of the
-//! object; nothing here decides what a fault means for a claim, and nothing looks at another object.
+//! Each file reads one kind into the facts that the stages need. Mistakes become faults of the object; nothing
+//! here decides what a fault means for a claim, and nothing looks at another object.
 
 pub mod access;
 pub mod builtin;
@@ -34,18 +34,18 @@ fn starts_with_letter(text: &str) -> bool {
     text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
 }
 
-/// What is wrong with one object, collected while it is read.
+/// The faults of one object, collected while it is read.
 struct Faults {
     code: Code,
     found: Vec<Fault>,
 }
 
-/// The fault has been added already.
+/// Says that the fault has been added already.
 #[derive(Clone, Copy)]
 struct Told;
 
 impl Faults {
-    /// The most that are reported for one object; the next ones would say the same.
+    /// The most faults that are reported for one object; more would say the same.
     const MOST: usize = 16;
 
     fn new(code: Code) -> Self {
@@ -68,7 +68,7 @@ impl Faults {
         Told
     }
 
-    /// What stands at `path`; `null` is nothing, and something that is no map on the way is a fault.
+    /// The node at `path`; `null` counts as absent, and a node on the way that is no map is a fault.
     fn walk<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> Result<Option<&'n Node>, Told> {
         let mut here = node;
         for (depth, key) in path.iter().enumerate() {
@@ -93,12 +93,12 @@ impl Faults {
         }
     }
 
-    /// What stands at `path`, if anything.
+    /// The node at `path`, if any.
     fn at<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str]) -> Option<&'n Node> {
         self.walk(node, whole, path).ok().flatten()
     }
 
-    /// What stands at `path`, whose absence is a fault.
+    /// The node at `path`, whose absence is a fault.
     fn needed_at<'n>(&mut self, node: &'n Node, whole: &str, path: &[&str], help: &str) -> Option<&'n Node> {
         let found = self.walk(node, whole, path);
         if matches!(found, Ok(None)) {
@@ -149,7 +149,7 @@ impl Faults {
         None
     }
 
-    /// `value`, if nothing was wrong.
+    /// `value` if there are no faults, else the faults.
     fn settle<T>(self, value: Option<T>) -> Result<T, Vec<Fault>> {
         match value {
             Some(value) if self.found.is_empty() => Ok(value),

@@ -137,7 +137,7 @@ pub fn plural(kind: &GroupKind) -> Option<&'static str> {
     known(kind).map(|known| known.plural).or_else(|| capi::rules(kind).map(|rules| rules.plural))
 }
 
-/// Whether every object of a kind is looked at, whoever asks for it; the others are wanted by name.
+/// Whether every object of a kind is read, whoever asks for it; objects of other kinds are wanted by name.
 pub fn is_listed(kind: &GroupKind) -> bool {
     kind.group == K0RDENT || known(kind).is_some_and(|known| known.listed != Listed::ByName)
 }

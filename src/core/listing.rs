@@ -1,11 +1,11 @@
-//! Few of many: the first things of a list by name, the rest by number; and numbers of things.
+//! Short lists for messages: the first things by name, the rest by number; and numbers of things.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;
 
-/// `a, b and 3 more`: at most `most` things of `count` are named; nothing where there are none.
+/// `a, b and 3 more`: names at most `most` things of `count`; empty if there are none.
 pub fn few<T: Display>(things: impl IntoIterator<Item = T>, count: usize, most: usize) -> String {
     let named: Vec<String> = things.into_iter().take(most).map(|thing| thing.to_string()).collect();
     match count.saturating_sub(named.len()) {
@@ -14,7 +14,7 @@ pub fn few<T: Display>(things: impl IntoIterator<Item = T>, count: usize, most: 
     }
 }
 
-/// `1 file` or `3 files`: a number of things, which are called `one` or `many`.
+/// `1 file` or `3 files`: a number with its noun, `one` for one thing and `many` for others.
 pub fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }

@@ -1,8 +1,8 @@
 //! Names: a newtype for every identifier that could be swapped for another.
 //!
-//! All of them are shared strings, so that one hundred thousand keys that say `kcm-system` hold it
-//! once; those words that stand in nearly every key take no memory at all. This module knows how
-//! Kubernetes bounds names; it knows nothing of objects.
+//! All of them are shared strings, so that one hundred thousand keys in `kcm-system` hold that name once; the
+//! words of nearly every key take no memory at all. This module knows how Kubernetes bounds names; it knows
+//! nothing of objects.
 
 use alloc::format;
 use alloc::string::String;
@@ -49,8 +49,8 @@ impl PartialOrd for Text {
 }
 
 impl Ord for Text {
-    /// As the texts compare. Most that meet are one and the same, which is told without looking at them: where
-    /// keys are many, what they point to is in no cache.
+    /// Compares as the texts do. Most texts that meet are one and the same, which their pointers tell: where
+    /// keys are many, the texts themselves are in no cache.
     fn cmp(&self, other: &Self) -> Ordering {
         let (a, b) = (self.as_str(), other.as_str());
         if core::ptr::eq(a, b) { Ordering::Equal } else { a.cmp(b) }
@@ -63,8 +63,8 @@ impl hash::Hash for Text {
     }
 }
 
-/// The words that the keys of most objects are made of: to make one of them again takes no memory, and to compare
-/// it with itself no look at it.
+/// The static form of a word that most objects' keys are made of: it takes no memory, and comparing it with
+/// itself does not read it.
 fn known(text: &str) -> Option<&'static str> {
     const KNOWN: [&str; 20] = [
         "",
@@ -289,7 +289,7 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// Who makes a claim: an object whose own kind says what it asks for.
+/// The object that makes a claim; its own kind says what it asks for.
 ///
 /// The unit of failure: each claimant is resolved, refused or broken by itself.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]

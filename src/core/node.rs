@@ -51,14 +51,14 @@ impl Node {
         Node::Map(Box::default())
     }
 
-    /// What stands under `key`, if this is a map that has it.
+    /// The value under `key`, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Node> {
         let Node::Map(entries) = self else { return None };
         let at = entries.binary_search_by(|(k, _)| (**k).cmp(key)).ok()?;
         entries.get(at).map(|(_, node)| node)
     }
 
-    /// What stands at a path of keys, `null` counting as nothing.
+    /// The value at a path of keys; `null` counts as absent.
     pub fn at(&self, path: &[&str]) -> Option<&Node> {
         let found = path.iter().try_fold(self, |node, key| node.get(key))?;
         (!matches!(found, Node::Null)).then_some(found)
@@ -94,7 +94,7 @@ impl Node {
         matches!(self, Node::Map(_))
     }
 
-    /// What the field is called that this value would fill, for messages: never the value itself.
+    /// The name of the value's type, for messages: never the value itself.
     pub fn type_name(&self) -> &'static str {
         match self {
             Node::Null => "null",
@@ -107,7 +107,7 @@ impl Node {
         }
     }
 
-    /// A copy in which the text at `path` is replaced; where the path leads nowhere, a plain copy.
+    /// A copy in which the text at `path` is replaced; a plain copy if the path leads nowhere.
     pub fn with_text(&self, path: &[&str], text: &str) -> Node {
         match (path.split_first(), self) {
             (None, _) => Node::text(text),
@@ -135,7 +135,7 @@ impl Interner {
     /// The most keys that are remembered; further ones still work, unshared.
     const MOST: usize = 65_536;
 
-    /// Makes an empty one.
+    /// Makes an empty interner.
     pub fn new() -> Self {
         Self::default()
     }

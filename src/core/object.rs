@@ -22,7 +22,7 @@ use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, holds_key};
 
-/// The group and kind that a document says it is of; each empty where it does not say.
+/// The group and kind that a document states; each is empty if it states none.
 pub fn kind_of(document: &Node) -> GroupKind {
     let (group, _) = split_api_version(document.str_at(&["apiVersion"]).unwrap_or_default());
     GroupKind::new(group, document.str_at(&["kind"]).unwrap_or_default())
@@ -118,7 +118,7 @@ pub const MAX_SECRET_BYTES: usize = 1024 * 1024;
 /// <https://github.com/fluxcd/kustomize-controller/blob/main/internal/decryptor/decryptor.go>
 const MAX_SEALED_BYTES: usize = (5 << 20) - (64 << 10);
 
-/// Makes an object of a document with `apiVersion` and `kind`.
+/// Makes an object from a document with `apiVersion` and `kind`.
 ///
 /// # Errors
 /// Where the metadata identifies no object. Anything else that is wrong stands in
@@ -189,7 +189,7 @@ pub fn admit(
     for (field, pairs) in [("labels", &object.labels), ("annotations", &object.annotations)] {
         let sealed = pairs.iter().find_map(|(key, value)| Some((key, ciphertext(value.as_bytes())?)));
         let place = || sealed.map(|(key, what)| (format!("key {key:?} of metadata.{field}"), what));
-        // A document with a block has its fault already.
+        // A document with a `sops` block already has its fault.
         if !has_block {
             object.faults.extend(sealed_fault(has_block, &object.key.kind, place));
         }
@@ -197,7 +197,7 @@ pub fn admit(
     Ok(object)
 }
 
-/// What a fault of an object becomes for a claim that needs it.
+/// The finding about a fault of an object, for a claim that needs the object.
 pub fn finding_of(fault: &Fault, object: &Object) -> Finding {
     Finding::new(fault.code, fault.message.clone())
         .about(&object.key)
@@ -296,8 +296,8 @@ fn admit_secret(doc: &Node, object: &mut Object) {
     object.payload = Some(payload);
 }
 
-/// About how many bytes an entry takes in a sealed file: its name, base64 of base64 of the value, what
-/// SOPS puts around that, and perhaps a tag.
+/// Estimates how many bytes an entry takes in a sealed file: its name, base64 of base64 of the value, what SOPS
+/// puts around that, and perhaps a tag.
 fn sealed_size(name: &str, value: &SecretBytes) -> usize {
     const AROUND: usize = 120;
     const TAG: usize = 32;
@@ -309,7 +309,7 @@ fn sealed_size(name: &str, value: &SecretBytes) -> usize {
 fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretBytes, Fault> {
     let malformed = |message: String, help: &str| Fault::new(Code::MalformedSecret, message, help);
     if !is_data_key(name) {
-        // Not quoted: what no entry can be called is often a value that lost its name.
+        // Not quoted: an invalid name is often a value that lost its name.
         let message = format!("{field} has an entry whose name, of {} bytes, the API refuses", name.len());
         return Err(malformed(message, "Use at most 253 letters, digits, dots, dashes and underscores."));
     }
@@ -324,7 +324,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
     if !encoded || is_sealed_value(text.as_bytes()) {
         return Ok(SecretBytes::new(text.as_bytes().to_vec()));
     }
-    // As Go's decoder, which the API uses, line breaks count for nothing.
+    // Line breaks are ignored, as in Go's decoder, which the API uses.
     let joined: Zeroizing<Vec<u8>> = Zeroizing::new(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect());
     STANDARD.decode(&*joined).map(SecretBytes::new).map_err(|_| {
         let message = format!("entry {name:?} of data is not base64");
@@ -332,11 +332,11 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
     })
 }
 
-/// What is worth knowing of an entry without a value: the API takes it for an empty one where it is created or
-/// applied server-side, so pouch does; but mostly somebody forgot the value, or a template had none.
+/// The notice about an entry without a value: the API takes it for an empty one where it is created or applied
+/// server-side, so pouch does; but mostly somebody forgot the value, or a template had none.
 fn null_entry(doc: &Node, field: &str, name: &str, value: &Node) -> Option<Fault> {
     const HELP: &str = "Write the value; or `\"\"` if it is meant to be empty, or leave the entry out.";
-    // What is no name is a fault of its own, and `stringData` wins.
+    // An invalid name is a fault of its own, and `stringData` wins.
     let is_replaced = field == "data" && doc.get("stringData").is_some_and(|other| other.get(name).is_some());
     if !matches!(value, Node::Null) || !is_data_key(name) || is_replaced {
         return None;
@@ -345,7 +345,7 @@ fn null_entry(doc: &Node, field: &str, name: &str, value: &Node) -> Option<Fault
     Some(Fault::new(Code::NullEntry, message, HELP))
 }
 
-/// What is wrong with a document that SOPS sealed as a whole, or with one where `place` names ciphertext.
+/// The fault of a document that SOPS sealed as a whole, or of one that holds ciphertext at a `place`.
 fn sealed_fault(
     has_block: bool,
     kind: &GroupKind,
@@ -382,7 +382,7 @@ fn sealed_fault(
     Some(Fault::new(Code::UndecryptableSource, format!("{place} of the {kind} {is}"), help))
 }
 
-/// Why the Secret of a document never leaves its cluster, as far as that can be read there.
+/// Why the Secret of a document never leaves its cluster, as far as the document says.
 pub(crate) fn never_leaves(doc: &Node) -> Option<&'static str> {
     let by_type = stays_by_type(doc.str_at(&[TYPE_FIELD]).unwrap_or_default());
     let entries = doc.at(&["data"]).map(Node::entries).unwrap_or_default();

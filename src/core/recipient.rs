@@ -1,8 +1,8 @@
 //! Recipients: who can read a region.
 //!
-//! A recipient is the public half of an age X25519 identity, and text that stands in a configuration
-//! or a recipients file is trusted with every secret of a region. So this module takes one form only
-//! and refuses everything else by name. It never repeats what it was given: people paste secret keys.
+//! A recipient is the public half of an age X25519 identity, and text that stands in a configuration or a
+//! recipients file is trusted with every secret of a region. So this module takes one form only and refuses
+//! everything else by name. It never repeats its input: people paste secret keys.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -59,13 +59,13 @@ pub enum RecipientError {
     /// Its checksum does not fit.
     #[error("the recipient's checksum does not fit, so a character is wrong")]
     Checksum,
-    /// It is another spelling of a key, which age identities do not answer to.
+    /// It is another spelling of a key, and no age identity opens what is sealed to it.
     #[error("the recipient is not in its canonical form, so no identity could open what is sealed to it")]
     NotCanonical,
     /// Everybody can compute what is sealed to it.
     #[error("the recipient is a point of low order, so everybody could open what is sealed to it")]
     LowOrder,
-    /// It stands there twice.
+    /// It is listed twice.
     #[error("the recipient is listed twice")]
     Repeated,
 }
@@ -101,7 +101,7 @@ const PREFIX: Hrp = Hrp::parse_unchecked("age");
 const LENGTH: usize = 62;
 
 impl Recipient {
-    /// Takes the canonical text of a recipient, and nothing else: not even a blank around it.
+    /// Reads the canonical text of a recipient, and nothing else: not even a blank around it.
     ///
     /// # Errors
     /// Says what the text is instead, without repeating any of it.
@@ -137,12 +137,12 @@ impl fmt::Display for Recipient {
 /// Reads a recipients file: one recipient to a line, empty lines and `#` comments between them.
 ///
 /// # Errors
-/// The number of the first line, counted from one, that is neither, and why.
+/// The number of the first line, from one, that is none of these, and why.
 pub fn parse_file(text: &str) -> Result<Vec<Recipient>, (u32, RecipientError)> {
     let mut found: Vec<Recipient> = Vec::new();
     for (number, line) in (1_u32..).zip(text.split('\n')) {
         if line.starts_with('#') {
-            // A secret key in a comment lies in a public place all the same.
+            // A secret key in a comment is public all the same.
             if holds_private_key(line.as_bytes()) {
                 return Err((number, RecipientError::SecretKey));
             }
@@ -228,9 +228,9 @@ fn judge_point(point: &[u8; 32]) -> Result<(), RecipientError> {
     if LOW_ORDER.contains(&masked) {
         return Err(RecipientError::LowOrder);
     }
-    // X25519 ignores bit 255 and takes values modulo p = 2^255 - 19, but age hashes the recipient's
-    // bytes into the wrapping key: what is sealed to another spelling, its identity cannot open. And
-    // one recipient under two names would pass for two.
+    // X25519 ignores bit 255 and takes values modulo p = 2^255 - 19, but age hashes the recipient's bytes into
+    // the wrapping key: the identity cannot open what is sealed to another spelling. And one recipient under
+    // two names would pass for two.
     let above_p = first >= 0xed && middle.iter().all(|b| *b == 0xff) && last & 0x7f == 0x7f;
     if last & 0x80 != 0 || above_p { Err(RecipientError::NotCanonical) } else { Ok(()) }
 }

@@ -11,13 +11,13 @@ pub struct Release {
     pub minor: u8,
 }
 
-/// Why a text names no release with a known set.
+/// Why a text names no known release.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnknownRelease {
-    /// The release exists, and what it ships is not known.
+    /// The release exists, but what it ships is not known.
     #[error("the ProviderInterfaces of k0rdent {0} are not known; choose a neighbouring release: {1}")]
     NoData(String, String),
-    /// It is none of the known ones.
+    /// It is not among the known releases.
     #[error("there is no such release; the known ones are {0}")]
     Unlisted(String),
 }
@@ -34,10 +34,10 @@ impl Release {
         Release { minor: 12 },
     ];
 
-    /// Understands `v1.11`.
+    /// Reads a release such as `v1.11`.
     ///
     /// # Errors
-    /// Names the neighbours of a release without data, else all that are known.
+    /// Names the neighbours of a release without data, else all known releases.
     pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
         if let Some(release) = Self::KNOWN.iter().find(|release| release.name() == text) {
             return Ok(*release);

@@ -48,9 +48,10 @@ pub fn header(key: &ReuseKey, context: &Context<'_>, plain: &[u8], body: &[u8], 
     format!("{FIRST}{} {tag}\n{lines}", key.id())
 }
 
-/// Verifies that `file` is exactly what was written for `plain` in `context`, and says under which
-/// key; none where anything at all differs. After [`Under::Current`] the bytes stay as they are, after
-/// [`Under::Previous`] they go through [`retag`].
+/// Verifies that `file` is exactly what was written for `plain` in `context`, and says under which key; none if
+/// anything differs.
+///
+/// After [`Under::Current`] the bytes stay as they are, after [`Under::Previous`] they go through [`retag`].
 pub fn verify(keys: &KeyRing, context: &Context<'_>, plain: &[u8], file: &[u8]) -> Option<Under> {
     let tagged = split(file)?;
     let (_, under) = keys.with_id(tagged.key_id).find(|(key, _)| {
@@ -60,17 +61,19 @@ pub fn verify(keys: &KeyRing, context: &Context<'_>, plain: &[u8], file: &[u8]) 
     Some(under)
 }
 
-/// Whether a file's tag speaks against it: there is none, or its key is at hand and the tag does not fit.
-/// A file that was carried over since the reuse key changed may have a tag of a key that is gone; of such
-/// a file only an authentic manifest's hash tells.
+/// Whether a file's tag speaks against the file: the tag is missing, or its key is at hand and the tag does not
+/// fit.
+///
+/// A file that was carried over since the reuse key changed may have a tag of a key that is gone; only the hash
+/// in an authentic manifest can judge such a file.
 pub fn contradicts(keys: &KeyRing, context: &Context<'_>, plain: &[u8], file: &[u8]) -> bool {
     let Some(tagged) = split(file) else { return true };
     let is_known = keys.with_id(tagged.key_id).next().is_some();
     is_known && verify(keys, context, plain, file).is_none()
 }
 
-/// Gives a file that verifies a new header under the current key, its ciphertext untouched; none where
-/// it does not verify. `entries` are the leaves of its own body ([`leaves`]) with their values.
+/// Writes a new header under the current key for a file that verifies, its ciphertext untouched; none if it
+/// does not verify. `entries` are the leaves of its own body ([`leaves`]) with their values.
 pub fn retag(
     keys: &KeyRing,
     context: &Context<'_>,

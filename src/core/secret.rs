@@ -15,7 +15,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::node::Key;
 
-/// Whether the bytes hold what age identities and reuse keys of pouch begin with, in either case that bech32
+/// Whether the bytes hold the beginning of an age identity or of a reuse key, in either case that bech32
 /// allows: a whole key or a part of one.
 pub fn holds_key(bytes: &[u8]) -> bool {
     holds_any(bytes, &[b"AGE-SECRET-KEY-", b"AGE-PLUGIN-", b"POUCH-REUSE-KEY-"])
@@ -27,7 +27,7 @@ pub fn holds_private_key(bytes: &[u8]) -> bool {
 }
 
 fn holds_any(bytes: &[u8], marks: &[&[u8]]) -> bool {
-    // Every mark has a dash, and few values do: only around a dash is there something to compare.
+    // Every mark has a dash, and few values do: only the bytes around a dash are compared.
     let is_dash = |byte: &u8| *byte == b'-';
     let stands_around = |dash: usize, mark: &[u8]| {
         let start = mark.iter().position(is_dash).and_then(|before| dash.checked_sub(before));

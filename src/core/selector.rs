@@ -1,7 +1,7 @@
 //! Label selectors, with the meaning of Kubernetes' `metav1.LabelSelectorAsSelector`.
 //!
-//! Labels can be unknown here, so an answer is yes, no or unknown. What an *empty* selector means
-//! differs from user to user of selectors, so that is theirs to ask.
+//! Labels can be unknown here, so an answer is yes, no or unknown. The meaning of an *empty* selector differs
+//! between its users, so each of them asks for that case itself.
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors>
 
 mod text;
@@ -41,9 +41,9 @@ enum Test {
 /// Why a node is no selector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unusable {
-    /// It is one that Kubernetes refuses, so it matches nothing.
+    /// Kubernetes refuses the selector, so it matches nothing.
     Refused(&'static str),
-    /// It has fields or types that selectors do not have, so what it means is unknown.
+    /// It has fields or types that selectors do not have, so its meaning is unknown.
     NotUnderstood(&'static str),
 }
 
@@ -70,7 +70,7 @@ pub enum Truth {
 }
 
 impl Truth {
-    /// Whether both hold; one that certainly fails decides, whatever is unknown beside it.
+    /// Whether both hold; a certain no decides, whatever the other answer is.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Truth::No, _) | (_, Truth::No) => Truth::No,
@@ -79,7 +79,7 @@ impl Truth {
         }
     }
 
-    /// Whether one of them holds; one that certainly does decides.
+    /// Whether one of them holds; a certain yes decides.
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
             (Truth::Yes, _) | (_, Truth::Yes) => Truth::Yes,
@@ -90,7 +90,7 @@ impl Truth {
 }
 
 impl Selector {
-    /// The keys of the labels that it asks for; one may come more than once.
+    /// The keys of the labels that the selector asks for; a key may come more than once.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.requirements.iter().map(|requirement| &*requirement.key)
     }
@@ -133,17 +133,17 @@ impl Selector {
         Ok(Self { stated, requirements })
     }
 
-    /// The selector that asks for nothing.
+    /// The selector without requirements.
     pub fn everything() -> Self {
         Self { stated: false, requirements: Vec::new() }
     }
 
-    /// Whether it asks for nothing.
+    /// Whether the selector has no requirements.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// Whether it is Go's zero value: neither field is there, not even as an empty one.
+    /// Whether the selector is Go's zero value: neither field is present, not even an empty one.
     pub fn is_zero(&self) -> bool {
         !self.stated
     }
@@ -154,7 +154,7 @@ impl Selector {
         self.requirements.iter().map(holds).fold(Truth::Yes, Truth::and)
     }
 
-    /// Whether a namespace satisfies it, given its labels as configured (`None`: not configured).
+    /// Whether a namespace satisfies the selector, given its labels as configured (`None`: not configured).
     ///
     /// [`NAME_LABEL`] is always known: the API server sets it, and nobody can change it.
     pub fn matches_namespace(&self, namespace: &Namespace, labels: Option<&BTreeMap<String, String>>) -> Truth {

@@ -1,8 +1,8 @@
 //! The snapshot: every object that was read, and what is known of those that were not.
 //!
-//! [`assemble`] puts the sources together in order: what a source may not provide is ignored, the
-//! same object twice is a fault of the object, and an incomplete source makes unknown what it might
-//! have held. A source that is asked piece by piece starts with an [`Inquiry`], and what it answers is
+//! [`assemble`] puts the sources together in order: objects that a source may not provide are ignored, the same
+//! object twice is a fault of the object, and whatever an incomplete source might have held is unknown. A
+//! source that is asked piece by piece starts with an [`Inquiry`], and its answers are
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
 mod copies;
@@ -37,14 +37,14 @@ pub use reason::Reason;
 pub use state::Inquiry;
 pub use unopened::SealedDocument;
 
-/// What one source gave: documents in a fixed order, and whether that is all there is.
+/// What one source gave: documents in a fixed order, and whether they are all.
 pub struct Reading {
     /// Documents that have `apiVersion` and `kind`, and where they stand.
     pub documents: Vec<(Node, Origin)>,
-    /// Documents that are encrypted where they stand and that the source can open.
+    /// Encrypted documents that the source can open.
     pub sealed: Vec<SealedDocument>,
-    /// Whether absence from `documents` and `sealed` proves absence from the source, but for what `fragments` might
-    /// hold, and for what an `inquiry` has yet to ask.
+    /// Whether an object that is not in `documents` or `sealed` is proved absent from the source, except for
+    /// what `fragments` might hold and what an `inquiry` has yet to ask.
     pub complete: bool,
     /// Documents that could not be read.
     pub fragments: Vec<Fragment>,
@@ -52,16 +52,16 @@ pub struct Reading {
     pub inquiry: Option<Inquiry>,
 }
 
-/// What looking up a key gives. Absence is something that was proved.
+/// The result of looking up a key. Absence is proved, never assumed.
 pub enum Lookup<'a> {
     /// The object.
     Found(&'a Object),
-    /// No source has it, and all that might have it were read completely or said so.
+    /// No source has the object: each that might have it was read completely or said so.
     Absent,
-    /// Nobody knows: a source might have it and was not read completely.
+    /// Unknown: a source that might have the object was not read completely.
     Unread(Unread<'a>),
-    /// A source that is asked piece by piece has not been asked for it yet, or one that holds it encrypted
-    /// has not opened it yet.
+    /// Not asked yet: a source that is asked piece by piece was not asked for the object, or a source that
+    /// holds it encrypted has not opened it.
     Unasked,
 }
 
@@ -70,12 +70,12 @@ pub enum Lookup<'a> {
 pub struct Unread<'a> {
     /// The source that might have it.
     pub source: &'a SourceName,
-    /// What the source itself said, if it did.
+    /// The reason that the source itself gave, if any.
     pub reason: Option<&'a Reason>,
 }
 
 impl Unread<'_> {
-    /// Why nobody knows, in one clause.
+    /// Why the object is unknown, in one clause.
     pub fn why(&self) -> String {
         match self.reason {
             Some(reason) => reason.why.clone(),
@@ -96,11 +96,11 @@ impl Unread<'_> {
 pub enum Answer {
     /// The object.
     Found(Node, Origin),
-    /// It says that there is none.
+    /// The source says that there is none.
     Absent,
-    /// It does not say.
+    /// The source does not say.
     Unread(Reason),
-    /// It is there, encrypted, and cannot be opened.
+    /// The object is there, but encrypted, and cannot be opened.
     Sealed(Reason),
 }
 
@@ -119,7 +119,7 @@ pub struct Snapshot {
     pub scopes: Scopes,
     /// The CustomResourceDefinitions in the sources, by the kind that they define.
     pub definitions: BTreeMap<GroupKind, Definition>,
-    /// What would make Secrets that are in no source, by the Secret.
+    /// The objects that would make Secrets that are in no source, by the Secret's key.
     elsewhere: BTreeMap<ObjectKey, Elsewhere>,
     /// The sealed values that stand in several files.
     copies: copies::Copies,
@@ -137,7 +137,7 @@ impl Snapshot {
             match state.word(key) {
                 // An earlier source's copy may differ from the one found, so every source is asked.
                 Word::Unasked => return Lookup::Unasked,
-                // What an earlier source might say counts for nothing only where a later one overrides it.
+                // An unread source counts, unless a later source holds the object and overrides it.
                 Word::Unread(reason)
                     if unread.is_none()
                         && found.is_none_or(|held| {
@@ -168,9 +168,9 @@ impl Snapshot {
         self.sources.iter().enumerate().filter(unasked).map(|(index, _)| index)
     }
 
-    /// Adds what a source answered that was asked for objects by name.
+    /// Adds a source's answers to questions for objects by name.
     ///
-    /// An answer that is another object than the one asked for is none.
+    /// An answer that holds another object than the one asked for counts as no answer.
     pub fn supply(&mut self, fleet: &Fleet, index: usize, answers: Vec<(ObjectKey, Answer)>) {
         let Some(source) = fleet.sources.get(index) else { return };
         for (key, answer) in answers {
@@ -241,21 +241,21 @@ impl Snapshot {
 enum Weighed {
     /// An object that the source may provide.
     Ours(Object),
-    /// An object that it may not provide, by key and place.
+    /// An object that the source may not provide, by key and place.
     Foreign(ObjectKey, Origin),
-    /// Something that no stage reads, by kind and document.
+    /// A document that no stage reads, with its kind and place.
     Unread(GroupKind, Node, Origin),
-    /// Nothing that can be admitted.
+    /// A document that cannot be admitted.
     Refused(Refusal, GroupKind, Origin),
 }
 
 /// A document and where it stands.
 type Standing = (Node, Origin);
 
-/// What weighing documents is given out to: it applies a function to each, and keeps their order.
+/// Applies a function to each document and keeps their order; the shell may do so in parallel.
 pub type Each<'e> = dyn Fn(Vec<Standing>, &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Admitted> + 'e;
 
-/// What became of a document, for [`assemble_by`] alone to look into.
+/// The result of weighing a document, which only [`assemble_by`] looks into.
 pub struct Admitted(Weighed);
 
 fn weigh(fleet: &Fleet, source: &Source, scopes: &Scopes, (document, origin): Standing) -> Weighed {
@@ -264,7 +264,8 @@ fn weigh(fleet: &Fleet, source: &Source, scopes: &Scopes, (document, origin): St
         let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
         return Weighed::Foreign(ObjectKey::new(kind, None, name), origin);
     }
-    // A tenant's own Namespaces are no news, and those of the management cluster are not its to say.
+    // A source without cluster-scoped objects cannot provide Namespaces; those that it has are worth no
+    // finding.
     let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
     if foreign || !fleet.reads(&kind) {
         return Weighed::Unread(kind, document, origin);
@@ -281,7 +282,7 @@ pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding
     assemble_by(fleet, readings, &|documents, weigh| documents.into_iter().map(weigh).collect())
 }
 
-/// As [`assemble`], with the weighing of documents given out: they do not depend on each other.
+/// As [`assemble`], but `each` weighs the documents, which do not depend on each other.
 pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (Snapshot, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut scopes = Scopes::new();

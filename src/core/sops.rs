@@ -1,10 +1,10 @@
 //! Sealing: one Secret as a SOPS file that Flux, KSOPS and `sops` open.
 //!
-//! [`seal`] takes values in and gives bytes out: data key, IVs, time and age stanzas come from the
-//! caller, so that this module needs neither clock nor chance and a test can fix them all. It checks
-//! its own work before it hands it over. [`Sealed`] reads whatever SOPS writes for age, with the MAC
-//! verified; [`decrypt`] and [`open`] read pouch's own files and no others. It knows nothing of regions,
-//! of tags, or of how age wraps a data key.
+//! [`seal`] takes values in and gives bytes out: data key, IVs, time and age stanzas come from the caller, so
+//! that this module needs neither clock nor randomness and a test can fix them all. It checks the sealed
+//! document before it returns it. [`Sealed`] reads whatever SOPS writes for age, with the MAC verified;
+//! [`decrypt`] and [`open`] read only pouch's own files. Nothing here knows regions, tags, or how age wraps a
+//! data key.
 //!
 //! The format: <https://github.com/getsops/sops> (`sops.go`, `aes/cipher.go`, `stores/`).
 
@@ -39,7 +39,7 @@ use metadata::is_sealed_key;
 pub use metadata::stanzas;
 pub use read::Sealed;
 
-/// All that sealing needs and must not find by itself.
+/// Everything that sealing must get from its caller.
 pub struct Ingredients<'a> {
     /// 32 fresh random bytes, used for this file and never again.
     pub data_key: &'a [u8; 32],
@@ -82,13 +82,13 @@ pub enum SealError {
     /// A text that stays readable starts as sealed values do, so that nobody could open the file again.
     #[error("a text outside of data and stringData looks sealed")]
     LooksSealed,
-    /// A number is none that SOPS can hash.
+    /// SOPS cannot hash one of the numbers.
     #[error("a number is not finite, or an integer larger than 64 bits with sign")]
     Number,
     /// There are fewer IVs than values, or one came twice.
     #[error("the IVs ran out or repeated themselves")]
     Ivs,
-    /// The time is not in the one form.
+    /// The time is not in the required form.
     #[error("the time of sealing is not written as 2026-11-21T07:51:52Z")]
     Time,
     /// There is not exactly one armored stanza per recipient.
@@ -97,7 +97,7 @@ pub enum SealError {
     /// A value is too long for the cipher.
     #[error("a value is too long for the cipher")]
     TooLong,
-    /// What was made is not what was meant.
+    /// The sealed document fails its own check.
     #[error("the sealed document does not pass its own check")]
     SelfCheck,
 }
@@ -108,8 +108,8 @@ pub enum SealError {
 /// writes their keys, so that the full MAC survives a build.
 ///
 /// # Errors
-/// Where the document or the ingredients are not as asked for, and where the result does not pass the
-/// check that nothing readable is left.
+/// Where the document or the ingredients are not as required, and where something in the result would stay
+/// readable.
 pub fn seal(document: Tree<'_>, ingredients: Ingredients<'_>) -> Result<SealedText, SealError> {
     let (sealed, leaves) = seal_tree(document, ingredients)?;
     let text = mem::take(&mut *emit::emit(&sealed));
@@ -132,7 +132,7 @@ fn seal_tree<'t>(document: Tree<'t>, ingredients: Ingredients<'_>) -> Result<(Tr
     let mut sealing = Sealing { cipher: Cipher::new(data_key), mac: Mac::default(), ivs, used: BTreeSet::new() };
     let mut sealed = sealing.tree(document, &mut String::new(), false)?;
     let sum = mem::take(&mut sealing.mac).finish();
-    // The MAC's place is the time, not a path.
+    // For the MAC, the time takes the place of a path.
     let mac = sealing.text(sum.as_bytes(), last_modified)?;
     let leaves = judge_sealed(&sealed)?;
     if let Tree::Map(entries) = &mut sealed {
@@ -211,7 +211,7 @@ impl Sealing<'_> {
 
     fn text(&mut self, plain: &[u8], place: &str) -> Result<String, SealError> {
         let iv = self.ivs.next().ok_or(SealError::Ivs)?;
-        // Two values under one IV would show their difference: no source of chance is trusted with it.
+        // Two values under one IV would show their difference: no random source is trusted to prevent that.
         if !self.used.insert(iv) {
             return Err(SealError::Ivs);
         }
@@ -226,7 +226,7 @@ fn judge_stanzas(recipients: &[Recipient], stanzas: &[(Recipient, String)]) -> R
     if sorted && one_each && armored && !recipients.is_empty() { Ok(()) } else { Err(SealError::Stanzas) }
 }
 
-/// Looks at what was made as a stranger would, and gives the leaves of the top-level `data`.
+/// Checks the sealed document as a stranger would, and returns the leaves of the top-level `data`.
 fn judge_sealed(sealed: &Tree<'_>) -> Result<Leaves, SealError> {
     judge_leaves(sealed, false)?;
     let Tree::Map(entries) = sealed else { return Err(SealError::SelfCheck) };
@@ -258,8 +258,8 @@ fn judge_leaves(tree: &Tree<'_>, below: bool) -> Result<(), SealError> {
 /// Opens a document that pouch sealed: the same tree without its `sops` block, every value readable, the
 /// MAC verified.
 ///
-/// Keys are taken in the order in which pouch writes them, because a [`Node`] does not hold the file's
-/// own; of a file in another order the MAC does not fit. [`Sealed`] opens those of others.
+/// Keys are taken in the order in which pouch writes them, because a [`Node`] does not hold the file's own; the
+/// MAC of a file in another order does not fit. [`Sealed`] opens the files of others.
 ///
 /// # Errors
 /// Where anything is not sealed as [`seal`] seals, or not with this data key.

@@ -34,7 +34,7 @@ pub enum Ordered {
 }
 
 impl Ordered {
-    /// What stands under `key`, if this is a map that has it; null counts as nothing.
+    /// The value under `key`, if this is a map that has it; null counts as absent.
     pub fn get(&self, key: &str) -> Option<&Ordered> {
         let found = self.entries().iter().find(|(known, _)| **known == *key).map(|(_, value)| value);
         found.filter(|value| !matches!(value, Ordered::Null))

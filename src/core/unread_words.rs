@@ -1,31 +1,31 @@
-//! Fragments: documents that could not be read, kept as far as to tell what they might hold.
+//! Unread words: what a document that could not be read might hold, as far as its words tell.
 //!
-//! One broken file must not make every absence of its source doubtful. What an unreadable text holds
-//! is unknown, but an object's kind and name would have to stand in it word by word: YAML and JSON can
-//! write them otherwise only with escapes, and a text that has such escapes might hold anything. The
-//! words can be parts of secrets: they cannot be printed, and are only ever asked for.
+//! One broken file must not make every absence of its source doubtful. An unreadable document is unknown, but
+//! an object's kind and name would have to stand in its text word by word: YAML and JSON can write them
+//! otherwise only with escapes, and a text that has such escapes might hold anything. The words can be parts of
+//! secrets: they cannot be printed, only asked for.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 
 use zeroize::Zeroize as _;
 
-/// The largest text that is kept as a fragment, in bytes; a larger one might hold anything.
+/// The largest text whose words are kept, in bytes; a larger one might hold anything.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// What an unreadable document might hold.
+/// The words of a document that could not be read.
 pub struct Fragment {
     words: BTreeSet<Box<str>>,
 }
 
 impl Fragment {
-    /// The words of a text; none where it might hold any name at all.
+    /// The words of a text; none if the text might hold any name at all.
     pub fn of(text: &str) -> Option<Self> {
         const ESCAPES: [&str; 5] = ["\\x", "\\u", "\\U", "\\\n", "\\\r"];
         if text.len() > MAX_BYTES || ESCAPES.iter().any(|escape| text.contains(escape)) {
             return None;
         }
-        // What breaks off within a list may have lost items that left no trace.
+        // A text that breaks off within a list may have lost items without a trace.
         if text.contains("List") {
             return None;
         }
@@ -34,12 +34,12 @@ impl Fragment {
         Some(Self { words: words.collect() })
     }
 
-    /// Whether it might hold an object of a kind.
+    /// Whether the document might hold an object of a kind.
     pub fn may_hold_kind(&self, kind: &str) -> bool {
         self.has(kind)
     }
 
-    /// Whether it might hold an object of this kind and name.
+    /// Whether the document might hold an object of this kind and name.
     pub fn may_hold(&self, kind: &str, name: &str) -> bool {
         self.has(name) && self.may_hold_kind(kind)
     }

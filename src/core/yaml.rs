@@ -14,7 +14,7 @@ pub mod stream;
 
 use alloc::borrow::Cow;
 
-/// What makes a text unreadable, and where: position and own words, never a word of the text.
+/// What makes a text unreadable, and where: a position and words of our own, never a word of the text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct Flaw {
@@ -22,18 +22,18 @@ pub struct Flaw {
     pub line: u32,
     /// The column in characters, from one.
     pub column: u32,
-    /// What is the matter, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub what: Cow<'static, str>,
 }
 
 impl Flaw {
-    /// Makes one; what does not fit 32 bits counts as the last line or column.
+    /// Makes a flaw; a number beyond 32 bits counts as the last line or column.
     pub(crate) fn new(line: usize, column: usize, what: impl Into<Cow<'static, str>>) -> Self {
         let bounded = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
         Self { line: bounded(line), column: bounded(column), what: what.into() }
     }
 
-    /// Makes one that stands right after `before`.
+    /// Makes a flaw right after `before`.
     pub(crate) fn after(before: &str, what: &'static str) -> Self {
         let last = before.rsplit('\n').next().unwrap_or(before);
         Self::new(before.matches('\n').count().saturating_add(1), last.chars().count().saturating_add(1), what)

@@ -1,8 +1,8 @@
 //! age: wraps a file's data key for each recipient.
 //!
-//! The only file that names the age crate, which draws its own randomness and so has no place in the
-//! core. It wraps and, where an identity is at hand, unwraps; it decides nothing about who a recipient
-//! is. Errors are said in our own words: age's own could repeat what it was given.
+//! The only file that names the age crate, which draws its own randomness and so has no place in the core. It
+//! wraps and, where an identity is at hand, unwraps; it decides nothing about who a recipient is. Errors are in
+//! our own words, because age's could repeat its input.
 
 use age::secrecy::ExposeSecret as _;
 use pouch_core::recipient::Recipient;
@@ -66,7 +66,7 @@ impl Identities {
     /// that start with `#` aside. Blanks around a line count for nothing.
     ///
     /// # Errors
-    /// The number of the line, from 1, and what it is instead; 0 where it is about the whole.
+    /// The number of the line, from 1, and what the line is instead; 0 for the whole file.
     pub fn parse(text: &str) -> Result<Self, (usize, IdentityError)> {
         if text.trim_start().starts_with("-----BEGIN AGE ENCRYPTED FILE") || text.starts_with("age-encryption.org/") {
             return Err((0, IdentityError::Encrypted));
@@ -81,7 +81,7 @@ impl Identities {
         if identities.is_empty() { Err((0, IdentityError::None)) } else { Ok(Self(identities)) }
     }
 
-    /// Adds those of another file.
+    /// Adds the identities of another file.
     pub fn absorb(&mut self, others: Self) {
         self.0.extend(others.0);
     }
@@ -91,12 +91,13 @@ impl Identities {
         self.0.iter().map(|(recipient, _)| recipient)
     }
 
-    /// Opens a file's data key with whichever identity opens one of its stanzas, pairs of what a stanza
-    /// says of its recipient and the armored age file. Stanzas that say to be for one of the identities
-    /// come first; what a stanza says proves nothing, so the others are tried as well.
+    /// Opens a file's data key with whichever identity opens one of its stanzas.
+    ///
+    /// A stanza is a pair: the recipient that it claims, and the armored age file. Stanzas that claim one of
+    /// the identities come first; a claim proves nothing, so the others are tried as well.
     ///
     /// # Errors
-    /// Where no identity opens a stanza, and where what one opens holds no data key.
+    /// Where no identity opens a stanza, and where an opened stanza holds no data key.
     pub fn unwrap(&self, stanzas: &[(String, String)]) -> Result<Zeroizing<[u8; 32]>, AgeError> {
         let named = |(label, _): &&(String, String)| self.recipients().any(|recipient| recipient.as_str() == label);
         let likely = stanzas.iter().filter(named);
@@ -114,8 +115,8 @@ impl Identities {
         result
     }
 
-    /// Which of them opens one armored stanza, and the data key in it; the one that the stanza says to be
-    /// for is tried first.
+    /// The recipient of the identity that opens one armored stanza, and the data key in it; the identity that
+    /// the stanza claims is tried first.
     pub fn opening(&self, label: &str, armored: &str) -> Option<(&Recipient, Zeroizing<[u8; 32]>)> {
         let mut tried = self.by_likeliness(label);
         tried.find_map(|(recipient, identity)| Some((recipient, open_stanza(armored, identity).ok()?)))
@@ -220,7 +221,7 @@ pub fn unwrap(armored: &str, identity: &str) -> Result<Zeroizing<[u8; 32]>, AgeE
 }
 
 fn open_stanza(armored: &str, identity: &age::x25519::Identity) -> Result<Zeroizing<[u8; 32]>, AgeError> {
-    // The format allows blanks around the armor, and the crate only behind it.
+    // The format allows blanks around the armor, but the crate only after it.
     let mut plain = age::decrypt(identity, armored.trim_ascii_start().as_bytes()).map_err(|_| AgeError::Unwrap)?;
     let mut data_key = Zeroizing::new([0; 32]);
     let whole = plain.len() == data_key.len();

@@ -28,7 +28,7 @@ pub struct Ambient {
 pub struct Timer(std::time::Instant);
 
 impl Timer {
-    /// How long ago it was started.
+    /// The time since the timer was started.
     pub fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
@@ -68,14 +68,14 @@ impl Ambient {
         Ok(Self { vars: Vars::Process, clock: Clock::System, cwd: std::env::current_dir()?, arguments })
     }
 
-    /// Surroundings that stand still: no terminal, these variables, this time, this folder. Entropy
-    /// stays the operating system's.
+    /// Fixed surroundings: no terminal, these variables, this time, this folder. Entropy stays the operating
+    /// system's.
     pub fn fixed(cwd: &Path, now: Timestamp, vars: &[(&str, &str)]) -> Self {
         let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Self { vars: Vars::Fixed(vars), clock: Clock::Fixed(now), cwd: cwd.to_owned(), arguments: Vec::new() }
     }
 
-    /// The same, called with a command line, the program's own name first.
+    /// The same surroundings with a command line, the program's own name first.
     #[must_use]
     pub fn called(mut self, arguments: &[&str]) -> Self {
         self.arguments = arguments.iter().map(OsString::from).collect();
@@ -137,7 +137,7 @@ impl Ambient {
         getrandom::fill(bytes).map_err(|_| NoEntropy)
     }
 
-    /// A part of a length of time, by chance: so that runs that met once do not meet again.
+    /// A random part of a length of time, so that runs that met once do not meet again.
     ///
     /// # Errors
     /// As [`Ambient::fill`].

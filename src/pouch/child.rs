@@ -1,7 +1,7 @@
 //! Children: how a program that pouch starts is watched, bounded and ended.
 //!
-//! Whoever starts one decides what it sees; here it gets no terminal, a process group of its own, a
-//! bounded time and bounded output. What the words of a child mean is not known here.
+//! The caller decides what a child sees; here it gets no terminal, a process group of its own, a bounded time
+//! and bounded output. What a child's words mean is not known here.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt as _;
@@ -16,27 +16,27 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// The most bytes of standard error that are kept.
 const MOST_WORDS: u64 = 16 << 10;
 
-/// How often a waiting run looks whether it should stop.
+/// How often a waiting run checks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// How long a child that should end may take to do so before it is killed: with a glance less than the 1.5 s after
-/// which a run that was asked to stop is ended itself, and then nobody removes what the child was to write to.
+/// How long a child that should end may take before it is killed. Together with a glance, that is less than the
+/// 1.5 s after which a stopped run is ended itself, and then nobody removes what the child was to write to.
 const ASKED: Duration = Duration::from_secs(1);
 
-/// How long the end of a child that was killed is waited for, and the last output of any.
+/// How long to wait for the end of a killed child, and for the last output of any child.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// What a child is allowed.
 pub struct Bounds<'a> {
     /// How long it may take.
     pub timeout: Duration,
-    /// What ends it early when it becomes true.
+    /// Ends the child early when it becomes true.
     pub stop: &'a AtomicBool,
     /// The most bytes of standard output that are kept.
     pub output: u64,
 }
 
-/// What a child that ended by itself left.
+/// The result of a child that ended by itself.
 pub struct Ended {
     /// Whether it ended well.
     pub well: bool,
@@ -77,8 +77,8 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<Ended, ChildErro
     let out = child.stdout.take().map(|pipe| collect(pipe, bounds.output));
     let words = child.stderr.take().map(|pipe| collect(pipe, MOST_WORDS));
     let well = wait(child, bounds)?;
-    // ssh's control master inherits both pipes and stays: their end is not waited for beyond the grace,
-    // and what came until the child itself ended is all there is.
+    // ssh's control master inherits both pipes and stays: the end of the pipes is awaited for the grace only,
+    // and the output is what came until the child itself ended.
     let out = out.map(Collected::taken).unwrap_or_default();
     let words = words.map(Collected::taken).unwrap_or_default();
     Ok(Ended { well, out, words })
@@ -105,8 +105,7 @@ fn wait(mut child: Child, bounds: &Bounds<'_>) -> Result<bool, ChildError> {
     Err(ChildError::TimedOut { seconds: bounds.timeout.as_secs() })
 }
 
-/// Ends a process group: asks, waits, and then does not ask. That a process is gone already is no
-/// error.
+/// Ends a process group: asks, waits, and then kills. A process that is gone already is no error.
 fn end(group: Pid, ended: &Receiver<bool>) {
     let _ = kill_process_group(group, Signal::TERM);
     if ended.recv_timeout(ASKED).is_err() {

@@ -1,10 +1,10 @@
 //! Clusters: the only place that knows kube, HTTP and the asynchronous runtime.
 //!
-//! [`Cluster`] connects as kubectl would and asks: which kinds a server has, all objects of a kind in
-//! pages, single objects by name. It only ever GETs, but for [`Cluster::create`], which makes one new
-//! object and never changes one. An answer is believed where it is what was asked
-//! for; everything else is tried again, within bounds, and then said to be unknown. Why something is
-//! asked, and what follows from an answer, is not known here.
+//! [`Cluster`] connects as kubectl would and asks: which kinds a server has, all objects of a kind in pages,
+//! single objects by name. It only ever GETs, except in [`Cluster::create`], which makes one new object and
+//! never changes one. An answer is believed only if it is what was asked for; everything else is tried again,
+//! within bounds, and then counts as unknown. Why something is asked, and what follows from an answer, is not
+//! known here.
 
 mod exec;
 mod kubeconfig;
@@ -31,19 +31,19 @@ use crate::ambient::Ambient;
 /// How many requests for single objects are under way at once.
 pub const IN_FLIGHT: usize = 32;
 
-/// How often a list is started over: its state expired, or its pages did not fit together.
+/// How often a list is started over because its state expired or its pages did not fit together.
 const RESTARTS: usize = 4;
 
-/// The most objects of one list. Five times what the largest fleet that pouch is measured with has.
+/// The most objects of one list: five times those of the largest fleet that pouch is measured with.
 const MOST_LISTED: usize = 500_000;
 
-/// How many objects of one kind may fail by the server's own fault before the others are not asked for,
-/// if none of the kind was answered: then it is the kind that is down.
+/// How many objects of one kind may fail by the server's own fault, with none of the kind answered, before the
+/// others are not asked for: then the whole kind is down.
 const FAILURES: usize = 3;
 
 /// A connected cluster.
 pub struct Cluster {
-    // Before the runtime, whose end ends what the link has under way.
+    // Dropped before the runtime, whose end stops what the link has under way.
     link: Link,
     runtime: Background,
     /// The kubeconfig's context, or `in-cluster`.
@@ -53,7 +53,7 @@ pub struct Cluster {
     insecure: bool,
 }
 
-/// The runtime, whose end waits for nothing: resolving a name may take longer than anybody's patience.
+/// The runtime, which waits for nothing at its end: resolving a name may take longer than anybody's patience.
 struct Background(Option<Runtime>);
 
 impl Background {
@@ -78,41 +78,41 @@ impl Drop for Background {
 pub struct Served {
     /// The kinds, in the newest version of each, and all its versions, newest first.
     pub kinds: BTreeMap<GroupKind, (Resource, Vec<Version>)>,
-    /// The groups of which nobody knows: what answered in their place.
+    /// The groups that could not be asked, each with the trouble.
     pub unknown: BTreeMap<String, Broken>,
 }
 
-/// Every object of a kind, with what tells whether it changed.
+/// Every object of a kind, with the stamp that tells whether it changed.
 pub type Listing = Vec<(ObjectKey, Stamp, Node)>;
 
 /// Why a kind could not be listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ListError {
-    /// Who asks may not list it.
+    /// The user may not list the kind.
     Forbidden,
     /// There was no answer.
     Broken(Broken),
 }
 
-/// What came of asking for one object.
+/// The result of asking for one object.
 pub enum Got {
     /// The object.
     Found(Node, Stamp),
     /// The server says that there is none.
     Absent,
-    /// Who asks may not get it.
+    /// The user may not get the object.
     Forbidden,
-    /// The server itself fails at it.
+    /// The server itself fails to answer.
     Failed(Broken),
 }
 
 impl Broken {
-    /// Whether it concerns the whole server, and not one object.
+    /// Whether the trouble concerns the whole server, and not one object.
     fn is_of_server(&self) -> bool {
         !matches!(self, Broken::Status(_) | Broken::Garbled(_) | Broken::TooLong | Broken::TimedOut)
     }
 
-    /// What is the matter: a clause whose subject is the server.
+    /// The problem: a clause whose subject is the server.
     pub fn what(&self) -> String {
         match self {
             Broken::Connection(what) | Broken::Garbled(what) => (*what).to_owned(),
@@ -153,7 +153,7 @@ impl Cluster {
     /// credential plugins.
     ///
     /// # Errors
-    /// Where it cannot be told which cluster is meant, or its credentials cannot be used.
+    /// Where it is unclear which cluster is meant, or its credentials cannot be used.
     pub fn connect(
         wanted: &Wanted,
         patience: Patience,
@@ -162,7 +162,7 @@ impl Cluster {
     ) -> Result<Self, AccessError> {
         let access = kubeconfig::access(wanted, ambient, stop)?;
         let mut seed = [0_u8; 8];
-        // It only spreads pauses: without entropy they are not spread.
+        // The seed only spreads pauses: without entropy they are not spread.
         let _ = ambient.fill(&mut seed);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
             AccessError::unavailable(format!("the network cannot be used: {}", error.kind()), "See ulimit -n.")
@@ -181,7 +181,7 @@ impl Cluster {
         self.link.requests()
     }
 
-    /// What whoever chose this cluster should know of it.
+    /// The warning for whoever chose this cluster, if there is one.
     pub fn warning(&self) -> Option<String> {
         let context = &self.context;
         let warning = || {
@@ -190,12 +190,13 @@ impl Cluster {
         self.insecure.then(warning)
     }
 
-    /// That something could not be read, and why: a sentence without an end.
+    /// Says that something could not be read, and why: a sentence without an end.
     pub fn trouble(&self, what: &str, broken: &Broken) -> String {
         format!("cluster {} at {} cannot be read, asked for {what}: {}", self.context, self.server, broken.what())
     }
 
-    /// That who asks may not: a sentence without an end, with the verb and the resource of the missing rule.
+    /// Says that the user lacks a right: a sentence without an end, with the verb and the resource of the
+    /// missing rule.
     pub fn refusal(&self, verb: &str, resource: &Resource, place: Option<&Namespace>, name: Option<&Name>) -> String {
         let place = match (place, resource.scope) {
             (Some(namespace), _) => format!(" in namespace {namespace}"),
@@ -206,7 +207,7 @@ impl Cluster {
         format!("cluster {} does not allow \"{verb}\" on {}{place}{name}", self.context, resource.name())
     }
 
-    /// Finds out what the server has of some API groups.
+    /// Finds out which kinds of some API groups the server has.
     ///
     /// # Errors
     /// Where the server as a whole cannot be asked; a group that is down is in [`Served::unknown`].
@@ -231,7 +232,7 @@ impl Cluster {
         };
         let mut versions = self.link.get(&path, accept, Ask::Object, understood).await?;
         if versions.is_none() {
-            // What is missing by accident is there when asked again.
+            // Versions that are missing by accident are there when asked again.
             versions = self.link.get(&path, accept, Ask::Object, understood).await?;
         }
         let mut resources = Vec::new();
@@ -248,8 +249,8 @@ impl Cluster {
     /// Lists every object of a kind, in the cluster or in one namespace. `seen` is told how many there
     /// are after each page.
     ///
-    /// A list is one state of the cluster, whatever changes meanwhile; where that state expires, or
-    /// pages are missing or come twice, it is started over.
+    /// A list is one state of the cluster, whatever changes meanwhile; if that state expires, or pages are
+    /// missing or come twice, the list is started over.
     ///
     /// # Errors
     /// Where there is no whole list.
@@ -263,7 +264,7 @@ impl Cluster {
         self.listing(resource, namespace, form, &|limit, token| resource.list_path(namespace, limit, token), seen)
     }
 
-    /// As [`Cluster::list`], the objects of the whole cluster that have a label with this value.
+    /// As [`Cluster::list`], for the objects of the whole cluster that have a label with this value.
     ///
     /// # Errors
     /// Where there is no whole list.
@@ -276,7 +277,7 @@ impl Cluster {
         self.listing(resource, None, form, &|limit, token| resource.labelled_path(label, value, limit, token), &|_| {})
     }
 
-    /// A list whose pages have these paths, by continue token.
+    /// Reads a list whose pages have these paths, by continue token.
     fn listing(
         &self,
         resource: &Resource,
@@ -338,7 +339,7 @@ impl Cluster {
                 Turned::Forbidden => return Ok(Pages::Forbidden),
                 Turned::Expired => return Ok(Pages::Expired),
             };
-            // A server may give everything at once, but not page after page.
+            // A server may give everything on one page, but not more than asked for on one page of several.
             let [largest, ..] = request::PAGES;
             if page.items.len() > largest && !page.token.is_empty() {
                 return Ok(Pages::Misfit("a page of a list is longer than was asked for"));
@@ -402,10 +403,10 @@ impl Cluster {
         Ok(answers)
     }
 
-    /// Makes an object that must not be there yet: a YAML document, which is never sent twice.
+    /// Creates an object that must not exist yet, from a YAML document that is never sent twice.
     ///
     /// # Errors
-    /// Where there is no answer; after [`Trial::Real`] nobody knows then whether it was made.
+    /// Where there is no answer; after [`Trial::Real`] it is then unknown whether the object was made.
     pub fn create(
         &self,
         resource: &Resource,
@@ -452,27 +453,27 @@ impl Cluster {
     }
 }
 
-/// What came of making an object.
+/// The result of making an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Created {
     /// It is made.
     Made,
-    /// One of that name is there already, and stays as it is.
+    /// An object of that name exists already, and stays as it is.
     There,
-    /// Who asks may not.
+    /// The user may not make it.
     Forbidden,
-    /// Its namespace is not there.
+    /// Its namespace does not exist.
     NoNamespace,
 }
 
-/// How the objects of one kind fare.
+/// How asking for the objects of one kind has gone.
 #[derive(Default)]
 struct Fate {
     answered: Cell<bool>,
     failures: Cell<usize>,
 }
 
-/// What came of reading all pages of a list.
+/// The result of reading all pages of a list.
 enum Pages {
     Whole(Listing),
     Forbidden,
@@ -480,7 +481,7 @@ enum Pages {
     Misfit(&'static str),
 }
 
-/// What came of reading one page.
+/// The result of reading one page.
 enum Turned {
     Page(request::Page),
     Forbidden,
@@ -488,7 +489,7 @@ enum Turned {
 }
 
 impl Served {
-    /// What is asked for objects of a kind; none where it is not served.
+    /// The resource of a kind; none if the kind is not served.
     pub fn resource(&self, kind: &GroupKind) -> Option<Resource> {
         core_resource(kind).or_else(|| self.kinds.get(kind).map(|(resource, _)| resource.clone()))
     }

@@ -29,7 +29,7 @@ pub fn fetch(git: &program::Git, remote: &str, reference: &str, into: &Path) -> 
     let one = format!("+{reference}:{FETCHED}");
     let shallow: Vec<&str> = quiet.iter().copied().chain(["--depth=1"]).collect();
     match git.run(Some(into), "fetch", &shallow, &[remote.as_ref(), one.as_ref()]) {
-        // Not every server gives a commit by its id: fetch what leads there, and look for it.
+        // Not every server gives a commit by its id: fetch all branches and tags, and look for it there.
         Err(program::GitError::Failed { .. }) if is_commit_id(reference) => {
             let everything = ["+refs/heads/*:refs/pouch/heads/*", "+refs/tags/*:refs/pouch/tags/*"];
             let operands: Vec<&std::ffi::OsStr> =

@@ -11,7 +11,7 @@ use crate::ui;
 /// Switches core dumps and tracing by other processes of the user off, and makes panics say where they
 /// happened and nothing else: a panic's message can quote what was being worked on.
 pub fn harden() {
-    // Neither is a reason not to run: a container may forbid both.
+    // The run goes on if either fails: a container may forbid both.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     panic::set_hook(Box::new(|info| {
@@ -25,7 +25,7 @@ pub fn guarded(work: impl FnOnce() -> u8 + panic::UnwindSafe) -> u8 {
     panic::catch_unwind(work).unwrap_or_else(|_| Kind::Bug.code())
 }
 
-/// How much of the stack is wiped. What works with secrets here goes less deep, hashes and ciphers included.
+/// How much of the stack is wiped; work with secrets goes less deep, hashes and ciphers included.
 const DEPTH: usize = 64 << 10;
 
 /// Runs `work`, and then wipes the stack that it used: the allocator wipes the heap alone, and hashes leave their
@@ -36,7 +36,7 @@ pub fn wiped<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A frame of its own, below which is what [`wipe`] overwrites.
+/// Runs `work` in a frame of its own, below which is what [`wipe`] overwrites.
 #[inline(never)]
 fn apart<T>(work: impl FnOnce() -> T) -> T {
     work()

@@ -1,8 +1,8 @@
 //! What the user set up: `pouch.yaml` with the files that it names, and the keys.
 //!
-//! [`load`] reads the configuration; what it means is the core's business. The keys of a run, which seal and
-//! open, are read apart from it and only when asked. Faults are shown with their place, those of `pouch.yaml`
-//! with their line as well: it is the only file whose lines are ever shown, and not those that hold a secret.
+//! [`load`] reads the configuration; the core knows what it means. The keys of a run, which seal and open, are
+//! read apart from it and only when asked for. Faults are shown with their place, those of `pouch.yaml` with
+//! their line as well: no other file's lines are ever shown, and no line that holds a secret.
 
 mod config;
 mod file;

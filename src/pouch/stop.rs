@@ -51,8 +51,8 @@ impl Stop {
 
     /// Listens to SIGINT and SIGTERM from now on.
     ///
-    /// Where the system gives no thread or handler for that, signals end the process as they always do:
-    /// no reason not to run.
+    /// Where the system gives no thread or handler for that, the run goes on, and signals end the process as
+    /// they always do.
     pub fn on_signals() -> Self {
         let stop = Self::default();
         if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) {
@@ -76,7 +76,7 @@ impl Stop {
         let patient = self.clone();
         let watch = move || {
             std::thread::sleep(PATIENCE);
-            // Reading from a pipe that nobody writes to ends for no flag.
+            // A read from a pipe that nobody writes to looks at no flag.
             if patient.leave(ENDED).is_ok() {
                 end(signal);
             }
@@ -88,12 +88,12 @@ impl Stop {
         self.phase.compare_exchange(WORKING, to, Ordering::SeqCst, Ordering::SeqCst).map(|_| ()).map_err(|_| Stopped)
     }
 
-    /// Whether somebody asked.
+    /// Whether somebody asked the run to stop.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::SeqCst)
     }
 
-    /// The flag itself, for what polls it.
+    /// The flag itself, for code that polls it.
     pub fn flag(&self) -> Arc<AtomicBool> {
         self.asked.clone()
     }
@@ -111,10 +111,10 @@ impl Stop {
         if self.is_asked() { Err(Stopped) } else { Ok(()) }
     }
 
-    /// Says that publishing begins, which is finished whatever is asked.
+    /// Says that publishing begins; from here on the run finishes it, whatever is asked.
     ///
     /// # Errors
-    /// Where somebody asked before.
+    /// Where somebody asked the run to stop before.
     pub fn begin_publishing(&self) -> Result<(), Stopped> {
         self.check()?;
         self.leave(PUBLISHING)
@@ -133,7 +133,7 @@ impl Stop {
     /// Waits, unless the run should end.
     ///
     /// # Errors
-    /// Where it should.
+    /// Where the run should end.
     pub fn pause(&self, length: Duration) -> Result<(), Stopped> {
         let glances = length.as_millis().div_ceil(GLANCE.as_millis());
         for _ in 0..glances {
@@ -144,7 +144,7 @@ impl Stop {
     }
 }
 
-/// Ends the process without unwinding: nothing is left to be said or tidied that the next run does not.
+/// Ends the process without unwinding: whatever is left to be said or tidied, the next run does.
 fn end(signal: u8) {
     signal_hook::low_level::exit(i32::from(code_of_signal(signal)));
 }

@@ -1,9 +1,8 @@
-//! Telemetry: which of the events that pouch and its libraries record are shown, and that bodies never are.
+//! Telemetry: which events of pouch and its libraries are shown; bodies never are.
 //!
-//! Libraries see what must not be seen: kube's convenience methods log whole response bodies when they
-//! cannot decode one (<https://github.com/kube-rs/kube/issues/1137>). pouch does not call them; that
-//! kube is silenced here, and the layers below it say no more than warnings, is the second lock. Where
-//! events go is `ui`'s business.
+//! Libraries see what must not be seen: kube's convenience methods log whole response bodies when they cannot
+//! decode one (<https://github.com/kube-rs/kube/issues/1137>). pouch does not call them; as a second lock, kube
+//! is silenced here, and the layers below it show no more than warnings. `ui` decides where events go.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Text for people from templates: the commit message. The only file that names tera.
 //!
-//! Templates come from here or from the configuration, never from a source, and what they are given
-//! are counts and checked names. The subject is one line whatever a template says.
+//! Templates come from here or from the configuration, never from a source, and get only counts and checked
+//! names. The subject is one line whatever a template says.
 
 use pouch_core::report::escape;
 use pouch_core::report::summary::{Outcome, Region};

@@ -110,7 +110,7 @@ impl Ui {
         }
     }
 
-    /// Says what only somebody who looks for it wants to know.
+    /// Writes a detail that only somebody who looks for it wants to know.
     pub fn detail(&self, message: &str) {
         if self.level >= Level::Verbose {
             self.event("debug", message, "");
@@ -196,7 +196,7 @@ impl Ui {
         Progress(bar)
     }
 
-    /// How results on stdout are dressed.
+    /// The colours of results on stdout.
     pub fn paint(&self) -> Paint {
         self.paint
     }
@@ -206,12 +206,12 @@ impl Ui {
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// Says how far it is, where nobody knows how far it goes.
+    /// Shows progress towards an unknown end.
     pub fn say(&self, what: &str) {
         self.0.set_message(escape(what));
     }
 
-    /// One step is done.
+    /// Counts one step.
     pub fn step(&self) {
         self.0.inc(1);
     }

@@ -1,7 +1,7 @@
 //! `allowedNamespaces` as written, before a provider gives it a meaning.
 //!
-//! Nil and empty must stay apart: to some providers the one is everybody and the other nobody. So the
-//! parts are options, and a `null` is the same as nothing, as it is to the API.
+//! Nil and empty must stay apart: to some providers one means everybody and the other nobody. So the parts are
+//! options; as in the API, `null` counts as absent.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -24,7 +24,7 @@ pub(super) struct Allowed<'a> {
 /// A present selector.
 pub(super) enum Chosen {
     By(Selector),
-    /// Kubernetes refuses it, so it chooses nobody.
+    /// Kubernetes refuses the selector, so it selects nobody.
     Nobody,
 }
 
@@ -37,7 +37,7 @@ impl Chosen {
         }
     }
 
-    /// Where the empty selector chooses everybody.
+    /// Decides for providers to which the empty selector means everybody.
     pub(super) fn or_everybody(&self, namespace: &Namespace, labels: Labels<'_>) -> Admits {
         let Chosen::By(selector) = self else { return Admits::No };
         match selector.matches_namespace(namespace, labels) {
@@ -49,7 +49,7 @@ impl Chosen {
         }
     }
 
-    /// Where the empty selector chooses nobody.
+    /// Decides for providers to which the empty selector means nobody.
     pub(super) fn or_nobody(&self, namespace: &Namespace, labels: Labels<'_>) -> Admits {
         match self {
             Chosen::By(selector) if selector.is_empty() => Admits::No,
@@ -57,15 +57,15 @@ impl Chosen {
         }
     }
 
-    /// Whether it is Go's zero value.
+    /// Whether the selector is Go's zero value.
     pub(super) fn is_zero(&self) -> bool {
         matches!(self, Chosen::By(selector) if selector.is_zero())
     }
 }
 
 impl<'a> Allowed<'a> {
-    /// Reads `spec.allowedNamespaces`, which may have `fields` and no others: what the API would drop
-    /// silently can have been all that kept an identity narrow.
+    /// Reads `spec.allowedNamespaces`, which may have only `fields`: an unknown field, which the API would drop
+    /// silently, may be all that keeps an identity narrow.
     pub(super) fn read(spec: Option<&'a Node>, fields: &[&str]) -> Result<Option<Self>, Admits> {
         let Some(spec) = spec.filter(|spec| !matches!(spec, Node::Null)) else { return Ok(None) };
         if !spec.is_map() {

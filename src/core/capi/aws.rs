@@ -12,7 +12,7 @@ use crate::node::Node;
 /// The name of the one controller identity.
 pub const CONTROLLER_NAME: &str = "default";
 
-/// v1beta1 stands in the CRDs and is not served.
+/// The CRDs contain v1beta1 too, but do not serve it.
 const VERSIONS: &[Served] = &[Served::always("v1beta2")];
 
 /// A role's source; every kind of AWS identity is accepted.
@@ -50,8 +50,8 @@ pub static STATIC: KindRules = KindRules {
 
 /// A role that is assumed from another identity.
 ///
-/// Its source cannot be removed once it is there; as the webhook asks for one from the start, that
-/// follows from [`KindRules::also_required`].
+/// A source reference, once set, cannot be removed; as the webhook requires one from the start,
+/// [`KindRules::also_required`] covers that.
 pub static ROLE: KindRules = KindRules {
     kind: "AWSClusterRoleIdentity",
     plural: "awsclusterroleidentities",
@@ -79,11 +79,13 @@ pub static CONTROLLER: KindRules = KindRules {
     ..BASE
 };
 
-/// Go compares with the zero value, and the selector is a value in it: `selector: {}` is as good as
-/// none, so it admits everybody, whatever the API's documentation says.
+/// Whether CAPA lets a namespace use an identity.
 ///
-/// `matchLabels: {}` is not the zero value. Until CAPA 2.8 a webhook dropped the empty map on the way,
-/// and it admitted everybody; from 2.9 on it admits nobody. Nobody is the answer that lets nothing out.
+/// The selector is no pointer, and Go compares it with the zero value: `selector: {}` counts as none, so it
+/// admits everybody, whatever the API's documentation says.
+///
+/// `matchLabels: {}` is not the zero value. Until CAPA 2.8 a webhook dropped the empty map on the way, and the
+/// identity admitted everybody; from 2.9 on it admits nobody. Nobody is the answer that lets nothing out.
 /// <https://github.com/k0rdent/kcm/issues/2022>
 pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
     let allowed = match Allowed::read(spec, &["list", "selector"]) {

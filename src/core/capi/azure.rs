@@ -54,8 +54,9 @@ pub static IDENTITY: KindRules = KindRules {
     }],
 };
 
-/// Go compares with the zero value, and the selector is a pointer in it: `selector: {}` is something,
-/// and an empty selector admits nobody.
+/// Whether CAPZ lets a namespace use an identity.
+///
+/// The selector is a pointer: `selector: {}` counts as present, and an empty selector admits nobody.
 pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
     let allowed = match Allowed::read(spec, &["list", "selector"]) {
         Ok(Some(allowed)) => allowed,

@@ -1,4 +1,4 @@
-//! Oracle Cloud: one identity kind. It means `allowedNamespaces` as Azure does.
+//! Oracle Cloud: one identity kind. `allowedNamespaces` means the same as for Azure.
 //!
 //! k0rdent ships no ProviderInterface for it; a source can bring one.
 //! Source: <https://github.com/oracle/cluster-api-provider-oci>, `api/v1beta2`.

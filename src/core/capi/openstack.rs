@@ -30,7 +30,8 @@ pub static IDENTITY: KindRules = KindRules {
     conditional: &[],
 };
 
-/// The one provider to whom no selector is everybody. So a misspelt one must not count as none.
+/// Decides for the only provider to which a missing selector means everybody, so a misspelt one must not count
+/// as missing.
 pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
     let Some(spec) = spec.filter(|spec| spec.is_map()) else { return Admits::Unknown("spec is not a map") };
     let meant_to_narrow = |key: &str| {

@@ -1,19 +1,19 @@
-//! Tenancy: whose meaning of "which namespaces may use this identity" a kind follows.
+//! Tenancy: which provider's rule decides the namespaces that may use an identity.
 
-/// Whose meaning of "which namespaces may use this" a kind follows.
+/// Which rule decides the namespaces that may use an identity of a kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Tenancy {
-    /// No namespace but its own may use it, or nobody if it is cluster-scoped.
+    /// Only its own namespace may use it; nobody if it is cluster-scoped.
     None,
     /// Every namespace may use it.
     All,
-    /// As AWS identities mean `allowedNamespaces`.
+    /// As AWS reads `allowedNamespaces`.
     Aws,
-    /// As Azure identities mean it; OCI's are the same.
+    /// As Azure reads `allowedNamespaces`; OCI reads it the same way.
     Azure,
-    /// As vSphere identities mean it.
+    /// As vSphere reads `allowedNamespaces`.
     Vsphere,
-    /// As OpenStack identities mean `namespaceSelector`.
+    /// As OpenStack reads `namespaceSelector`.
     Openstack,
 }
 

@@ -30,8 +30,10 @@ pub static IDENTITY: KindRules = KindRules {
     conditional: &[],
 };
 
-/// There is no `list`: the API drops one silently, and what is left admits everybody. So a `list` is
-/// taken for what it was meant to be, narrower than anybody here can tell.
+/// Whether CAPV lets a namespace use an identity.
+///
+/// vSphere has no `list`: the API drops the field silently, and what is left admits everybody. A `list` was
+/// meant to be narrower than that, so with one the answer is unknown.
 pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<'_>) -> Admits {
     match Allowed::read(spec, &["selector"]) {
         Ok(None) => Admits::No,

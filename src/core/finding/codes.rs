@@ -4,7 +4,7 @@
 
 use super::severity::Severity;
 
-/// What a code's class makes of the claims concerned (DESIGN §2.7).
+/// What happens to the claims that a finding concerns (DESIGN §2.7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Class {
     /// The claim is not allowed: what it published is withdrawn, under the brake.
@@ -13,9 +13,9 @@ pub enum Class {
     Broken,
     /// The region stays exactly as published until somebody accepts.
     Held,
-    /// A part of a source could not be read or is ignored; claims feel it only by what they miss.
+    /// A part of a source could not be read or is ignored; it affects only claims that miss something.
     Source,
-    /// `verify` found that something is not as a bundle says; nothing that is published changes.
+    /// `verify` found a difference from what a bundle says; nothing published changes.
     Fault,
     /// Nothing stops.
     Notice,
@@ -37,7 +37,7 @@ impl Class {
 
 macro_rules! codes {
     ($($name:ident $text:literal $class:ident $severity:ident $meaning:literal;)*) => {
-        /// What a finding is. The text form is stable; scripts match on it.
+        /// The kind of a finding. The text form is stable; scripts match on it.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum Code {
             $(#[doc = $meaning] $name,)*

@@ -1,4 +1,4 @@
-//! Documents → [`Ordered`]: the second reading, of files that SOPS sealed.
+//! JSON → [`Ordered`]: the second way to read a document, for files that SOPS sealed.
 
 use core::cell::Cell;
 use core::fmt;
@@ -66,7 +66,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Ordered, E> {
         match i64::try_from(value) {
             Ok(value) => Ok(Ordered::Int(value)),
-            // By way of the decimal form, which rounds as reading does.
+            // Through the decimal form, which rounds as reading does.
             Err(_) => alloc::format!("{value}").parse().map(Ordered::Float).map_err(|_| E::custom("")),
         }
     }

@@ -1,8 +1,8 @@
 //! AccessManagement: which Credentials of the system namespace k0rdent hands to which namespaces.
 //!
-//! Read as k0rdent 1.12 reads it: `resources`, if there are any, else the older `credentials`. What is of
-//! a wrong type, or has a field beside those that select, leaves its part of the rule unknown: it then
-//! neither gives nor takes. Elsewhere unknown fields mean nothing.
+//! Read as k0rdent 1.12 reads it: `resources` if there are any, else the older `credentials`. A wrong type, or
+//! an unknown field beside those that select, makes its part of the rule unknown: that part then neither gives
+//! nor takes. Elsewhere unknown fields mean nothing.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -22,7 +22,7 @@ pub const NAME: &str = "kcm";
 /// One of `spec.accessRules`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// The Credentials of the system namespace that it hands out; any of these.
+    /// The Credentials of the system namespace that the rule hands out: those that any choice covers.
     pub credentials: Vec<Choice>,
     /// The namespaces that get them.
     pub targets: Targets,
@@ -31,11 +31,11 @@ pub struct Rule {
 /// Some of the Credentials of the system namespace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Choice {
-    /// Those of these names.
+    /// Those with one of these names.
     Named(BTreeSet<Name>),
     /// Those whose labels satisfy a selector.
     By(Selector),
-    /// Nobody knows which.
+    /// Unknown ones.
     Unknown,
 }
 
@@ -46,13 +46,13 @@ pub enum Targets {
     List(BTreeSet<Namespace>),
     /// Those of the management cluster whose labels satisfy a selector.
     By(Selector),
-    /// None are named, which means all from k0rdent 1.10 on, and nobody before.
+    /// None are named: all namespaces from k0rdent 1.10 on, none before.
     Unstated,
-    /// Nobody knows which.
+    /// Unknown ones.
     Unknown,
 }
 
-/// The labels of an object; none where nobody knows them.
+/// The labels of an object; none if they are unknown.
 pub type Labels<'a> = Option<&'a BTreeMap<&'a str, &'a str>>;
 
 /// Whether labels satisfy a selector.
@@ -64,7 +64,7 @@ fn matches(selector: &Selector, labels: Labels<'_>) -> Truth {
 }
 
 impl Rule {
-    /// Whether it hands out the Credential of this name and these labels.
+    /// Whether the rule hands out the Credential with this name and these labels.
     pub fn hands_out(&self, name: &Name, labels: Labels<'_>) -> Truth {
         let one = |choice: &Choice| match choice {
             Choice::Named(names) if names.contains(name) => Truth::Yes,
@@ -76,7 +76,7 @@ impl Rule {
     }
 }
 
-/// Reads the rules of an AccessManagement, and says what of them cannot be understood.
+/// Reads the rules of an AccessManagement, and the faults in them.
 pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
     let mut faults = Faults::new(Code::InvalidAccessManagement);
     let items = match faults.walk(&object.body, "", &["spec", "accessRules"]) {
@@ -113,7 +113,7 @@ fn credentials(rule: &Node, at: &str, faults: &mut Faults) -> Result<Vec<Choice>
     Ok(choices)
 }
 
-/// What one of `resources` chooses, without a selector all; nothing if it is about another kind.
+/// The Credentials that one of `resources` selects: all without a selector, none if it is about another kind.
 fn choice(resource: &Node, at: &str, faults: &mut Faults) -> Result<Option<Choice>, Told> {
     let kind = faults.walk_to_text(resource, at, &["kind"])?;
     let group = faults.walk_to_text(resource, at, &["apiGroup"])?.unwrap_or_default();
@@ -163,7 +163,7 @@ fn selector(node: &Node, at: &str, faults: &mut Faults) -> Result<Option<Selecto
     })
 }
 
-/// A list, told from none: an empty one may say something.
+/// The list at `field`; an empty list, which may mean something, is told from a missing one.
 fn list<'n>(node: &'n Node, at: &str, field: &str, faults: &mut Faults) -> Result<Option<&'n [Node]>, Told> {
     match faults.walk(node, at, &[field])? {
         None => Ok(None),
@@ -183,7 +183,7 @@ fn texts<T: for<'a> From<&'a str> + Ord>(items: &[Node], at: &str, faults: &mut 
     Ok(texts)
 }
 
-/// Refuses fields that are not understood where fields select: one may be all that keeps a rule narrow.
+/// Refuses unknown fields where fields select: an unknown one may be all that keeps a rule narrow.
 fn only(node: &Node, at: &str, known: &[&str], faults: &mut Faults) -> Result<(), Told> {
     let mut present = node.entries().iter().filter(|(_, value)| !matches!(value, Node::Null));
     match present.find(|(key, _)| !known.contains(&&**key)) {

@@ -83,7 +83,7 @@ const fn secret(name: &'static str, namespace: &'static str) -> Target {
     Target::Secret { name, namespace: Some(namespace) }
 }
 
-/// Nothing was ever taken back, so the first release of each row is enough.
+/// No release took a row back, so the first release of each row is enough.
 const ROWS: [Row; 14] = [
     identity(5, AWS, "v1beta2", "AWSClusterStaticIdentity", system_secret("spec.secretRef")),
     identity(5, AWS, "v1beta2", "AWSClusterRoleIdentity", Target::Controller { name: "spec.sourceIdentityRef.name" }),
@@ -113,7 +113,7 @@ const ROWS: [Row; 14] = [
     plain(5, VSPHERE),
 ];
 
-/// What a release ships, sorted by interface and in the order written there.
+/// The definitions that a release ships, sorted by interface, then in the order written there.
 pub fn definitions(release: Release) -> Vec<Definition> {
     let shipped = ROWS.iter().filter(|row| row.since <= release.minor);
     shipped

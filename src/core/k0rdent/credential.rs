@@ -1,4 +1,4 @@
-//! Credentials: which identity is asked for, and for which region.
+//! Credentials: which identity each asks for, and for which region.
 
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
@@ -18,15 +18,15 @@ pub struct CredentialSpec {
     pub region: Option<Region>,
     /// Whether k0rdent's managed label is `"true"`: an AccessManagement made it, or somebody says so.
     pub managed: bool,
-    /// Whether it has a `deletionTimestamp`; it is present all the same.
+    /// Whether it has a `deletionTimestamp`; such a Credential still counts as present.
     pub deleting: bool,
 }
 
-/// Reads a Credential; fields that are not needed are not looked at.
+/// Reads a Credential; fields that are not needed are ignored.
 ///
 /// # Errors
-/// What is missing, of a wrong type or no name that the API server would take. Names end up in paths,
-/// lookups and labels, so nothing else gets past here.
+/// Where a field is missing, has a wrong type, or is not a name that the API server accepts. Names end up in
+/// paths, lookups and labels, so only such names pass.
 pub fn read(object: &Object) -> Result<CredentialSpec, Vec<Fault>> {
     let mut faults = Faults::new(Code::InvalidCredential);
     let namespace = object.key.namespace.as_ref().map(Namespace::as_str);

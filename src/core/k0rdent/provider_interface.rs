@@ -1,8 +1,8 @@
 //! ProviderInterfaces: which identity kinds exist, and what each refers to.
 //!
-//! Read into [`Definition`]s, one per kind and version. `clusterGVKs` (until k0rdent 1.10) and
-//! `clusterIdentityKinds` say nothing about references and are not looked at. Whose definition counts
-//! is the closure's business.
+//! Each is read into [`Definition`]s, one per kind and version. `clusterGVKs` (until k0rdent 1.10) and
+//! `clusterIdentityKinds` say nothing about references and are ignored. The closure decides whose definition
+//! counts.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -25,20 +25,20 @@ pub const MAX_PATH_BYTES: usize = 256;
 /// What one identity kind refers to, in one version.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Definition {
-    /// The name of the ProviderInterface that says so.
+    /// The name of the ProviderInterface that holds the definition.
     pub interface: Arc<str>,
     /// The identity's group and kind.
     pub kind: GroupKind,
     /// The version that the definition is for.
     pub version: Version,
-    /// What it refers to, in the order written.
+    /// Its references, in the order written.
     pub references: Vec<ReferencePath>,
     /// The Cluster API provider that the interface's label names, such as `infrastructure-aws`.
     pub provider: Option<String>,
 }
 
 impl Definition {
-    /// Whether both say the same about the same kind and version, whichever interface says it.
+    /// Whether both define the same references for the same kind and version, in whichever interface.
     pub fn agrees(&self, other: &Self) -> bool {
         self.kind == other.kind && self.version == other.version && self.references == other.references
     }
@@ -53,7 +53,7 @@ pub struct ReferencePath {
     pub version: Version,
     /// The keys that lead to its name.
     pub name: Vec<Key>,
-    /// The keys that lead to its namespace; without them it is in the system namespace.
+    /// The keys that lead to its namespace; without them the object is in the system namespace.
     pub namespace: Option<Vec<Key>>,
 }
 
@@ -104,7 +104,7 @@ fn reference_path(faults: &mut Faults, item: &Node, at: &str) -> Option<Referenc
     let target = kind_and_version(faults, item, at);
     let name = faults.needed(item, at, &["nameFieldPath"]);
     let name = name.and_then(|path| keys(faults, path, &dotted(at, &["nameFieldPath"])));
-    // k0rdent takes the empty path for none, so this does too.
+    // k0rdent treats the empty path as none, and so does pouch.
     let namespace = faults.text(item, at, &["namespaceFieldPath"]);
     let namespace = namespace.map(|path| keys(faults, path, &dotted(at, &["namespaceFieldPath"])));
     let (kind, version) = target?;
@@ -136,8 +136,8 @@ fn keys(faults: &mut Faults, path: &str, field: &str) -> Option<Vec<Key>> {
 
 /// Orders versions by Kubernetes' priority: the greatest is the one to prefer.
 ///
-/// Stable before beta before alpha, then by number, descending; what does not look like a version
-/// comes after all that do, alphabetically.
+/// Stable before beta before alpha, then by number, descending; names that are no versions come last,
+/// alphabetically.
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/#version-priority>
 pub fn version_priority(a: &Version, b: &Version) -> Ordering {
     match (stability(a.as_str()), stability(b.as_str())) {

@@ -1,4 +1,4 @@
-//! Region objects: facts about a region that the configuration names. They never make a region.
+//! Region objects: facts about a region that the configuration names. A Region object never makes a region.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -68,13 +68,14 @@ pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
             }
         }
     }
-    // What is wrong with these fields is said here; what they name is asked for apart.
+    // Called for the faults of these fields; `kubeconfig_secrets` reads the names in them.
     let _ = kubeconfigs(object, &mut faults);
     faults.settle(Some(facts))
 }
 
-/// Names of Secrets that hold a Region's kubeconfig, as far as they can be told, whatever else of the
-/// Region cannot be read: a fault elsewhere frees no kubeconfig.
+/// The names of the Secrets that hold a Region's kubeconfig, as far as they can be read.
+///
+/// Faults elsewhere in the Region do not matter: they free no kubeconfig.
 pub fn kubeconfig_secrets(object: &Object) -> BTreeSet<Name> {
     kubeconfigs(object, &mut Faults::new(Code::InvalidRegionObject))
 }

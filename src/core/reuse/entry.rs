@@ -1,4 +1,4 @@
-//! Entry tags: what `plan` needs to say which entry of a Secret changes.
+//! Entry tags: they tell the plan which entry of a Secret changes.
 //!
 //! They never decide reuse. A value of 16 bytes or more has a tag of its own; shorter ones, which
 //! could be guessed one by one if the key leaked, share one tag. Every tag covers the leaf's own
@@ -19,7 +19,7 @@ use super::key::{Keyed, ReuseKey};
 use crate::node::Node;
 use crate::secret::{Payload, SecretBytes, same_bytes};
 
-/// From this many decoded bytes on, a value has a tag of its own.
+/// Values of at least this many decoded bytes have a tag of their own.
 const LONG: usize = 16;
 const ENTRY: &str = "# pouch/v1 entry ";
 const ENTRIES: &str = "# pouch/v1 entries ";
@@ -35,14 +35,13 @@ pub struct EntryLeaf<'a> {
     pub value: &'a SecretBytes,
 }
 
-/// The leaves of the `data` of a sealed document, sorted by name; none where one is no text.
+/// The leaves of the `data` of a sealed document, sorted by name; none if one is no text.
 pub fn leaves(sealed: &Node) -> Option<Vec<(String, String)>> {
     let entries = sealed.at(&["data"]).map(Node::entries).unwrap_or_default();
     entries.iter().map(|(name, leaf)| Some(((**name).to_owned(), leaf.as_str()?.to_owned()))).collect()
 }
 
-/// Puts leaves and values together by name; none unless both have the same names, and the same of them
-/// empty.
+/// Pairs leaves and values by name; none unless both have the same names, and the same of them are empty.
 pub fn pair<'a>(leaves: &'a [(String, String)], payload: &'a Payload) -> Option<Vec<EntryLeaf<'a>>> {
     if leaves.len() != payload.entries().len() {
         return None;
@@ -71,7 +70,7 @@ pub fn joint_tag(key: &ReuseKey, context: &Context<'_>, entries: &[EntryLeaf<'_>
     }
     let mut tag = key.entry();
     add_context(&mut tag, context);
-    // The count keeps this apart from an entry's tag: there, a name's length and a letter follow.
+    // The count keeps this tag apart from an entry's tag, where a name's length and a letter follow.
     add_count(&mut tag, short.len());
     for entry in short {
         add_entry(&mut tag, entry);
@@ -105,7 +104,7 @@ pub(super) fn lines(key: &ReuseKey, context: &Context<'_>, entries: &[EntryLeaf<
     text
 }
 
-/// The entries that have a tag of their own, with it, as a header's lines after the first say.
+/// The entries that have a tag of their own, with it, from the header's lines after the first.
 pub fn own_tags(entry_lines: &str) -> BTreeMap<&str, &str> {
     entry_lines.lines().filter_map(|line| line.strip_prefix(ENTRY)?.split_once(' ')).collect()
 }
@@ -115,21 +114,21 @@ pub fn own_tags(entry_lines: &str) -> BTreeMap<&str, &str> {
 pub enum Change {
     /// Its value stays.
     Same,
-    /// Its value becomes another.
+    /// Its value changes.
     Changed,
-    /// One or more of the short values become others, and this may be one.
+    /// One or more of the short values change, and this may be one of them.
     PerhapsChanged,
     /// It was not published.
     Added,
-    /// It is published and goes.
+    /// It is published and will be removed.
     Removed,
 }
 
 /// Compares published entries with the values to come, sorted by name.
 ///
 /// `key` and `context` are those that the file was written with: its key id, its published recipients.
-/// `entry_lines` and `published` ([`leaves`]) are the file's own; whether they can be believed is
-/// proved elsewhere, by the manifest.
+/// `entry_lines` and `published` ([`leaves`]) are the file's own; the manifest proves whether they can be
+/// believed.
 pub fn compare_entries(
     key: &ReuseKey,
     context: &Context<'_>,
@@ -180,8 +179,10 @@ pub fn compare_entries(
     names.into_iter().map(|name| (name.to_owned(), weigh(name))).collect()
 }
 
-/// Those of many values that a published entry had, as far as its tags tell: its own, or the joint tag where it
-/// is the only short value. `key`, `context`, `entry_lines` and `published` are as for [`compare_entries`].
+/// Those of the given values that a published entry has had, as far as its tags tell.
+///
+/// The entry's own tag tells, or the joint tag if the entry is the only short value. `key`, `context`,
+/// `entry_lines` and `published` are as for [`compare_entries`].
 pub fn had<'v, T>(
     key: &ReuseKey,
     context: &Context<'_>,

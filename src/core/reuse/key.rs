@@ -1,7 +1,7 @@
 //! The reuse key: 32 random bytes that only the renderer holds.
 //!
-//! Only what is derived from them is kept. They open nothing: who steals them can try guesses against
-//! tags and forge tags, and decrypts no file.
+//! Only subkeys derived from them are kept. They open nothing: a thief can try guesses against tags and forge
+//! tags, but decrypts no file.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -20,7 +20,7 @@ use super::header::{Tagged, split};
 use crate::hash;
 use crate::listing::few;
 
-/// HMAC-SHA-256 that has taken its key in already, so that a tag costs no derivation.
+/// HMAC-SHA-256 with its key already set up, so that a tag costs no derivation.
 pub(super) type Keyed = Hmac<Sha256>;
 
 const PREFIX: Hrp = Hrp::parse_unchecked("pouch-reuse-key-");
@@ -124,7 +124,7 @@ impl ReuseKey {
         Ok(Self { id, states: Box::new(states) })
     }
 
-    /// Eight hexadecimal digits that name the key; they tell nothing of it.
+    /// Eight hexadecimal digits that name the key and reveal nothing of it.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -146,7 +146,7 @@ impl Drop for ReuseKey {
     fn drop(&mut self) {
         let blank = || <Keyed as hmac::digest::KeyInit>::new(&hmac::digest::Key::<Keyed>::default());
         *self.states = States { file: blank(), entry: blank(), manifest: blank() };
-        // Without a reader, the compiler may leave out the writing.
+        // The compiler may leave out writing that nobody reads.
         hint::black_box(&self.states);
     }
 }
@@ -169,8 +169,9 @@ pub struct KeyRing {
 }
 
 impl KeyRing {
-    /// Why a file's tag does not verify, as far as the ids of keys tell, which are public: ends a sentence. Nothing
-    /// where the file has no tag.
+    /// Why a file's tag does not verify, as far as the ids of keys tell, which are public.
+    ///
+    /// The text ends a sentence; it is empty if the file has no tag.
     pub fn unfit(&self, file: &[u8]) -> String {
         let Some(Tagged { key_id, .. }) = split(file) else { return String::new() };
         if self.with_id(key_id).next().is_some() {

@@ -18,8 +18,8 @@ pub fn manifest_line(key: &ReuseKey, fleet: &FleetName, directory: &Directory, r
     format!("{FIRST}{} {}\n", key.id(), tag(key, fleet, directory, rest))
 }
 
-/// Verifies a manifest under any key of the ring, and gives what follows its first line; none where a
-/// byte differs, or where it was written for another fleet or folder.
+/// Verifies a manifest under any key of the ring, and returns the bytes after its first line; none if a byte
+/// differs, or if it was written for another fleet or folder.
 pub fn manifest_verifies<'f>(
     keys: &KeyRing,
     fleet: &FleetName,

@@ -1,7 +1,7 @@
 //! Selectors as one line of text, such as `env in (prod, test), !old`, with the meaning of Kubernetes'
 //! `labels.Parse`.
 //!
-//! `<` and `>` compare numbers there, which no selector here does, so they are not understood.
+//! There, `<` and `>` compare numbers; no selector here does, so neither is understood.
 //! <https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#list-and-watch-filtering>
 
 use alloc::boxed::Box;
@@ -28,7 +28,7 @@ impl Selector {
     /// Reads a selector from text; the empty text asks for nothing.
     ///
     /// # Errors
-    /// Where Kubernetes would refuse it, or where it compares numbers.
+    /// Where Kubernetes would refuse the text, or where it compares numbers.
     pub fn parse(text: &str) -> Result<Self, Unusable> {
         let tokens = tokens(text)?;
         let mut tokens = tokens.into_iter().peekable();
@@ -103,7 +103,7 @@ fn value<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Box<str>
     }
 }
 
-/// The values between parentheses; one may be empty, but `()` has none.
+/// The values between parentheses; one may be empty, but `()` is refused.
 fn values<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<Vec<Box<str>>, Unusable> {
     if tokens.next() != Some(Token::Open) || tokens.peek() == Some(&Token::Close) {
         return Err(SHAPE);

@@ -1,14 +1,14 @@
 //! Sealed values that stand in more than one file.
 //!
-//! Each value is sealed with randomness of its own, so the same text in two files was copied: with its data
-//! key it opens there as well, and SOPS binds it neither to a name nor to a namespace. Within one file it may
-//! be honest, as `sops edit` keeps the randomness of equal values, and the file's MAC covers all of them.
+//! Each value is sealed with randomness of its own, so the same text in two files was copied: with its data key
+//! it opens there as well, and SOPS binds it neither to a name nor to a namespace. Within one file a repetition
+//! may be honest, as `sops edit` keeps the randomness of equal values, and the file's MAC covers all of them.
 //!
-//! The MAC tells the copy: a file in which it does not verify is no origin, and whoever wrote that file must
-//! not be able to stop the one that he copied from. Where it verifies in both, under one data key, somebody
-//! relabelled a whole file and nobody can tell which. Under two data keys each value is its own file's: a tag
-//! of AES-GCM can be made to fit a second key, which opens nothing of the first one's and would otherwise be a
-//! way to stop others. How a file is opened is not known here.
+//! The MAC tells the copy: a file whose MAC does not verify is no origin, and its author must not be able to
+//! stop the file that he copied from. If the MAC verifies in both under one data key, somebody relabelled a
+//! whole file and nobody can tell which. Under two data keys each file sealed its own value: a tag of AES-GCM
+//! can be made to fit a second key, which opens nothing of the first one's and would otherwise be a way to stop
+//! others. How a file is opened is not known here.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -19,10 +19,10 @@ use crate::sops::read::{Fingerprint, KeyFingerprint};
 /// A sealed file: the number of its source, and its own number there.
 pub type File = (usize, usize);
 
-/// What a file's data key is known by, where the file was opened and its MAC verified; none elsewhere.
+/// The fingerprint of a file's data key if the file was opened and its MAC verified, else none.
 pub type Proof = Option<KeyFingerprint>;
 
-/// The values that stand in several files, under several keys.
+/// The sealed values that stand in several files, under several object keys.
 #[derive(Default)]
 pub(super) struct Copies {
     groups: Vec<BTreeSet<(ObjectKey, File)>>,
@@ -30,7 +30,7 @@ pub(super) struct Copies {
     told: BTreeSet<(ObjectKey, usize)>,
 }
 
-/// An object that must not be used, because a value of it stands elsewhere too.
+/// An object that must not be used, because one of its values stands elsewhere too.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Copy {
     pub(super) key: ObjectKey,
@@ -38,12 +38,13 @@ pub(super) struct Copy {
     pub(super) source: usize,
     /// Another object with the value.
     pub(super) other: ObjectKey,
-    /// Whether both may be the origin.
+    /// Whether either object may be the origin.
     pub(super) either: bool,
 }
 
 impl Copies {
-    /// Takes the sealed values of all objects, each object with its file.
+    /// Takes the sealed values of all objects, each with its file, and keeps those that stand in several
+    /// places.
     pub(super) fn among(values: Vec<(ObjectKey, File, Vec<Fingerprint>)>) -> Self {
         let mut first = BTreeMap::new();
         let mut shared: BTreeMap<Fingerprint, BTreeSet<(ObjectKey, File)>> = BTreeMap::new();
@@ -65,7 +66,7 @@ impl Copies {
             }
         }
         let mut copies = Self::default();
-        // One object in two sources is compared as such: it is nobody else's.
+        // An object that two sources have is compared as an object; its values belong to nobody else.
         let of_several = |group: &BTreeSet<(ObjectKey, File)>| {
             group.first().zip(group.last()).is_some_and(|((first, _), (last, _))| first != last)
         };
@@ -79,7 +80,7 @@ impl Copies {
         copies
     }
 
-    /// The files that must be looked at before objects of a source are used.
+    /// The files to look at before objects of a source are used.
     pub(super) fn in_doubt<'a>(&'a self, source: usize, keys: impl Iterator<Item = &'a ObjectKey>) -> BTreeSet<File> {
         let groups = keys.filter_map(|key| self.of.get(&(key.clone(), source))).flatten();
         let numbers: BTreeSet<usize> = groups.copied().collect();
@@ -87,7 +88,7 @@ impl Copies {
         groups.map(|(_, file)| *file).collect()
     }
 
-    /// Judges the values of which all files were looked at; each object is named once.
+    /// Judges the values whose files were all looked at, and names each copied object once.
     pub(super) fn judge(&mut self, proofs: &BTreeMap<File, Proof>) -> Vec<Copy> {
         let mut found = Vec::new();
         for group in &self.groups {
@@ -122,8 +123,8 @@ impl Copies {
     }
 }
 
-/// A few members of which one has another key and another file than any member for which there is such a one at
-/// all: so that ten thousand copies do not cost a hundred million looks.
+/// A few members that stand for all: whichever member differs from some other in key and in file, one of the
+/// few differs from it in both. So ten thousand copies do not cost a hundred million comparisons.
 fn witnesses<'a>(members: &[&'a (ObjectKey, File)]) -> Vec<&'a (ObjectKey, File)> {
     let find = |wanted: &dyn Fn(&(ObjectKey, File)) -> bool| members.iter().copied().find(|member| wanted(member));
     let Some((key, file)) = members.first() else { return Vec::new() };

@@ -1,7 +1,7 @@
-//! Secrets that a controller would make out of something else.
+//! Secrets that a controller would make from another object.
 //!
-//! A SealedSecret, an ExternalSecret or a SopsSecret is not the Secret: pouch cannot read what it stands
-//! for, and never takes it for one. Where a needed Secret is in no source, it explains why.
+//! A SealedSecret, an ExternalSecret or a SopsSecret is not the Secret: pouch cannot read the values behind it,
+//! and never takes it for one. It only explains why a needed Secret is in no source.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,14 +13,14 @@ use crate::name::{GroupKind, Name, Namespace, ObjectKey};
 use crate::node::Node;
 use crate::sops::cipher::MARK;
 
-/// What would make a Secret.
+/// An object that would make a Secret.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Elsewhere {
-    /// The object that a controller makes it of.
+    /// The object from which a controller makes the Secret.
     pub maker: ObjectKey,
-    /// Where that stands.
+    /// Where the maker stands.
     pub origin: Origin,
-    /// Whether it names the Secret; a SopsSecret may have sealed even the names.
+    /// Whether the maker names the Secret; a SopsSecret may have sealed even the names.
     pub named: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn note(
     }
 }
 
-/// The names of the Secrets that a document would make; none where it is of another kind.
+/// The names of the Secrets that a document would make; none if its kind makes no Secrets.
 ///
 /// <https://github.com/bitnami-labs/sealed-secrets>, <https://external-secrets.io/latest/api/externalsecret/>,
 /// <https://github.com/isindir/sops-secrets-operator>, <https://github.com/peak-scale/sops-operator>

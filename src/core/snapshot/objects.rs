@@ -1,7 +1,7 @@
 //! The objects of a snapshot, by key.
 //!
-//! A key is looked up part by part: thousands of objects share a kind and hundreds a namespace, so that
-//! comparing whole keys would read the same words again and again before it comes to a name.
+//! A key is looked up part by part: thousands of objects share a kind and hundreds a namespace, so comparing
+//! whole keys would read the same words again and again before it comes to a name.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
@@ -27,7 +27,7 @@ impl Objects {
         self.0.get_mut(&key.kind)?.get_mut(&key.namespace)?.get_mut(&key.name)
     }
 
-    /// The place of a key, which from now on holds the same words as the keys beside it.
+    /// The entry of a key; from now on the key shares its words with the keys beside it.
     pub(super) fn entry(&mut self, key: &mut ObjectKey) -> Entry<'_, Name, Held> {
         let namespaces = shared(self.0.entry(key.kind.clone()), &mut key.kind);
         shared(namespaces.entry(key.namespace.clone()), &mut key.namespace).entry(key.name.clone())
@@ -43,7 +43,7 @@ impl Objects {
     }
 }
 
-/// What stands in an entry, and the words of its key in the place of equal ones.
+/// The value of an entry; `words` become those of its key, so that equal words share memory.
 fn shared<'m, K: Ord + Clone, V: Default>(entry: Entry<'m, K, V>, words: &mut K) -> &'m mut V {
     *words = entry.key().clone();
     entry.or_default()

@@ -1,8 +1,8 @@
 //! Opening objects that are encrypted where they stand, and noting what was copied.
 //!
-//! Such an object is known by its key before anybody opens it, and is opened when a closure wants it: a
-//! source may hold thousands for others. Until then looking it up says that the source was not asked. It
-//! knows nothing of how a document is opened.
+//! Such an object is known by its key before anybody opens it, and is opened only when a closure wants it: a
+//! source may hold thousands for others. Until then a lookup says that the source was not asked. How a document
+//! is opened is not known here.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -20,7 +20,7 @@ use crate::node::Node;
 use crate::object::{Object, admit};
 
 impl Snapshot {
-    /// The number, among the encrypted documents of a source, of the one that holds an object.
+    /// The number of the encrypted document of a source that holds an object.
     pub fn sealed_document(&self, index: usize, key: &ObjectKey) -> Option<usize> {
         self.sources.get(index).and_then(|state| state.sealed.number(key))
     }
@@ -31,7 +31,7 @@ impl Snapshot {
         self.copies.in_doubt(index, keys.iter())
     }
 
-    /// Notes on objects what was copied, as far as all files that hold it were looked at.
+    /// Records on objects which of their values were copied, once all files with the value were looked at.
     pub fn settle_copies(&mut self, fleet: &Fleet, proofs: &BTreeMap<File, Proof>) {
         for Copy { key, source, other, either } in self.copies.judge(proofs) {
             let Some(at) = self.objects.get(&other).map(|held| held.object.origin.clone()) else { continue };
@@ -50,7 +50,7 @@ impl Snapshot {
         }
     }
 
-    /// Adds what a source answered that was asked to open an object.
+    /// Adds the answer of a source that was asked to open an object.
     pub(super) fn unseal(&mut self, fleet: &Fleet, index: usize, key: ObjectKey, answer: Answer) {
         let Some(source) = fleet.sources.get(index) else { return };
         let Some(State { sealed, .. }) = self.sources.get_mut(index) else { return };
@@ -85,8 +85,8 @@ impl Snapshot {
     }
 }
 
-/// Whether an object got its namespace from its source. What is sealed could then be moved to another source
-/// as it is, and would be somebody else's there.
+/// Whether an object got its namespace from its source. Its sealed document could then be moved to another
+/// source as it is, and would be somebody else's there.
 fn is_unbound(key: &ObjectKey, document: &Node) -> bool {
     key.namespace.is_some() && document.str_at(&["metadata", "namespace"]).is_none()
 }
@@ -96,7 +96,7 @@ fn changed() -> Reason {
     Reason::new(why, "Seal the document again from its plain manifest.")
 }
 
-/// Puts an object in the place of the source's own encrypted one.
+/// Replaces a source's own encrypted object with the opened one.
 fn replace(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Object) {
     match objects.get_mut(&object.key) {
         Some(held) => {

@@ -1,7 +1,7 @@
 //! One value of a SOPS file: AES-256-GCM in the text form `ENC[…]`.
 //!
-//! Knows the text form and the cipher, and nothing of documents. IVs are given to it: whoever seals
-//! must never give one twice under the same data key.
+//! It knows the text form and the cipher, but no documents. The caller gives the IVs, and must never give one
+//! twice under the same data key.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 pub use crate::ciphertext::CIPHERTEXT_MARK as MARK;
 
-/// How many bytes a sealed text hides: AES-GCM makes nothing longer. None where it is not in SOPS' form.
+/// The length in bytes of what a sealed text hides, which AES-GCM keeps; none if it is not in SOPS' form.
 pub fn length(sealed: &str) -> Option<usize> {
     let data = sealed.strip_prefix(MARK)?.strip_prefix("data:")?.split(',').next()?;
     let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
@@ -25,7 +25,7 @@ pub fn length(sealed: &str) -> Option<usize> {
     shaped.then(|| (data.len() / 4).saturating_mul(3).saturating_sub(padding))
 }
 
-/// What a sealed value was before, as SOPS names it.
+/// The type of a value before it was sealed, as SOPS names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Type {
     /// Text.

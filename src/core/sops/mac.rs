@@ -1,7 +1,7 @@
 //! The MAC of a SOPS file: SHA-512 over all values, in the order in which they stand.
 //!
-//! It covers neither keys nor the boundaries between values; that is SOPS's definition, and the reason
-//! why a decrypted file does not prove its own name. It says nothing of how it is sealed.
+//! It covers neither keys nor the boundaries between values; that is SOPS's definition, and the reason why a
+//! decrypted file does not prove its own name. How the MAC is sealed is not known here.
 
 use alloc::string::String;
 
@@ -10,11 +10,11 @@ use zeroize::Zeroizing;
 
 use crate::hash;
 
-/// The sum while it is made. Values of a document are added in its order; `null` adds nothing.
+/// The running sum. Values of a document are added in its order; `null` adds nothing.
 #[derive(Default)]
 pub struct Mac(Sha512);
 
-/// What the sum of a file begins with whose MAC covers sealed values only.
+/// The start of the sum if the MAC covers sealed values only.
 ///
 /// <https://github.com/getsops/sops/blob/v3.13.3/sops.go>, `MACOnlyEncryptedInitialization`.
 const SEALED_VALUES_ONLY: [u8; 32] = [
@@ -23,7 +23,7 @@ const SEALED_VALUES_ONLY: [u8; 32] = [
 ];
 
 impl Mac {
-    /// The sum of a file whose MAC covers sealed values only; its others are not to be added.
+    /// The sum for a MAC that covers sealed values only; other values must not be added.
     pub fn of_sealed_values() -> Self {
         Self(Sha512::new_with_prefix(SEALED_VALUES_ONLY))
     }
@@ -48,7 +48,7 @@ impl Mac {
         self.0.update(alloc::format!("{value}"));
     }
 
-    /// The 128 upper-case hexadecimal digits. They are made of secrets and are sealed like one.
+    /// The sum in 128 upper-case hexadecimal digits, which are made of secrets and are sealed like one.
     pub fn finish(self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(128));
         text.extend(hash::digits(&self.0.finalize()).map(|digit| digit.to_ascii_uppercase()));

@@ -1,7 +1,7 @@
 //! The `sops` block: who can open a file, under which rule, and its sealed MAC.
 //!
-//! What pouch writes is constant but for stanzas, time and MAC. Reading takes a block apart and
-//! refuses, by name, whatever would make the rest of the file mean something else.
+//! The block that pouch writes is constant but for stanzas, time and MAC. Reading refuses, by name, whatever in
+//! a block would change the meaning of the rest of the file.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;
@@ -38,7 +38,7 @@ pub fn is_time(text: &str) -> bool {
     shaped && within(1, 12) && within(1, 31) && within(0, 23) && within(0, 59) && within(0, 59)
 }
 
-/// Whether text is an armored age file, in form.
+/// Whether text has the form of an armored age file.
 pub fn is_stanza(text: &str) -> bool {
     let inner = text.strip_prefix(ARMOR_BEGIN).and_then(|rest| rest.strip_suffix(ARMOR_END));
     inner.is_some_and(|inner| {
@@ -65,8 +65,7 @@ pub fn write(stanzas: &[(Recipient, String)], last_modified: &str, mac: String) 
 /// time.
 ///
 /// # Errors
-/// Where there is none, where it lacks what SOPS asks for, or where it says something that changes
-/// which values are sealed or counted.
+/// Where the block is missing, lacks a field that SOPS requires, or changes which values are sealed or counted.
 pub fn check_own(document: &Node) -> Result<(), OpenError> {
     let block = document.at(&[KEY]).filter(|block| block.is_map()).ok_or(OpenError::NoBlock)?;
     let said = |key: &str| block.at(&[key]).is_some_and(|node| node.as_str() != Some("") && !is_empty_list(node));

@@ -1,8 +1,8 @@
 //! Reading what SOPS sealed: a file's documents, with the MAC verified.
 //!
-//! [`Sealed::new`] takes the documents of one file and judges their `sops` block; [`Sealed::open`] gives
-//! them back readable and without the block. It reads whatever SOPS writes for age, under any rule, and
-//! refuses by name what it does not put together. How a data key is found in a stanza is not known here.
+//! [`Sealed::new`] takes the documents of one file and judges their `sops` block; [`Sealed::open`] gives them
+//! back readable and without the block. It reads whatever SOPS writes for age, under any rule, and refuses by
+//! name what it does not support. How a stanza gives a data key is not known here.
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
@@ -28,10 +28,10 @@ use crate::sops_document::Ordered;
 /// recipients 3,000.
 const MAX_STANZA_BYTES: usize = 16 << 10;
 
-/// What one sealed value is known by: the start of its text's SHA-256, but for its type, which no tag covers.
+/// Identifies a sealed value: the start of the SHA-256 of its text without the type, which no tag covers.
 pub type Fingerprint = [u8; 16];
 
-/// What the sealed values of a document are known by, whatever its rule says.
+/// The fingerprints of a document's sealed values, whatever its rule says.
 pub fn fingerprints(document: &Node) -> Vec<Fingerprint> {
     fn add(node: &Node, found: &mut Vec<Fingerprint>) {
         match node {
@@ -51,10 +51,10 @@ pub fn fingerprints(document: &Node) -> Vec<Fingerprint> {
     found
 }
 
-/// What a data key is known by: tells whether two files have the same one, and opens nothing.
+/// Identifies a data key: tells whether two files have the same one, and opens nothing.
 pub type KeyFingerprint = [u8; 32];
 
-/// What a data key is known by.
+/// The fingerprint of a data key.
 pub fn key_fingerprint(data_key: &[u8; 32]) -> KeyFingerprint {
     Sha256::new_with_prefix("pouch/v1 data-key").chain_update(data_key).finalize().into()
 }
@@ -74,8 +74,8 @@ impl Sealed {
     /// first counts, as in SOPS; the others hold copies of it.
     ///
     /// # Errors
-    /// Where the first has no block, where what the block says cannot be followed, and where its data key
-    /// is wrapped by nothing that age made.
+    /// Where the first document has no block, the block cannot be followed, or no stanza of age wraps its data
+    /// key.
     pub fn new(documents: Vec<Ordered>) -> Result<Self, OpenError> {
         let block = documents.first().and_then(|document| document.get(KEY)).ok_or(OpenError::NoBlock)?;
         let Ordered::Map(_) = block else { return Err(OpenError::NoBlock) };
@@ -111,7 +111,7 @@ impl Sealed {
         &self.stanzas
     }
 
-    /// Whether the MAC covers sealed values only, so that all others may be anybody's.
+    /// Whether the MAC covers sealed values only, so that anybody may have written the others.
     pub fn mac_only_encrypted(&self) -> bool {
         self.mac_only_encrypted
     }
@@ -187,7 +187,7 @@ impl Opening<'_> {
             path.push_str(key);
             path.push(':');
             let value = self.value(value, path, marked || self.file.rule.marks(key))?;
-            // Only among the items of a list does a comment become a value.
+            // A comment becomes a value only among the items of a list.
             let value = value.ok_or_else(|| OpenError::Type(path.clone()))?;
             path.truncate(length);
             opened.push((key.clone(), value));
@@ -195,7 +195,7 @@ impl Opening<'_> {
         Ok(Node::map(opened))
     }
 
-    /// None for what was a comment.
+    /// Opens a value; none if it was a comment.
     fn value(&mut self, value: &Ordered, path: &mut String, marked: bool) -> Result<Option<Node>, OpenError> {
         let sealed = match value {
             Ordered::Map(entries) => return self.map(entries.iter(), path, marked).map(Some),
@@ -243,7 +243,7 @@ impl Opening<'_> {
             return Ok(None);
         }
         let text = str::from_utf8(&plain).map_err(|_| wrong())?;
-        // What is counted is the value, as SOPS does, and not the text that it was made of.
+        // As in SOPS, the value is counted, and not the text that it was made of.
         let node = match kind {
             Type::Str | Type::Bytes => Some(Node::text(text)),
             Type::Int => text.parse().ok().map(Node::Int),

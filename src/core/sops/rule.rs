@@ -1,7 +1,7 @@
 //! The rule of a SOPS file: which of its values are sealed.
 //!
-//! It knows keys and patterns, and nothing of values. A rule read otherwise than SOPS reads it opens
-//! nothing: a value must be sealed where the rule says so, and must not be where it does not.
+//! It knows keys and patterns, but no values. A rule that is read otherwise than SOPS reads it opens nothing: a
+//! value must be sealed exactly where the rule says so.
 
 use alloc::boxed::Box;
 
@@ -34,29 +34,28 @@ const MAX_COMPILED_BYTES: usize = 128 << 10;
 pub struct Rule(Form);
 
 enum Form {
-    /// Sealed unless a key on the path ends so.
+    /// Sealed unless a key on the path passes the test.
     Unless(Test),
-    /// Sealed if a key on the path is so.
+    /// Sealed if a key on the path passes the test.
     If(Test),
-    /// Comments decide, and they say no more than the values show themselves: a value is sealed if it
-    /// looks so. That takes nothing away from what the MAC proves, which covers all values.
+    /// Comments decide, and they say no more than the values themselves: a value is sealed if it looks sealed.
+    /// The MAC still proves as much, as it covers all values.
     Comments,
 }
 
 enum Test {
     Suffix(Box<str>),
-    /// What pouch itself writes; by far the most frequent one.
+    /// The test that pouch itself writes; by far the most frequent one.
     Own,
     Regex(Box<Regex>),
 }
 
 impl Rule {
-    /// The rule that the fields of a `sops` block name, in the order of [`FIELDS`]; empty ones count for
-    /// nothing.
+    /// The rule that the fields of a `sops` block name, in the order of [`FIELDS`]; empty fields are ignored.
     ///
     /// # Errors
-    /// Where there are two, and where a pattern is none, is longer than 1,024 bytes or grows beyond
-    /// 128 KiB when it is compiled.
+    /// Where two fields are set, or a pattern is invalid, is longer than 1,024 bytes or grows beyond 128 KiB
+    /// when it is compiled.
     pub fn new(fields: [Option<&str>; 6]) -> Result<Self, OpenError> {
         let fields = fields.map(|field| field.filter(|text| !text.is_empty()));
         if fields.iter().flatten().count() > 1 {
@@ -77,7 +76,7 @@ impl Rule {
         }))
     }
 
-    /// Whether a key brings all below it under what the rule says.
+    /// Whether the rule marks a key, and with it all values below.
     pub fn marks(&self, key: &str) -> bool {
         match &self.0 {
             Form::Unless(test) | Form::If(test) => test.matches(key),
@@ -106,8 +105,8 @@ impl Test {
     }
 }
 
-/// Compiles a pattern as Go does: classes such as `\d` are those of ASCII, and a match may stand anywhere.
-/// Matching takes time linear in the key's length.
+/// Compiles a pattern as Go does: classes such as `\d` are ASCII only, and a match may stand anywhere. Matching
+/// takes time linear in the key's length.
 ///
 /// <https://github.com/google/re2/wiki/Syntax>
 fn compile(pattern: &str) -> Result<Regex, OpenError> {

@@ -1,4 +1,4 @@
-//! ConfigMaps, and what the API server bounds for every object.
+//! ConfigMaps, and the limits that the API server sets for every object.
 //!
 //! Source: `ValidateConfigMap` and `ValidateObjectMeta` in `pkg/apis/core/validation` and
 //! `apimachinery/pkg/api/validation` of <https://github.com/kubernetes/kubernetes>. One object that the
@@ -23,7 +23,7 @@ const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 /// The most characters of a label's value.
 const MAX_LABEL: usize = 63;
 
-/// What a region's API server would reject of a ConfigMap's entries.
+/// Faults in a ConfigMap's entries that a region's API server would reject.
 pub fn check_config_map(object: &Object) -> Vec<Fault> {
     let mut wrong: Vec<String> = Vec::new();
     for field in ["data", "binaryData"] {
@@ -54,7 +54,7 @@ pub fn check_config_map(object: &Object) -> Vec<Fault> {
     wrong.into_iter().map(|message| Fault::new(Code::InvalidObject, message, help)).collect()
 }
 
-/// What the API server rejects of any object: labels that are none, and too many bytes.
+/// Faults that the API server rejects in any object: invalid labels, and too many bytes.
 pub fn check_size(object: &Object) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut add = |code, message, help: &str| faults.push(Fault::new(code, message, help));
@@ -75,7 +75,7 @@ pub fn check_size(object: &Object) -> Vec<Fault> {
     faults
 }
 
-/// About how many bytes a tree takes as JSON.
+/// Estimates how many bytes a tree takes as JSON.
 fn bytes(node: &Node) -> usize {
     const OTHER: usize = 8;
     match node {
@@ -86,7 +86,7 @@ fn bytes(node: &Node) -> usize {
     }
 }
 
-/// As Go's decoder, which the API uses, line breaks count for nothing.
+/// Whether text is base64; line breaks are ignored, as in Go's decoder, which the API uses.
 fn is_base64(text: &str) -> bool {
     STANDARD.decode(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect::<Vec<u8>>()).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What a region's API would reject of an identity: fields, types, names.
+//! Faults of an identity that a region's API would reject: fields, types, names.
 //!
 //! A table per kind, compared in tests with the providers' CRDs. Every message names fields and never a
 //! value: a secret in the wrong place must not become a message.
@@ -20,7 +20,7 @@ use crate::selector::{Selector, Unusable};
 /// The most faults that are reported for one object; the next ones would say the same.
 const MOST_FAULTS: usize = 16;
 
-/// What a region's API, or the provider's webhook, would reject of an object of a built-in kind.
+/// Faults of an object of a built-in kind that a region's API or the provider's webhook would reject.
 pub fn check(rules: &KindRules, object: &Object) -> Vec<Fault> {
     let mut faults = Vec::new();
     check_names(object, &mut faults);
@@ -72,7 +72,7 @@ fn check_shape(shape: &Shape, node: &Node, at: &str, kind: &str, faults: &mut Ve
         (Shape::Map(fields), Node::Map(entries)) => {
             for (key, value) in entries {
                 match fields.iter().find(|field| *field.name == **key) {
-                    // The API takes null for nothing in every field of these kinds.
+                    // In every field of these kinds the API treats null as absent.
                     Some(_) if matches!(value, Node::Null) => {}
                     Some(field) => check_shape(&field.shape, value, &format!("{at}.{}", field.name), kind, faults),
                     None => unknown(fields, key, at, kind, faults),
@@ -141,13 +141,13 @@ fn unknown(fields: &[Field], key: &str, at: &str, kind: &str, faults: &mut Vec<F
     say(faults, format!("{at} has no field {} in {kind}", quoted(key)), help);
 }
 
-/// The key as it can stand in a message: escaped, and cut where no key of these kinds goes.
+/// The key as a message shows it: escaped, and cut beyond the length of any key of these kinds.
 fn quoted(key: &str) -> String {
     let short: String = key.chars().take(63).collect();
     format!("{short:?}")
 }
 
-/// The name that somebody may have meant.
+/// The name that was probably meant, if one is near.
 fn nearest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     const LONGEST: usize = 63;
     if text.len() > LONGEST {

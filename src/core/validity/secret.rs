@@ -1,4 +1,4 @@
-//! Secrets of the types that Kubernetes itself knows: entries that the API server asks for.
+//! Secrets of Kubernetes' built-in types: the entries that the API server requires.
 //!
 //! Source: `ValidateSecret` in `pkg/apis/core/validation` of <https://github.com/kubernetes/kubernetes>;
 //! types that no claim may publish are not repeated here.
@@ -13,7 +13,7 @@ use crate::finding::{Code, Fault};
 use crate::object::Object;
 use crate::secret::Payload;
 
-/// What a region's API server would reject of a Secret because of its names or its type.
+/// Faults in a Secret's names or type that a region's API server would reject.
 ///
 /// Without values (`--no-values`) only the names can be judged.
 pub fn check_secret(object: &Object) -> Vec<Fault> {
@@ -57,10 +57,10 @@ fn check_entries(kind: &str, payload: &Payload) -> Vec<Fault> {
     wrong.into_iter().map(fault).collect()
 }
 
-/// Whether the entry is what Go unmarshals into a map: an object, or `null`.
+/// Whether Go would unmarshal the entry into a map: it is a JSON object or `null`.
 fn holds_json_map(payload: &Payload, name: &str) -> bool {
     let Some(bytes) = payload.get(name).map(|bytes| bytes.expose()) else { return false };
-    // Only asks whether it is JSON; nothing of it is kept, and the error, which quotes it, is dropped.
+    // This checks only that it is JSON: nothing is kept, and the error, which quotes the text, is dropped.
     let well_formed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     well_formed && matches!(first, Some(b'{' | b'n'))

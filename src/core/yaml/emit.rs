@@ -21,8 +21,8 @@ pub use tree::{Tree, TreeMap};
 
 /// Writes one document, ending in a line feed, without a `---` line.
 pub fn emit(tree: &Tree<'_>) -> Zeroizing<String> {
-    // With its room from the start: where freed memory is wiped, each time that a text grows costs a copy of it,
-    // and room that is not needed is wiped as well.
+    // Allocated at full size: where freed memory is wiped, each growth of a text costs a copy of it, and unused
+    // room is wiped as well.
     let mut out = Zeroizing::new(String::with_capacity(room(tree, 0)));
     match tree {
         Tree::List(items) if !items.is_empty() => list(items, 0, &mut out),
@@ -32,7 +32,7 @@ pub fn emit(tree: &Tree<'_>) -> Zeroizing<String> {
     out
 }
 
-/// About how many bytes a tree takes; nearly always enough.
+/// Estimates how many bytes a tree takes; nearly always enough.
 fn room(tree: &Tree<'_>, column: usize) -> usize {
     // A colon or dash, a blank, quotes, and the end of the line.
     let around = column.saturating_add(6);
@@ -68,7 +68,7 @@ fn list(items: &[Tree<'_>], column: usize, out: &mut String) {
 
 /// Writes the entries of a map that is not empty; the cursor stands at `column` of a line.
 fn map(entries: &TreeMap<'_>, column: usize, out: &mut String) {
-    // Nearly every map stands in order already, and needs no memory for another one.
+    // Nearly every map is in order already, and needs no memory for a second one.
     if order::is_arranged(entries.keys()) {
         all(entries.iter(), column, out);
     } else {
@@ -86,7 +86,7 @@ fn all<'t, 'a: 't>(entries: impl Iterator<Item = (&'t Cow<'a, str>, &'t Tree<'a>
         let inner = column.saturating_add(2);
         match tree {
             Tree::List(items) if !items.is_empty() => {
-                // Behind an explicit key some readers want a list deeper than the key.
+                // After an explicit key some readers want a list deeper than the key.
                 let column = if explicit { inner } else { column };
                 out.push('\n');
                 pad(column, out);
@@ -105,8 +105,8 @@ fn all<'t, 'a: 't>(entries: impl Iterator<Item = (&'t Cow<'a, str>, &'t Tree<'a>
     }
 }
 
-/// Bytes from which on a key is written after `?`: readers look for the colon of any other for 1,024
-/// characters. <https://yaml.org/spec/1.1/#simple%20key/>
+/// Keys of this many bytes and more are written after `?`: readers look for the colon of any other key for
+/// 1,024 characters. <https://yaml.org/spec/1.1/#simple%20key/>
 const LONG_KEY: usize = 1_000;
 
 fn key(name: &str, column: usize, out: &mut String) -> bool {
@@ -192,14 +192,13 @@ fn pad(column: usize, out: &mut String) {
     }
 }
 
-/// Words that some reader takes for something else; compared without regard to case.
+/// Words that some reader does not take for text; compared without regard to case.
 const WORDS: [&str; 13] =
     ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf", "infinity"];
 
 /// Whether no reader of YAML 1.1 or 1.2 takes `text` for anything but this text, unquoted and anywhere.
 ///
-/// A letter, a slash or a relative path first leaves numbers, dates, indicators and the merge key
-/// behind.
+/// Text that begins with a letter, a slash or a relative path is no number, date, indicator or merge key.
 fn is_plain(text: &str) -> bool {
     let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         || text.starts_with("./")
@@ -210,7 +209,7 @@ fn is_plain(text: &str) -> bool {
         && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// Whether `ENC[…]` text can stand as it is.
+/// Whether `ENC[…]` text can stand unquoted.
 fn is_safe_marker(text: &str) -> bool {
     text.starts_with("ENC[")
         && text.bytes().all(|b| matches!(b, b' '..=b'~'))
@@ -221,8 +220,8 @@ fn is_safe_marker(text: &str) -> bool {
 
 /// Whether `text` can stand as a literal block without an indentation or keep indicator.
 ///
-/// Trailing blanks and more than one trailing line feed are kept by YAML and taken away by editors and
-/// git hooks, and tabs are taken for indentation; such text is quoted, where nothing is invisible.
+/// YAML keeps trailing blanks and more than one trailing line feed, but editors and git hooks take them away,
+/// and tabs are taken for indentation; such text is quoted, where nothing is invisible.
 fn is_literal(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     text.contains('\n')
@@ -257,12 +256,11 @@ fn quote(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Whether `c` may stand raw: YAML allows it, no reader takes it for a line break, and who reviews the
-/// file sees it where it stands. The rest of what Unicode calls format characters (zero width,
-/// direction, tags) is written as escapes, against sources that look like something else
-/// (CVE-2021-42574).
+/// Whether `c` may stand raw: YAML allows it, no reader takes it for a line break, and a reviewer of the file
+/// sees it where it stands. Unicode's other format characters (zero width, direction, tags) are written as
+/// escapes, against sources that look like something else (CVE-2021-42574).
 fn is_visible(c: char) -> bool {
-    // Nearly all that is written.
+    // Nearly all characters.
     if matches!(c, ' '..='~') {
         return true;
     }
@@ -271,7 +269,7 @@ fn is_visible(c: char) -> bool {
             '\t' | '\n' | '\r' | '\u{85}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
             | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{fdd0}'..='\u{fdef}' | '\u{feff}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-        // The last two of every plane are no characters.
+        // The last two code points of every plane are no characters.
         && u32::from(c) & 0xfffe != 0xfffe
 }
 

@@ -1,4 +1,4 @@
-//! What belongs somewhere, in words for the person who wrote something else.
+//! What is expected in a place, in words for the person who wrote something else.
 //!
 //! Only for the files of our own formats, whose fields may be named. Values never are: people paste
 //! keys into the wrong line.
@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// Says that a field is unknown, and which was meant.
+/// Says that a field is unknown, and which one was probably meant.
 pub(super) fn unknown_field(field: &str, expected: &[&'static str]) -> String {
     // A field is named as it was typed only where it looks like a name: a key or token pasted as a
     // field has no business in a log.
@@ -21,7 +21,7 @@ pub(super) fn unknown_field(field: &str, expected: &[&'static str]) -> String {
     }
 }
 
-/// Says that a word is none of those allowed, and which was meant.
+/// Says that a word is not allowed, and which one was probably meant.
 pub(super) fn unknown_word(word: &str, expected: &[&'static str]) -> String {
     match nearest(word, expected) {
         Some(name) => format!("unknown word; did you mean `{name}`?"),

@@ -1,11 +1,11 @@
 //! Lines: where in a text a key stands.
 //!
-//! It looks at block style alone, by how far lines are indented, and so only says where to look: what a
-//! document says is decided by the door. Text in flow style has no answer.
+//! It knows block style alone, by indentation, and so only says where to look: the door decides what a document
+//! says. Text in flow style has no answer.
 
 use alloc::vec::Vec;
 
-/// The line, from one, of the key at a path; none where it is not found. The items of a list add nothing to a
+/// The line, from one, of the key at a path; none if it is not found. The items of a list add nothing to a
 /// path.
 pub fn line_of(text: &str, path: &[&str]) -> Option<u32> {
     // For each key that is still open, how far it is indented.
@@ -24,8 +24,8 @@ pub fn line_of(text: &str, path: &[&str]) -> Option<u32> {
     None
 }
 
-/// The line, from one, on which an item begins of a list that is the value of a top-level key; none where it is
-/// not found. Items count from zero.
+/// The line, from one, on which an item of a top-level key's list begins; none if it is not found. Items count
+/// from zero.
 pub fn line_of_item(text: &str, list: &str, item: usize) -> Option<u32> {
     let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| key(line) != Some(list));
     lines.next()?;

@@ -1,10 +1,9 @@
 //! The order of a map's keys: the one in which kustomize writes them.
 //!
-//! A SOPS file's MAC covers its values in the order in which they stand, and `kustomize build` writes
-//! every map anew, sorted by the rule of go-yaml v2: letters after everything else, and runs of digits
-//! by their number. Keys that stand so before the build stand so behind it, and the MAC still fits.
-//! Most keys stand so when they are sorted by bytes; `a9` and `a10` do not.
-//! <https://github.com/yaml/go-yaml/blob/v2/sorter.go>
+//! A SOPS file's MAC covers its values in the order in which they stand, and `kustomize build` writes every map
+//! anew, sorted by the rule of go-yaml v2: letters after everything else, and runs of digits by their number.
+//! Keys in that order before the build keep it, and the MAC still fits. Sorting by bytes gives that order for
+//! most keys; `a9` and `a10` are an exception. <https://github.com/yaml/go-yaml/blob/v2/sorter.go>
 
 use alloc::vec::Vec;
 use core::cmp::Ordering;

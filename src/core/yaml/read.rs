@@ -29,17 +29,17 @@ use crate::node::{Interner, Key, Node};
 /// The most levels of lists and maps in one document.
 pub const MAX_DEPTH: usize = 128;
 
-/// Entries of open maps that there is room for from the start: a usual document has fewer.
+/// The entries of open maps that memory is reserved for from the start: a usual document has fewer.
 const ROOM: usize = 32;
 
-/// Keys of a map up to which a new one is compared with each; above that a set is kept.
+/// Up to this many keys of a map, a new key is compared with each; beyond that a set is kept.
 const FEW: usize = 16;
 
 /// Reads one document.
 ///
-/// Anchors, aliases and merge keys are followed. What they copy may weigh 1 MiB and four times the
-/// document's length, and there may be 65,536 nodes and one for every four bytes, so that neither
-/// an alias bomb nor `[0,0,0,…` takes more memory than a multiple of what it took to send.
+/// Anchors, aliases and merge keys are followed. Copies may weigh 1 MiB plus four times the document's length,
+/// and there may be 65,536 nodes plus one for every four bytes, so that neither an alias bomb nor `[0,0,0,…`
+/// takes more memory than a multiple of its own length.
 ///
 /// # Errors
 /// A [`Flaw`] with its position in the file: text that is no YAML, a document over
@@ -84,7 +84,7 @@ struct Anchored {
     height: usize,
 }
 
-/// What a document's text says, one event after the other, within the bounds of [`read`].
+/// The events of a document's text, one after the other, within the bounds of [`read`].
 struct Events<'text> {
     parser: Parser<'text, StrInput<'text>>,
     nodes_left: usize,
@@ -113,7 +113,7 @@ impl<'text> Events<'text> {
         }
     }
 
-    /// Counts a value, which begins at a place.
+    /// Counts a value, which begins at `at`.
     fn count(&mut self, at: Marker) -> Result<(), Flaw> {
         self.nodes_left = self.nodes_left.checked_sub(1).ok_or_else(|| flaw(at, "the document has too many values"))?;
         Ok(())
@@ -210,7 +210,7 @@ impl<'text> Composer<'text, '_> {
         }
         for (key, value) in merged.into_iter().flatten() {
             if !self.has_key(start, &seen, &key) {
-                // Not noted in `seen`: the keys of what is merged differ among themselves.
+                // Not noted in `seen`: merged keys differ among themselves.
                 self.entries.push((key, value));
             }
         }
@@ -245,8 +245,8 @@ impl<'text> Composer<'text, '_> {
         }
     }
 
-    /// Keeps what an anchor names. Keeping counts like copying: anchors around anchors would
-    /// otherwise hold the innermost text once for each.
+    /// Keeps the node that an anchor names. Keeping counts like copying: anchors around anchors would otherwise
+    /// hold the innermost text once for each.
     fn keep(&mut self, anchor: usize, node: &Node, at: Marker) -> Result<(), Flaw> {
         let (weight, height) = measure(node);
         self.pay(weight, at)?;
@@ -276,7 +276,7 @@ fn deeper(depth: usize, at: Marker) -> Result<usize, Flaw> {
     if depth > MAX_DEPTH { Err(flaw(at, "lists and maps are nested too deeply here")) } else { Ok(depth) }
 }
 
-/// The entries that `<<` brings; of a list of maps the earlier ones win.
+/// The entries that `<<` brings; in a list of maps, the earlier ones win.
 fn merge_sources(value: Node) -> Option<BTreeMap<Key, Node>> {
     let maps = match value {
         Node::List(maps) => maps,
@@ -310,7 +310,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Node, &'s
 
 const FOREIGN_TAG: &str = "this tag is not one of YAML's core schema";
 
-/// The tag `!`, which says of a scalar that it is text.
+/// Whether a tag is `!`, which makes a scalar text.
 fn is_bare(tag: &Tag) -> bool {
     matches!(tag.parts(), ("", "!") | ("!", ""))
 }
@@ -367,7 +367,7 @@ fn flaw(at: Marker, what: &'static str) -> Flaw {
 fn refuse_unprintable(text: &str) -> Result<(), Flaw> {
     // C1 controls begin with 0xC2, U+FFFE and U+FFFF with 0xEF: most texts have none of these bytes.
     let suspicious = |byte: u8| matches!(byte, 0..=8 | 11 | 12 | 14..=31 | 127 | 0xC2 | 0xEF);
-    // Without an early end the compiler looks at many bytes at once.
+    // Without an early exit the compiler can look at many bytes at once.
     if !text.bytes().fold(false, |found, byte| found | suspicious(byte)) {
         return Ok(());
     }
@@ -382,7 +382,7 @@ pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// The parser's complaint in our words: its own can quote a character of the text.
+/// The parser's error in our own words, because its words can quote a character of the text.
 fn scan_flaw(error: &ScanError) -> Flaw {
     use ErrorKind as Kind;
     let what = match error.kind() {
@@ -464,7 +464,7 @@ pub fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Flaw> {
         },
     };
     serde_yaml::from_str_with_options(text, options).map_err(|error| {
-        // What is wrong with text that is no YAML at all, the other door says better.
+        // For text that is no YAML at all, the other door has the better message.
         if let (Error::ExternalMessage { .. }, Err(flaw)) = (&error, compose(text, &mut Interner::new())) {
             return flaw;
         }

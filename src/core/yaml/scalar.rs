@@ -1,10 +1,10 @@
 //! What an unquoted word means.
 //!
-//! Sources are manifests that people also give to kubectl, so words mean here what they mean there:
-//! YAML 1.1 as sigs.k8s.io/yaml (go-yaml v2) reads it. `yes` is a truth value, `017` is fifteen, and a
-//! Secret's value written so is an error here just as the API server would refuse it; taking it for
-//! text would publish something that no other tool sees. The two places where we differ are refused
-//! by the reader: numbers that are not finite, and keys that are no text.
+//! Sources are manifests that people also give to kubectl, so words mean here what they mean there: YAML 1.1 as
+//! sigs.k8s.io/yaml (go-yaml v2) reads it. `yes` is a truth value, `017` is fifteen, and a Secret's value
+//! written so is an error here just as the API server would refuse it; taking it for text would publish
+//! something that no other tool sees. The reader refuses the two cases in which we differ: numbers that are not
+//! finite, and keys that are no text.
 
 /// What an unquoted word is.
 #[derive(Clone, Copy, PartialEq, Debug)]

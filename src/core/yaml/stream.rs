@@ -9,7 +9,7 @@ use super::Flaw;
 /// The most bytes that one document may have: 64 MiB.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 
-/// Takes bytes for text: UTF-8 without NUL, a byte order mark in front dropped.
+/// Reads bytes as text: UTF-8 without NUL; a leading byte order mark is dropped.
 ///
 /// # Errors
 /// A [`Flaw`] at the first byte that is no UTF-8, at the first NUL, or one that says UTF-16 or UTF-32.
@@ -44,7 +44,7 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Takes a whole text for one document.
+    /// Treats a whole text as one document.
     pub fn whole(text: &'a str) -> Self {
         Self { text, line: 1, first_line: 1 }
     }
@@ -85,7 +85,7 @@ impl<'a> Iterator for Documents<'a> {
 }
 
 impl<'a> Documents<'a> {
-    /// Takes what stands before the next marker, and the line where its content begins, if it has any.
+    /// Takes the text before the next marker, and the line where its content begins, if it has any.
     fn cut(&mut self) -> (&'a str, Option<u32>) {
         let (mut length, mut begun, mut content, mut directive) = (0_usize, false, None, None);
         for row in self.rest.split_inclusive('\n') {

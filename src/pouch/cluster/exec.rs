@@ -43,7 +43,7 @@ pub struct Plugin {
 /// Why a plugin gave no credentials. Follows a subject: "the credential plugin of context x …".
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PluginError {
-    /// What it did or is.
+    /// What the plugin did or is.
     pub message: String,
     /// What to do about it.
     pub help: String,
@@ -55,14 +55,14 @@ impl PluginError {
     }
 }
 
-/// What a plugin gave.
+/// The credentials that a plugin gave.
 pub struct Given {
     token: Option<Zeroizing<String>>,
     certificate: Option<(Zeroizing<String>, Zeroizing<String>)>,
 }
 
 impl Given {
-    /// Puts it where the client looks.
+    /// Puts the credentials where the client looks.
     pub fn fill(&self, auth: &mut AuthInfo) {
         if let Some(token) = &self.token {
             auth.token = Some(token.as_str().to_owned().into());
@@ -115,7 +115,7 @@ impl Plugin {
         })
     }
 
-    /// Runs it.
+    /// Runs the plugin.
     ///
     /// # Errors
     /// Where it cannot be started, fails, takes too long, or prints something else than credentials.
@@ -129,7 +129,7 @@ impl Plugin {
         let bounds = Bounds { timeout: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
         match child::run(command, &bounds) {
             Ok(ended) if ended.well => self.read(&Zeroizing::new(ended.out)),
-            // What it said may hold what it should have kept.
+            // Its words may hold what it should have kept.
             Ok(_) => Err(PluginError::new(format!("failed: {name} ended with an error"), works)),
             Err(ChildError::Missing) => {
                 let hint = if self.hint.is_empty() { String::new() } else { format!(" {}", self.hint.trim()) };

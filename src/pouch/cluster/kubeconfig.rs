@@ -1,8 +1,8 @@
 //! How a cluster is reached: kubeconfig files merged as kubectl merges them, a context chosen, or the
 //! service account of the Pod that pouch runs in.
 //!
-//! What kube says about a kubeconfig may quote it, and it holds keys: its errors are turned into our
-//! own words here, and dropped. Which cluster is right is not known here; it is never guessed.
+//! kube's errors may quote a kubeconfig, which holds keys: they are turned into our own words here, and
+//! dropped. Which cluster is right is not known here, and never guessed.
 
 use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ use crate::error::Failure;
 /// <https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/>
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// What the user and the configuration say about which cluster.
+/// Which cluster the user and the configuration want.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
     /// The kubeconfig, as an absolute path; none for the usual places.
@@ -61,7 +61,7 @@ pub struct Access {
 /// Why a cluster cannot be reached, or may not be guessed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccessError {
-    /// What is the matter, in one sentence without a full stop; quotes no secret.
+    /// The problem, in one sentence without a full stop; quotes no secret.
     pub message: String,
     /// What to do about it.
     pub help: String,
@@ -103,7 +103,7 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
         })?;
     }
     let names: Vec<String> = merged.contexts.iter().map(|context| context.name.clone()).collect();
-    // It is printed, and a line feed in it could begin a line that a CI system obeys.
+    // The name is printed, and a line feed in it could begin a line that a CI system obeys.
     if let Some(name) = names.iter().chain(&wanted.context).find(|name| name.chars().any(char::is_control)) {
         let message = format!("the context {} has a control character in its name", quoted(name));
         return Err(AccessError::usage(message, "Rename it: kubectl config rename-context."));
@@ -113,11 +113,11 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
     finish(config, chosen.as_str().into(), wanted, ambient, stop)
 }
 
-/// What a context of a kubeconfig says.
+/// The client configuration for a context of a kubeconfig.
 ///
-/// Put together here and not by kube, which reads the environment's proxies itself: it compares
-/// `NO_PROXY` with the proxy's own name instead of the server's, drops a `proxy-url` for that, and
-/// refuses lists that Go takes.
+/// It is put together here and not by kube, which reads the environment's proxies itself: it compares
+/// `NO_PROXY` with the proxy's own name instead of the server's, drops a `proxy-url` for that, and refuses
+/// lists that Go takes.
 fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::Config, AccessError> {
     let unusable = |what: &str| {
         let message = format!("the context {} {what}", quoted(chosen));
@@ -150,7 +150,7 @@ fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::C
     Ok(config)
 }
 
-/// The certificates of a cluster's authority, as DER; none where the system's own count.
+/// The certificates of a cluster's authority, as DER; none if the system's own authorities count.
 fn authority(cluster: &KubeCluster) -> Result<Option<Vec<Vec<u8>>>, ()> {
     let pem = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(data), _) if !data.is_empty() => STANDARD.decode(data).map_err(|_| ())?,
@@ -180,7 +180,7 @@ fn files(wanted: &Wanted, ambient: &Ambient) -> Result<Option<Vec<PathBuf>>, Acc
     }
     if let Some(list) = ambient.var("KUBECONFIG").filter(|list| !list.is_empty()) {
         let all: Vec<PathBuf> = std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect();
-        // As kubectl does: files of the list that are not there count for nothing.
+        // As in kubectl, files of the list that do not exist are ignored.
         let there: Vec<PathBuf> =
             all.iter().map(|path| ambient.cwd().join(path)).filter(|path| path.exists()).collect();
         return match all.first() {
@@ -216,7 +216,7 @@ fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, AccessError>
     let folder = wanted.service_account.as_deref().unwrap_or(Path::new(SERVICE_ACCOUNT));
     let authority = std::fs::read(folder.join("ca.crt")).map_err(|_| ()).and_then(|pem| certificates(&pem));
     let token = folder.join("token");
-    // Who has no token would be answered as anybody is, and told what anybody may not do.
+    // Without a token the server would answer pouch as an anonymous user, and say what such a user may not do.
     if !token.is_file() {
         return Err(unusable("its token cannot be read"));
     }
@@ -391,7 +391,7 @@ impl Access {
         Ok(access)
     }
 
-    /// A client.
+    /// Makes a client.
     pub(super) fn client(&self) -> Result<kube::Client, AccessError> {
         let mut config = self.config.clone();
         config.auth_info.token_file = None;

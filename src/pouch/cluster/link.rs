@@ -1,7 +1,7 @@
 //! The link to one API server: a GET goes out, or rarely a POST, an answer comes back, within bounds.
 //!
-//! Every request has a time and a size, every kind of trouble is tried again with growing pauses, and
-//! all of it together has a time too. Bodies are never logged and never part of an error: what a
+//! Every request is bounded in time and size, trouble of every kind is tried again with growing pauses, and all
+//! requests together are bounded in time too. Bodies are never logged and never part of an error: what a
 //! library says about them is dropped here. What an answer means is not known here.
 
 use std::cell::{Cell, RefCell};
@@ -28,13 +28,13 @@ const MOST_OF_LIST: usize = 64 << 20;
 /// once. <https://github.com/kubernetes/kubernetes/blob/v1.36.3/staging/src/k8s.io/apiserver/pkg/server/config.go>
 const MOST_OF_OBJECT: usize = 8 << 20;
 
-/// The longest that a server is waited for because it says so.
+/// The longest wait that a server may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// How often a request looks whether another one has renewed the credentials.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Who asks, as the API server's audit log has it.
+/// The user agent, as the API server's audit log shows it.
 const AGENT: &str = concat!("pouch/", env!("CARGO_PKG_VERSION"));
 
 /// How patient a link is.
@@ -81,7 +81,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// What was asked for, or that it is not there.
+    /// The node that was asked for; none if it is not there.
     ///
     /// # Errors
     /// Any other answer, as the status that it has.
@@ -95,7 +95,7 @@ impl Reply {
     }
 }
 
-/// What is asked for, which decides how much an answer may be.
+/// What is asked for, which decides how long an answer may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ask {
     /// One object, or what a server serves.
@@ -115,13 +115,13 @@ pub enum Broken {
     Status(u16),
     /// It answered something that cannot be used.
     Garbled(&'static str),
-    /// It answered more than is taken.
+    /// Its answer is too long.
     TooLong,
-    /// It does not accept who asks.
+    /// It does not accept the credentials.
     Unauthorized,
     /// The time of the whole run is over.
     Late,
-    /// Who asks cannot be told any more.
+    /// The credentials cannot be renewed.
     Access(AccessError),
 }
 
@@ -140,7 +140,7 @@ pub struct Link {
     /// Whether they are being renewed.
     renewing: Cell<bool>,
     patience: Patience,
-    /// Begins with the first request: what other sources take is not the cluster's.
+    /// Begins with the first request: the time that other sources take does not count.
     deadline: RefCell<Option<Pin<Box<Sleep>>>>,
     interner: RefCell<Interner>,
     random: Cell<u64>,
@@ -172,7 +172,7 @@ impl Link {
         self.requests.get()
     }
 
-    /// Does some work, unless the time of the whole run is over before.
+    /// Does some work, unless the time of the whole run ends first.
     ///
     /// # Errors
     /// [`Broken::Late`], or what the work says.
@@ -189,10 +189,10 @@ impl Link {
         .await
     }
 
-    /// GETs a path. Trouble is tried again; `meant` is what makes an answer one.
+    /// GETs a path, and tries again after trouble; `meant` decides whether a reply is an answer.
     ///
     /// # Errors
-    /// What was the matter the last time.
+    /// The last trouble.
     pub(super) async fn get<T>(
         &self,
         path: &str,
@@ -220,8 +220,7 @@ impl Link {
                 // Another request may have renewed them already.
                 Broken::Unauthorized if renewed < self.renewed.get() => {}
                 Broken::Unauthorized if renewed < 2 => self.renew().await?,
-                // Asking again makes nobody allowed.
-                // A list is asked for in smaller pages.
+                // Asking again makes nobody allowed; a list that is too long is asked for in smaller pages.
                 Broken::TooLong if ask == Ask::List => return Err(trouble),
                 Broken::Unauthorized | Broken::Status(403) | Broken::Access(_) | Broken::Late => {
                     return Err(trouble);
@@ -232,15 +231,15 @@ impl Link {
                 return Err(trouble);
             }
             let pause_now = self.around(pause);
-            // What the server asks for, and some more by chance: many were told the same.
+            // The wait that the server asks for, and some more by chance: many were told the same.
             let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
             tokio::time::sleep(asked.unwrap_or(pause_now)).await;
             pause = pause.saturating_mul(2);
         }
     }
 
-    /// POSTs a YAML document once, and gives the answer's status; what the answer says is not read. It is
-    /// never sent again by itself: nobody knows whether a request without an answer was obeyed.
+    /// POSTs a YAML document once, and returns the answer's status; the answer's body is not read. The request
+    /// is never sent again by itself: nobody knows whether a request without an answer was obeyed.
     ///
     /// # Errors
     /// Where there is no answer.
@@ -293,7 +292,7 @@ impl Link {
         half.saturating_add(half.saturating_mul(share) / 1000)
     }
 
-    /// Makes the request once. With trouble comes how long the server asks to wait, if it does.
+    /// Makes the request once; trouble comes with the wait that the server asks for, if any.
     async fn once(&self, path: &str, accept: &str, ask: Ask) -> Result<Reply, (Broken, Option<Duration>)> {
         self.requests.set(self.requests.get().saturating_add(1));
         let plain = |trouble| (trouble, None);

@@ -1,4 +1,4 @@
-//! What is asked of an API server, and what its answers mean: built and understood without I/O.
+//! Requests to an API server and the meaning of its answers: built and understood without I/O.
 //!
 //! Paths, queries and the two forms of an object (whole, or its metadata alone) are made here. An
 //! answer counts only if it is what was asked for: a list of that kind, the object of that name, or a
@@ -70,7 +70,7 @@ impl Resource {
         continued(format!("{}?limit={limit}&labelSelector={selector}", self.base(None)), token)
     }
 
-    /// The path that a new object is sent to. As a trial, the server keeps nothing.
+    /// The path that a new object is sent to. With [`Trial::Dry`] the server keeps nothing.
     /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run>
     pub fn create_path(&self, namespace: Option<&Namespace>, trial: Trial) -> String {
         let dry = if trial == Trial::Dry { "&dryRun=All" } else { "" };
@@ -154,7 +154,7 @@ pub struct Stamp {
     version: Box<str>,
 }
 
-/// What an answer is that cannot be used; never quotes it.
+/// Why an answer cannot be used; never quotes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Garbled(pub &'static str);
 
@@ -163,18 +163,19 @@ const NO_JSON: Garbled = Garbled("the answer is not JSON, or is cut off or neste
 /// Reads a JSON body.
 ///
 /// # Errors
-/// Where it is none.
+/// Where the body is not JSON.
 pub fn parse(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
     let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
     json::read(text, interner).map_err(|_| NO_JSON)
 }
 
-/// Reads the JSON body of a list, as far as something of it is looked at. Nothing that is listed is
-/// published, and tenants write some of it: their clusters' settings fill no memory here, and one item
-/// that is nested deeper than others makes none of them unreadable.
+/// Reads the parts of a list's JSON body that some stage looks at.
+///
+/// Nothing that is listed is published, and tenants write some of it: their clusters' settings fill no memory
+/// here, and one item that is nested deeper than others makes none of them unreadable.
 ///
 /// # Errors
-/// Where it is none.
+/// Where the body is not JSON.
 pub fn parse_list(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
     let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
     json::read_shaped(text, interner, &LIST).map_err(|_| NO_JSON)
@@ -182,7 +183,7 @@ pub fn parse_list(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled>
 
 const ALL: &Shape = &Shape::All;
 
-/// What is read of metadata.
+/// The parts of metadata that are read.
 const METADATA: &Shape = &Shape::Fields(&[
     ("continue", ALL),
     ("deletionTimestamp", ALL),
@@ -195,7 +196,7 @@ const METADATA: &Shape = &Shape::Fields(&[
     ("uid", ALL),
 ]);
 
-/// What is read of any kind that is listed: each field that some stage asks for.
+/// The parts of `spec` that are read of any listed kind: each field that some stage asks for.
 const SPEC: &Shape = &Shape::Fields(&[
     // ProviderInterface, and the older form of it.
     ("clusterIdentities", ALL),
@@ -214,10 +215,10 @@ const SPEC: &Shape = &Shape::Fields(&[
     ("region", ALL),
 ]);
 
-/// Without their settings, which may be of any size.
+/// A Region's providers without their settings, which may be of any size.
 const PROVIDERS: &Shape = &Shape::Fields(&[("name", ALL)]);
 
-/// Of status, what is read of Regions and Credentials.
+/// The parts of status that are read of Regions and Credentials.
 const STATUS: &Shape = &Shape::Fields(&[("components", ALL), ("ready", ALL)]);
 
 /// A list.
@@ -253,8 +254,8 @@ fn stamp(object: &Node, resource: &Resource) -> Result<Stamp, Garbled> {
     Ok(Stamp { uid: uid.into(), version: version.into() })
 }
 
-/// What changes when somebody writes to what is read of an object, where its status is not: controllers
-/// write that of Credentials and ClusterDeployments all the time.
+/// A text that changes when somebody writes to what is read of an object, for kinds whose status is not read:
+/// controllers write the status of Credentials and ClusterDeployments all the time.
 ///
 /// `generation` counts changes of everything but metadata and status, for kinds with a status
 /// subresource; for others every change but of metadata.
@@ -280,7 +281,7 @@ pub struct Page {
     pub items: Vec<(ObjectKey, Stamp, Node)>,
     /// The state of the cluster that the whole list shows.
     pub version: String,
-    /// What asks for the next page; empty on the last one.
+    /// The token that asks for the next page; empty on the last page.
     pub token: String,
     /// How many objects follow, where the server says so.
     pub remaining: Option<u64>,
@@ -307,7 +308,7 @@ pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, fo
     };
     let list = match taken(answer, "items") {
         Some(Node::List(list)) => list,
-        // API servers write an empty list so when they are asked for metadata (1.36), and only then.
+        // API servers (1.36) write an empty list like this when they are asked for metadata, and only then.
         Some(Node::Null) if form == Form::Metadata => Box::default(),
         _ => return Err(Garbled("the list has no field items, not even an empty one")),
     };
@@ -345,13 +346,13 @@ fn with_kind(item: Node, kind: &str, api_version: &str) -> Node {
     Node::map(entries)
 }
 
-/// The field of a map that is no longer needed as a whole.
+/// Takes a field out of a map of which nothing else is needed.
 fn taken(map: Node, field: &str) -> Option<Node> {
     let Node::Map(entries) = map else { return None };
     entries.into_vec().into_iter().find(|(key, _)| **key == *field).map(|(_, node)| node)
 }
 
-/// Whether a 404 says that this very object does not exist: only then it is a proof of absence.
+/// Whether a 404 says that this very object does not exist: only then is it a proof of absence.
 pub fn says_absent(status: &Node, resource: &Resource, key: &ObjectKey) -> bool {
     let text = |path: &[&str]| status.str_at(path).unwrap_or_default();
     text(&["kind"]) == "Status"

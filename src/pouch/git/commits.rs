@@ -92,8 +92,9 @@ impl Writer {
         Ok(Some(FolderId(tree.write()?)))
     }
 
-    /// Makes a commit that replaces folders and files of the base; none of a folder removes it.
-    /// Returns its id, or none where nothing would change.
+    /// Makes a commit that replaces folders and files of the base; a folder given as none is removed.
+    ///
+    /// Returns the commit's id, or none if nothing would change.
     ///
     /// # Errors
     /// Where an object cannot be read or written.
@@ -134,8 +135,8 @@ impl Writer {
         Ok(Some(id.to_string()))
     }
 
-    /// A tree in which `new` stands at `rest`, or nothing; none where nothing at all is left, because a
-    /// commit of git's own has no empty folders. `path` is the whole of it, for messages.
+    /// A copy of a tree with `new` at `rest`, or with nothing there; none if the copy would be empty, because
+    /// git itself commits no empty folders. `path` is the whole path, for messages.
     fn replaced(
         &self,
         tree: Option<Oid>,
@@ -147,7 +148,7 @@ impl Writer {
         let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
         let standing = tree.as_ref().and_then(|tree| tree.get_name(name)).map(|entry| (entry.id(), entry.filemode()));
         let wanted = if below.is_some() { Some(FileMode::Tree) } else { new.map(|(_, mode)| mode) };
-        // What stands in the way is somebody else's: it is neither followed nor written over.
+        // An entry of another kind is somebody else's: it is neither followed nor written over.
         if let (Some((_, mode)), Some(wanted)) = (standing, wanted)
             && kind(mode) != kind(wanted.into())
         {

@@ -1,8 +1,8 @@
 //! The history of a repository on this machine: which files stood in which commits.
 //!
-//! Commits are walked once, parents before children, and of each only what differs from its parents is
-//! looked at: folders with the same id are the same. What the files hold is not known here. A history is
-//! whatever somebody pushed, so how deep and how large it may be is bounded.
+//! Commits are walked once, parents before children, and only the differences from a commit's parents are
+//! looked at: folders with the same id are the same. What the files hold is not known here. Anybody may have
+//! pushed a history, so its depth and size are bounded.
 
 mod asked;
 mod graph;
@@ -36,8 +36,7 @@ pub struct Moment {
     pub id: String,
     /// When it was committed, or else first tagged, in seconds since 1970-01-01 UTC; none where nobody knows.
     pub seconds: Option<i64>,
-    /// Whether what it holds may be older: its parents were not looked at, although it has some, or it is no
-    /// commit.
+    /// Whether its content may be older: it has parents that were not looked at, or it is no commit.
     pub or_before: bool,
     /// Whether it is a commit.
     pub is_commit: bool,
@@ -46,10 +45,10 @@ pub struct Moment {
 /// A file in the commits that have it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// Its path in the repository. A byte that is no UTF-8 is replaced. A file that a reference leads to by
-    /// itself has none but its id.
+    /// Its path in the repository, with bytes that are no UTF-8 replaced. A file that a reference leads to
+    /// directly has its id for a path.
     pub path: Arc<str>,
-    /// What it is: no folder.
+    /// What it is; never a folder.
     pub kind: Kind,
     /// Its content.
     pub id: Id,
@@ -67,13 +66,13 @@ pub struct History {
     pub commits: Vec<Moment>,
     /// How many references led to them.
     pub references: usize,
-    /// What counts as published now, as it is called.
+    /// The name of the revision that counts as published now.
     pub current: String,
     /// The number of its commit; none where the repository has no commit.
     pub current_commit: Option<usize>,
     /// The files that count, sorted by path and content.
     pub files: Vec<Span>,
-    /// Folders that were too deep to look into: where each, or one above it, lies.
+    /// The paths of folders that were too deep to look into, or of a folder above each.
     pub too_deep: Vec<String>,
 }
 
@@ -87,9 +86,10 @@ pub fn find(path: &Path) -> Result<std::path::PathBuf, HistoryError> {
     repository.map(|found| found.path().to_owned()).map_err(|error| objects::refused(path, error).into())
 }
 
-/// What of a repository may count: files, links and submodules at their paths. Of commits only what lies below
-/// or in place of a folder called `regions` is asked for; of folders and files that a reference leads to
-/// without a commit, all: they may be parts of what a commit has.
+/// Whether a file, link or submodule at a path counts.
+///
+/// In commits, only paths below a folder called `regions`, or in place of one, are asked about; in folders and
+/// files that a reference leads to without a commit, all are: they may be parts of what a commit has.
 pub type Counts<'a> = &'a dyn Fn(&str, Kind, Below) -> bool;
 
 /// Where something lies.
@@ -97,14 +97,15 @@ pub type Counts<'a> = &'a dyn Fn(&str, Kind, Below) -> bool;
 pub enum Below {
     /// In a commit.
     Commit,
-    /// In a folder that a reference leads to; or it is what a reference leads to.
+    /// In a folder that a reference leads to directly; or it is the file that a reference leads to.
     Reference,
 }
 
-/// Looks at the history of the repository at `path`. Of what it has that counts which `counts` lets.
+/// Reads the history of the repository at `path`: the files that `counts` lets count.
 ///
 /// # Errors
-/// Where it is not there, not whole or too large, or has no reference that is asked for, or the run should end.
+/// Where the repository is missing, shallow or too large, or lacks a reference that is asked for, or the run
+/// should end.
 pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -> Result<History, HistoryError> {
     let none: [&Path; 0] = [];
     let opened = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none);
@@ -178,7 +179,7 @@ struct Difference {
     added: Vec<File>,
 }
 
-/// What a walk through folders runs into.
+/// Why a walk through folders ends early.
 enum Fault {
     Objects(ObjectsError),
     TooMuch(usize),
@@ -212,7 +213,7 @@ impl From<Stopped> for Fault {
 struct Place<'p> {
     path: &'p str,
     depth: usize,
-    /// Whether a folder on the way is called `regions`, or all counts.
+    /// Whether a folder on the way is called `regions`, or everything counts.
     inside: bool,
     below: Below,
 }
@@ -220,7 +221,7 @@ struct Place<'p> {
 struct Walker<'r> {
     repository: &'r Repository,
     counts: Counts<'r>,
-    /// Whether a folder has one called `regions` somewhere below, or something in the place of one.
+    /// Whether a folder has a folder called `regions` somewhere below, or something in the place of one.
     holds: BTreeMap<Oid, bool>,
     trees: BTreeMap<Oid, Tree>,
     /// How many entries `trees` has.
@@ -234,10 +235,10 @@ struct Walker<'r> {
 }
 
 impl Walker<'_> {
-    /// Notes where files begin and end with a commit.
+    /// Notes which files begin and which end with a commit.
     ///
-    /// The first commit that has a file has no earlier parent with it, so it is added there; of the last
-    /// one no child has it, so it is removed there, unless there are no children.
+    /// The first commit that has a file has no earlier parent with the file, which is therefore added there;
+    /// the last one has no child with the file, which is therefore removed in each child, if there are any.
     fn commit(&mut self, graph: &Graph, number: usize, commit: &Commit) -> Result<(), Fault> {
         let tree_of = |parent: usize| graph.commits.get(parent).map(|parent| parent.holds);
         let mut parents = commit.parents.iter().copied();
@@ -267,14 +268,14 @@ impl Walker<'_> {
         if self.spans.len() > MOST_FILES { Err(Fault::TooMuch(MOST_FILES)) } else { Ok(()) }
     }
 
-    /// Notes that something else than a commit has files. When it got them nobody knows, so that it counts only
-    /// for what no commit has.
+    /// Notes that something else than a commit has files. Nobody knows since when, so it counts only for files
+    /// that no commit has.
     fn touch_new(&mut self, number: usize, files: Vec<File>) -> Result<(), Fault> {
         let files = files.into_iter().filter(|file| !self.spans.contains_key(file)).collect();
         self.touch(number, files)
     }
 
-    /// All that a commit has, or what is looked at without one.
+    /// All files of a commit, or of what a reference leads to without one.
     fn all(&mut self, commit: &Commit) -> Result<Vec<File>, Fault> {
         match commit.loose {
             None => Ok(self.between(None, commit.holds)?.added),
@@ -361,14 +362,14 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Whether a folder has one called `regions` somewhere below, or something in the place of one.
+    /// Whether a folder has a folder called `regions` somewhere below, or something in the place of one.
     fn holds(&mut self, id: Oid, place: Place<'_>) -> Result<bool, Fault> {
         if let Some(known) = self.holds.get(&id) {
             return Ok(*known);
         }
         let mut holds = false;
         if place.depth > MOST_DEPTH {
-            // Nobody knows; what is deeper than that counts for nothing anyhow.
+            // Unknown; anything deeper counts for nothing anyhow.
             self.too_deep.insert(id, place.path.to_owned());
             return Ok(false);
         }
@@ -384,7 +385,7 @@ impl Walker<'_> {
         Ok(holds)
     }
 
-    /// A folder's entries, sorted: git's own order is nothing that a hostile tree keeps to.
+    /// A folder's entries, sorted here: a hostile tree need not keep to git's own order.
     fn tree(&mut self, id: Option<Oid>) -> Result<Tree, Fault> {
         self.stop.check()?;
         let Some(id) = id else { return Ok(Rc::new([])) };

@@ -1,4 +1,4 @@
-//! Whether git keeps its hands off a file that is about to be written.
+//! Whether git would take a file that is about to be written.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::objects::{ObjectsError, refused};
 /// What git would do with a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Care {
-    /// No repository is around it, or all of its rules leave it out.
+    /// No repository is around the file, or the repository's rules leave it out.
     Left,
     /// The next `git add` could take it, or it is in the index already.
     Taken,
@@ -19,7 +19,7 @@ pub enum Care {
     Unknown,
 }
 
-/// Looks what git would do with the file at `path`, which need not be there; its folder must be.
+/// Finds out what git would do with the file at `path`, which need not exist; its folder must.
 pub fn care(path: &Path) -> Care {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Care::Unknown };
     // Links are followed to the folder that the file would really be in.

@@ -31,7 +31,7 @@ impl std::fmt::Display for Id {
 pub enum Kind {
     /// A file.
     File,
-    /// A symlink; the blob is where it leads.
+    /// A symlink; the blob holds its target.
     Link,
     /// A folder.
     Folder,
@@ -62,7 +62,7 @@ pub enum ObjectsError {
     /// It was cloned without some objects.
     #[error("the repository at {0} is a partial clone, whose missing objects pouch cannot fetch")]
     Partial(String),
-    /// No branch, tag or commit is called so.
+    /// No branch, tag or commit has this name.
     #[error("there is no branch, tag or commit {reference}")]
     NoReference {
         /// What was looked for.
@@ -81,7 +81,7 @@ pub enum ObjectsError {
     Strange {
         /// The entry's name.
         name: String,
-        /// What is the matter with it.
+        /// What is wrong with it.
         what: &'static str,
     },
     /// It is larger than the bound.
@@ -108,7 +108,7 @@ impl From<git2::Error> for ObjectsError {
 const MOST_NAMED: usize = 8;
 
 impl ObjectsError {
-    /// What to do about it. Where the repository was named, the command or the configuration knows better than this.
+    /// What to do about it; a caller that knows where the repository was named has better advice.
     pub fn help(&self) -> String {
         match self {
             ObjectsError::NoRepository(_) => "Name the root of a repository, bare or with a work tree.".to_owned(),
@@ -127,7 +127,7 @@ impl ObjectsError {
     }
 }
 
-/// What to do where no branch, tag or commit is called so: the names that there are.
+/// What to do about an unknown branch, tag or commit: names those that exist.
 pub fn correct(known: &[String]) -> String {
     match known.len() {
         0 => "Correct the name; no branch and no tag is known there.".to_owned(),
@@ -135,7 +135,7 @@ pub fn correct(known: &[String]) -> String {
     }
 }
 
-/// The most folders that lie in each other, in a tree and wherever else folders are walked through.
+/// The most levels of folders, in a tree and wherever else folders are walked.
 pub const MOST_DEPTH: usize = 64;
 
 /// The most files and folders of a tree.
@@ -144,8 +144,8 @@ pub const MOST_ENTRIES: usize = 1_000_000;
 /// The most bytes that the files of a tree have together.
 pub const MOST_TOGETHER: usize = 1 << 30;
 
-/// What reading a tree may take: git keeps one file that stands in a million places once, so a small
-/// repository can be larger than any memory.
+/// The bounds of reading a tree: git keeps a file in a million places once, so a small repository can be larger
+/// than any memory.
 #[derive(Default)]
 pub struct Budget {
     entries: usize,
@@ -171,7 +171,7 @@ impl Budget {
     /// Counts what is kept of a file.
     ///
     /// # Errors
-    /// Where all are too large together.
+    /// Where all files together are too large.
     pub fn keep(&mut self, length: usize) -> Result<(), ObjectsError> {
         self.bytes = self.bytes.saturating_add(length);
         if self.bytes > MOST_TOGETHER {
@@ -211,11 +211,11 @@ pub(in crate::git) fn refused(path: &Path, error: git2::Error) -> ObjectsError {
     }
 }
 
-/// The path by which libgit2 asks whether a repository is trusted: the root of the work tree, or the repository
-/// itself where it is bare; whole and without links. It is what `safe.directory` has to say.
+/// The path by which libgit2 decides whether a repository is trusted, and which `safe.directory` must name: the
+/// root of the work tree, or the repository itself if it is bare; whole and without links.
 fn asked_about(path: &Path) -> PathBuf {
     let whole = path.ancestors().find_map(|above| std::fs::canonicalize(above).ok()).unwrap_or_else(|| path.to_owned());
-    // What a repository keeps of a linked work tree names the file `.git` in there.
+    // A repository's folder for a linked work tree names the file `.git` in that work tree.
     if whole.join("commondir").is_file()
         && let Ok(text) = std::fs::read_to_string(whole.join("gitdir"))
         && let Some(Ok(linked)) = whole.join(text.trim_end()).parent().map(std::fs::canonicalize)
@@ -258,7 +258,7 @@ impl Store {
         })
     }
 
-    /// Whether a commit carries a signature, whosever.
+    /// Whether a commit carries a signature, by anybody.
     ///
     /// # Errors
     /// Where the commit cannot be read.
@@ -360,7 +360,7 @@ pub(super) fn kind_of(entry: &git2::TreeEntry<'_>) -> Kind {
     }
 }
 
-/// What a folder lacks because of how git laid it out.
+/// What a folder lacks because of how git checked it out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct WorkTree {
     /// Files that a sparse checkout leaves out, relative to the folder.
@@ -371,7 +371,7 @@ pub struct WorkTree {
     pub unknown: bool,
 }
 
-/// Looks whether `folder`, a canonical path, is in a git work tree, and what of the tree is not there.
+/// Finds what `folder`, a canonical path, lacks if it is in a git work tree.
 pub fn work_tree(folder: &Path) -> WorkTree {
     let unread = || {
         let sparse = |above: &Path| above.join(".git/info/sparse-checkout").exists();

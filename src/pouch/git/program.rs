@@ -27,7 +27,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// The most characters of standard error that stand in a message.
 const MOST_QUOTED: usize = 400;
 
-/// What is set for every run, before the subcommand.
+/// The settings of every run, before the subcommand.
 ///
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
 /// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
@@ -60,7 +60,7 @@ pub struct Git {
     settings: Vec<OsString>,
 }
 
-/// Why a run of `git` came to nothing.
+/// Why a run of `git` failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GitError {
     /// There is no such program.
@@ -69,7 +69,7 @@ pub enum GitError {
     /// It could not be started.
     #[error("git cannot be started: {0}")]
     Start(ErrorKind),
-    /// It said no.
+    /// It ended with an error.
     #[error("git {command} failed: {words}")]
     Failed {
         /// The subcommand.
@@ -99,7 +99,7 @@ impl GitError {
         if let GitError::Failed { words, .. } = self
             && words.contains("dubious ownership")
         {
-            // Where git says it, it may be a server's git, so its own words are nothing to paste.
+            // The words may be those of a server's git, so nobody should paste a command from them.
             return local(repository).map_or_else(
                 || "Git on the server does not trust the owner of the repository there; see safe.directory.".to_owned(),
                 |path| objects::trust(&path.display().to_string()),
@@ -122,8 +122,10 @@ impl GitError {
     }
 }
 
-/// The folder on this machine that git enters for a repository, and asks by that path whether it is trusted: as
-/// it is written, because not every git resolves links and `..`. None where it is elsewhere.
+/// The folder on this machine that git enters for a repository, and by whose path it decides whether to trust
+/// it; none if the repository is elsewhere.
+///
+/// The path stays as it is written, because not every git resolves links and `..`.
 /// <https://git-scm.com/docs/git-upload-pack#Documentation/git-upload-pack.txt-ltdirectorygt>
 fn local(repository: &str) -> Option<PathBuf> {
     let path = match repository.strip_prefix("file://") {
@@ -139,11 +141,11 @@ fn local(repository: &str) -> Option<PathBuf> {
     [path.join(".git"), path, with_ending.into()].into_iter().find(there)
 }
 
-/// Prepares runs of `git` in `environment`, of which only what children may see is kept.
+/// Prepares runs of `git` with the part of `environment` that children may see.
 pub fn git(environment: &[(OsString, OsString)]) -> Git {
     let mut kept: Vec<_> = environment.iter().filter(|(name, value)| is_for_children(name, value)).cloned().collect();
     let has = |name: &str| environment.iter().any(|(known, _)| *known == *name);
-    // ssh asks on the terminal even so. Where the user has no program for asking, `false` answers.
+    // ssh would still ask on the terminal. Unless the user has a program for asking, `false` answers.
     if !has("SSH_ASKPASS") {
         kept.push(("SSH_ASKPASS".into(), "false".into()));
         kept.push(("SSH_ASKPASS_REQUIRE".into(), "force".into()));
@@ -156,10 +158,10 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
 
 /// Whether a child may see the variable `name` with this value.
 ///
-/// Not ours, not those that hold keys for sops, whatever their name is, not those that make git or its
-/// credential manager write what they send, and not those that would turn git to another repository than
-/// it is told. `GIT_CONFIG_COUNT` and its like stay: CI systems hand credentials over that way, and what is
-/// set here wins over them.
+/// It may not see pouch's own variables, those that hold keys for sops, whatever their name is, those that make
+/// git or its credential manager write what they send, and those that would turn git to another repository than
+/// it is told. `GIT_CONFIG_COUNT` and its like stay: CI systems hand credentials over that way, and what is set
+/// here wins over them.
 pub fn is_for_children(name: &OsStr, value: &OsStr) -> bool {
     const PREFIXES: [&str; 5] = ["POUCH_", "SOPS_", "GIT_TRACE", "GIT_PROTOCOL", "GCM_TRACE"];
     const NAMES: [&str; 22] = [
@@ -195,13 +197,13 @@ pub fn is_for_children(name: &OsStr, value: &OsStr) -> bool {
 }
 
 impl Git {
-    /// Says how long one run may take.
+    /// Sets how long one run may take.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Says what ends a run early when it becomes true.
+    /// Sets the flag that ends a run early when it becomes true.
     pub fn stopped_by(mut self, stop: Arc<AtomicBool>) -> Self {
         self.stop = stop;
         self

@@ -1,4 +1,4 @@
-//! Who signed a commit: asked of git, with the file of allowed signers and nothing else to believe.
+//! Who signed a commit: git answers, and believes the file of allowed signers and nothing else.
 //!
 //! <https://git-scm.com/docs/git-config#Documentation/git-config.txt-gpgsshallowedSignersFile>
 
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::program::{Git, GitError};
 
-/// What keeps the user's own configuration out of the answer: a key ring of GnuPG vouches for nothing
-/// here, nor does a key that no line of the file names, and no object stands in for the commit.
+/// The settings that keep the user's own configuration out of the answer: neither a key ring of GnuPG nor a key
+/// that no line of the file names vouches for anything, and no object stands in for the commit.
 const SETTINGS: [&str; 6] = [
     "gpg.ssh.program=ssh-keygen",
     "gpg.program=false",
@@ -22,7 +22,7 @@ const SETTINGS: [&str; 6] = [
 const TYPES: [&str; 4] = ["ssh-", "ecdsa-", "sk-ssh-", "sk-ecdsa-"];
 
 /// Whether a file of allowed signers has a line that could allow somebody: principals, options and then a
-/// public key. A public key alone is none.
+/// public key. A public key alone is no such line.
 pub fn is_usable(text: &str) -> bool {
     text.lines().filter(|line| !line.trim_start().starts_with('#')).any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -15,7 +15,7 @@ use crate::ambient::Ambient;
 /// The configuration of a run.
 #[derive(Debug)]
 pub struct Settings {
-    /// What it means.
+    /// The fleet that it describes.
     pub fleet: Fleet,
     /// The folder of the file, which its paths are relative to.
     pub base: PathBuf,
@@ -76,7 +76,7 @@ pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
             if problems.is_empty() { Ok(Settings { fleet, base }) } else { Err(SettingsError { problems }) }
         }
         Err(errors) => {
-            // A file that cannot be read is said once, with the reason.
+            // A file that cannot be read is reported once, with the reason.
             let unread = |error: &ConfigError| error.message == resolve::NOT_READ && !problems.is_empty();
             let errors: Vec<ConfigError> = errors.into_iter().filter(|error| !unread(error)).collect();
             problems.extend(place(errors, &written, &text, &shown));
@@ -99,9 +99,9 @@ fn exposed(text: &str, file: &str) -> Vec<Problem> {
     (1..).zip(text.lines()).filter(|(_, line)| leaks(line)).map(problem).collect()
 }
 
-/// The problems, and the keys that lie open beside them: what else is wrong makes no key less leaked.
+/// Adds the keys that lie open to the other problems: whatever else is wrong, they are leaked.
 fn with_exposed(mut problems: Vec<Problem>, text: &str, file: &str) -> Vec<Problem> {
-    // What says which field it is, and what belongs there, says more.
+    // A problem that names the field, and what belongs there, says more.
     let lines = |problem: &Problem| problem.position.filter(|_| problem.is_leak).map(|at| at.line);
     let told: Vec<u32> = problems.iter().filter_map(lines).collect();
     problems.extend(exposed(text, file).into_iter().filter(|one| lines(one).is_none_or(|line| !told.contains(&line))));

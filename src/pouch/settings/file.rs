@@ -1,4 +1,4 @@
-//! Files that a user names: read whole, within bounds, and why one cannot be.
+//! Files that a user names: read whole and within bounds, or why not.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -40,7 +40,7 @@ pub enum FileFault {
 }
 
 impl FileFault {
-    /// What is the matter, in one sentence without a full stop.
+    /// The problem, in one sentence without a full stop.
     pub fn message(&self, what: &str) -> String {
         match self {
             FileFault::Absent => format!("{what} is not there"),
@@ -51,7 +51,7 @@ impl FileFault {
         }
     }
 
-    /// What to do about it: where the file is there and closed, nothing but that, else `otherwise`.
+    /// What to do about it: only the permissions if they are in the way, else `otherwise`.
     pub fn help<'a>(&self, otherwise: &'a str) -> &'a str {
         match self {
             FileFault::Unreadable(io::ErrorKind::PermissionDenied) => {

@@ -1,6 +1,6 @@
 //! The keys of a run: the reuse keys that what is published is tagged with, and age identities.
 //!
-//! Nothing of a key is ever said, not even where it is none.
+//! Nothing of a key is ever shown, not even of an invalid one.
 
 use std::fs;
 use std::io;
@@ -17,10 +17,10 @@ use crate::age::{Identities, IdentityError};
 use crate::ambient::Ambient;
 use crate::session::Session;
 
-/// The reuse keys of a run, and what is worth a warning about them.
+/// The reuse keys of a run, with warnings about them.
 ///
 /// # Errors
-/// Where a key is not there, or is no key; sealing without one would make every run change every file.
+/// Where a key is missing or invalid; sealing without one would make every run change every file.
 pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Vec<String>), SettingsError> {
     let places = &settings.fleet.reuse_key;
     let mut warnings = Vec::new();
@@ -45,11 +45,11 @@ pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Ve
     }
 }
 
-/// As [`reuse_keys`], where a check without them is worth having: none if the current key is simply not
-/// there. One that is there and is no key stays an error.
+/// As [`reuse_keys`], for a check that is worth having without them: none if the current key is simply missing.
+/// An invalid key stays an error.
 ///
 /// # Errors
-/// Where a key is no key, or cannot be read, or a previous one is missing beside the current one.
+/// Where a key is invalid, or cannot be read, or a previous one is missing beside the current one.
 pub fn reuse_keys_at_hand(
     settings: &Settings,
     ambient: &Ambient,
@@ -76,7 +76,7 @@ fn named(place: &KeyPlace) -> String {
 enum WhichKey {
     /// The one that headers are written under.
     Current,
-    /// One under `reuseKey.previous`, which what is published may still be written under.
+    /// One under `reuseKey.previous`; what is published may still be written under it.
     Previous,
 }
 
@@ -88,7 +88,7 @@ impl WhichKey {
         }
     }
 
-    /// What to do where its file is not there, or is none.
+    /// What to do if its file is missing or invalid.
     fn help(self) -> &'static str {
         match self {
             WhichKey::Current => {
@@ -103,7 +103,7 @@ impl WhichKey {
         }
     }
 
-    /// What to do where its variable is not set.
+    /// What to do if its variable is not set.
     fn help_to_set(self, variable: &str) -> String {
         let more = match self {
             WhichKey::Current => self.help(),
@@ -148,7 +148,7 @@ fn key_text(
     }
 }
 
-/// Why identities cannot be used; nothing of them is said.
+/// Why identities cannot be used; nothing of them is shown.
 fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> String {
     match line {
         0 => format!("{what} cannot be used: {error}"),
@@ -156,7 +156,7 @@ fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> String {
     }
 }
 
-/// The identities of several files, as the user named them; warns of what is worth it.
+/// The identities of several files, as the user named them; warnings go to `ui`.
 ///
 /// # Errors
 /// As [`identities`].
@@ -170,11 +170,11 @@ pub fn all_identities(files: &[PathBuf], session: &Session) -> Result<Identities
     Ok(all)
 }
 
-/// Reads a file of age identities; `typed` is how the user named it and `whole` where it lies. Gives what
-/// is worth a warning as well.
+/// Reads a file of age identities; `typed` is its path as the user typed it, and `whole` where it lies. Returns
+/// a warning as well, if there is one.
 ///
 /// # Errors
-/// Where it cannot be read or holds something else; nothing of its content is said.
+/// Where it cannot be read or holds something else; nothing of its content is shown.
 pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<String>), SettingsError> {
     const HELP: &str = "Name a file with one AGE-SECRET-KEY-1… to a line, as age-keygen and `pouch keygen` write it.";
     let text = read_text(whole, MAX_FILE_BYTES).map(Zeroizing::new);
@@ -189,10 +189,10 @@ pub fn identities(typed: &str, whole: &Path) -> Result<(Identities, Option<Strin
     Ok((identities, warning))
 }
 
-/// The identities that open a source's encrypted files, and what is worth a warning about them.
+/// The identities that open a source's encrypted files, with warnings about them.
 ///
 /// # Errors
-/// Where there are none where the configuration says, or one of them cannot be used.
+/// Where the configuration says that there are some and there are none, or one of them cannot be used.
 pub fn source_identities(
     decryption: &Decryption,
     base: &Path,

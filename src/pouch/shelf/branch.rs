@@ -52,8 +52,8 @@ pub enum Pushed {
     Commit(String),
     /// Another writer was faster.
     Lost,
-    /// The branch is where it was, and the server could not move it now: another push may be under way.
-    /// Holds what it said.
+    /// The branch is where it was, and the server could not move it now: another push may be under way. Holds
+    /// the server's words.
     Contended(String),
 }
 
@@ -134,11 +134,11 @@ impl BranchShelf {
         let move_it = format!("{commit}:{reference}");
         let operands = [OsStr::new(&self.remote), OsStr::new(&move_it)];
         stop.begin_publishing().map_err(|_| ShelfError::Git("stopped before the push".to_owned()))?;
-        // From here on nothing but its own time ends git: a push cut in two has an unknown outcome.
+        // From here on only its own timeout ends git: a push cut in two has an unknown outcome.
         let git = self.git.clone().stopped_by(Arc::default());
         let pushed = git.run(Some(self.folder.path()), "push", &["--quiet", "--no-verify", &lease], &operands);
         let Err(error) = pushed else { return Ok(Pushed::Commit(commit)) };
-        // The server may have taken it before the connection broke: only the branch itself knows.
+        // The server may have taken the push before the connection broke: only the branch itself tells.
         match tip_of(&git, &self.remote, &reference) {
             Ok(Some(tip)) if tip == commit => Ok(Pushed::Commit(commit)),
             Ok(tip) if tip != base => {
@@ -162,7 +162,7 @@ impl BranchShelf {
 }
 
 /// Whether a push may have failed because another one was under way. These are the words of git's
-/// `receive-pack`; a branch `main/x` beside `main` has the same, so it is not for ever believed.
+/// `receive-pack`; a branch `main/x` beside `main` gets the same words, so they are not believed for ever.
 fn is_contended(error: &GitError) -> bool {
     const WORDS: [&str; 2] = ["failed to update ref", "incorrect old value"];
     matches!(error, GitError::Failed { words, .. } if WORDS.iter().any(|known| words.contains(known)))
@@ -175,7 +175,7 @@ fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, Gi
     Ok(text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix('\t').map(str::to_owned)))
 }
 
-/// Refuses an output that lies behind a link or a file: nothing in there would be what it seems.
+/// Refuses an output behind a link or a file: nothing below would be what it seems.
 fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
     let ends = prefix.match_indices('/').map(|(end, _)| prefix.split_at(end).0);
     let output = Some(prefix).filter(|prefix| !prefix.is_empty());
@@ -191,7 +191,7 @@ fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
     Ok(())
 }
 
-/// The output's path as one in a tree.
+/// The output's path in the form of paths in a tree.
 fn clean(output: &str) -> String {
     let parts: Vec<&str> = output.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     parts.join("/")

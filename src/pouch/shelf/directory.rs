@@ -72,7 +72,7 @@ impl DirectoryShelf {
             Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
             error => ShelfError::io("cannot lock", root, error.into()),
         })?;
-        // What lies below them is looked at by name; through a link it would be somebody else's.
+        // What lies below these folders is looked at by name; behind a link it would be somebody else's.
         for name in TOPS.into_iter().chain([STAGING]) {
             let path = root.join(name);
             if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_dir()) {
@@ -87,8 +87,8 @@ impl DirectoryShelf {
         self.root.join(STAGING)
     }
 
-    /// Makes everything staged visible. Returns where in the directory things lie that were found in the
-    /// way, by this run or by one that crashed.
+    /// Makes everything staged visible. Returns the paths of things that this run, or one that crashed, found
+    /// in the way.
     ///
     /// # Errors
     /// Where a folder cannot be exchanged. Regions that were exchanged before stay new, and the error
@@ -230,8 +230,8 @@ impl Shelf for DirectoryShelf {
     }
 }
 
-/// A directory that is only looked at: nothing is made, tidied or written, and no run exchanges a
-/// region's folders meanwhile.
+/// A directory that is only looked at: nothing is made, tidied or written, and meanwhile no run exchanges a
+/// region's folders.
 pub struct LookedAt {
     root: PathBuf,
     _lock: File,
@@ -294,7 +294,7 @@ fn files_of(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
             opened => read_into(root, &folder, opened, &mut files)?,
         }
     }
-    // Sorting once what is nearly sorted takes fewer looks at long paths than finding each its place.
+    // Sorting once what is nearly sorted compares fewer long paths than finding each its place.
     Ok(files.into_iter().collect())
 }
 
@@ -316,7 +316,7 @@ fn entries(folder: &Path) -> Result<BTreeSet<String>, ShelfError> {
     Ok(names)
 }
 
-/// Reads everything in a folder, of which each name is looked up below the folder itself: a path would be walked
+/// Reads everything in a folder. Each name is looked up below the open folder, because a path would be walked
 /// anew for every file.
 fn read_into(
     root: &Path,
@@ -368,8 +368,8 @@ fn read_plain(path: &Path) -> Result<Vec<u8>, ShelfError> {
     read_at(CWD, path, &|| path.to_owned())
 }
 
-/// Reads a plain file in a folder, and nothing that was put in its place since it was looked at; `path` is what it
-/// is called in words.
+/// Reads a plain file in a folder, and nothing that was put in its place since it was looked at; `path` is its
+/// name in messages.
 fn read_at(folder: impl AsFd, name: &Path, path: &dyn Fn() -> PathBuf) -> Result<Vec<u8>, ShelfError> {
     let unread = |error| ShelfError::unread(&path(), error);
     let not_plain = || ShelfError::NotPlain(path().display().to_string());
@@ -383,7 +383,7 @@ fn read_at(folder: impl AsFd, name: &Path, path: &dyn Fn() -> PathBuf) -> Result
     if !meta.is_file() {
         return Err(not_plain());
     }
-    // With room for one byte more than there are, the end is found without asking for the size again.
+    // With room for one byte more than the file has, the end is found without asking for the size again.
     let mut bytes = Vec::new();
     let room = usize::try_from(meta.len()).unwrap_or(usize::MAX).saturating_add(1);
     bytes.try_reserve_exact(room).map_err(|_| unread(io::ErrorKind::OutOfMemory.into()))?;
@@ -422,8 +422,8 @@ fn link_or_copy(from: &Path, bytes: &[u8], target: &Path) -> Result<(), ShelfErr
     create(target, bytes)
 }
 
-/// Exchanges the folders of one region, so that a crash between two of them leaves nothing that the
-/// manifest in `regions/` does not list: a file too many would hold the region, a missing one heals.
+/// Exchanges the folders of one region, so that a crash between two of them leaves no file that the manifest in
+/// `regions/` does not list: an extra file would hold the region, a missing one heals.
 fn exchange_region(root: &Path, new: &Path, directory: &Directory, region: &Region) -> Result<(), ShelfError> {
     let [bundle, deliveries @ ..] = folders(directory);
     let swap = |folder: &String| exchange(&root.join(folder), &new.join(folder));
@@ -472,8 +472,8 @@ fn exchange(old: &Path, new: &Path) -> Result<(), ShelfError> {
     }
 }
 
-/// Empties the staging folder: of copies, and of what was exchanged for them. Returns where the rest
-/// lies, which is somebody else's.
+/// Empties the staging folder of copies, and of what was exchanged for them. Returns the paths of the rest,
+/// which is somebody else's.
 fn tidy(root: &Path) -> Result<Vec<String>, ShelfError> {
     let (staging, new) = (root.join(STAGING), root.join(STAGING).join(NEW));
     if !is_folder(&staging) {
@@ -528,7 +528,7 @@ fn remove_inside(new: &Path, path: &str) {
     let _ = fs::remove_file(place);
 }
 
-/// Puts a folder back that a crash left aside, where the file system cannot exchange two.
+/// Puts a folder back that a crash left aside, on a file system that cannot exchange two.
 fn put_back(root: &Path, new: &Path) {
     for top in TOPS.into_iter().filter(|top| is_folder(new) && is_folder(&new.join(top))) {
         for name in entries(&new.join(top)).unwrap_or_default() {
@@ -541,7 +541,7 @@ fn put_back(root: &Path, new: &Path) {
     }
 }
 
-/// Lists everything below a folder that is no folder.
+/// Lists everything but folders below a folder.
 fn list(folder: &Path, shown: &str, found: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -555,7 +555,7 @@ fn list(folder: &Path, shown: &str, found: &mut Vec<String>) {
     found.sort();
 }
 
-/// Removes folders that hold nothing, from the bottom up.
+/// Removes empty folders, from the bottom up.
 fn prune_empty(folder: &Path) {
     let Ok(list) = fs::read_dir(folder) else { return };
     for entry in list.flatten() {

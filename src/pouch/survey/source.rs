@@ -1,10 +1,10 @@
 //! File sources: a folder or one file, a git repository at a revision, standard input.
 //!
-//! [`read`] turns a source of the configuration into documents, each with the place where it stands,
-//! and says whether the source was read *completely*: only a complete reading proves that what is not
-//! in it is absent (DESIGN §2.6). Nothing outside the given path is read; what leads out, and what is
-//! no plain file, is refused by name. This module knows YAML, JSON and `List`; it refuses to know what
-//! the documents mean, so what a source may provide is judged by those who read the result.
+//! [`read`] turns a source of the configuration into documents, each with the place where it stands, and says
+//! whether the source was read *completely*: only a complete reading proves that what is not in it is absent
+//! (DESIGN §2.6). Nothing outside the given path is read; a path that leads out, or is no plain file, is
+//! refused by name. This module knows YAML, JSON and `List`, but not what the documents mean, so the readers of
+//! the result judge what a source may provide.
 
 pub mod decrypt;
 mod directory;

@@ -1,7 +1,7 @@
 //! What is to be written: trees, and the entries of their mappings.
 //!
-//! Every map of every object goes through here, most of them with two to six entries: a sorted vector of
-//! just that size is made and left sooner than a tree with room for eleven.
+//! Every map of every object goes through here, most of them with two to six entries: a sorted vector of just
+//! that size is made and dropped faster than a tree with room for eleven.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -64,7 +64,7 @@ impl<'a> Tree<'a> {
 
 type Entry<'a> = (Cow<'a, str>, Tree<'a>);
 
-/// Entries sorted by key; each key stands once, with what was put there last.
+/// Entries sorted by key; each key stands once, with the value that was put there last.
 #[derive(Default)]
 pub struct TreeMap<'a>(Vec<Entry<'a>>);
 
@@ -89,7 +89,7 @@ impl<'a> TreeMap<'a> {
         self.0.is_empty()
     }
 
-    /// Puts a value under a key, in the place of what is there.
+    /// Puts a value under a key, in place of the value there.
     pub fn insert(&mut self, key: impl Into<Cow<'a, str>>, value: Tree<'a>) {
         let key = key.into();
         if let Some(there) = self.get_mut(&key) {
@@ -99,18 +99,18 @@ impl<'a> TreeMap<'a> {
         }
     }
 
-    /// What stands under a key.
+    /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Tree<'a>> {
         self.0.get(self.find(key).ok()?).map(|(_, value)| value)
     }
 
-    /// What stands under a key, to be changed.
+    /// The value under a key, to be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Tree<'a>> {
         let at = self.find(key).ok()?;
         self.0.get_mut(at).map(|(_, value)| value)
     }
 
-    /// Whether something stands under a key.
+    /// Whether a key has a value.
     pub fn contains_key(&self, key: &str) -> bool {
         self.find(key).is_ok()
     }

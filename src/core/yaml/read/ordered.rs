@@ -1,8 +1,8 @@
-//! Documents → [`Ordered`]: the second reading, of files that SOPS sealed.
+//! YAML → [`Ordered`]: the second way to read a document, for files that SOPS sealed.
 //!
-//! SOPS reads YAML with go-yaml v3, kubectl with v2. `yes` is text to the first, a date is a time, and
-//! the order of keys counts. SOPS writes neither aliases nor tags, so what has them was not written by it
-//! and is refused.
+//! SOPS reads YAML with go-yaml v3, kubectl with v2. To v3, `yes` is text, a date is a time, and the order of
+//! keys counts. SOPS writes neither aliases nor tags, so a file with either was not written by SOPS and is
+//! refused.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -100,7 +100,7 @@ fn word(text: &str) -> Result<Ordered, &'static str> {
     if let Some(moment) = Moment::of_word(text) {
         return Ok(Ordered::Time(moment));
     }
-    // Underscores are taken out of what begins with a digit or a sign only.
+    // Underscores are taken out only of words that begin with a digit or a sign.
     if text.starts_with('.') && text.contains('_') {
         return Ok(Ordered::Text(text.into()));
     }

@@ -1,6 +1,7 @@
 //! The commits of a history, in the order in which they are walked.
 //!
-//! Which commits count, and which of them show what stood before looking began. Folders are not known here.
+//! It tells which commits count, and which of them show the state before the walk began. Folders are not known
+//! here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,21 +13,22 @@ use super::asked::{HistoryError, Since, Wanted};
 use crate::git::objects::{Kind, ObjectsError, refused};
 use crate::stop::Stop;
 
-/// A commit as the walk needs it; or a folder or file that a reference leads to without one.
+/// A commit as the walk needs it; or a folder or file that a reference leads to without a commit.
 pub(super) struct Commit {
     pub(super) id: Oid,
     /// What it holds: a folder or a file.
     pub(super) holds: Oid,
-    /// As what a reference leads to it without a commit.
+    /// What it is, if a reference leads to it without a commit.
     pub(super) loose: Option<Kind>,
-    /// None where nobody knows.
+    /// None if unknown.
     pub(super) seconds: Option<i64>,
     pub(super) parents: Vec<usize>,
     pub(super) has_children: bool,
     pub(super) or_before: bool,
 }
 
-/// The commits that are looked at, parents before children; of several that could be next, the older.
+/// The commits that are looked at, parents before children; of several that could be next, the older comes
+/// first.
 pub(super) struct Graph {
     pub(super) commits: Vec<Commit>,
     pub(super) references: usize,
@@ -76,7 +78,7 @@ impl Graph {
             members.insert(from);
         }
         let earliest = if let Some(Since::Time(seconds)) = wanted.since { seconds } else { i64::MIN };
-        // Commits whose parents are looked at too; the others show what stood when looking began.
+        // Commits whose parents are looked at too; the others show the state when the walk began.
         let mut inner: BTreeSet<Oid> = BTreeSet::new();
         let mut seen: BTreeSet<Oid> = BTreeSet::new();
         while let Some(id) = stack.pop() {
@@ -153,8 +155,10 @@ impl Graph {
     }
 }
 
-/// Where every reference leads, of whatever kind, and every detached head. Work trees that are linked to a
-/// repository have a head each, and references of their own; what they lead to is kept as long.
+/// The targets of all references, of whatever kind, and of all detached heads.
+///
+/// Each work tree that is linked to a repository has a head and references of its own; what they lead to is
+/// kept as long.
 fn targets(repository: &Repository) -> Result<Vec<Oid>, HistoryError> {
     let none: [&Path; 0] = [];
     let open = |path: &Path| {
@@ -184,7 +188,7 @@ fn target(reference: &Reference<'_>) -> Option<Oid> {
     reference.resolve().ok()?.target()
 }
 
-/// What a head leads to by itself, and not by a branch.
+/// The target of a head, if the head is detached.
 fn detached(repository: &Repository, name: &str) -> Result<Option<Oid>, HistoryError> {
     match repository.find_reference(name) {
         Ok(head) => Ok(head.target()),
@@ -209,8 +213,10 @@ struct Info {
 }
 
 impl Found<'_> {
-    /// What a commit says. Whoever goes through many asks here for each, so here it is noticed that the run should
-    /// end: what is cut off in the middle leaves a repository behind that was fetched to be looked at.
+    /// What a commit says.
+    ///
+    /// Every long walk asks here for each commit, so here it notices that the run should end: a run that is cut
+    /// off leaves behind the repository that was fetched.
     fn info(&mut self, id: Oid) -> Result<Info, HistoryError> {
         self.stop.check()?;
         if let Some(info) = self.infos.get(&id) {
@@ -241,8 +247,8 @@ impl Found<'_> {
         }
     }
 
-    /// The commit that tags lead to, or the folder or file where they lead to no commit: whoever has cloned
-    /// the repository has that too. It is as old as its oldest tag, or older.
+    /// The commit that tags lead to, or the folder or file if they lead to no commit: every clone of the
+    /// repository has that too. A folder or file is as old as its oldest tag, or older.
     fn start(&mut self, object: Object<'_>) -> Result<Oid, HistoryError> {
         let (mut object, mut tagged) = (object, None);
         while let Some(tag) = object.as_tag() {

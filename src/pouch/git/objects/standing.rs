@@ -1,4 +1,4 @@
-//! What stands in a commit or in the index as a whole: every path with its mode, nothing followed.
+//! Everything in a commit or in the index: every path with its mode, nothing followed.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -38,8 +38,8 @@ pub struct Found {
 /// The modes that entries have, also in old repositories.
 const MODES: [i32; 6] = [MODE_TREE, 0o100_644, 0o100_664, MODE_EXECUTABLE, MODE_LINK, MODE_SUBMODULE];
 
-/// Refuses a name that leads elsewhere, and a mode that nobody knows: such a tree is one thing to this reader
-/// and another to the next.
+/// Refuses a name that leads elsewhere, and an unknown mode: such a tree is one thing to this reader and
+/// another to the next.
 fn check(name: &[u8], mode: i32) -> Result<(), ObjectsError> {
     let strange = |what| Err(ObjectsError::Strange { name: String::from_utf8_lossy(name).into_owned(), what });
     match name {
@@ -53,7 +53,7 @@ fn check(name: &[u8], mode: i32) -> Result<(), ObjectsError> {
     }
 }
 
-/// Refuses a tree that holds such an entry, or two of one name.
+/// Refuses a tree with such an entry, or with two entries of one name.
 fn check_tree(tree: &git2::Tree<'_>) -> Result<(), ObjectsError> {
     let mut names = BTreeSet::new();
     for entry in tree.iter() {
@@ -77,11 +77,11 @@ fn mode_of(mode: i32, name: &[u8]) -> Mode {
     }
 }
 
-/// Opens the repository that a path belongs to, a bare one or a work tree's, and says the way from its
-/// root to the path, without a slash at either end. The path need not exist.
+/// Opens the repository that a path belongs to, a bare one or a work tree's, and returns the way from its root
+/// to the path, without a slash at either end. The path need not exist.
 ///
 /// # Errors
-/// Where it belongs to none, or the repository is not to be trusted.
+/// Where the path belongs to no repository, or the repository is not to be trusted.
 pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     let shown = || path.display().to_string();
     let there = path.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
@@ -162,7 +162,7 @@ impl Store {
     /// Where it cannot be read.
     pub fn index(&self, file: Option<&Path>) -> Result<Vec<Found>, ObjectsError> {
         let index = self.open_index(file)?;
-        // What is only intended to be added holds nothing yet.
+        // An entry that is only intended to be added holds nothing yet.
         let intended = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
         let entries = index.iter().filter(|entry| entry.flags_extended & intended == 0);
         let found = entries.map(|entry| {
@@ -174,7 +174,7 @@ impl Store {
         found.collect()
     }
 
-    /// What of the index differs from the last commit: every path that is staged, also those that go.
+    /// The paths in which the index differs from the last commit: every staged path, removed ones too.
     ///
     /// # Errors
     /// Where the index or the commit cannot be read.

@@ -1,4 +1,4 @@
-//! A folder of bundles as it stands, for looking only: links and special files as such, nothing followed.
+//! A folder of bundles as it stands, only looked at: links and special files as such, nothing followed.
 
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,7 +11,7 @@ use super::super::ShelfError;
 use super::read_plain;
 use crate::git::objects::{Budget, ObjectsError};
 
-/// Adds a path. One that is no text, as a whole or in a part, never takes another's place.
+/// Adds a path; a path that is not all text never takes another's place.
 pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
     while path.contains('\u{fffd}') && tree.contains_key(&path) {
         path.push('\u{fffd}');
@@ -51,7 +51,7 @@ fn walk(folder: &Path, before: &str, depth: usize, budget: &mut Budget, tree: &m
         let form = if kind.is_symlink() {
             Form::Link
         } else if kind.is_dir() {
-            // Its files are looked at, whatever it is called; another repository's are not.
+            // Every folder is walked, whatever it is called, but not what another repository keeps in `.git`.
             match name == ".git" {
                 false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), budget, tree)?,
                 true if before.is_empty() => {}

@@ -1,9 +1,9 @@
 //! Encrypted sources: files that SOPS sealed, opened when a closure wants what is in them.
 //!
-//! Reading a source sets sealed files aside; [`Vault`] holds those of one source with the identities that
-//! open them, and nothing else is opened with these. A file is opened as a whole, because one MAC covers
-//! its documents. No program is started and no service asked for a key. What the objects mean is not known
-//! here, and no value gets into a reason.
+//! Reading a source sets sealed files aside; [`Vault`] holds those of one source with the identities that open
+//! them, which open nothing else. A file is opened as a whole, because one MAC covers its documents. No program
+//! is started and no service asked for a key. What the objects mean is not known here, and no value gets into a
+//! reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,10 +40,10 @@ const MOST_RECIPIENTS: usize = 3;
 
 /// Who opens the files of a source.
 pub enum Opener {
-    /// Whoever has these identities.
+    /// These identities.
     Identities(Identities),
-    /// Nobody: what is wanted to know does not depend on values. Of Secrets nothing is then known, and the
-    /// rest is taken as it stands.
+    /// Nobody: the question does not depend on values. Nothing is then known of Secrets, and other objects are
+    /// taken as they stand.
     Nobody,
 }
 
@@ -58,14 +58,13 @@ pub struct Vault {
 
 /// What is known of an object in a sealed file.
 pub enum Seen {
-    /// It is a document like others: opened already, because all objects of its kind are looked at, or in a
-    /// source that opens none.
+    /// A document like others: opened already, because its kind is listed, or from a source that opens none.
     Open(Node, Origin),
-    /// It is opened when it is wanted, or should be open and cannot.
+    /// A document that is opened when it is wanted, or that should be open and cannot be.
     Sealed(SealedDocument),
 }
 
-/// The objects of a file, document by document, and what its data key is known by.
+/// The objects of a file, document by document, and the fingerprint of its data key.
 type Opened = Result<(Vec<Vec<(Node, Origin)>>, Proof), Reason>;
 
 impl Vault {
@@ -111,7 +110,7 @@ impl Vault {
         (vault, seen)
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the vault holds no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -131,7 +130,7 @@ impl Vault {
         keys.into_iter().map(answer).collect()
     }
 
-    /// Opens files to see whether their MAC verifies, and gives nothing of what is in them.
+    /// Opens files to see whether their MAC verifies, and returns nothing of their content.
     pub fn prove(&self, files: &BTreeSet<usize>) -> BTreeMap<usize, Proof> {
         let opened = self.open_all(files).into_iter();
         opened.map(|(number, opened)| (number, opened.ok().and_then(|(_, proof)| proof))).collect()
@@ -216,7 +215,7 @@ fn not_opened(error: &OpenError, line: Option<u32>) -> Reason {
     Reason { line, ..Reason::new(why, help) }
 }
 
-/// Why a file's data key is out of reach. Recipients are public, and shown only where they are some.
+/// Why a file's data key is out of reach. Recipients are public, and shown only if they are valid.
 fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &SealedFile) -> Reason {
     let stanzas = sealed.stanzas();
     let recipients: Vec<Recipient> = stanzas.iter().filter_map(|(label, _)| Recipient::parse(label).ok()).collect();
@@ -228,7 +227,8 @@ fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &Seal
             few(&recipients, recipients.len(), MOST_RECIPIENTS)
         ),
     };
-    // Any of them will do; who has none of the file's own cannot run it.
+    // Any identity's recipient will do; only somebody with one of the file's own identities can run the
+    // command.
     let help = match identities.recipients().next() {
         Some(recipient) => format!(
             "Have somebody who can open it seal it for this source as well, `sops rotate -i --add-age {recipient} {}`; or \
@@ -240,8 +240,10 @@ fn locked(error: AgeError, sealed: &Sealed, identities: &Identities, file: &Seal
     Reason::new(why, help)
 }
 
-/// What is known of the objects in sealed files of a source that opens none: those of kinds of which all are
-/// looked at, and items of a `List`, cannot be opened; the others are documents, and say so themselves.
+/// What is known of the objects in sealed files of a source that opens none.
+///
+/// Objects of listed kinds, and items of a `List`, cannot be opened; the others are documents, and say so
+/// themselves.
 pub fn unopened(files: Vec<SealedFile>) -> impl Iterator<Item = Seen> {
     let no_key = || {
         let help = "Name an age identity under the source's `decryption`, or keep it in a file that is not encrypted.";
@@ -269,8 +271,8 @@ fn item_of_a_list() -> Reason {
     Reason::new(why, help)
 }
 
-/// Why an object cannot be used although it opens: only the values of Secrets are published sealed, so what
-/// somebody sealed elsewhere in it would come out readable, in a bundle or in what is said of it.
+/// Why an object cannot be used although it opens: only the values of Secrets are published sealed, so a value
+/// that is sealed elsewhere would come out readable, in a bundle or in a message about the object.
 fn would_show(sealed: &Node) -> Option<Reason> {
     let is_secret = kind_of(sealed).is_secret();
     let stays_sealed = |key: &str| key == "sops" || (is_secret && matches!(key, "data" | "stringData"));
@@ -288,8 +290,8 @@ fn would_show(sealed: &Node) -> Option<Reason> {
     Some(Reason::new(why, help))
 }
 
-/// What is said of an object beside what it is: whoever seals it in a Secret does not want it seen, and no Secret
-/// needs it.
+/// The fields of metadata that only describe an object: whoever seals them in a Secret does not want them seen,
+/// and no Secret needs them.
 const NOTES: [&str; 2] = ["annotations", "labels"];
 
 /// An opened object without the labels and annotations that stand sealed in `sealed`.
@@ -321,8 +323,9 @@ fn changed() -> Reason {
     Reason::new("decrypted, it is a different object than its readable part says", SEAL_AGAIN)
 }
 
-/// The object among those of a document that says to be the same as `sealed`. Numbers would do but for
-/// comments among the items of a list, which are values as long as they are sealed.
+/// The opened object with the kind, namespace and name of `sealed`, among those of a document.
+///
+/// Positions would do but for comments among the items of a list, which are values as long as they are sealed.
 fn found(parts: &[Vec<(Node, Origin)>], at: usize, sealed: &Node) -> Option<(Node, Origin)> {
     const HEAD: [&[&str]; 4] = [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
     let same = |(node, _): &&(Node, Origin)| HEAD.iter().all(|path| node.at(path) == sealed.at(path));
@@ -338,7 +341,7 @@ fn without_block(node: &Node) -> Node {
     Node::Map(kept.map(|(key, value)| (key.clone(), without_values(value))).collect())
 }
 
-/// A node with nothing where sealed values stand: else it would be a fault that nobody opens them.
+/// A node with its sealed values emptied: else they would be a fault, since nobody opens them.
 fn without_values(node: &Node) -> Node {
     match node {
         Node::Text(text) if text.starts_with(cipher::MARK) => Node::text(""),

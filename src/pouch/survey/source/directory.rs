@@ -1,8 +1,8 @@
 //! A folder, or one file, as a source.
 //!
-//! The walk goes by file descriptors and never through a link, so that swapping a folder for a link
-//! while it is read leads nowhere else. What is no plain file is known by its type before anything is
-//! opened: opening a FIFO waits for a writer, opening a device can do anything.
+//! The walk goes by file descriptors and never through a link, so that swapping a folder for a link while it is
+//! read leads nowhere else. Special files are told by their type before anything is opened: opening a FIFO
+//! waits for a writer, opening a device can do anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Asks git what of its tree is not in the folder: those files are absent from the folder only.
+    /// Asks git which files of its tree are not in the folder: those are absent from the folder only.
     fn look_at_work_tree(&mut self) {
         let tree = objects::work_tree(self.place.real);
         let left_out = tree.left_out.iter().filter(|path| self.counts(path)).count();
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// All files that count, sorted by path; one that links lead to as well is read once.
+/// All files that count, sorted by path; a file that links lead to as well is read once.
 fn settle(place: &Place<'_>, files: BTreeSet<PathBuf>, links: BTreeMap<PathBuf, PathBuf>) -> Vec<Found> {
     let mut opened = files.clone();
     let mut found: Vec<(PathBuf, PathBuf)> = files.into_iter().map(|path| (path.clone(), path)).collect();

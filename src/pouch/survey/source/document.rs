@@ -1,6 +1,6 @@
 //! Documents: what the text of one file or stream holds.
 //!
-//! Splits, parses through the two doors, takes `List`s apart, and passes over what is no object. It
+//! It splits, parses through the two doors, takes `List`s apart, and skips documents that are no objects. It
 //! knows nothing of where the bytes came from beyond the path it puts into origins.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const DOCUMENTS_PER_TASK: usize = 1024;
 /// How deep `List`s may lie in each other.
 const MOST_LISTS: usize = 4;
 
-/// How git-lfs starts a file that stands for another one.
+/// The start of a git-lfs file that stands for another file.
 ///
 /// <https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md>
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
@@ -36,7 +36,7 @@ pub(super) enum Form {
     Yaml,
     /// JSON values, one after the other.
     Json,
-    /// Whatever comes, and possibly cut short.
+    /// Either of them, possibly cut short.
     Stream,
 }
 
@@ -76,8 +76,8 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
             for value in values(words) {
                 match json::read(value.text, interner) {
                     Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
-                    // Brackets alone part the values, and JSON that is cut short lacks what followed: so
-                    // its text says nothing about what it might hold.
+                    // Only brackets separate the values, and JSON that is cut short lacks what followed: so its
+                    // text says nothing about what it might hold.
                     Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
                 }
             }
@@ -131,8 +131,8 @@ impl Text<'_> {
         self.wrong(flaw.line, flaw.column, flaw.what)
     }
 
-    /// Notes a document that cannot be read. Where it broke off at the very end, or stands in a stream, it
-    /// may be the sign that more was lost; else only what its own text might hold is in doubt.
+    /// Notes a document that cannot be read. If it broke off at the very end, or stands in a stream, more may
+    /// have been lost; else only what its own text might hold is in doubt.
     fn lacks(&self, document: &Document<'_>, flaw: Flaw, reading: &mut Reading) {
         let lines = self.bytes.iter().filter(|b| **b == b'\n').count();
         let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= lines;
@@ -156,8 +156,8 @@ impl Text<'_> {
         }
     }
 
-    /// Adds a document; one that SOPS sealed keeps its text, which alone has the order of its keys.
-    /// `lines` are where it starts and where its text does.
+    /// Adds a document; one that SOPS sealed keeps its text, because only the text has the order of its keys.
+    /// `lines` are the lines where the document and its text start.
     fn add(&self, node: Node, lines: (u32, u32), (text, written): (&str, Written), reading: &mut Reading) {
         let (line, first_line) = lines;
         let Some(mac) = sealed::mac(&node) else { return self.take(node, line, reading) };
@@ -170,7 +170,7 @@ impl Text<'_> {
         sealed::append(&mut reading.sealed, file);
     }
 
-    /// Sorts a document into objects, what is passed over, and what is wrong.
+    /// Sorts a document into objects, skipped documents and findings.
     pub(super) fn take(&self, node: Node, line: u32, reading: &mut Reading) {
         match Head::of(&node) {
             _ if node == Node::Null => {}
@@ -180,7 +180,7 @@ impl Text<'_> {
                 self.take_list(node, &list, line, 1, reading);
             }
             Ok(_) => reading.documents.push((node, self.at(line, 1))),
-            // An error page, or what a broken tool said, where a manifest should be: it proves no absence.
+            // An error page, or the words of a broken tool, in the place of a manifest: it proves no absence.
             Err(Headless::Other) if matches!(node, Node::Text(_)) => {
                 let finding = self.finding(line, 1, "it is text, and no manifest");
                 reading.lacks(finding.help("Write the manifest that should be there, or exclude the file."));
@@ -246,9 +246,8 @@ enum Headless {
 }
 
 impl<'a> Head<'a> {
-    /// A document without `apiVersion` and `kind` is somebody else's. One that has `metadata` and
-    /// lacks only one of the two is an object with a mistake, and to pass over it would look as if
-    /// the object were deleted.
+    /// A document without `apiVersion` and `kind` is somebody else's. A document with `metadata` that lacks
+    /// only one of the two is an object with a mistake; skipping it would look as if the object were deleted.
     fn of(node: &'a Node) -> Result<Self, Headless> {
         let word = |field: &str| match node.at(&[field]) {
             None => Ok(None),
@@ -297,7 +296,8 @@ impl<'a> Head<'a> {
     }
 }
 
-/// What an object is must be readable: else nobody knows whether it is the one that is looked for.
+/// The message about a sealed field that identifies an object: only if it is readable can anybody know whether
+/// the object is the one that is looked for.
 fn sealed_head(field: &str) -> String {
     format!(
         "{field} is encrypted, so nobody can tell which object this is; seal with encrypted_regex ^(data|stringData)$"
@@ -322,14 +322,14 @@ impl ListHead {
             .map(|(field, text)| (Key::from(field), Node::text(text)))
             .collect();
         match item {
-            // What is added stands first, and of equal keys the first stays: null gives way.
+            // Added fields stand first, and the first of equal keys stays: null gives way.
             Node::Map(entries) if !add.is_empty() => Node::map(add.into_iter().chain(entries.into_vec()).collect()),
             other => other,
         }
     }
 }
 
-/// The items of a list; null, as Go writes an empty one, is none.
+/// The items of a list; null, as Go writes an empty list, has none.
 fn into_items(list: Node) -> Option<Vec<Node>> {
     let Node::Map(entries) = list else { return None };
     match entries.into_vec().into_iter().find(|(key, _)| **key == *"items") {

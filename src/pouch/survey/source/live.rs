@@ -26,10 +26,10 @@ use crate::cluster::{Broken, Cluster, Got, ListError, Served};
 pub enum Values {
     /// They are.
     Read,
-    /// They are not: what is wanted to know does not depend on them.
+    /// They are not: the question does not depend on them.
     Leave,
-    /// They are not, and each that is asked for is taken to be there but these: what is wanted to know
-    /// is what would be needed if nothing were missing.
+    /// They are not, and each that is asked for counts as present except for some: the question is what would
+    /// be needed if nothing were missing.
     Presume {
         /// Secrets that are taken to be absent.
         absent: Arc<BTreeSet<ObjectKey>>,
@@ -59,7 +59,7 @@ struct SeenList {
     stamps: Vec<(ObjectKey, Stamp)>,
 }
 
-/// What was said of an object that was asked for by name.
+/// The answer about an object that was asked for by name.
 #[derive(PartialEq, Eq)]
 enum Seen {
     Stamped(Stamp),
@@ -67,7 +67,7 @@ enum Seen {
     Unread,
 }
 
-/// What kept the second look from being the same as the first, as a clause for people.
+/// How the second look differs from the first, as a clause for people.
 pub struct Changed(pub String);
 
 impl Live {
@@ -109,15 +109,15 @@ impl Live {
         self.cluster.requests()
     }
 
-    /// Gives away, at the end, what was asked for by name, whatever the answer, and the kinds that the
-    /// cluster serves.
+    /// Takes out, at the end, the objects that were asked for by name, whatever the answer, and the kinds that
+    /// the cluster serves.
     pub fn take_asked(&mut self) -> (BTreeSet<ObjectKey>, Vec<Resource>) {
         let asked = std::mem::take(&mut self.seen).into_keys().filter(|key| !key.kind.is_namespace());
         let kinds = std::mem::take(&mut self.served.kinds).into_values().map(|(resource, _)| resource);
         (asked.collect(), kinds.collect())
     }
 
-    /// Starts from nothing: which cluster it is, and what it serves.
+    /// Starts anew: finds out which cluster it is and what it serves.
     ///
     /// # Errors
     /// Where the cluster cannot be asked, or is not the kind of cluster that the configuration means.
@@ -195,7 +195,7 @@ impl Live {
         Ok(count)
     }
 
-    /// What a kind means that the cluster does not serve.
+    /// Handles a kind that the cluster does not serve.
     fn unserved(&mut self, listed: &Listed) -> Result<usize, SourceError> {
         if let Some(broken) = self.served.unknown.get(listed.kind.group.as_str()) {
             return Err(self.unreachable(&format!("the API group {}", listed.kind.group), broken));
@@ -277,12 +277,12 @@ impl Live {
         Ok(answers)
     }
 
-    /// What is said of a Secret that is not looked at.
+    /// The answer about a Secret that is not looked at.
     fn unseen(&self, key: &ObjectKey) -> Answer {
         match &self.values {
             Values::Presume { absent } => {
                 let place = key.namespace.as_ref().is_some_and(|namespace| is_dns_label(namespace.as_str()));
-                // No API server has one of another name.
+                // No API server has a Secret with a name of another form.
                 let possible = place && is_dns_subdomain(key.name.as_str());
                 if possible && !absent.contains(key) {
                     return Answer::Found(presumed(key), self.origin.clone());
@@ -314,9 +314,9 @@ impl Live {
 
     /// Looks at everything again, in the order of the first look, and says what changed.
     ///
-    /// An object with the same stamp in both looks was so at every moment between them: at the moment when
-    /// the first look ended, all that was found stood together. Of what is absent in both looks that is
-    /// not certain: an object may have been made and removed in between.
+    /// An object with the same stamp in both looks did not change between them: at the moment when the first
+    /// look ended, all that was found stood together. Absence in both looks is less certain: an object may have
+    /// been made and removed in between.
     ///
     /// # Errors
     /// Where the cluster cannot be asked.
@@ -384,7 +384,7 @@ impl Live {
     }
 }
 
-/// A Secret of which no more is known than its name.
+/// A Secret of which only the name is known.
 fn presumed(key: &ObjectKey) -> Node {
     let text = |name: &str, text: &str| (Key::from(name), Node::text(text));
     let metadata = Node::map(vec![text("name", key.name.as_str()), text("namespace", key.namespace_text())]);

@@ -27,7 +27,7 @@ const FILES_PER_TASK: usize = 256;
 /// The longest target of a link; Linux allows no longer ones.
 const MOST_LINK_BYTES: u64 = 4096;
 
-/// How many links may lead to each other.
+/// How many links may follow each other.
 const MOST_LINKS: usize = 8;
 
 /// What the configuration asks for.
@@ -185,7 +185,7 @@ impl Tree<'_> {
             }
             for (name, kind, id) in entries {
                 let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-                // Only a folder that holds bundles is passed over; another one of that name is a source's own.
+                // Only a folder that holds bundles is skipped; another one of that name is a source's own.
                 let holds_bundles = || kind == Kind::Folder && self.store.in_folder(id, "regions").is_ok();
                 if !filter.name(&name) || (self.is_skipped(&path, skip) && holds_bundles()) {
                     continue;
@@ -254,7 +254,7 @@ impl Tree<'_> {
                     self.refuse(reading, &path, "is a symlink to a folder", "Exclude it, or put a folder there.");
                 }
                 Target::OutsideFile if !filter.file(&path) => {}
-                // Where it is not known to be a file, only an exclusion exempts it.
+                // Unless the target is known to be a file, only an exclusion exempts the link.
                 Target::OutsideFile | Target::Outside if filter.folder(&path) => {
                     self.refuse(reading, &path, "is a symlink that leads out of the source", help);
                 }

@@ -1,6 +1,6 @@
 //! Standard input as a source.
 //!
-//! It reads to the end and within a bound. A stream proves nothing by ending: what is empty, or ends
+//! It reads to the end and within a bound. The end of a stream proves nothing: a stream that is empty, or ends
 //! within a line, counts as cut short.
 
 use std::io::Read;

@@ -41,11 +41,6 @@ impl Case {
         Self { claim, closure, findings, verdict }
     }
 
-    /// Takes the findings that decide nothing about the claim, so that a case that is kept takes little room.
-    pub fn take_remarks(&mut self) -> impl Iterator<Item = Finding> {
-        self.findings.extract_if(.., |finding| !finding.stops_claim() && !is_doubt(finding.code))
-    }
-
     /// The members that are published.
     pub fn published_members(&self) -> impl Iterator<Item = &Member> {
         self.closure.members.iter().filter(|member| member.role != Role::Assumed)

@@ -1,11 +1,8 @@
 //! Render: plans every region, and stages what changed.
 //!
-//! The unit of work is one region. The first pass plans all of them, decides what changed and lets the brake speak; the
-//! second seals what will be written. A region is closed and judged once. The plans of a few regions are kept from one
-//! pass to the other; of a fleet that has more, the second packs again, so that memory does not grow with it.
-
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! The unit of work is one region: it is closed, judged and planned once, and sealed and staged at once where nothing
+//! holds it. What is staged is not visible until all of it is, so that memory holds the plans of as many regions as
+//! there are threads, and a failure of one region publishes nothing of the others.
 
 use pouch_core::claim::Asked;
 use pouch_core::config::{Acceptance, RegionConfig, RegionState};
@@ -23,16 +20,13 @@ use pouch_core::region::published::Published;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::world::World;
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 use super::{Report, Run, check_regions, govern, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
 use crate::shelf::{Look, NewFile, NewFiles, Shelf};
 use crate::survey::Survey;
-
-/// How many files the plans may have that are kept from the first pass to the second: at a few kilobytes each,
-/// what is published included, some 100 MiB.
-const MOST_KEPT: usize = 20_000;
 
 /// What all regions of a run share.
 struct Shared<'a> {
@@ -48,23 +42,13 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// One region after the first pass.
-struct Planned<'a> {
-    config: &'a RegionConfig,
+/// What is told of one region.
+struct Told {
     record: summary::Region,
     findings: Vec<Finding>,
     accepted: Vec<Acceptance>,
     wanted: Vec<Acceptance>,
     credentials: summary::Credentials,
-    /// The cases of a region that will be written.
-    cases: Vec<Case>,
-    kept: Option<Kept>,
-}
-
-/// What the first pass found out of a region that will be written.
-struct Kept {
-    published: Published,
-    plan: RegionPlan,
 }
 
 /// Plans every region and stages what changed on the shelf.
@@ -99,69 +83,46 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
 
     let regions: Vec<&RegionConfig> =
         run.fleet.regions.values().filter(|region| run.selection.takes_up(region)).collect();
-    let progress = run.session.ui.progress("comparing", u64::try_from(regions.len()).unwrap_or_default());
-    // Without a shelf there is no second pass.
-    let room = AtomicUsize::new(shelf.map_or(0, |_| MOST_KEPT));
-    let planned: Result<Vec<Planned<'_>>, Failure> = regions
+    let progress = run.session.ui.progress("rendering", u64::try_from(regions.len()).unwrap_or_default());
+    let told: Result<Vec<Told>, Failure> = regions
         .par_iter()
         .map(|region| {
-            let planned = wiped(|| first_pass(&shared, region, published, &room));
+            let told = wiped(|| one_region(&shared, region, published, shelf));
             progress.step();
-            planned
+            told
         })
         .collect();
-    let mut planned = planned?;
+    let told = told?;
     drop(progress);
-
-    if let Some(shelf) = shelf {
-        let written = planned.iter_mut().filter(|planned| is_written(planned.record.outcome));
-        let written = written.map(|planned| (planned.config, &*planned.cases, planned.kept.take())).collect();
-        stage(&shared, written, shelf)?;
+    // Where nothing is sealed anew, no file of the fleet makes a commit either.
+    let is_due = run.selection.rekey.is_none() || told.iter().any(|told| is_written(told.record.outcome));
+    if let Some(shelf) = shelf.filter(|_| is_due) {
+        stage_shared(run, shelf)?;
     }
 
     let (mut accepted, mut wanted) = (Vec::new(), Vec::new());
-    for planned in &mut planned {
-        findings.append(&mut planned.findings);
-        accepted.append(&mut planned.accepted);
-        wanted.append(&mut planned.wanted);
-        credentials.admitted += planned.credentials.admitted;
-        credentials.refused += planned.credentials.refused;
-        credentials.broken += planned.credentials.broken;
-        credentials.paused += planned.credentials.paused;
+    let mut records = Vec::new();
+    for mut told in told {
+        findings.append(&mut told.findings);
+        accepted.append(&mut told.accepted);
+        wanted.append(&mut told.wanted);
+        credentials.admitted += told.credentials.admitted;
+        credentials.refused += told.credentials.refused;
+        credentials.broken += told.credentials.broken;
+        credentials.paused += told.credentials.paused;
+        records.push(told.record);
     }
-    let regions = planned.into_iter().map(|planned| planned.record).collect();
     findings.extend(survey.findings.iter().cloned());
     let findings = govern(run.fleet, findings);
-    Ok(Report { regions, credentials: Some(credentials), findings, accepted, wanted })
+    Ok(Report { regions: records, credentials: Some(credentials), findings, accepted, wanted })
 }
 
 fn is_written(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Published | Outcome::Withdrawn)
 }
 
-/// Seals and stages regions, and the files of the whole fleet.
-fn stage(
-    shared: &Shared<'_>,
-    regions: Vec<(&RegionConfig, &[Case], Option<Kept>)>,
-    shelf: &dyn Shelf,
-) -> Result<(), Failure> {
-    let run = shared.run;
-    let progress = run.session.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
-    let some = !regions.is_empty();
-    let staged: Result<Vec<()>, Failure> = regions
-        .into_par_iter()
-        .map(|(region, cases, kept)| {
-            let staged = wiped(|| second_pass(shared, region, (cases, kept), shelf));
-            progress.step();
-            staged
-        })
-        .collect();
-    staged?;
-    drop(progress);
-    if run.selection.rekey.is_some() && !some {
-        // Where nothing is sealed anew, no file of the fleet makes a commit either.
-        return Ok(());
-    }
+/// Stages the files of the whole fleet.
+fn stage_shared(run: &Run<'_>, shelf: &dyn Shelf) -> Result<(), Failure> {
     let in_use = run.fleet.regions.values().filter(|region| region.state != RegionState::Retired);
     let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
     if !in_use.is_empty() {
@@ -172,58 +133,53 @@ fn stage(
     Ok(())
 }
 
-/// Plans one region and decides what becomes of it.
-fn first_pass<'a>(
-    shared: &Shared<'a>,
-    region: &'a RegionConfig,
-    shelf: &dyn Look,
-    room: &AtomicUsize,
-) -> Result<Planned<'a>, Failure> {
+/// Plans one region, and seals and stages what is to be written of it.
+fn one_region(
+    shared: &Shared<'_>,
+    region: &RegionConfig,
+    published: &dyn Look,
+    shelf: Option<&dyn Shelf>,
+) -> Result<Told, Failure> {
     shared.run.session.stop.check()?;
-    let record = summary::Region::new(&region.name, &region.directory, Outcome::Paused);
-    let mut planned = Planned {
-        config: region,
-        record,
+    let mut told = Told {
+        record: summary::Region::new(&region.name, &region.directory, Outcome::Paused),
         findings: Vec::new(),
         accepted: Vec::new(),
         wanted: Vec::new(),
         credentials: summary::Credentials::default(),
-        cases: Vec::new(),
-        kept: None,
     };
     let asked = || shared.world.facts.asked_of(&region.name);
     if !region.is_rendered() {
-        // Nothing comes of them, so nothing that they need was read.
-        planned.credentials.paused = asked().count();
-        planned.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
-        return Ok(planned);
+        // Nothing comes of these claims, so nothing that they need was read.
+        told.credentials.paused = asked().count();
+        told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
+        return Ok(told);
     }
-    let files = shelf.read(&region.directory)?;
+    let files = published.read(&region.directory)?;
     let rekeys = shared.run.selection.rekeys(region);
-    let mut cases = cases(&shared.world, asked());
+    let cases = cases(&shared.world, asked());
     if rekeys && files.is_empty() {
         // What was never sealed is not sealed anew.
-        planned.record.outcome = Outcome::Unchanged;
+        told.record.outcome = Outcome::Unchanged;
         for case in cases {
-            planned.hear(case.verdict, case.findings);
+            told.hear(case.verdict, case.findings);
         }
-        return Ok(planned);
+        return Ok(told);
     }
-    let (published, plan) = plan(&shared.terms(region), &cases, files);
-    planned.record.outcome = match outcome(region, &plan) {
+    let (published, mut plan) = plan(&shared.terms(region), &cases, files);
+    told.record.outcome = match outcome(region, &plan) {
         // What is carried whole differs from nothing, and was not sealed anew.
         Outcome::Unchanged if rekeys && !plan.holds.is_empty() => Outcome::Held,
         outcome => outcome,
     };
-    planned.note(region, &published, &plan, &mut cases);
-    if is_written(planned.record.outcome) {
-        planned.cases = cases;
-        planned.kept = keeps(room, &published, &plan).then_some(Kept { published, plan });
+    told.note(region, &published, &mut plan, cases);
+    if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome)) {
+        write(shared, region, (&published, plan), shelf)?;
     }
-    Ok(planned)
+    Ok(told)
 }
 
-impl Planned<'_> {
+impl Told {
     /// Counts a claim, and takes what was found of it.
     fn hear(&mut self, verdict: Verdict, findings: impl IntoIterator<Item = Finding>) {
         *match verdict {
@@ -235,31 +191,23 @@ impl Planned<'_> {
     }
 
     /// Takes what is to be said of a plan.
-    fn note(&mut self, region: &RegionConfig, published: &Published, plan: &RegionPlan, cases: &mut [Case]) {
+    fn note(&mut self, region: &RegionConfig, published: &Published, plan: &mut RegionPlan, cases: Vec<Case>) {
         count(&mut self.record, plan);
         if !plan.is_published || published.manifest().is_some() {
             // Without a manifest that is vouched for, it is what the bundle says of itself.
             let before = published.manifest().or(published.claimed()).map(|manifest| &*manifest.recipients);
             self.record.compare_recipients(before.unwrap_or_default(), &region.recipients);
         }
-        self.findings.extend(plan.findings.iter().cloned());
-        for hold in &plan.holds {
-            self.findings.push(hold.finding.clone());
-            self.wanted.extend(hold.lifted_by.clone());
+        self.findings.append(&mut plan.findings);
+        for hold in plan.holds.drain(..) {
+            self.findings.push(hold.finding);
+            self.wanted.extend(hold.lifted_by);
         }
-        self.accepted.extend(plan.accepted.iter().cloned());
-        for (case, ruled) in cases.iter_mut().zip(&plan.rulings) {
-            self.hear(ruled.verdict, ruled.added.iter().cloned());
-            self.findings.extend(case.take_remarks());
-            self.findings.extend(case.findings.iter().cloned());
+        self.accepted.append(&mut plan.accepted);
+        for (case, ruled) in cases.into_iter().zip(plan.rulings.drain(..)) {
+            self.hear(ruled.verdict, case.findings.into_iter().chain(ruled.added));
         }
     }
-}
-
-/// Whether a plan is kept for the second pass: as long as there is room for so many files.
-fn keeps(room: &AtomicUsize, published: &Published, plan: &RegionPlan) -> bool {
-    let objects = plan.files.len().max(published.files.len());
-    room.try_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(objects)).is_ok()
 }
 
 fn outcome(region: &RegionConfig, plan: &RegionPlan) -> Outcome {
@@ -289,29 +237,14 @@ fn count(record: &mut summary::Region, plan: &RegionPlan) {
     record.changes = plan.changes.iter().map(summary::ChangeRecord::from).collect();
 }
 
-/// Seals what is to be sealed of one region, and stages its files. It is packed again where no plan was kept,
-/// and where something else stands in its folders by now.
-fn second_pass(
+/// Seals what is to be sealed of one region, and stages its files.
+fn write(
     shared: &Shared<'_>,
     region: &RegionConfig,
-    (cases, kept): (&[Case], Option<Kept>),
+    (published, plan): (&Published, RegionPlan),
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
-    shared.run.session.stop.check()?;
-    let files = shelf.read(&region.directory)?;
-    let Kept { published, plan } = match kept.filter(|kept| kept.published.files == files) {
-        Some(kept) => kept,
-        None => {
-            let (published, plan) = plan(&shared.terms(region), cases, files);
-            Kept { published, plan }
-        }
-    };
-    let RegionPlan { files, mut manifest, holds, .. } = plan;
-    if !holds.is_empty() {
-        // Nothing held it a moment ago, so somebody wrote to the region's folders since.
-        let message = format!("the folders of region {} changed while pouch was reading them", region.name);
-        return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
-    }
+    let RegionPlan { files, mut manifest, .. } = plan;
     let sealer = seal::Sealer::new(&shared.run.session.ambient, &region.recipients)?;
     // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
     let task = |(path, content): (path::BundlePath, Content)| match content {
@@ -348,6 +281,10 @@ fn second_pass(
     if !new.is_empty() {
         let text = bundle_yaml(&manifest, shared.run.keys);
         new.insert(path::manifest(&region.directory), NewFile::Bytes(text.into_bytes()));
+    }
+    if shelf.read(&region.directory)? != published.files {
+        let message = format!("the folders of region {} changed while pouch was reading them", region.name);
+        return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
     }
     shelf.stage(&region.directory, new, &published.files)?;
     Ok(())

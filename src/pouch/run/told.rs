@@ -112,7 +112,10 @@ pub fn finish(
     fleet: &Fleet,
 ) -> Result<Ended, Failure> {
     let ended = report.ended(session);
-    record(session, &summary_of(report, command, commit, fleet, ended), "The bundles are written")?;
+    // A copy of all findings, which is large where the fleet is.
+    if session.global.summary.is_some() || session.global.metrics.is_some() {
+        record(session, &summary_of(report, command, commit, fleet, ended), "The bundles are written")?;
+    }
     let Some(c) = &report.credentials else { return Ok(ended) };
     let credentials = counted(c.admitted, "Credential", "Credentials");
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };

@@ -1,5 +1,4 @@
-//! The two passes of a run: what stands in a region's folders when it is sealed counts, not what stood there
-//! when it was compared.
+//! What stands in a region's folders when it is written must be what stood there when it was compared.
 
 use std::collections::BTreeMap;
 use std::fs;

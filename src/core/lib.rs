@@ -26,7 +26,7 @@
 //! | [`node::Node`] | a document as a compact tree; cannot be printed |
 //! | [`object::Object`] | an admitted document; a Secret's values are in a [`secret::Payload`] apart |
 //! | [`kinds::Known`] | what is known of a kind: scope, resource, fields that are read, whether it is published |
-//! | [`snapshot::Snapshot`] | every object that was read; [`snapshot::Lookup`] is found, absent, unread or unasked |
+//! | [`snapshot::Snapshot`] | every object that was read; [`snapshot::Lookup`] is found, absent, unread (its source failed) or unasked (no source was asked yet) |
 //! | [`world::World`] | the configuration, the snapshot and the facts, put together once per run |
 //! | [`claim::Claim`] | who asks for which root at which [`claim::Address`] |
 //! | [`admission::Rule`] | the rule by which a claim may use an object |
@@ -52,7 +52,7 @@
 //! - [`object::admit`] alone sees an undivided Secret. Nothing that holds a value can be printed.
 //! - Nothing is unordered: the same input in any order gives the same bytes. Rendering a fleet and
 //!   looking at one region gives the same bytes as rendering only that region.
-//! - A labelled Credential proves nothing; absence proves nothing unless it is proved itself.
+//! - A label on a Credential proves nothing. A missing object counts as absent only where its source was read completely.
 //!
 //! # Where to change what
 //!
@@ -62,7 +62,7 @@
 //! | what is known of a kind | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
 //! | what a region's API would reject of an object | [`validity`] |
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
-//! | what a live cluster is asked, and so which rights that takes | [`inquiry`]; the rights as manifests: [`rbac`] |
+//! | what a live cluster is asked, and so which rights that takes | [`inquiry`] (which kinds and objects; the shell's `survey/source/live.rs` sends it); the rights as manifests: [`rbac`] |
 //! | what is encrypted where it stands, and when it is opened | [`snapshot`], `snapshot/sealed.rs` |
 //! | what refers to what, and which deployments use what | [`world::definition`], [`world::deployments`] |
 //! | who asks for what | [`claim`], one file per kind of claim; [`claim::collect`] |
@@ -85,7 +85,7 @@
 //! | what `pouch init` drafts from a cluster | [`init`] |
 //! | what is proved of bundles without a cluster | [`verify::bundles`] |
 //! | what is compared between a region and its bundle | [`verify::live`] |
-//! | what a history lets whom read | [`exposure`] |
+//! | who can read which value from a git history | [`exposure`] |
 //! | how findings and summaries read | [`report`] |
 //!
 //! # What to touch to add something
@@ -93,13 +93,14 @@
 //! | to add | touch |
 //! |---|---|
 //! | a kind of claim | [`kinds`] (a row), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`], and `region/carry.rs` (when is such a claimant gone?) |
-//! | a destination | [`claim::Address`], [`destination`], [`layout::Layout`], [`region::input`] (which of both a region has); its keys as above |
-//! | a view of the plan | a file in [`report`]; [`region::plan`] only if the plan does not say it yet |
-//! | a limit | [`config::Limits`], [`config::file`], [`config::resolve`], [`config::show`], and [`region::brake`] |
-//! | a provider | its file in [`capi`], [`capi::all`], [`capi::tenancy`] if "who may use it" has a new meaning, [`k0rdent::builtin`] |
+//! | a destination | [`claim::Address`], [`destination`] (what must not land there), [`layout::path`] (its folder) and [`layout::Layout`], [`region::input`] (a plan's destination). Who asks a claim for its region, `Claim::region`, is told by the compiler; today every claim has one |
+//! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `run/told.rs`, and `session.rs` for a flag. [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
+//! | a limit | [`config::Limits`], `config/file/limit.rs`, `config/resolve/limit.rs`, [`config::show`]; and [`judge::region`] for a quota, or [`region::brake`] for a bound on what changes |
+//! | a provider | its file in [`capi`], `all` in `capi.rs`, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`] and `admits` in `capi.rs` |
 //!
-//! A new finding code goes into [`finding::codes`] besides, and its page into `docs/findings`. What touches the world is
-//! in package `pouch`: sources, git, age, publishing, the command line.
+//! A new file also needs its `mod` line in the file above it. A new finding code goes into [`finding::codes`] besides,
+//! and its section into `docs/findings`. What touches the world is in package `pouch`: sources, git, age, publishing,
+//! the command line.
 #![no_std]
 
 // cargo-mutants writes `vec!` where it replaces what a function gives, and only tests see such code.

@@ -19,7 +19,7 @@
 //!
 //! - Nothing is decided here: what objects mean, who may use what and what a bundle looks like is the core's.
 //! - Only [`ambient`] asks for environment, clock, current folder and entropy; only [`ui`] prints.
-//! - Only [`error`] knows exit codes. A room says of its own errors of what kind they are.
+//! - Only [`error`] knows exit codes. Every other module says of its own errors which kind of failure they are.
 //! - Only [`git`] names libgit2 or runs `git`, only [`cluster`] knows HTTP, only [`age`] opens or seals a data key.
 //! - Nothing is published before everything that is published with it is staged; a run that is stopped before that
 //!   leaves nothing behind.
@@ -37,15 +37,15 @@
 //! | how encrypted sources are opened | [`survey::source::decrypt`] |
 //! | what a live cluster is asked, and when all is read again | [`survey`], [`survey::source::live`] |
 //! | how a cluster is reached, and requests to it | [`cluster`] |
-//! | rendering: two passes, what is kept between them | [`run::render`]; sealing: [`run::seal`] |
-//! | rekeying | [`run::anew`] (from where values come), [`run::rekey`] (without sources) |
+//! | rendering: each region is planned, sealed and staged at once | [`run::render`]; sealing: [`run::seal`] |
+//! | rekeying | [`run::anew`] (chooses where values come from), [`run::rekey`] (takes them from the published files) |
 //! | proofs of bundles, and comparing with a region's cluster | [`run::verify`], [`run::live`] |
-//! | what a history lets whom read | [`run::exposure`], [`git::history`], [`shelf::repository`] |
+//! | who can read which value from a git history | [`run::exposure`], [`git::history`], [`shelf::repository`] |
 //! | files that hold keys, and the Secrets made of them | [`run::keyfiles`] |
 //! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |
 //! | which branch, how often a push is tried | [`shelf::output`] |
 //! | where `verify` looks for bundles: folder, commit, index | [`shelf::standing`] |
-//! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; the files of both: [`cli::records`] |
+//! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; that the files of both can be written: [`cli::records`] |
 //! | commit messages | [`text`] |
 //! | signals | [`stop`] |
 //!

@@ -23,7 +23,7 @@ use crate::world::World;
 /// Warns where k0rdent's own rules would leave the Credential unready.
 pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     let detached = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached);
-    if detached || closure.findings.iter().any(Finding::stops_claim) {
+    if detached || !claim.by.is_credential() || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
     let why = match distribution_fails(world, claim) {

@@ -38,7 +38,7 @@ use crate::name::{Claimant, Directory, FleetName, ObjectKey, is_directory};
 use crate::recipient::Recipient;
 use crate::reuse::{self, Change, Context};
 use crate::secret::Payload;
-use listed_by::Vouched;
+use listed_by::ListedBy;
 pub use values_today::Values;
 use values_today::{Tagged, Today, in_base64, today};
 
@@ -63,7 +63,7 @@ pub struct Facts {
     /// The Secrets of the bundles in them.
     pub stood: Vec<Stood>,
     /// What manifests say of these Secrets.
-    pub vouched: Vouched,
+    pub vouched: ListedBy,
 }
 
 /// What is asked.

@@ -7,7 +7,7 @@ use core::fmt;
 
 /// A point in time, to the nanosecond.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Moment {
+pub struct GoTime {
     year: u16,
     month: u8,
     day: u8,
@@ -19,7 +19,7 @@ pub struct Moment {
     offset: i16,
 }
 
-impl Moment {
+impl GoTime {
     /// Reads RFC 3339: `2026-11-21T07:51:52.25+01:00`.
     ///
     /// <https://www.rfc-editor.org/rfc/rfc3339#section-5.6>
@@ -59,7 +59,7 @@ impl Moment {
 }
 
 /// RFC 3339 with as many digits of a second as are needed, and `Z` for UTC.
-impl fmt::Display for Moment {
+impl fmt::Display for GoTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { year, month, day, hour, minute, second, nanosecond, offset } = *self;
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
@@ -101,22 +101,22 @@ impl Cursor<'_> {
         self.number((fewest, 2), (least, most)).and_then(|number| u8::try_from(number).ok())
     }
 
-    fn date(&mut self, fewest: usize) -> Option<Moment> {
+    fn date(&mut self, fewest: usize) -> Option<GoTime> {
         let year = self.number((4, 4), (0, 9999))?;
         self.one_of(b"-")?;
         let month = self.small(fewest, 1, 12)?;
         self.one_of(b"-")?;
         let day = self.small(fewest, 1, days(year, month))?;
-        Some(Moment { year, month, day, hour: 0, minute: 0, second: 0, nanosecond: 0, offset: 0 })
+        Some(GoTime { year, month, day, hour: 0, minute: 0, second: 0, nanosecond: 0, offset: 0 })
     }
 
-    fn time(&mut self, date: Moment, fewest: usize) -> Option<Moment> {
+    fn time(&mut self, date: GoTime, fewest: usize) -> Option<GoTime> {
         let hour = self.small(fewest, 0, 23)?;
         self.one_of(b":")?;
         let minute = self.small(fewest, 0, 59)?;
         self.one_of(b":")?;
         let second = self.small(fewest, 0, 59)?;
-        Some(Moment { hour, minute, second, nanosecond: self.fraction()?, ..date })
+        Some(GoTime { hour, minute, second, nanosecond: self.fraction()?, ..date })
     }
 
     /// Reads the fraction of a second; digits after the ninth are ignored.
@@ -190,13 +190,13 @@ mod tests {
             ("", None),
             ("é", None),
         ] {
-            assert_eq!(Moment::of_word(word).map(|moment| moment.to_string()).as_deref(), expect, "{word}");
+            assert_eq!(GoTime::of_word(word).map(|moment| moment.to_string()).as_deref(), expect, "{word}");
         }
     }
 
     #[test]
     fn rfc_3339_is_strict_and_loses_its_fraction_on_demand() {
-        let seconds = |text: &str| Moment::rfc3339(text).map(|moment| moment.to_the_second().to_string());
+        let seconds = |text: &str| GoTime::rfc3339(text).map(|moment| moment.to_the_second().to_string());
         for (text, expect) in [
             ("2026-11-21T07:51:52Z", Some("2026-11-21T07:51:52Z")),
             ("2026-11-21T07:51:52+00:00", Some("2026-11-21T07:51:52Z")),

@@ -25,7 +25,7 @@ use crate::kinds::{DEFINITION, Scopes, is_definition, is_listed};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
 use crate::object::{Object, Refusal, admit, kind_of};
-use crate::unread_words::Fragment;
+use crate::unread_words::UnreadWords;
 
 use objects::{Objects, place};
 use state::{Lacks, State, may_provide};
@@ -44,10 +44,10 @@ pub struct Reading {
     /// Encrypted documents that the source can open.
     pub sealed: Vec<SealedDocument>,
     /// Whether an object that is not in `documents` or `sealed` is proved absent from the source, except for
-    /// what `fragments` might hold and what an `inquiry` has yet to ask.
+    /// what `unread_words` might hold and what an `inquiry` has yet to ask.
     pub complete: bool,
     /// Documents that could not be read.
-    pub fragments: Vec<Fragment>,
+    pub unread_words: Vec<UnreadWords>,
     /// What is known of a source that is asked piece by piece; none for one that was read as a whole.
     pub inquiry: Option<Inquiry>,
 }
@@ -355,8 +355,8 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
         let lacks = match reading.inquiry {
             _ if !complete => Lacks::Anything,
             Some(inquiry) => Lacks::Unasked(inquiry),
-            None if reading.fragments.is_empty() => Lacks::Nothing,
-            None => Lacks::Fragments(reading.fragments),
+            None if reading.unread_words.is_empty() => Lacks::Nothing,
+            None => Lacks::Words(reading.unread_words),
         };
         let (name, provides) = (source.name.clone(), source.provides.clone());
         states.push(State { name, provides, overrides: source.overrides, lacks, sealed });

@@ -7,7 +7,7 @@
 
 use alloc::boxed::Box;
 
-use crate::go_time::Moment;
+use crate::go_time::GoTime;
 use crate::node::Key;
 
 /// One value of a document, in the order and of the type that SOPS gives it.
@@ -24,7 +24,7 @@ pub enum Ordered {
     /// A finite number.
     Float(f64),
     /// A time, unquoted in YAML.
-    Time(Moment),
+    Time(GoTime),
     /// Text.
     Text(Box<str>),
     /// A sequence.

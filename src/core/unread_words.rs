@@ -14,11 +14,11 @@ use zeroize::Zeroize as _;
 pub const MAX_BYTES: usize = 4 << 20;
 
 /// The words of a document that could not be read.
-pub struct Fragment {
+pub struct UnreadWords {
     words: BTreeSet<Box<str>>,
 }
 
-impl Fragment {
+impl UnreadWords {
     /// The words of a text; none if the text might hold any name at all.
     pub fn of(text: &str) -> Option<Self> {
         const ESCAPES: [&str; 5] = ["\\x", "\\u", "\\U", "\\\n", "\\\r"];
@@ -49,7 +49,7 @@ impl Fragment {
     }
 }
 
-impl Drop for Fragment {
+impl Drop for UnreadWords {
     fn drop(&mut self) {
         while let Some(mut word) = self.words.pop_first() {
             word.zeroize();
@@ -63,7 +63,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, kind: &str, name: &str, expect: Option<bool>) {
-        assert_eq!(Fragment::of(text).map(|fragment| fragment.may_hold(kind, name)), expect, "{text}");
+        assert_eq!(UnreadWords::of(text).map(|words| words.may_hold(kind, name)), expect, "{text}");
     }
 
     #[test]

@@ -197,7 +197,7 @@ fn one_look(
                 documents: Vec::new(),
                 sealed: Vec::new(),
                 complete: true,
-                fragments: Vec::new(),
+                unread_words: Vec::new(),
                 inquiry: None,
             });
             sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
@@ -212,7 +212,7 @@ fn one_look(
             documents: reading.documents,
             sealed,
             complete: reading.complete,
-            fragments: reading.fragments,
+            unread_words: reading.unread_words,
             inquiry: None,
         });
     }
@@ -312,7 +312,7 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
         source.name,
         reading.documents.len(),
         reading.skipped,
-        if reading.complete && reading.fragments.is_empty() { "" } else { ", incomplete" }
+        if reading.complete && reading.unread_words.is_empty() { "" } else { ", incomplete" }
     ));
     Ok(reading)
 }

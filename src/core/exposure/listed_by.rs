@@ -29,7 +29,7 @@ pub struct Home {
 
 /// What manifests say of Secrets.
 #[derive(Default, Debug)]
-pub struct Vouched {
+pub struct ListedBy {
     /// By folder and hash of a file: the fleets that list it, each with the claimants that need it.
     files: BTreeMap<(Directory, String), BTreeMap<FleetName, BTreeSet<Claimant>>>,
     /// The fleets of each folder.
@@ -43,7 +43,7 @@ pub struct Before {
     cut: Option<Cut>,
 }
 
-impl Vouched {
+impl ListedBy {
     /// Reads one version of a manifest.
     ///
     /// `before` is the version that was read before it, if there was one: what both have is known already. Afterwards
@@ -315,8 +315,8 @@ mod tests {
         )
     }
 
-    fn read_all<'t>(texts: impl IntoIterator<Item = &'t String>, together: bool) -> Vouched {
-        let (mut said, mut before) = (Vouched::default(), None);
+    fn read_all<'t>(texts: impl IntoIterator<Item = &'t String>, together: bool) -> ListedBy {
+        let (mut said, mut before) = (ListedBy::default(), None);
         for text in texts {
             said.read(text.as_bytes(), &mut before, &mut Interner::new()).unwrap();
             before = before.filter(|_| together);
@@ -345,16 +345,16 @@ mod tests {
         let flow = "{apiVersion: pouch/v1alpha1, kind: Bundle, fleet: acme, metadata: {name: eu}, objects: \
                     [{key: {kind: Secret}, sha256: '1', neededBy: [{namespace: t, name: x}]}]}";
         assert!(Cut::of(flow).is_none());
-        let mut said = Vouched::default();
+        let mut said = ListedBy::default();
         said.read(flow.as_bytes(), &mut None, &mut Interner::new()).unwrap();
         assert!(said.says(&"acme".into(), &"eu".into(), "1"));
         for bad in
             ["", "kind: [", "kind: Bundle\n", "a: 1\n---\nb: 2\n", "Secret \u{0}", "objects:\n- x\nobjects:\n- y\n"]
         {
-            assert!(Vouched::default().read(bad.as_bytes(), &mut None, &mut Interner::new()).is_err(), "{bad:?}");
+            assert!(ListedBy::default().read(bad.as_bytes(), &mut None, &mut Interner::new()).is_err(), "{bad:?}");
         }
         let odd = manifest("acme", "- 1\n- key: {kind: Secret}\n");
-        assert!(Vouched::default().read(odd.as_bytes(), &mut None, &mut Interner::new()).is_err());
+        assert!(ListedBy::default().read(odd.as_bytes(), &mut None, &mut Interner::new()).is_err());
     }
 
     proptest! {

@@ -40,7 +40,7 @@ fn stood(directory: &str, name: &str, recipients: &[&str], commits: core::ops::R
 
 fn facts(stood: Vec<Stood>) -> Facts {
     let commits = ["a", "b", "c", "d"].map(|id| Commit { id: id.into(), ..Commit::default() }).to_vec();
-    let mut vouched = Vouched::default();
+    let mut vouched = ListedBy::default();
     for stood in &stood {
         let text = format!(
             "{{apiVersion: pouch/v1alpha1, kind: Bundle, fleet: acme, metadata: {{name: {}}}, objects: [{{key: {{kind: \

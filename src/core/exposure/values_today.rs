@@ -7,7 +7,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::listed_by::Vouched;
+use super::listed_by::ListedBy;
 use super::schema::NowAt;
 use super::sealed::{Leaf, Sealed, Tags};
 use crate::name::{Directory, ObjectKey};
@@ -23,7 +23,7 @@ pub struct Values<'a> {
     /// By region folder, the Secrets as the sources have them now.
     pub now: BTreeMap<Directory, BTreeMap<ObjectKey, &'a Payload>>,
     /// What those manifests say that a tag of these keys proves.
-    pub proved: &'a Vouched,
+    pub proved: &'a ListedBy,
 }
 
 /// Values of today, by the length of their base64.

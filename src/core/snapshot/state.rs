@@ -7,7 +7,7 @@ use super::reason::Reason;
 use super::unopened::{Unopened, Word};
 use crate::config::Provides;
 use crate::name::{GroupKind, Namespace, ObjectKey, Scope, SourceName, Version};
-use crate::unread_words::Fragment;
+use crate::unread_words::UnreadWords;
 
 /// What is known of a source that is asked piece by piece: some kinds as a whole, objects by name.
 #[derive(Default)]
@@ -38,7 +38,7 @@ impl State {
 pub(super) enum Lacks {
     Nothing,
     Anything,
-    Fragments(Vec<Fragment>),
+    Words(Vec<UnreadWords>),
     Unasked(Inquiry),
 }
 
@@ -47,9 +47,9 @@ impl Lacks {
         match self {
             Lacks::Nothing => Word::Absent,
             Lacks::Anything => Word::Unread(None),
-            Lacks::Fragments(fragments) => {
+            Lacks::Words(unread_words) => {
                 let (kind, name) = (key.kind.kind.as_str(), key.name.as_str());
-                match fragments.iter().any(|fragment| fragment.may_hold(kind, name)) {
+                match unread_words.iter().any(|words| words.may_hold(kind, name)) {
                     true => Word::Unread(None),
                     false => Word::Absent,
                 }
@@ -67,7 +67,7 @@ impl Lacks {
         match self {
             Lacks::Nothing => false,
             Lacks::Anything => true,
-            Lacks::Fragments(fragments) => fragments.iter().any(|fragment| fragment.may_hold_kind(kind.kind.as_str())),
+            Lacks::Words(unread_words) => unread_words.iter().any(|words| words.may_hold_kind(kind.kind.as_str())),
             Lacks::Unasked(inquiry) => !matches!(inquiry.listed.get(kind), Some(Ok(()))),
         }
     }

@@ -19,7 +19,7 @@ use super::mac::Mac;
 use super::metadata::KEY;
 use super::rule::{FIELDS, Rule};
 use super::{CipherError, OpenError};
-use crate::go_time::Moment;
+use crate::go_time::GoTime;
 use crate::node::Node;
 use crate::secret::same_bytes;
 use crate::sops_document::Ordered;
@@ -90,7 +90,7 @@ impl Sealed {
         text(block, "version")?.filter(|version| !version.is_empty()).ok_or(OpenError::NoVersion)?;
         let last_modified = match block.get("lastmodified") {
             Some(Ordered::Time(moment)) => Some(*moment),
-            other => other.and_then(Ordered::as_str).and_then(Moment::rfc3339),
+            other => other.and_then(Ordered::as_str).and_then(GoTime::rfc3339),
         };
         let last_modified = last_modified.ok_or(OpenError::Time)?.to_the_second().to_string();
         let mac = text(block, "mac")?.filter(|mac| !mac.is_empty()).ok_or(OpenError::NoMac)?.into();
@@ -253,7 +253,7 @@ impl Opening<'_> {
                 "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(Node::Bool(false)),
                 _ => None,
             },
-            Type::Time => Moment::rfc3339(text).map(|moment| Node::text(&Zeroizing::new(moment.to_string()))),
+            Type::Time => GoTime::rfc3339(text).map(|moment| Node::text(&Zeroizing::new(moment.to_string()))),
             Type::Comment => None,
         };
         let node = node.ok_or_else(wrong)?;

@@ -224,7 +224,7 @@ pub(crate) fn readings(fleet: &Fleet, world: &Scene) -> Vec<Reading> {
             documents: documents.collect(),
             sealed: Vec::new(),
             complete: !world.incomplete.iter().any(|name| source.name == **name),
-            fragments: Vec::new(),
+            unread_words: Vec::new(),
             inquiry: None,
         }
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use pouch_core::config::Fleet;
-use pouch_core::exposure::listed_by::Vouched;
+use pouch_core::exposure::listed_by::ListedBy;
 use pouch_core::exposure::sealed::Sealed;
 use pouch_core::exposure::{Commit, Facts, Looked, Skipped, SkippedFile, Stood, directory_of};
 use pouch_core::finding::Code;
@@ -45,7 +45,7 @@ pub struct Read {
     /// What was looked at.
     pub looked: Looked,
     /// What those manifests say that a tag of the keys proves; nothing without keys.
-    pub proved: Vouched,
+    pub proved: ListedBy,
 }
 
 /// Reads the history of the repository at `path`, which messages call `called`. Manifests are proved by
@@ -223,11 +223,11 @@ fn vouched(
     manifests: &[&Span],
     keys: Option<(&Fleet, &KeyRing)>,
     stop: &Stop,
-) -> Result<(Vouched, Vouched, Faults), Failure> {
-    let task = |spans: &[&Span]| -> Result<(Vouched, Vouched, Faults), Failure> {
+) -> Result<(ListedBy, ListedBy, Faults), Failure> {
+    let task = |spans: &[&Span]| -> Result<(ListedBy, ListedBy, Faults), Failure> {
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
-        let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
+        let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), Faults::new());
         let (mut before, mut before_proved) = (None, None);
         for span in spans {
             stop.check()?;
@@ -250,7 +250,7 @@ fn vouched(
     };
     let parts: Result<Vec<_>, Failure> =
         manifests.par_chunks(FILES_PER_TASK).map(|spans| wiped(|| task(spans))).collect();
-    let (mut said, mut proved, mut faults) = (Vouched::default(), Vouched::default(), Faults::new());
+    let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), Faults::new());
     for part in parts? {
         said.absorb(part.0);
         proved.absorb(part.1);

@@ -70,7 +70,7 @@ mod tests {
         if reading.skipped > 0 {
             writeln!(out, "skipped {}", reading.skipped).unwrap();
         }
-        if !reading.complete || !reading.fragments.is_empty() {
+        if !reading.complete || !reading.unread_words.is_empty() {
             out.push_str("incomplete\n");
         }
         out

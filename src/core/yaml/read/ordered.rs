@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use serde_yaml::granit_parser::{Event, Marker, ScalarStyle};
 
 use super::{Document, Events, deeper, flaw, is_bare};
-use crate::go_time::Moment;
+use crate::go_time::GoTime;
 use crate::node::{Interner, Key};
 use crate::sops_document::Ordered;
 use crate::yaml::Flaw;
@@ -97,7 +97,7 @@ impl<'text> Composer<'text, '_> {
 ///
 /// <https://github.com/yaml/go-yaml/blob/v3.0.4/resolve.go>
 fn word(text: &str) -> Result<Ordered, &'static str> {
-    if let Some(moment) = Moment::of_word(text) {
+    if let Some(moment) = GoTime::of_word(text) {
         return Ok(Ordered::Time(moment));
     }
     // Underscores are taken out only of words that begin with a digit or a sign.

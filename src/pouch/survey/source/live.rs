@@ -221,7 +221,7 @@ impl Live {
             documents: std::mem::take(&mut self.documents),
             sealed: Vec::new(),
             complete: true,
-            fragments: Vec::new(),
+            unread_words: Vec::new(),
             inquiry: Some(std::mem::take(&mut self.inquiry)),
         }
     }

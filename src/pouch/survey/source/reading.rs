@@ -10,7 +10,7 @@ use pouch_core::config::FileGlobs;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
-use pouch_core::unread_words::Fragment;
+use pouch_core::unread_words::UnreadWords;
 
 use super::sealed::{self, SealedFile};
 use crate::error::Failure;
@@ -46,10 +46,10 @@ pub struct Reading {
     pub documents: Vec<(Node, Origin)>,
     /// Files that SOPS sealed, in the same order; their objects are not among `documents`.
     pub sealed: Vec<SealedFile>,
-    /// Whether what is not among them is proved absent, but for what `fragments` might hold.
+    /// Whether what is not among them is proved absent, but for what `unread_words` might hold.
     pub complete: bool,
     /// Documents that could not be read.
-    pub fragments: Vec<Fragment>,
+    pub unread_words: Vec<UnreadWords>,
     /// What was refused or could not be read.
     pub findings: Vec<Finding>,
     /// How many documents are no objects: no `apiVersion` and `kind`, or ones that configure
@@ -76,7 +76,7 @@ impl Reading {
         self.findings.extend(part.findings);
         self.skipped = self.skipped.saturating_add(part.skipped);
         self.complete &= part.complete;
-        self.fragments.extend(part.fragments);
+        self.unread_words.extend(part.unread_words);
     }
 
     /// Notes something that keeps absence from being proved.
@@ -87,8 +87,8 @@ impl Reading {
 
     /// Notes a document that cannot be read: what it might hold is in doubt, and nothing else.
     pub(super) fn lacks_document(&mut self, text: &str, finding: Finding) {
-        match Fragment::of(text) {
-            Some(fragment) => self.fragments.push(fragment),
+        match UnreadWords::of(text) {
+            Some(words) => self.unread_words.push(words),
             None => self.complete = false,
         }
         self.findings.push(finding);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -414,8 +414,9 @@ fn link_or_copy(from: &Path, bytes: &[u8], target: &Path) -> Result<(), ShelfErr
     if fs::hard_link(from, target).is_err() {
         return create(target, bytes);
     }
-    // Somebody may have replaced it since it was read.
-    if read_plain(target).is_ok_and(|linked| linked == bytes) {
+    // Somebody may have replaced it since it was read, or made it executable, which a link would keep.
+    let is_plain = fs::metadata(target).is_ok_and(|is| is.permissions().mode() & 0o111 == 0);
+    if is_plain && read_plain(target).is_ok_and(|linked| linked == bytes) {
         return Ok(());
     }
     fs::remove_file(target).map_err(|error| ShelfError::io("cannot remove", target, error))?;

@@ -55,6 +55,22 @@ fn what_appears_between_reading_and_exchanging_is_kept() {
 }
 
 #[test]
+fn a_file_that_is_kept_does_not_stay_executable() {
+    let root = published();
+    let path = secret("a");
+    let mode = || fs::metadata(root.path().join(path.as_str())).unwrap().permissions().mode();
+    fs::set_permissions(root.path().join(path.as_str()), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_ne!(mode() & 0o111, 0);
+    let shelf = DirectoryShelf::open(root.path()).unwrap();
+    let before = shelf.read(&region()).unwrap();
+    let mut files = bytes(&[(secret("b"), "new")]);
+    files.insert(path.clone(), NewFile::Kept(path.clone()));
+    shelf.stage(&region(), files, &before).unwrap();
+    shelf.commit().unwrap();
+    assert_eq!(mode() & 0o111, 0);
+}
+
+#[test]
 fn a_crash_after_the_exchange_loses_no_foreign_file_either() {
     let root = published();
     let shelf = DirectoryShelf::open(root.path()).unwrap();

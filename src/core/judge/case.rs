@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 use crate::claim::Claim;
 use crate::closure::{Closure, Member, Role};
 use crate::finding::{Class, Code, Finding};
-use crate::name::Region;
 
 /// What becomes of a claim.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -71,8 +70,8 @@ impl<'c> Ruling<'c> {
 
     /// Adds a finding and decides the verdict again.
     pub fn find(&mut self, finding: Finding) {
-        let region: &Region = self.case.claim.region();
-        self.added.push(finding.claimed_by(&self.case.claim.by).in_region(region));
+        let claim = &self.case.claim;
+        self.added.push(finding.claimed_by(&claim.by).in_region(claim.region()));
         self.verdict = verdict(self.findings());
     }
 

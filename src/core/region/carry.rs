@@ -77,8 +77,7 @@ impl Fates {
 
 /// Decides the fate of every claimant in the published manifest.
 pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
-    let by_name: BTreeMap<&Claimant, &Ruling<'_>> =
-        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).collect();
+    let by_name = by_claimant(rulings);
     let mut fates = BTreeMap::new();
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
@@ -95,14 +94,17 @@ pub(super) fn first_carried(
     rulings: &[Ruling<'_>],
     manifest: &Manifest,
 ) -> Option<(Claimant, Code)> {
-    let by_name: BTreeMap<&Claimant, &Ruling<'_>> =
-        rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).collect();
+    let by_name = by_claimant(rulings);
     let claimants: BTreeSet<&Claimant> =
         manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
     claimants.into_iter().find_map(|by| match fate(input, by_name.get(by).copied(), by) {
         Fate::Carried(code) => Some((by.clone(), code)),
         Fate::Fresh | Fate::Withdrawn => None,
     })
+}
+
+fn by_claimant<'r, 'c>(rulings: &'r [Ruling<'c>]) -> BTreeMap<&'c Claimant, &'r Ruling<'c>> {
+    rulings.iter().map(|ruling| (&ruling.case.claim.by, ruling)).collect()
 }
 
 /// Whether the region takes no Credentials of the claimant's namespace.

@@ -23,13 +23,8 @@ pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pac
     let forced = if matches!(input.region.delivery, Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
     let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
     for (lands, packed) in &pack.objects {
-        let Packed::Fresh { order, text, keep: Keep::Changed, .. } = packed else { continue };
-        let (Some(bytes), Some(new)) = (input.published.bytes(lands), input.world.snapshot.get(&order.read)) else {
-            continue;
-        };
-        if bytes == text.as_bytes() {
-            continue;
-        }
+        let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
+        let Some(new) = input.world.snapshot.get(&order.read) else { continue };
         let Some(document) = input.published.document(lands) else { continue };
         broken.extend(immutable_changes(lands, &document, new, forced).map(|finding| (lands.clone(), finding)));
     }
@@ -50,9 +45,11 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
     let mut changes = Vec::new();
     for (lands, packed) in &pack.objects {
         let (text, claimants) = match packed {
-            Packed::Carried { .. } | Packed::Fresh { keep: Keep::Kept | Keep::Retagged(_), .. } => continue,
+            Packed::Carried { .. }
+            | Packed::Fresh { keep: Keep::Kept | Keep::Retagged(_), .. }
+            | Packed::Namespace { keep: Keep::Kept, .. } => continue,
             Packed::Fresh { text, needed_by, .. } => (text, claimants(needed_by)),
-            Packed::Namespace { text } => (text, Vec::new()),
+            Packed::Namespace { text, .. } => (text, Vec::new()),
         };
         let action = match (input.published.object(lands), packed) {
             (None, _) => match unvouched(input, lands, text.as_bytes()) {
@@ -60,7 +57,6 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
                 None => continue,
             },
             (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
-            (Some(_), _) if input.published.bytes(lands) == Some(text.as_bytes()) => continue,
             (Some(_), _) => Action::Changed,
         };
         let lost_entries = match packed {

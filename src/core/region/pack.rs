@@ -30,7 +30,7 @@ use crate::yaml::emit::emit;
 pub(super) enum Packed {
     Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep },
     Carried { object: ManifestObject, needed_by: BTreeSet<NeededBy>, code: Code },
-    Namespace { text: Zeroizing<String> },
+    Namespace { text: Zeroizing<String>, keep: Keep },
 }
 
 /// What becomes of an object's published bytes.
@@ -90,15 +90,16 @@ pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
     pack.findings.extend(fates.findings(input, rulings));
     carry_over(input, &fates, &mut wanted, &mut pack);
     let mut unasked = Vec::new();
-    let keep = |lands: &ObjectKey, text: &str, object: &Object| {
+    let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(if lands.kind.is_secret() {
-            reuse_of(input, lands, text, object.payload.as_ref(), &mut unasked)
+            let payload = object.and_then(|object| object.payload.as_ref());
+            reuse_of(input, lands, text, payload, &mut unasked)
         } else {
             Keep::of_open(input.published.bytes(lands), text)
         })
     };
     // Here `keep` never gives up, so there is always a pack.
-    _ = fill(&input.terms, wanted, &mut pack, keep, |_, _| true);
+    _ = fill(&input.terms, wanted, &mut pack, keep);
     pack.unasked = unasked;
     pack
 }
@@ -110,7 +111,7 @@ pub(super) fn pack_as_published<'f>(
     file: impl Fn(&ObjectKey) -> Option<&'f [u8]>,
 ) -> Option<Pack> {
     let mut pack = Pack::default();
-    let keep = |lands: &ObjectKey, text: &str, _: &Object| {
+    let keep = |lands: &ObjectKey, text: &str, _: Option<&Object>| {
         let bytes = file(lands)?;
         let same = if lands.kind.is_secret() {
             let context = terms.context(lands, &terms.region.recipients);
@@ -120,25 +121,24 @@ pub(super) fn pack_as_published<'f>(
         };
         same.then_some(Keep::Kept)
     };
-    let stands = |key: &ObjectKey, text: &str| file(key) == Some(text.as_bytes());
-    fill(terms, wanted(rulings), &mut pack, keep, stands)?;
+    fill(terms, wanted(rulings), &mut pack, keep)?;
     Some(pack)
 }
 
-/// Adds what is wanted and the Namespaces for all of it; none as soon as `keep` gives up, or a published Namespace is
-/// not as it should be.
+/// Adds what is wanted and the Namespaces for all of it; none as soon as `keep` gives up.
+///
+/// `keep` gets the object's key and text, and the object that it is made from, if any.
 fn fill(
     terms: &Terms<'_>,
     wanted: Wanted,
     pack: &mut Pack,
-    mut keep: impl FnMut(&ObjectKey, &str, &Object) -> Option<Keep>,
-    stands: impl Fn(&ObjectKey, &str) -> bool,
+    mut keep: impl FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep>,
 ) -> Option<()> {
     let style = terms.layout().style();
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
         let text = emit(&sanitise(object, &lands, &order.edits, style));
-        let keep = keep(&lands, &text, object)?;
+        let keep = keep(&lands, &text, Some(object))?;
         // The text of what stays as it is, is not needed again.
         let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
@@ -147,10 +147,8 @@ fn fill(
     for name in names.iter().filter(|name| namespace::is_emitted(name, &terms.world.fleet.system_namespace)) {
         let text = emit(&namespace::tree(name, terms.region.labels.get(name), style));
         let key = ObjectKey::namespace(name);
-        if !stands(&key, &text) {
-            return None;
-        }
-        pack.objects.insert(key, Packed::Namespace { text });
+        let keep = keep(&key, &text, None)?;
+        pack.objects.insert(key, Packed::Namespace { text, keep });
     }
     Some(())
 }

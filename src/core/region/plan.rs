@@ -64,16 +64,18 @@ fn ruled(rulings: Vec<Ruling<'_>>) -> Vec<Ruled> {
 /// The text of `bundle.yaml`, tag line included.
 pub fn bundle_yaml(manifest: &Manifest, keys: &KeyRing) -> String {
     let rest = manifest::emit(manifest);
-    let mut text = reuse::manifest_line(&keys.current, &manifest.fleet, &manifest.directory, rest.as_bytes());
-    text.push_str(&rest);
-    text
+    tag_line(manifest, &rest, keys) + &rest
+}
+
+/// The first line of `bundle.yaml`, which authenticates the rest.
+fn tag_line(manifest: &Manifest, rest: &str, keys: &KeyRing) -> String {
+    reuse::manifest_line(&keys.current, &manifest.fleet, &manifest.directory, rest.as_bytes())
 }
 
 /// Whether a file is the text of a manifest, tag line included.
 fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
     let rest = manifest::emit(manifest);
-    let line = || reuse::manifest_line(&keys.current, &manifest.fleet, &manifest.directory, rest.as_bytes());
-    bytes.strip_suffix(rest.as_bytes()).is_some_and(|first| first == line().as_bytes())
+    bytes.strip_suffix(rest.as_bytes()).is_some_and(|first| first == tag_line(manifest, &rest, keys).as_bytes())
 }
 
 /// Plans one region from its cases and what stands in its folders; the latter comes back examined.
@@ -244,8 +246,12 @@ fn write(
     for (lands, packed) in pack.objects {
         let path = layout.of_object(&lands);
         let (content, from, state, needed_by) = match packed {
-            Packed::Namespace { text } => {
-                (Content::Bytes(text.as_bytes().to_vec()), None, ObjectState::Current, BTreeSet::new())
+            Packed::Namespace { text, keep } => {
+                let content = match keep {
+                    Keep::Kept => Content::Kept(path.clone()),
+                    _ => Content::Bytes(text.as_bytes().to_vec()),
+                };
+                (content, None, ObjectState::Current, BTreeSet::new())
             }
             Packed::Carried { object, needed_by, code } => {
                 (Content::Kept(object.path.clone()), object.from, ObjectState::Carried(code), needed_by)

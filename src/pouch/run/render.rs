@@ -4,6 +4,8 @@
 //! holds it. What is staged is not visible until all of it is, so that memory holds the plans of as many regions as
 //! there are threads, and a failure of one region publishes nothing of the others.
 
+use std::collections::BTreeMap;
+
 use pouch_core::claim::Asked;
 use pouch_core::config::{Acceptance, RegionConfig, RegionState};
 use pouch_core::finding::Finding;
@@ -20,7 +22,6 @@ use pouch_core::region::published::Published;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::world::World;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
 
 use super::{Report, Run, check_regions, govern, rekey, seal};
 use crate::error::Failure;

@@ -132,8 +132,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     told::tell(session, &report, &lines(&report, args), &args.accepted.of_flags(fleet)?);
     if args.dry_run {
         // What it would have published is no failure of this run.
-        let summary = told::summary_of(&report, "rekey --dry-run", None, fleet, Ended::Done);
-        told::record(session, &summary, "Nothing was published")?;
+        let summary = || told::summary_of(&report, "rekey --dry-run", None, fleet, Ended::Done);
+        told::record(session, summary, "Nothing was published")?;
         return Ok(Ended::Done);
     }
     let loses = |region: &summary::Region| {

@@ -142,7 +142,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
         ..told::summary(fleet.name.to_string(), "verify", ended)
     };
-    told::record(session, &summary, "The region was compared")?;
+    told::record(session, || summary, "The region was compared")?;
     Ok(ended)
 }
 
@@ -253,7 +253,7 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
         ui.note(&format!("no bundle is staged in {}", read.places));
     }
     let ended = if faults == 0 { Ended::Done } else { Ended::Fault };
-    told::record(session, &verdict.summary(fleet, read.commit, ended), "The bundles were looked at")?;
+    told::record(session, || verdict.summary(fleet, read.commit, ended), "The bundles were looked at")?;
     Ok(ended)
 }
 

@@ -112,10 +112,7 @@ pub fn finish(
     fleet: &Fleet,
 ) -> Result<Ended, Failure> {
     let ended = report.ended(session);
-    // A copy of all findings, which is large where the fleet is.
-    if session.global.summary.is_some() || session.global.metrics.is_some() {
-        record(session, &summary_of(report, command, commit, fleet, ended), "The bundles are written")?;
-    }
+    record(session, || summary_of(report, command, commit, fleet, ended), "The bundles are written")?;
     let Some(c) = &report.credentials else { return Ok(ended) };
     let credentials = counted(c.admitted, "Credential", "Credentials");
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
@@ -164,9 +161,14 @@ pub fn summary_of(
 ///
 /// # Errors
 /// Where one of them cannot be written; `done` says what was done all the same.
-pub fn record(session: &Session, summary: &Summary, done: &str) -> Result<(), Failure> {
+pub fn record(session: &Session, summary: impl FnOnce() -> Summary, done: &str) -> Result<(), Failure> {
+    // The summary holds a copy of all findings, which is large where the fleet is: made only if it is wanted.
+    if session.global.summary.is_none() && session.global.metrics.is_none() {
+        return Ok(());
+    }
+    let summary = summary();
     if let Some(path) = &session.global.summary {
-        let text = serde_json::to_string_pretty(summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+        let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
         let text = escape_json(&text) + "\n";
         std::fs::write(path, text).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
@@ -174,7 +176,7 @@ pub fn record(session: &Session, summary: &Summary, done: &str) -> Result<(), Fa
         })?;
     }
     if let Some(path) = &session.global.metrics {
-        metrics::write(path, summary, session).map_err(|error| {
+        metrics::write(path, &summary, session).map_err(|error| {
             let message = format!("cannot write the metrics to {}: {error}", path.display());
             Failure::failed(message, format!("{done}; only the metrics are missing."))
         })?;

@@ -113,7 +113,7 @@ pub enum SourcePlace {
     Git {
         /// URL or local path, the latter relative to the configuration.
         repository: String,
-        /// A branch, tag or commit.
+        /// A full `refs/…`, `HEAD`, a whole commit id, or else a branch.
         reference: String,
         /// A folder, or one file, in the tree; empty for the root.
         path: String,

@@ -13,19 +13,20 @@ pub mod signers;
 
 use std::path::Path;
 
-pub use self::address::{Address, address, identity, is_commit_id, is_reference, is_revision};
+pub use self::address::{Address, address, full, identity, is_commit_id, is_reference, is_revision, short};
 
 /// The reference under which [`fetch`] stores what it fetched.
 pub const FETCHED: &str = "refs/pouch/fetched";
 
-/// Fetches one reference of a remote repository, without its history, into a new bare repository.
+/// Fetches one reference or commit of a remote repository, without its history, into a new bare repository.
 ///
 /// # Errors
 /// As [`program::Git::run`].
-pub fn fetch(git: &program::Git, remote: &str, reference: &str, into: &Path) -> Result<(), program::GitError> {
+pub fn fetch(git: &program::Git, remote: &str, named: &str, into: &Path) -> Result<(), program::GitError> {
+    let reference = &*full(named);
     // No template: its hooks would see the environment.
     git.run(None, "init", &["--bare", "--quiet", "--template="], &[into.as_os_str()])?;
-    let quiet = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance"];
+    let quiet = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
     let one = format!("+{reference}:{FETCHED}");
     let shallow: Vec<&str> = quiet.iter().copied().chain(["--depth=1"]).collect();
     match git.run(Some(into), "fetch", &shallow, &[remote.as_ref(), one.as_ref()]) {
@@ -38,8 +39,19 @@ pub fn fetch(git: &program::Git, remote: &str, reference: &str, into: &Path) -> 
             let commit = format!("{reference}^{{commit}}");
             git.run(Some(into), "update-ref", &[], &[FETCHED.as_ref(), commit.as_ref()]).map(|_| ())
         }
+        Ok(_) if !is_commit_id(reference) && !address::is_fetched(reference, &fetch_head(into)) => {
+            Err(program::GitError::Failed {
+                command: "fetch".to_owned(),
+                words: format!("couldn't find remote ref {reference}"),
+            })
+        }
         done => done.map(|_| ()),
     }
+}
+
+/// What git notes of the references that it fetched.
+fn fetch_head(repository: &Path) -> String {
+    std::fs::read_to_string(repository.join("FETCH_HEAD")).unwrap_or_default()
 }
 
 /// Fetches a remote repository with all its references and its whole history into a new bare repository.
@@ -52,12 +64,13 @@ pub fn mirror(git: &program::Git, remote: &str, into: &Path) -> Result<(), progr
     git.run(None, "clone", &options, &[remote.as_ref(), into.as_os_str()]).map(|_| ())
 }
 
-/// The branches and tags that a remote repository has, for messages; none if it does not say.
+/// The branches that a remote repository has, by short names, and its tags, by full ones, for messages; none if it
+/// does not say.
 pub fn branches_and_tags(git: &program::Git, remote: &str) -> Vec<String> {
     let Ok(out) = git.run(None, "ls-remote", &["--heads", "--tags", "--refs", "--quiet"], &[remote.as_ref()]) else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&out);
-    let name = |line: &str| line.split('\t').nth(1)?.splitn(3, '/').nth(2).map(str::to_owned);
+    let name = |line: &str| line.split('\t').nth(1).map(|name| short(name).to_owned());
     text.lines().filter_map(name).collect()
 }

@@ -162,9 +162,10 @@ pub struct DirectoryFile {
 pub struct GitFile {
     /// A URL without password, or a local path relative to this file.
     pub repository: String,
-    /// A branch, tag or commit.
-    #[serde(rename = "ref", default = "head")]
-    pub reference: String,
+    /// A full `refs/…`, a branch or a whole commit id; or a map that says which it is. A tag counts only where
+    /// it is said to be one. By default the repository's `HEAD`.
+    #[serde(rename = "ref", default)]
+    pub reference: RefFile,
     /// A folder, or one file, in the repository; by default its root.
     #[serde(default)]
     pub path: String,
@@ -174,6 +175,34 @@ pub struct GitFile {
     /// Globs over paths below `path` of files that do not count.
     #[serde(default)]
     pub exclude: Vec<String>,
+}
+
+/// A branch, tag or commit.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RefFile {
+    /// A full `refs/…`, a branch or a whole commit id.
+    Text(String),
+    /// What is said to be one of them.
+    Map(RefMapFile),
+}
+
+impl Default for RefFile {
+    fn default() -> Self {
+        Self::Text("HEAD".to_string())
+    }
+}
+
+/// Exactly one of `branch`, `tag` and `commit`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RefMapFile {
+    /// A branch, by its short name.
+    pub branch: Option<String>,
+    /// A tag, by its short name.
+    pub tag: Option<String>,
+    /// A commit, by its whole id.
+    pub commit: Option<String>,
 }
 
 /// A live cluster.
@@ -443,10 +472,6 @@ fn builtin() -> String {
 
 fn include() -> Vec<String> {
     ["**/*.yaml", "**/*.yml", "**/*.json"].map(String::from).to_vec()
-}
-
-fn head() -> String {
-    "HEAD".to_string()
 }
 
 fn output_path() -> String {

@@ -226,7 +226,7 @@ fn is_revision(text: &str) -> Result<(), Failure> {
     if git::is_reference(text) || time_of(text).is_some() {
         return Ok(());
     }
-    let help = "Give the name of a branch or tag, a commit's id, or for --since a date such as 2026-11-21.";
+    let help = "Give the name of a branch, a commit's id, refs/tags/TAG, or for --since a date such as 2026-11-21.";
     Err(Failure::usage(format!("{text:?} names no branch, tag or commit"), help))
 }
 

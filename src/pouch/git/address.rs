@@ -1,5 +1,7 @@
 //! Which repositories and references are accepted at all, and what they are called.
 
+use std::borrow::Cow;
+
 /// Where a repository is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Address {
@@ -75,6 +77,39 @@ pub fn identity(repository: &str) -> String {
             end(&format!("ssh://{host}/{}", path.trim_start_matches('/')))
         }
         _ => end(repository.strip_prefix("./").filter(|rest| !rest.is_empty()).unwrap_or(repository)),
+    }
+}
+
+/// The one reference or commit that a text names in another repository: `HEAD`, a full `refs/…` and a whole commit id
+/// are themselves, and whatever else is a branch.
+///
+/// Git would go through `refs/tags` and more before it comes to branches, and so let a tag stand for a branch.
+pub fn full(text: &str) -> Cow<'_, str> {
+    match text == "HEAD" || text.starts_with("refs/") || is_commit_id(text) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("refs/heads/{text}")),
+    }
+}
+
+/// A reference as people write it: a branch by its short name, others in full, so that [`full`] gives it back.
+pub fn short(reference: &str) -> &str {
+    reference.strip_prefix("refs/heads/").filter(|name| full(name) == reference).unwrap_or(reference)
+}
+
+/// Whether git fetched `reference` itself, by what it notes in `FETCH_HEAD`: where a repository lacks the reference, git
+/// takes another one that ends in its name, such as `refs/tags/refs/heads/main`.
+///
+/// <https://git-scm.com/docs/git-fmt-merge-msg>
+pub(super) fn is_fetched(reference: &str, fetch_head: &str) -> bool {
+    let note = fetch_head.lines().next().and_then(|line| line.splitn(3, '\t').nth(2)).unwrap_or_default();
+    let kinds = [("refs/heads/", "branch"), ("refs/tags/", "tag"), ("refs/remotes/", "remote-tracking branch")];
+    let named = kinds.iter().find_map(|(start, kind)| Some(format!("{kind} '{}' of ", reference.strip_prefix(start)?)));
+    match reference {
+        "HEAD" => {
+            let other = kinds.iter().any(|(_, kind)| note.starts_with(&format!("{kind} '"))) || note.starts_with('\'');
+            !note.is_empty() && !other
+        }
+        _ => note.starts_with(&named.unwrap_or_else(|| format!("'{reference}' of "))),
     }
 }
 
@@ -164,6 +199,44 @@ mod tests {
         ];
         for (typed, expect) in table {
             assert_eq!(identity(typed), expect);
+        }
+    }
+
+    #[test]
+    fn a_short_name_is_a_branch_and_nothing_else() {
+        let id = "0123456789abcdef0123456789abcdef01234567";
+        for (text, expect) in [
+            ("main", "refs/heads/main"),
+            ("tags/v1", "refs/heads/tags/v1"),
+            ("heads/main", "refs/heads/heads/main"),
+            ("refs/heads/main", "refs/heads/main"),
+            ("refs/tags/v1", "refs/tags/v1"),
+            ("HEAD", "HEAD"),
+            (id, id),
+        ] {
+            assert_eq!(full(text), expect);
+            assert_eq!(full(short(expect)), expect);
+        }
+        assert_eq!((short("refs/heads/main"), short("refs/heads/HEAD")), ("main", "refs/heads/HEAD"));
+    }
+
+    #[test]
+    fn git_notes_which_reference_it_fetched() {
+        for (reference, note, expect) in [
+            ("refs/heads/main", "branch 'main' of file:///r", true),
+            ("refs/heads/main", "tag 'refs/heads/main' of file:///r", false),
+            ("refs/heads/main", "branch 'refs/heads/main' of file:///r", false),
+            ("refs/heads/main", "tag 'main' of file:///r", false),
+            ("refs/heads/main", "", false),
+            ("refs/tags/v1", "tag 'v1' of file:///r", true),
+            ("refs/notes/main", "'refs/notes/main' of file:///r", true),
+            ("refs/notes/main", "tag 'refs/notes/main' of file:///r", false),
+            ("HEAD", "file:///r", true),
+            ("HEAD", "tag 'HEAD' of file:///r", false),
+            ("HEAD", "'refs/HEAD' of file:///r", false),
+            ("HEAD", "", false),
+        ] {
+            assert_eq!(is_fetched(reference, &format!("0123\t\t{note}\n")), expect, "{reference} {note}");
         }
     }
 

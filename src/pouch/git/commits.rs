@@ -7,7 +7,7 @@ use std::path::Path;
 
 use git2::{FileMode, Oid, Repository, Signature, Time};
 
-use super::objects::ObjectsError;
+use super::objects::{ObjectsError, named};
 
 /// A repository that is written to.
 pub struct Writer {
@@ -41,7 +41,7 @@ impl Writer {
     pub fn open(path: &Path, base: Option<&str>) -> Result<Self, ObjectsError> {
         let repository = Repository::open_bare(path)?;
         let base = match base {
-            Some(reference) => Some(repository.revparse_single(reference)?.peel_to_commit()?.id()),
+            Some(reference) => Some(named(&repository, reference)?.peel_to_commit()?.id()),
             None => None,
         };
         Ok(Self { repository, base })

@@ -7,9 +7,14 @@ pub mod standing;
 
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, IndexEntryExtendedFlag, ObjectType, Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, IndexEntryExtendedFlag, Object, ObjectType, Oid, Repository, RepositoryOpenFlags};
 use pouch_core::listing::few;
 use pouch_core::report::shell;
+
+use super::address::{is_commit_id, short};
+
+/// How many digits of a commit id stand for the commit at least.
+const LEAST_OF_ID: usize = 7;
 
 /// Modes of tree entries; libgit2 gives no other ones.
 const MODE_TREE: i32 = 0o040_000;
@@ -62,12 +67,12 @@ pub enum ObjectsError {
     /// It was cloned without some objects.
     #[error("the repository at {0} is a partial clone, whose missing objects pouch cannot fetch")]
     Partial(String),
-    /// No branch, tag or commit has this name.
-    #[error("there is no branch, tag or commit {reference}")]
+    /// No reference or commit has this name.
+    #[error("there is no {} {reference}", if reference.starts_with("refs/") { "reference" } else { "branch or commit" })]
     NoReference {
         /// What was looked for.
         reference: String,
-        /// The branches and tags that exist.
+        /// The branches that exist, by short names, and the tags, by full ones.
         known: Vec<String>,
     },
     /// The tree has nothing at the path.
@@ -199,6 +204,64 @@ pub fn open(path: &Path) -> Result<Store, ObjectsError> {
     }
 }
 
+/// The object that a revision names: `HEAD`, a full `refs/…`, a whole commit id, a branch, a branch of a remote, or the
+/// beginning of a commit id, in this order; `~2` and `^` lead from there to ancestors. A tag is named in full or not at
+/// all, so that none stands for a branch.
+///
+/// # Errors
+/// Where nothing is called so.
+pub(in crate::git) fn named<'r>(repository: &'r Repository, revision: &str) -> Result<Object<'r>, ObjectsError> {
+    let (name, ancestor) = revision.split_at(revision.find(['~', '^']).unwrap_or(revision.len()));
+    let found = exactly(repository, name).and_then(|object| match ancestor {
+        "" => Ok(object),
+        ancestor => repository.revparse_single(&format!("{}{ancestor}", object.id())),
+    });
+    found.map_err(|error| match error.code() {
+        ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => {
+            ObjectsError::NoReference { reference: revision.to_owned(), known: branches_and_tags(repository) }
+        }
+        _ => error.into(),
+    })
+}
+
+fn exactly<'r>(repository: &'r Repository, name: &str) -> Result<Object<'r>, git2::Error> {
+    let absent = || git2::Error::new(ErrorCode::NotFound, git2::ErrorClass::Reference, "there is none");
+    let target = |reference: &str| {
+        let id = repository.find_reference(reference)?.resolve()?.target().ok_or_else(absent)?;
+        repository.find_object(id, None)
+    };
+    if name == "HEAD" || name.starts_with("refs/") {
+        return target(name);
+    }
+    if is_commit_id(name) {
+        return repository.find_object(Oid::from_str(name)?, None);
+    }
+    for folder in ["heads", "remotes"] {
+        match target(&format!("refs/{folder}/{name}")) {
+            Err(error) if error.code() == ErrorCode::NotFound => {}
+            found => return found,
+        }
+    }
+    match name.len() >= LEAST_OF_ID && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => repository.find_object_by_prefix(name, Some(ObjectType::Commit)),
+        false => Err(absent()),
+    }
+}
+
+fn branches_and_tags(repository: &Repository) -> Vec<String> {
+    let Ok(references) = repository.references() else { return Vec::new() };
+    let told = |reference: git2::Reference<'_>| {
+        let name = reference.name().ok()?;
+        match reference.is_remote() {
+            true => name.strip_prefix("refs/remotes/").map(str::to_owned),
+            false => (reference.is_branch() || reference.is_tag()).then(|| short(name).to_owned()),
+        }
+    };
+    let mut known: Vec<String> = references.flatten().filter_map(told).collect();
+    known.sort();
+    known
+}
+
 /// Why the repository at `path` cannot be opened.
 pub(in crate::git) fn refused(path: &Path, error: git2::Error) -> ObjectsError {
     let shown = path.display().to_string();
@@ -244,18 +307,13 @@ impl Store {
         &self.path
     }
 
-    /// The commit that a branch, tag or commit id names.
+    /// The commit that a revision names, as [`named`] understands it.
     ///
     /// # Errors
     /// Where nothing is called so, or it is no commit.
-    pub fn commit(&self, reference: &str) -> Result<Id, ObjectsError> {
-        let found = self.repository.revparse_single(reference).and_then(|object| object.peel_to_commit());
-        found.map(|commit| Id(commit.id())).map_err(|error| match error.code() {
-            ErrorCode::NotFound => {
-                ObjectsError::NoReference { reference: reference.to_owned(), known: self.branches_and_tags() }
-            }
-            _ => ObjectsError::from(error),
-        })
+    pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
+        let found = named(&self.repository, revision)?.peel_to_commit()?;
+        Ok(Id(found.id()))
     }
 
     /// Whether a commit carries a signature, by anybody.
@@ -275,17 +333,6 @@ impl Store {
         let head = self.repository.find_reference("HEAD").ok()?;
         let target = head.symbolic_target().ok().flatten()?;
         Some(target.strip_prefix("refs/heads/").unwrap_or(target).to_owned())
-    }
-
-    fn branches_and_tags(&self) -> Vec<String> {
-        let Ok(references) = self.repository.references() else { return Vec::new() };
-        let short = |reference: git2::Reference<'_>| {
-            let wanted = reference.is_branch() || reference.is_remote() || reference.is_tag();
-            reference.shorthand().ok().filter(|_| wanted).map(str::to_owned)
-        };
-        let mut known: Vec<String> = references.flatten().filter_map(short).collect();
-        known.sort();
-        known
     }
 
     /// What a commit has at `path`; an empty path is the root. Links on the way are not followed.

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{ClusterFile, FleetFile, GitFile, SourceDecryptionFile, SourceFile};
+use super::super::file::{ClusterFile, FleetFile, GitFile, RefFile, SourceDecryptionFile, SourceFile};
 use super::super::{Decryption, FileGlobs, Globs, Output, Provides, Source, SourcePlace, repository};
 use super::name::{globs, label, namespace, namespace_globs};
 use crate::name::SourceName;
@@ -140,7 +140,7 @@ fn is_plain(text: &str) -> bool {
 
 fn git_place(git: &GitFile, path: &FieldPath, faults: &mut Faults) -> SourcePlace {
     super::output::url(&git.repository, &path.key("repository"), faults);
-    super::output::ref_name(&git.reference, &path.key("ref"), faults);
+    let reference = reference(&git.reference, &path.key("ref"), faults);
     let folder = match git.path.as_str() {
         "" | "." | "./" => String::new(),
         text => repository::tidy_inside(text).unwrap_or_else(|fault| {
@@ -150,7 +150,40 @@ fn git_place(git: &GitFile, path: &FieldPath, faults: &mut Faults) -> SourcePlac
         }),
     };
     let files = file_globs(&git.include, &git.exclude, path, faults);
-    SourcePlace::Git { repository: git.repository.clone(), reference: git.reference.clone(), path: folder, files }
+    SourcePlace::Git { repository: git.repository.clone(), reference, path: folder, files }
+}
+
+/// What is read, as a text that leaves nothing open: only what is called a tag can be one.
+fn reference(typed: &RefFile, path: &FieldPath, faults: &mut Faults) -> String {
+    let named = match typed {
+        RefFile::Text(text) => {
+            let name = text.strip_prefix("refs/").unwrap_or(text);
+            super::output::ref_name(name, path, faults);
+            return text.clone();
+        }
+        RefFile::Map(map) => map,
+    };
+    match (&named.branch, &named.tag, &named.commit) {
+        (Some(branch), None, None) => {
+            super::output::ref_name(branch, &path.key("branch"), faults);
+            format!("refs/heads/{branch}")
+        }
+        (None, Some(tag), None) => {
+            super::output::ref_name(tag, &path.key("tag"), faults);
+            format!("refs/tags/{tag}")
+        }
+        (None, None, Some(commit)) => {
+            if !matches!(commit.len(), 40 | 64) || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                let help = "Write all of it, as `git rev-parse` prints it.";
+                faults.add(&path.key("commit"), format!("{} is no whole commit id", quoted(commit)), help);
+            }
+            commit.to_ascii_lowercase()
+        }
+        _ => {
+            faults.add(path, "it does not name one thing", "Write one of `branch`, `tag` and `commit`.");
+            String::new()
+        }
+    }
 }
 
 fn file_globs(include: &[String], exclude: &[String], path: &FieldPath, faults: &mut Faults) -> FileGlobs {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use git2::{ErrorCode, Object, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::asked::{HistoryError, Since, Wanted};
-use crate::git::objects::{Kind, ObjectsError, refused};
+use crate::git::objects::{Kind, named, refused};
 use crate::stop::Stop;
 
 /// A commit as the walk needs it; or a folder or file that a reference leads to without a commit.
@@ -51,7 +51,7 @@ impl Graph {
                 references = references.saturating_add(1);
             }
         }
-        let existing = |name: &&String| repository.revparse_single(name).is_ok();
+        let existing = |name: &&String| named(repository, name).is_ok();
         let (called, current) = match wanted.current.iter().find(existing).or_else(|| wanted.revisions.first()) {
             Some(name) => (name.clone(), Some(found.named(name)?)),
             None => {
@@ -233,18 +233,9 @@ impl Found<'_> {
         Ok(info)
     }
 
-    /// What the name of a branch, tag or commit leads to.
+    /// What a revision leads to.
     fn named(&mut self, revision: &str) -> Result<Oid, HistoryError> {
-        match self.repository.revparse_single(revision) {
-            Ok(object) => self.start(object),
-            Err(error) if matches!(error.code(), ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel) => {
-                let names = self.repository.references().into_iter().flatten().flatten();
-                let short = |reference: Reference<'_>| reference.shorthand().ok().map(str::to_owned);
-                let known = names.filter_map(short).collect();
-                Err(ObjectsError::NoReference { reference: revision.to_owned(), known }.into())
-            }
-            Err(error) => Err(error.into()),
-        }
+        self.start(named(self.repository, revision)?)
     }
 
     /// The commit that tags lead to, or the folder or file if they lead to no commit: every clone of the

@@ -23,7 +23,7 @@ impl Asking<'_> {
     pub(super) fn reference(&self, store: &Store) -> Result<String, Failure> {
         if let Some(rev) = self.rev {
             if !is_revision(rev) {
-                let help = "Give the name of a branch or tag, a whole commit id, or an ancestor such as main~3.";
+                let help = "Give the name of a branch, a commit id, refs/tags/TAG, or an ancestor such as main~3.";
                 return Err(Failure::usage(format!("--rev {rev:?} cannot name a branch, tag or commit"), help));
             }
             return Ok(rev.to_owned());

@@ -42,7 +42,7 @@ pub(super) struct Wanted<'a> {
 pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) -> Result<Reading, SourceError> {
     let error = |message: String, help: &str| SourceError::new(source, message, help);
     if !git::is_reference(wanted.reference) {
-        let help = "Give the name of a branch or tag, or a whole commit id.";
+        let help = "Give the name of a branch, a whole commit id, or refs/tags/TAG.";
         return Err(error(format!("ref {:?} cannot name a branch, tag or commit", wanted.reference), help));
     }
     let Some(path) = normal(wanted.path) else {
@@ -117,7 +117,7 @@ fn fetch(
     match git::fetch(&git, remote, reference, folder.path()) {
         Ok(()) => Ok(folder),
         Err(program::GitError::Failed { words, .. }) if is_unknown_reference(&words) => {
-            let message = format!("{} has no branch, tag or commit {reference}", git::identity(remote));
+            let message = format!("{} has no {}", git::identity(remote), git::full(reference));
             Err(SourceError::new(source, message, objects::correct(&git::branches_and_tags(&git, remote))))
         }
         Err(trouble) => {

@@ -195,19 +195,55 @@ fn a_tree_that_grows_without_end_is_refused() {
 }
 
 #[test]
-fn tags_commits_and_work_trees_are_revisions_too() {
+fn branches_commits_and_tags_that_are_called_so_are_revisions() {
     let (folder, repository) = repository();
     let old = commit(&repository, "main", &[("a.yaml", PLAIN, &secret("old"))]);
     let object = repository.revparse_single(&old).unwrap();
     let who = Signature::new("a", "a@example.com", &Time::new(0, 0)).unwrap();
     repository.tag("v1", &object, &who, "x", false).unwrap();
     commit(&repository, "main", &[("a.yaml", PLAIN, &secret("new"))]);
-    for (reference, name) in [("main", "new"), ("v1", "old"), (&*old, "old"), ("refs/tags/v1", "old"), ("HEAD", "new")]
-    {
+    for (reference, name) in [
+        ("main", "new"),
+        ("refs/heads/main", "new"),
+        (&*old, "old"),
+        (old.split_at(7).0, "old"),
+        ("refs/tags/v1", "old"),
+        ("HEAD", "new"),
+    ] {
         repository.set_head("refs/heads/main").unwrap();
         let reading =
             read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path())).unwrap();
         assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
+    }
+}
+
+/// A branch `main` and beside it everything that git itself would take for it; the branch alone has `main`.
+fn shadowed(repository: &Repository) -> Oid {
+    let theirs = Oid::from_str(&commit(repository, "side", &[("a.yaml", PLAIN, &secret("theirs"))])).unwrap();
+    let ours = Oid::from_str(&commit(repository, "main", &[("a.yaml", PLAIN, &secret("main"))])).unwrap();
+    for shadow in ["tags/main", "notes/main", "main", "tags/refs/heads/main", "heads/refs/heads/main", "tags/HEAD"] {
+        repository.reference(&format!("refs/{shadow}"), theirs, false, "x").unwrap();
+    }
+    repository.reference(&format!("refs/heads/{ours}"), theirs, false, "x").unwrap();
+    repository.set_head("refs/heads/main").unwrap();
+    assert_eq!(repository.revparse_single("main").unwrap().id(), theirs, "git itself takes another one");
+    ours
+}
+
+#[test]
+fn nothing_stands_for_a_branch_but_the_branch() {
+    let (folder, repository) = repository();
+    let ours = shadowed(&repository).to_string();
+    for reference in ["main", "refs/heads/main", "HEAD", &ours] {
+        let reading =
+            read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path())).unwrap();
+        assert_eq!(summary(&reading), format!("Secret main {reference}:a.yaml:1:1 in s\n"));
+    }
+    repository.find_reference("refs/heads/main").unwrap().delete().unwrap();
+    for reference in ["main", "refs/heads/main", "HEAD"] {
+        let read = read(&"s".into(), &wanted("r.git", reference, "", &default_globs()), &given(folder.path()));
+        let error = read.err().unwrap();
+        assert!(error.message.contains(&format!(" {reference}")) && error.help.contains("refs/tags/main"), "{error:?}");
     }
 }
 
@@ -218,7 +254,7 @@ fn what_cannot_be_reached_says_why() {
     let table = [
         ("nowhere", "main", "", "there is no git repository"),
         ("r.git/objects", "main", "", "there is no git repository"),
-        ("r.git", "mian", "", "there is no branch, tag or commit mian"),
+        ("r.git", "mian", "", "there is no branch or commit mian"),
         ("r.git", "HEAD~1", "", "cannot name a branch, tag or commit"),
         ("r.git", "--output=x", "", "cannot name"),
         ("r.git", "main", "../x", "leads out of the repository"),
@@ -259,18 +295,31 @@ fn a_url_is_fetched_by_the_git_program() {
     commit(&repository, "side", &[("a.yaml", PLAIN, &secret("side"))]);
     let url = format!("file://{}", folder.path().join("r.git").display());
     let given = Given { environment: &environment, ..given(Path::new("/nonexistent")) };
-    for (reference, name) in [("main", "new"), ("side", "side"), ("v1", "old"), (&*old, "old")] {
+    for (reference, name) in [("main", "new"), ("side", "side"), ("refs/tags/v1", "old"), (&*old, "old")] {
         let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).unwrap();
         assert_eq!(summary(&reading), format!("Secret {name} {reference}:a.yaml:1:1 in s\n"));
         assert_eq!(reading.identity.as_deref(), Some(&*url));
     }
     let error = read(&"s".into(), &wanted(&url, "mian", "", &default_globs()), &given).err().unwrap();
     assert!(
-        error.message.contains("no branch, tag or commit mian") && error.help.contains("main, side, v1"),
+        error.message.contains("has no refs/heads/mian") && error.help.contains("main, side, refs/tags/v1"),
         "{error:?}"
     );
     let error = read(&"s".into(), &wanted(&url, &"0".repeat(40), "", &default_globs()), &given).err().unwrap();
-    assert!(error.message.contains("no branch, tag or commit 000"), "{error}");
+    assert!(error.message.contains("has no 000"), "{error}");
     let error = read(&"s".into(), &wanted("file:///nonexistent", "main", "", &default_globs()), &given).err().unwrap();
     assert!(error.message.contains("cannot be fetched"), "{error}");
+    for old in ["main", "side", "HEAD"] {
+        repository.find_reference(&format!("refs/heads/{old}")).and_then(|mut found| found.delete()).ok();
+    }
+    let ours = shadowed(&repository).to_string();
+    for reference in ["main", "refs/heads/main", "HEAD", &ours] {
+        let reading = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).unwrap();
+        assert_eq!(summary(&reading), format!("Secret main {reference}:a.yaml:1:1 in s\n"));
+    }
+    repository.find_reference("refs/heads/main").unwrap().delete().unwrap();
+    for reference in ["main", "refs/heads/main", "HEAD"] {
+        let error = read(&"s".into(), &wanted(&url, reference, "", &default_globs()), &given).err().unwrap();
+        assert!(error.message.contains(&format!("has no {}", git::full(reference))), "{error:?}");
+    }
 }

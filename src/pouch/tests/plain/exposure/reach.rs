@@ -30,7 +30,7 @@ fn what_is_not_whole_or_not_there_is_refused() {
     assert_eq!(verdicts(&asked(&fleet, &["whole", "--removed"])), expected);
     assert_eq!(verdicts(&asked(&fleet, &[&url, "--removed"])), expected);
     fleet.run(&["exposure", "nowhere"]).ends(64).says("no git repository");
-    fleet.run(&["exposure", "--rev", "nowhere"]).ends(64).says("no branch, tag or commit nowhere");
+    fleet.run(&["exposure", "--rev", "nowhere"]).ends(64).says("no branch or commit nowhere");
     fleet.run(&["exposure", "--since", "main~1"]).ends(64);
     fleet.run(&["exposure", "--recipient", "age1x"]).ends(64);
     fleet.run(&["exposure", "--upload-pack=x"]).ends(64);
@@ -273,7 +273,12 @@ fn all_that_references_and_heads_lead_to_is_looked_at() {
     let ran = fleet.run(&["exposure", "model.git"]).ends(0);
     assert!(ran.stdout.contains("2 files or folders could not be read"), "{}", ran.stdout);
     assert_eq!(names(&asked(&fleet, &["model.git", "--rev", "main"])), BTreeSet::from(["main".to_owned()]));
-    let tagged = asked(&fleet, &["model.git", "--rev", "to-tag"]);
+    // A tag of the branch's name leads elsewhere, and stands for nothing but itself.
+    bare(&["update-ref", "refs/tags/main", "refs/tags/to-tag"]);
+    assert_eq!(names(&asked(&fleet, &["model.git", "--rev", "main"])), BTreeSet::from(["main".to_owned()]));
+    bare(&["update-ref", "-d", "refs/tags/main"]);
+    fleet.run(&["exposure", "model.git", "--rev", "to-tag"]).ends(64).says("refs/tags/to-tag");
+    let tagged = asked(&fleet, &["model.git", "--rev", "refs/tags/to-tag"]);
     assert_eq!(
         (names(&tagged), &tagged["readers"][0]["secrets"][0]["still"]),
         (BTreeSet::from(["nested".to_owned()]), &true.into())

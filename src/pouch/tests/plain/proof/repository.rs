@@ -69,6 +69,11 @@ fn a_revision_is_read_from_objects() {
     assert!(tampered.stderr.contains("--> main:bundles/flux/eu-west/core.yaml:"), "{}", tampered.stderr);
     let first = repository.git(&["rev-parse", "HEAD~1"]).trim().to_owned();
     verify(&[".", "--rev", &first]).finds("the commit before", &[]);
+    // A tag of the branch's name stands for nothing but itself.
+    repository.git(&["update-ref", "refs/tags/main", &first]);
+    verify(&[".", "--rev", "main"]).finds("the branch", &["untrusted-bundle", "unsafe-delivery"]);
+    verify(&[".", "--rev", "refs/tags/main"]).finds("the tag", &[]);
+    repository.git(&["update-ref", "-d", "refs/tags/main"]);
 
     repository.git(&["clone", "--quiet", "--bare", ".", "home/fleet.git"]);
     verify(&["home/fleet.git"]).finds("a bare repository", &["untrusted-bundle", "unsafe-delivery"]);

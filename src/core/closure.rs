@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 
 use crate::admission::{self, Sought};
 use crate::capi::{self, Need, aws};
-use crate::claim::Claim;
+use crate::claim::{Claim, Edit};
 use crate::config::{Grant, Resolution};
 use crate::finding::{Code, Finding};
 use crate::name::{Name, ObjectKey};
@@ -30,6 +30,7 @@ use crate::object::Object;
 use crate::snapshot::{Elsewhere, Lookup};
 use crate::world::World;
 use crate::world::definition::Defined;
+pub use companion::TEMPLATE;
 use landing::Places;
 pub use landing::of_root;
 pub use member::{Closure, Member, Role, Via};
@@ -366,6 +367,37 @@ fn expand(
             }
         }
     }
+}
+
+/// What an object names, by where it lands, and what is rewritten in the object; none if that cannot be told.
+pub fn names(
+    world: &World<'_>,
+    claim: &Claim,
+    resolution: Resolution,
+    read: &ObjectKey,
+    object: &Object,
+) -> Option<(Vec<ObjectKey>, Vec<Edit>)> {
+    let (mut names, mut edits) = (Vec::new(), Vec::new());
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
+        world.facts.definitions.find(&read.kind, &object.version)
+    else {
+        return None;
+    };
+    for path in definition.references.iter().filter(|path| !is_unused(object, &path.name)) {
+        match follow(object, path) {
+            Reference::None if is_needed(object, &path.name) => return None,
+            Reference::None => {}
+            Reference::Invalid(..) => return None,
+            Reference::To { kind, name, namespace } => {
+                let target = landing::Target { kind, name, namespace };
+                let to = landing::of_reference(world, claim, resolution, read, target, path.namespace.as_deref());
+                let (places, edit) = to.ok()?;
+                names.push(places.lands);
+                edits.extend(edit.filter(|edit| !edits.contains(edit)));
+            }
+        }
+    }
+    Some((names, edits))
 }
 
 /// Whether the provider ignores a reference, whatever it says: a secret that a workload identity still names, say.

@@ -6,7 +6,7 @@
 
 pub mod case;
 mod grant;
-mod place;
+pub mod place;
 mod readable;
 pub mod region;
 mod tenancy;
@@ -66,7 +66,7 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
 }
 
 /// What is wrong with an object wherever it goes: faults, content that must not leave, content that an API rejects.
-fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
+pub fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
     let find = |code, message: String, help: &str| {
         Finding::new(code, message).about(&object.key).at(&object.origin).help(help)

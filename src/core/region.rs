@@ -2,7 +2,7 @@
 //!
 //! - [`published`]: what stands in a region's folders now, and how far it is to be believed; `unsigned`: what there is
 //!   where nobody vouches for it.
-//! - `carry`: what becomes of claimants that have something published.
+//! - `carry`: what becomes of claimants that have something published; `revoked`: what of it they may no longer have.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
@@ -23,4 +23,5 @@ pub mod plan;
 pub mod published;
 pub mod rekey;
 pub mod resealing;
+mod revoked;
 mod unsigned;

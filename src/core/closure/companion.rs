@@ -16,6 +16,9 @@ use crate::name::{Name, Namespace, ObjectKey};
 use crate::snapshot::{Lookup, Snapshot, Unread};
 use crate::world::World;
 
+/// How a manifest says that an object is the template from which Sveltos propagates a credential.
+pub const TEMPLATE: &str = "companion resource-template";
+
 /// Adds the companions of a claim's identity.
 pub fn add(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if world.fleet.companions == Companions::None {
@@ -115,7 +118,7 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
     let Companion { found, lands, role } = companion;
     match found {
         Found::At(read) => {
-            let field = if role == Role::ResourceTemplate { "companion resource-template" } else { "companion secret" };
+            let field = if role == Role::ResourceTemplate { TEMPLATE } else { "companion secret" };
             let via = Via { interface: None, field: field.into() };
             closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
         }

@@ -122,6 +122,6 @@ fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
 }
 
 /// Whether a finding says that an object's content is not known.
-fn is_doubt(code: Code) -> bool {
+pub fn is_doubt(code: Code) -> bool {
     matches!(code, Code::Unread | Code::UndecryptableSource | Code::CopiedCiphertext)
 }

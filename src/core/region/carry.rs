@@ -34,11 +34,18 @@ impl Fates {
         self.0.get(&by.by).copied().unwrap_or(Fate::Carried(Code::Unread))
     }
 
-    /// Findings about claimants that no finding of their own explains.
-    pub(super) fn findings(&self, input: &Input<'_>, rulings: &[Ruling<'_>]) -> Vec<Finding> {
+    /// Findings about claimants that no finding of their own explains; `staying` are those of which something is
+    /// carried over.
+    pub(super) fn findings(
+        &self,
+        input: &Input<'_>,
+        rulings: &[Ruling<'_>],
+        staying: &BTreeSet<&Claimant>,
+    ) -> Vec<Finding> {
         let heard: BTreeSet<&Claimant> = rulings.iter().map(|ruling| &ruling.case.claim.by).collect();
         let explain = |(credential, fate): (&Claimant, &Fate)| {
             let (code, message, help) = match fate {
+                Fate::Carried(_) if !staying.contains(credential) => return None,
                 Fate::Carried(code @ Code::CredentialInUse) => (
                     *code,
                     format!("{credential} is gone and ClusterDeployments still name it; its objects stay"),

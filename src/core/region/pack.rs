@@ -14,6 +14,7 @@ use super::content::Order;
 use super::input::{Input, Terms};
 use super::published::document;
 use super::resealing;
+use super::revoked::{self, Admission, Revoked};
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
@@ -87,8 +88,7 @@ pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
     }
     let mut wanted = wanted(rulings);
     let fates = carry::fates(input, rulings);
-    pack.findings.extend(fates.findings(input, rulings));
-    carry_over(input, &fates, &mut wanted, &mut pack);
+    carry_over(input, &fates, rulings, &mut wanted, &mut pack);
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(if lands.kind.is_secret() {
@@ -158,38 +158,59 @@ fn needed_by(by: &Claimant, via: &[crate::closure::Via]) -> NeededBy {
     NeededBy { by: by.clone(), via: via.iter().map(step).collect() }
 }
 
-/// Carries over what broken claims have published, and adds these claims to objects that are fresh anyway.
-fn carry_over(input: &Input<'_>, fates: &Fates, wanted: &mut Wanted, pack: &mut Pack) {
+/// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
+/// anyway.
+fn carry_over(input: &Input<'_>, fates: &Fates, rulings: &[Ruling<'_>], wanted: &mut Wanted, pack: &mut Pack) {
     let Some(manifest) = input.published.manifest() else { return };
-    let mut impossible: Vec<String> = Vec::new();
+    let admission = Admission::of(input, rulings, manifest);
+    let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
+    let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
+    let mut carried: BTreeMap<&ObjectKey, (&ManifestObject, BTreeSet<NeededBy>, Code)> = BTreeMap::new();
     for object in &manifest.objects {
-        let carried: Vec<(&NeededBy, Code)> = object
-            .needed_by
-            .iter()
-            .filter_map(|by| match fates.of(by) {
-                Fate::Carried(code) => Some((by, code)),
-                Fate::Fresh | Fate::Withdrawn => None,
-            })
-            .collect();
-        let Some((_, code)) = carried.first().cloned() else { continue };
-        let names = carried.into_iter().map(|(by, _)| by.clone());
-        if let Some((_, needed_by)) = wanted.get_mut(&object.key) {
-            needed_by.extend(names);
-            continue;
+        let mut names = BTreeSet::new();
+        let mut why = None;
+        for needed_by in &object.needed_by {
+            let Fate::Carried(code) = fates.of(needed_by) else { continue };
+            match admission.ends(object, needed_by) {
+                Some(revoked) => ended.entry(&needed_by.by).or_default().push(revoked),
+                None => {
+                    staying.insert(&needed_by.by);
+                    names.insert(needed_by.clone());
+                    why.get_or_insert(code);
+                }
+            }
         }
+        match (wanted.get_mut(&object.key), why) {
+            (_, None) => {}
+            (Some((_, needed_by)), _) => needed_by.extend(names),
+            (None, Some(code)) => _ = carried.insert(&object.key, (object, names, code)),
+        }
+    }
+    pack.findings.extend(fates.findings(input, rulings, &staying));
+    pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
+    let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
+    let renewed: Wanted = carried
+        .values()
+        .filter_map(|(object, names, _)| {
+            let (read, edits) = admission.new_text(object, &names.first()?.by, holds)?;
+            Some((object.key.clone(), (Order { read, lands: object.key.clone(), edits }, names.clone())))
+        })
+        .collect();
+    let mut impossible: Vec<String> = Vec::new();
+    for (key, (object, names, code)) in carried.into_iter().filter(|(key, _)| !renewed.contains_key(*key)) {
         // A user who asks for new keys is not given old ones, not even for what is broken.
         let rekeys = input.rekeys();
         let as_sealed = manifest.recipients == input.region.recipients && !rekeys;
-        if input.published.bytes(&object.key).is_none() || (object.key.kind.is_secret() && !as_sealed) {
-            impossible.push(format!("{}", object.key));
+        if input.published.bytes(key).is_none() || (key.kind.is_secret() && !as_sealed) {
+            impossible.push(format!("{key}"));
             if !rekeys {
                 continue;
             }
             // The region is held, and nothing of it is about to go.
         }
-        let carried = Packed::Carried { object: object.clone(), needed_by: names.collect(), code };
-        pack.objects.insert(object.key.clone(), carried);
+        pack.objects.insert(key.clone(), Packed::Carried { object: object.clone(), needed_by: names, code });
     }
+    wanted.extend(renewed);
     if let Some(first) = impossible.first() {
         let region = &input.region.name;
         let others = match impossible.len().saturating_sub(1) {

@@ -44,7 +44,7 @@ const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 51, claim),
     ("closure", 100, judged),
     ("judge", 83, judged),
-    ("region", 85, region),
+    ("region", 94, region),
     ("sanitise", 9, sanitised),
     ("sources", 23, sources),
 ];

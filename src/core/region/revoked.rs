@@ -1,0 +1,172 @@
+//! Revoked: whether a claimant may still have what is carried over for it (DESIGN §2.7).
+//!
+//! A broken claim is not closed to the end, and a gone one not at all, so nothing else would notice that a rule, a
+//! grant or an identity no longer admits the claimant. The manifest names claimant, object and origin; the rest is
+//! judged from what was read. Nothing is asked of a source for it, and what is unread revokes nothing.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::input::Input;
+use crate::admission::{self, Rule, Sought};
+use crate::capi;
+use crate::claim::{Address, Claim, Edit};
+use crate::closure;
+use crate::config::Resolution;
+use crate::finding::{Code, Finding, Origin, Place};
+use crate::judge::case::{Ruling, is_doubt};
+use crate::judge::region::{Forced, immutable_changes};
+use crate::judge::{check_object, place};
+use crate::k0rdent::root::Root;
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Via};
+use crate::listing::few;
+use crate::name::{Claimant, ObjectKey, SourceName, Version};
+use crate::selector::Truth;
+use crate::snapshot::Lookup;
+
+/// What admission says now of what a manifest lists.
+pub(super) struct Admission<'a, 'i> {
+    input: &'i Input<'a>,
+    claims: BTreeMap<&'i Claimant, &'i Claim>,
+    /// The objects of each claimant, by the references that lead to them.
+    reached: BTreeMap<(&'i Claimant, &'i [Via]), &'i ManifestObject>,
+}
+
+impl<'a, 'i> Admission<'a, 'i> {
+    /// Gets ready to judge a manifest's objects again.
+    pub(super) fn of(input: &'i Input<'a>, rulings: &'i [Ruling<'_>], manifest: &'i Manifest) -> Self {
+        let claims = rulings.iter().map(|ruling| (&ruling.case.claim.by, &ruling.case.claim)).collect();
+        let mut reached = BTreeMap::new();
+        for object in &manifest.objects {
+            for needed_by in &object.needed_by {
+                reached.insert((&needed_by.by, &*needed_by.via), object);
+            }
+        }
+        Self { input, claims, reached }
+    }
+
+    /// Why a claimant may no longer have an object that it needed; none if it may, or nobody knows.
+    pub(super) fn ends(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
+        let by = &needed_by.by;
+        // A later release knows what admits claimants of other kinds.
+        if !by.is_credential() {
+            return None;
+        }
+        let Input { world, region, .. } = *self.input;
+        let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
+        let read = read_as(object)?;
+        if !world.fleet.publishes(&read.kind) {
+            return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
+        }
+        if let Some(finding) = place::check(&world, region, &object.key).into_iter().next() {
+            return revoked(finding.code, finding.message);
+        }
+        let claim = &self.claim(by, &read);
+        if read.namespace.is_none() {
+            return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));
+        }
+        let referrer = needed_by.via.split_last().and_then(|(_, before)| self.reached.get(&(by, before)));
+        let referrer = referrer.and_then(|referrer| read_as(referrer));
+        let template = needed_by.via.last().is_some_and(|via| via.field == closure::TEMPLATE);
+        let sought = Sought { read: &read, template, referrer: referrer.as_ref() };
+        let why = match admission::of_namespaced(world.fleet, claim, &sought) {
+            Some(Rule::ThroughIdentity) if world.fleet.grants(by, &region.name, &read) => return None,
+            Some(Rule::ThroughIdentity) => self.shut(claim, referrer.as_ref()?)?,
+            Some(_) => return None,
+            None if needed_by.via.is_empty() || referrer.is_some() => {
+                format!("{read} is not open to Credentials of namespace {}", by.namespace)
+            }
+            // What led here is not listed, so nobody knows what admitted it.
+            None => return None,
+        };
+        let is_handed_out = || world.access().makes(by) != Truth::No;
+        let in_system = read.namespace.as_ref() == Some(&world.fleet.system_namespace);
+        if in_system && is_handed_out() { None } else { revoked(Code::NotAdmitted, why) }
+    }
+
+    /// Why an identity that was read is shut to a claim.
+    fn shut(&self, claim: &Claim, identity: &ObjectKey) -> Option<String> {
+        let world = &self.input.world;
+        let Lookup::Found(object) = world.snapshot.look_up(identity) else { return None };
+        if object.faults.iter().any(|fault| is_doubt(fault.code)) {
+            return None;
+        }
+        let why = admission::of_identity(world.fleet, claim, object).err()?;
+        Some(format!("{identity} is not open to namespace {}: {why}", claim.by.namespace))
+    }
+
+    /// A claimant's claim, or one that asks for what was published.
+    fn claim(&self, by: &Claimant, read: &ObjectKey) -> Claim {
+        if let Some(claim) = self.claims.get(by) {
+            return (*claim).clone();
+        }
+        let Input { world, region, .. } = *self.input;
+        let root = Root {
+            kind: read.kind.clone(),
+            version: Version::from(""),
+            name: read.name.clone(),
+            namespace: read.namespace.clone(),
+        };
+        // Nothing is said of the claim itself.
+        let place = Place::File { path: String::new().into(), line: 0, column: 0 };
+        let origin = Origin { source: SourceName::from(""), place };
+        let to = Address::Region(region.name.clone());
+        Claim { by: by.clone(), origin, to, root, resolution: world.fleet.resolution, managed: false }
+    }
+
+    /// What an identity that would be carried over is made from, and what is rewritten in it; none if its text cannot
+    /// take the place of the published one.
+    ///
+    /// What the new text names must be in the bundle too, as `holds` tells: else clusters that work would stop, for
+    /// want of an object that nobody withdrew.
+    pub(super) fn new_text(
+        &self,
+        object: &ManifestObject,
+        by: &Claimant,
+        holds: impl Fn(&ObjectKey) -> bool,
+    ) -> Option<(ObjectKey, Vec<Edit>)> {
+        let kind = &object.key.kind;
+        if kind.is_secret() || kind.is_config_map() || kind.is_namespace() {
+            return None;
+        }
+        let Input { world, published, .. } = *self.input;
+        let read = read_as(object)?;
+        let Lookup::Found(new) = world.snapshot.look_up(&read) else { return None };
+        if check_object(&world, new).iter().any(Finding::stops_claim) {
+            return None;
+        }
+        let claim = self.claim(by, &read);
+        let moved = read.namespace != object.key.namespace;
+        let resolution = if moved { Resolution::Kcm } else { claim.resolution };
+        let (names, edits) = closure::names(&world, &claim, resolution, &read, new)?;
+        let standing = published.document(&object.key);
+        let fits = names.iter().all(|name| holds(name) || capi::aws::is_controller_identity(name))
+            && standing.is_none_or(|standing| immutable_changes(&object.key, &standing, new, Forced::No).is_none());
+        fits.then_some((read, edits))
+    }
+}
+
+/// The object that a published one was read from; none for what pouch makes itself.
+fn read_as(object: &ManifestObject) -> Option<ObjectKey> {
+    let from = object.from.as_ref()?;
+    Some(ObjectKey::new(object.key.kind.clone(), from.namespace.clone(), from.name.clone()))
+}
+
+/// Why an object is withdrawn although its claimant's claim is broken, or the claimant gone and in use.
+pub(super) struct Revoked {
+    code: Code,
+    key: ObjectKey,
+    why: String,
+}
+
+/// The finding for one claimant's objects that are withdrawn.
+pub(super) fn finding(input: &Input<'_>, by: &Claimant, revoked: &[Revoked]) -> Option<Finding> {
+    const SHOWN: usize = 5;
+    let first = revoked.first()?;
+    let named = few(revoked.iter().map(|revoked| revoked.key.to_string()), revoked.len(), SHOWN);
+    let message = format!("{by} may no longer have {named}, broken or gone as it is: {}", first.why);
+    let finding = Finding::new(first.code, message).about(&first.key).claimed_by(by).in_region(&input.region.name);
+    Some(finding.help("If this is unintended, admit it again; until then nothing of it is carried over."))
+}

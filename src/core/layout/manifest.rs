@@ -18,14 +18,10 @@ pub use content::{
 pub use read::{Spot, Unusable, parse};
 
 use crate::name::{Name, Namespace};
-use crate::yaml::emit::Tree;
+use crate::yaml::emit::{Tree, append};
 
 /// The text of a manifest, sorted throughout, without the line that authenticates it.
 pub fn emit(manifest: &Manifest) -> String {
-    super::file::text(&tree(manifest))
-}
-
-fn tree(manifest: &Manifest) -> Tree<'_> {
     let recipients = sorted(&manifest.recipients).into_iter().map(|recipient| Tree::text(recipient.as_str()));
     let sources = sorted(&manifest.sources).into_iter().map(|source| {
         Tree::map([("identity", Tree::text(&*source.identity)), ("name", Tree::text(source.name.as_str()))])
@@ -33,19 +29,31 @@ fn tree(manifest: &Manifest) -> Tree<'_> {
     let files = sorted(&manifest.files)
         .into_iter()
         .map(|file| Tree::map([("path", Tree::text(file.path.as_str())), ("sha256", Tree::text(&*file.sha256))]));
-    let mut objects: Vec<&ManifestObject> = manifest.objects.iter().collect();
-    objects.sort_by(|a, b| a.key.cmp(&b.key));
-    Tree::map([
+    let head = Tree::map([
         ("apiVersion", Tree::text(API_VERSION)),
         ("files", Tree::List(files.collect())),
         ("fleet", Tree::text(manifest.fleet.as_str())),
         ("kind", Tree::text(KIND)),
         ("metadata", Tree::map([("name", Tree::text(manifest.directory.as_str()))])),
-        ("objects", Tree::List(objects.into_iter().map(object).collect())),
-        ("recipients", Tree::List(recipients.collect())),
-        ("sources", Tree::List(sources.collect())),
-    ])
+    ]);
+    let tail =
+        Tree::map([("recipients", Tree::List(recipients.collect())), ("sources", Tree::List(sources.collect()))]);
+    let mut objects: Vec<&ManifestObject> = manifest.objects.iter().collect();
+    objects.sort_by(|a, b| a.key.cmp(&b.key));
+
+    let mut text = String::with_capacity(objects.len().saturating_mul(OBJECT_BYTES));
+    append(&head, &mut text);
+    // A region has thousands of objects: one tree of them all would be most of what an unchanged run allocates.
+    text.push_str(if objects.is_empty() { "objects: []\n" } else { "objects:\n" });
+    for one in objects {
+        append(&Tree::List([object(one)].into()), &mut text);
+    }
+    append(&tail, &mut text);
+    text
 }
+
+/// About what the entry of an object takes.
+const OBJECT_BYTES: usize = 512;
 
 fn sorted<T: Ord>(items: &[T]) -> Vec<&T> {
     let mut items: Vec<&T> = items.iter().collect();

@@ -24,12 +24,18 @@ pub fn emit(tree: &Tree<'_>) -> Zeroizing<String> {
     // Allocated at full size: where freed memory is wiped, each growth of a text costs a copy of it, and unused
     // room is wiped as well.
     let mut out = Zeroizing::new(String::with_capacity(room(tree, 0)));
-    match tree {
-        Tree::List(items) if !items.is_empty() => list(items, 0, &mut out),
-        Tree::Map(entries) if !entries.is_empty() => map(entries, 0, &mut out),
-        leaf => value(leaf, 0, &mut out),
-    }
+    append(tree, &mut out);
     out
+}
+
+/// Adds what [`emit`] writes to a text without secrets, so that a long document need not be one tree: after a line
+/// with a key, items are those of its list.
+pub fn append(tree: &Tree<'_>, out: &mut String) {
+    match tree {
+        Tree::List(items) if !items.is_empty() => list(items, 0, out),
+        Tree::Map(entries) if !entries.is_empty() => map(entries, 0, out),
+        leaf => value(leaf, 0, out),
+    }
 }
 
 /// Estimates how many bytes a tree takes; nearly always enough.

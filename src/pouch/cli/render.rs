@@ -52,7 +52,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let survey = survey(&surveyor, Values::Read)?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
     let report = render(&run, &survey, &shelf)?;
-    shelf.publish(session)?;
-    told::tell(session, &report, &told::outcomes(&report), &args.wanted.accepted.of_flags(fleet)?);
-    told::finish(session, &report, "render", None, fleet)
+    let conclude = || {
+        shelf.publish(session)?;
+        told::tell(session, &report, &told::outcomes(&report), &args.wanted.accepted.of_flags(fleet)?);
+        told::finish(session, &report, "render", None, fleet)
+    };
+    // Wiping what was read takes as long as telling of it.
+    rayon::join(conclude, || drop(survey)).0
 }

@@ -64,6 +64,11 @@ impl Survey {
     pub fn world<'a>(&'a self, fleet: &'a Fleet) -> World<'a> {
         World { fleet, snapshot: &self.snapshot, facts: &self.facts }
     }
+
+    /// Does what needs no survey any more while memory is wiped of it, which takes as long.
+    pub fn wiped_beside<T: Send>(self, work: impl FnOnce() -> T + Send) -> T {
+        rayon::join(work, || drop(self)).0
+    }
 }
 
 /// What a survey works with.

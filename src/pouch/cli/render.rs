@@ -57,6 +57,5 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         told::tell(session, &report, &told::outcomes(&report), &args.wanted.accepted.of_flags(fleet)?);
         told::finish(session, &report, "render", None, fleet)
     };
-    // Wiping what was read takes as long as telling of it.
-    rayon::join(conclude, || drop(survey)).0
+    survey.wiped_beside(conclude)
 }

@@ -7,21 +7,16 @@
 pub mod access;
 pub mod collect;
 mod credential;
+pub mod deployments;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::Resolution;
+use crate::destination::Address;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::k0rdent::root::Root;
 use crate::name::{Claimant, Region};
-
-/// Where a claim's objects go, by name.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Address {
-    /// A region's own cluster.
-    Region(Region),
-}
 
 /// One request for a root and all that it needs, for one address.
 #[derive(Clone, Debug)]
@@ -41,10 +36,9 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The region whose cluster the objects go to.
+    /// The region whose configuration the claim's destination goes by.
     pub fn region(&self) -> &Region {
-        let Address::Region(region) = &self.to;
-        region
+        self.to.region()
     }
 }
 

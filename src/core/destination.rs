@@ -1,11 +1,68 @@
-//! Destinations: the clusters that bundles are for, and what must not land there.
+//! Destinations: the clusters that bundles are for, where their bundles stand, and what must not land there.
 //!
-//! What a claim may not ask for and what a bundle may not hold is the same.
+//! A claim names its destination by [`Address`]; a [`Destination`] is the same with what the configuration says of it.
+//! A run goes through [`all`] of them, and what differs from kind to kind is answered here.
 
 use alloc::vec::Vec;
 
 use crate::config::{Delivery, Fleet, Flux, RegionConfig};
-use crate::name::{Namespace, ObjectKey};
+use crate::name::{Directory, Namespace, ObjectKey, Region};
+
+/// A destination by name: where a claim's objects go.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Address {
+    /// A region's own cluster.
+    Region(Region),
+}
+
+impl Address {
+    /// The region whose configuration the destination goes by.
+    pub fn region(&self) -> &Region {
+        let Address::Region(region) = self;
+        region
+    }
+}
+
+/// A cluster that a bundle is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination<'a> {
+    /// The configuration that names it.
+    pub fleet: &'a Fleet,
+    /// The region that it goes by: who may ask, who can read, how much may change.
+    pub region: &'a RegionConfig,
+}
+
+/// Every destination of a fleet, sorted by region.
+pub fn all(fleet: &Fleet) -> impl Iterator<Item = Destination<'_>> {
+    fleet.regions.values().map(move |region| Destination { fleet, region })
+}
+
+impl<'a> Destination<'a> {
+    /// The destination of an address; none if the configuration does not have it.
+    pub fn of(fleet: &'a Fleet, address: &Address) -> Option<Self> {
+        fleet.regions.get(address.region()).map(|region| Self { fleet, region })
+    }
+
+    /// Its address.
+    pub fn address(&self) -> Address {
+        Address::Region(self.region.name.clone())
+    }
+
+    /// The folder of its bundle.
+    pub fn directory(&self) -> &'a Directory {
+        &self.region.directory
+    }
+
+    /// How its bundle gets there.
+    pub fn delivery(&self) -> &'a Delivery {
+        &self.region.delivery
+    }
+
+    /// What is known of the cluster.
+    pub fn ground(&self) -> Ground<'a> {
+        Ground { delivery: Some(self.delivery()), system: Some(&self.fleet.system_namespace) }
+    }
+}
 
 /// Why an object must not land where it would.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,21 +86,16 @@ impl Forbidden {
     }
 }
 
-/// A cluster that a bundle is for, as far as it is known.
+/// A cluster as far as it is known: what must not land there. A claim may not ask for it, and a bundle may not hold it.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Destination<'a> {
+pub struct Ground<'a> {
     /// How it is delivered to.
     pub delivery: Option<&'a Delivery>,
     /// The namespace of k0rdent's system there.
     pub system: Option<&'a Namespace>,
 }
 
-impl<'a> Destination<'a> {
-    /// A region's own cluster.
-    pub fn of(fleet: &'a Fleet, region: &'a RegionConfig) -> Self {
-        Self { delivery: Some(&region.delivery), system: Some(&fleet.system_namespace) }
-    }
-
+impl Ground<'_> {
     /// Why an object, or a Namespace itself, may not land there.
     pub fn forbids(&self, lands: &ObjectKey) -> Vec<Forbidden> {
         let namespace = if lands.kind.is_namespace() { lands.name.as_str() } else { lands.namespace_text() };
@@ -93,7 +145,7 @@ mod tests {
         let check = |kind: &str, namespace: &str, name: &str, delivery: Option<&Delivery>, expect: &[Forbidden]| {
             let lands = ObjectKey::new(GroupKind::new("", kind), Some(namespace.into()), Name::from(name));
             let system = Namespace::from("kcm-system");
-            let there = Destination { delivery, system: Some(&system) };
+            let there = Ground { delivery, system: Some(&system) };
             assert_eq!(there.forbids(&lands), expect, "{lands}");
         };
         use Forbidden::{Key, Namespace as Theirs, Reserved};
@@ -106,7 +158,7 @@ mod tests {
         }
         check("Secret", "kcm-system", "x-variables", None, &[Reserved]);
         check("ConfigMap", "kcm-system", "x-variables", None, &[]);
-        let there = Destination { delivery: Some(&flux), system: None };
+        let there = Ground { delivery: Some(&flux), system: None };
         assert_eq!(there.forbids(&ObjectKey::namespace(&"delivery".into())), [Theirs]);
     }
 }

@@ -34,6 +34,7 @@ pub use schema::{
 
 use self::sealed::{Cover, Leaf, Sealed, UNKNOWN};
 use crate::config::{Fleet, RegionConfig, RegionState};
+use crate::destination;
 use crate::name::{Claimant, Directory, FleetName, ObjectKey, is_directory};
 use crate::recipient::Recipient;
 use crate::reuse::{self, Change, Context};
@@ -247,7 +248,7 @@ impl<'f, 'a> Court<'f, 'a> {
     }
 
     fn region(&self, place: &Place) -> Option<&RegionConfig> {
-        self.fleet(place)?.regions.values().find(|region| region.directory == place.directory)
+        destination::all(self.fleet(place)?).find(|to| *to.directory() == place.directory).map(|to| to.region)
     }
 
     /// Whether a recipient is meant to read a region today.

@@ -113,7 +113,7 @@ impl Draft {
     /// Removes grants that nobody uses, or that do not help the Credential that they are for.
     pub fn prune(&mut self, examined: &examine::Examined) {
         self.grants.retain(|grant, _| {
-            let Grantee::Credential(by) = &grant.from else { return true };
+            let Grantee::Claimant(by) = &grant.from else { return true };
             examined.used.contains(grant) && !examined.stopped.contains_key(by)
         });
     }
@@ -136,7 +136,7 @@ impl Draft {
         let mut out = format!("{GRANTS}\n{}grants:", mark(all));
         for (grant, need) in &self.grants {
             let who = match &grant.from {
-                Grantee::Credential(by) => by.to_string(),
+                Grantee::Claimant(by) => by.to_string(),
                 Grantee::Namespace(namespace) => format!("Credentials of namespace {namespace}"),
             };
             let also = match (need.sure, &grant.to) {

@@ -19,6 +19,7 @@ use crate::capi;
 use crate::claim::{Asked, Claim};
 use crate::cleartext::inline_secrets;
 use crate::closure::{Closure, Role, close};
+use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, finding_of};
@@ -28,7 +29,8 @@ use case::Case;
 
 /// Judges one claim's closure by itself.
 pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
-    let Some(region) = world.fleet.regions.get(claim.region()) else { return Vec::new() };
+    let Some(to) = Destination::of(world.fleet, &claim.to) else { return Vec::new() };
+    let region = to.region;
     let mut findings = Vec::new();
     if !region.allowed.matches(claim.by.namespace.as_str()) {
         let message = format!("region {} takes no Credentials of namespace {}", region.name, claim.by.namespace);
@@ -42,7 +44,7 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
             findings.push(forbidden_kind(claim, &member.read));
             continue;
         }
-        findings.extend(place::check(world, region, &member.lands));
+        findings.extend(place::check(&to, &member.lands));
         if let Some(object) = world.snapshot.get(&member.read) {
             findings.extend(check_object(world, object));
         }

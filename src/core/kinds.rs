@@ -7,7 +7,7 @@
 use alloc::collections::BTreeMap;
 
 use crate::capi;
-use crate::name::{GroupKind, Scope};
+use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
 
 /// The API group of k0rdent's kinds.
 pub const K0RDENT: &str = "k0rdent.mirantis.com";
@@ -38,6 +38,8 @@ pub struct Known {
     pub read: bool,
     /// Whether its objects may be published as what a claim needs (DESIGN §2.4).
     pub published: bool,
+    /// Whether its objects make claims.
+    pub claims: bool,
     /// The top-level fields that a stage reads.
     pub fields: &'static [&'static str],
     /// A label that a stage reads, beside [`MANAGED_LABEL`].
@@ -65,6 +67,7 @@ const CORE: Known = Known {
     listed: Listed::ByName,
     read: true,
     published: true,
+    claims: false,
     fields: SPEC,
     label: None,
 };
@@ -117,6 +120,7 @@ static KNOWN: [Known; 10] = [
         plural: "credentials",
         scope: Scope::Namespaced,
         listed: Listed::Needed,
+        claims: true,
         fields: SPEC_AND_STATUS,
         ..OF_K0RDENT
     },
@@ -156,6 +160,17 @@ pub fn is_published(kind: &GroupKind) -> bool {
 pub fn published() -> impl Iterator<Item = GroupKind> {
     let core = all().filter(|known| known.published).map(|known| GroupKind::new(known.group, known.kind));
     core.chain(capi::all().map(|rules| GroupKind::new(rules.group, rules.kind)))
+}
+
+/// The kinds whose objects make claims.
+pub fn claimants() -> impl Iterator<Item = GroupKind> {
+    all().filter(|known| known.claims).map(|known| GroupKind::new(known.group, known.kind))
+}
+
+/// The object that a claimant is; none where this release does not know its kind.
+pub fn claimant(by: &Claimant) -> Option<ObjectKey> {
+    let kind = claimants().find(|kind| kind.kind == by.kind)?;
+    Some(ObjectKey::new(kind, Some(by.namespace.clone()), by.name.clone()))
 }
 
 /// The top-level fields that some stage reads of objects of a kind.

@@ -13,7 +13,7 @@
 //! - [`attributes`]: the `.gitattributes` that keeps git from changing bytes.
 //! - [`manifest`]: `bundle.yaml`, which says what the bundle holds and why.
 //!
-//! A [`Layout`] is where one region's bundle stands: its paths and its open files are asked of it. None of this seals,
+//! A [`Layout`] is where a destination's bundle stands: its paths and its open files are asked of it. None of this seals,
 //! compares or reads a published tree, and none of it knows a Credential; what becomes of a region is
 //! [`region`](crate::region)'s.
 //!
@@ -26,96 +26,48 @@ pub mod kustomization;
 pub mod manifest;
 pub mod namespace;
 pub mod path;
+mod place;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sanitise;
 pub mod style;
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::string::ToString as _;
+use alloc::vec::Vec;
 
-use crate::config::{ArgoCd, ArgoKind, Delivery, Fleet, RegionConfig};
-use crate::name::{Directory, FleetName, ObjectKey};
+use crate::config::{Delivery, Fleet, RegionState};
+use crate::destination;
 pub use file::Files;
 pub use path::{BundlePath, Leaf};
+pub use place::Layout;
 pub use style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 
-/// Where a region's bundle stands, and how it is delivered from there: all that its paths and its open files follow
-/// from, beside its objects.
-#[derive(Clone, Copy, Debug)]
-pub struct Layout<'a> {
-    /// The fleet.
-    pub fleet: &'a FleetName,
-    /// The region's folder.
-    pub directory: &'a Directory,
-    /// How the region is delivered to.
-    pub delivery: &'a Delivery,
-    /// `output.path` as the repository has it.
-    pub output: &'a str,
-}
-
-impl<'a> Layout<'a> {
-    /// The layout of a region of the configuration.
-    pub fn of(fleet: &'a Fleet, region: &'a RegionConfig) -> Self {
-        Self {
-            fleet: &fleet.name,
-            directory: &region.directory,
-            delivery: &region.delivery,
-            output: &fleet.output.path,
-        }
-    }
-
-    /// The file of the manifest.
-    pub fn manifest(&self) -> BundlePath {
-        path::manifest(self.directory)
-    }
-
-    /// The file of an object.
-    pub fn of_object(&self, key: &ObjectKey) -> BundlePath {
-        path::of_object(self.directory, key)
-    }
-
-    /// For which consumer objects are annotated.
-    pub fn style(&self) -> Style {
-        Style::of(self.delivery)
-    }
-
+impl Layout<'_> {
     /// Every open file but the manifest: the kustomizations, and what the delivery uses.
     ///
     /// `objects` are the paths of all objects, `kept` the leaves that were published before (a leaf stays as long as
     /// its region).
     pub fn files(&self, objects: &BTreeSet<BundlePath>, kept: &BTreeSet<Leaf>) -> Files {
-        let Self { fleet, directory, delivery, output } = *self;
-        let leaves = leaves(directory, objects, kept);
-        let mut files = kustomization::files(directory, objects, &leaves);
-        match delivery {
+        let leaves = objects.iter().filter_map(|path| self.leaf_of(path)).chain(kept.iter().cloned()).collect();
+        let mut files = kustomization::files(self.directory, objects, &leaves);
+        match self.delivery {
             Delivery::None => {}
-            Delivery::Flux(flux) => files.extend(delivery::flux::files(directory, flux, output, &leaves)),
-            Delivery::ArgoCd(argo) => files.extend(delivery::argocd::files(fleet, directory, argo, output, objects)),
+            Delivery::Flux(flux) => files.extend(delivery::flux::files(self, flux, &leaves)),
+            Delivery::ArgoCd(argo) => files.extend(delivery::argocd::files(self, argo, objects)),
         }
         files
     }
 }
 
-/// The files of the whole fleet; they follow from the configuration alone.
-///
-/// `regions` are those that are not retired.
-pub fn fleet_files<'a>(
-    fleet: &FleetName,
-    output: &str,
-    regions: impl IntoIterator<Item = (&'a Directory, &'a Delivery)>,
-) -> Files {
-    let in_set = |(directory, delivery): (&'a Directory, &'a Delivery)| match delivery {
-        Delivery::ArgoCd(argo) if argo.kind == ArgoKind::ApplicationSet => Some((directory, argo)),
-        _ => None,
-    };
-    let in_set: BTreeMap<&Directory, &ArgoCd> = regions.into_iter().filter_map(in_set).collect();
+/// The files of the whole fleet, which follow from the configuration alone; none if every region is retired.
+pub fn fleet_files(fleet: &Fleet) -> Files {
+    let in_use = destination::all(fleet).filter(|to| to.region.state != RegionState::Retired);
+    let layouts: Vec<Layout<'_>> = in_use.map(|to| Layout::of(&to)).collect();
+    if layouts.is_empty() {
+        return Files::new();
+    }
     let mut files = Files::from([(path::gitattributes(), attributes::TEXT.to_string())]);
-    files.extend(delivery::argocd::application_set(fleet, output, &in_set));
+    files.extend(delivery::argocd::application_set(&fleet.name, &layouts));
     files
-}
-
-/// The leaves of a region: those of its objects and those that are kept.
-pub fn leaves(directory: &Directory, objects: &BTreeSet<BundlePath>, kept: &BTreeSet<Leaf>) -> BTreeSet<Leaf> {
-    objects.iter().filter_map(|path| Leaf::of_path(directory, path)).chain(kept.iter().cloned()).collect()
 }

@@ -28,13 +28,13 @@
 //! | [`kinds::Known`] | what is known of a kind: scope, resource, fields that are read, whether it is published |
 //! | [`snapshot::Snapshot`] | every object that was read; [`snapshot::Lookup`] is found, absent, unread (its source failed) or unasked (no source was asked yet) |
 //! | [`world::World`] | the configuration, the snapshot and the facts, put together once per run |
-//! | [`claim::Claim`] | who asks for which root at which [`claim::Address`] |
+//! | [`claim::Claim`] | who asks for which root at which [`destination::Address`] |
 //! | [`admission::Rule`] | the rule by which a claim may use an object |
 //! | [`closure::Closure`] | a claim's [`closure::Member`]s: what is read, where it lands, what is rewritten |
 //! | [`judge::case::Case`] | a claim, its closure and its findings; never changes |
 //! | [`judge::case::Ruling`] | what a region adds to a case; its [`judge::case::Verdict`] is admitted, refused or broken |
-//! | [`destination::Destination`] | a cluster that a bundle is for; says what must not land there |
-//! | [`layout::Layout`] | where a region's bundle stands; paths and open files are asked of it |
+//! | [`destination::Destination`] | a cluster that a bundle is for: its region, its folder, its delivery, what must not land there |
+//! | [`layout::Layout`] | where a destination's bundle stands; paths and open files are asked of it |
 //! | [`layout::manifest::Manifest`] | `bundle.yaml`: what a bundle holds, from where and for whom |
 //! | [`region::published::Published`] | what stands in a region's folders, and what vouches for it |
 //! | [`region::plan::RegionPlan`] | what becomes of a region; summary, text and commit message are views of it |
@@ -64,13 +64,13 @@
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] (which kinds and objects; the shell's `survey/source/live.rs` sends it); the rights as manifests: [`rbac`] |
 //! | what is encrypted where it stands, and when it is opened | [`snapshot`], `snapshot/sealed.rs` |
-//! | what refers to what, and which deployments use what | [`world::definition`], [`world::deployments`] |
-//! | who asks for what | [`claim`], one file per kind of claim; [`claim::collect`] |
+//! | what refers to what, and which deployments use what | [`world::definition`], [`claim::deployments`] |
+//! | who asks for what, and when a claimant is gone | [`claim`], one file per kind of claim; [`claim::collect`] |
 //! | what AccessManagement makes | [`k0rdent::access`] (as written), [`claim::access`] (as decided) |
 //! | what a claim needs, where it is read and lands | [`closure`], `closure/reference.rs`, `closure/landing.rs` |
 //! | companions of credential propagation | `closure/companion.rs` |
 //! | who may use what | [`admission`] (the rules), `judge/tenancy.rs` (what is said of it) |
-//! | what must not land on a cluster | [`destination`] |
+//! | which destinations there are, their folders, what must not land there | [`destination`] |
 //! | secrets in plain sight, before and after publishing | [`cleartext`] |
 //! | conflicts, quotas, immutable fields | [`judge::region`] |
 //! | what makes a claim refused or broken | [`judge::case`] |
@@ -92,8 +92,8 @@
 //!
 //! | to add | touch |
 //! |---|---|
-//! | a kind of claim | [`kinds`] (a row), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`], and `region/carry.rs` (when is such a claimant gone?) |
-//! | a destination | [`claim::Address`], [`destination`] (what must not land there), [`layout::path`] (its folder) and [`layout::Layout`], [`region::input`] (a plan's destination). Who asks a claim for its region, `Claim::region`, is told by the compiler; today every claim has one |
+//! | a kind of claim | [`kinds`] (a row with `claims`), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone); `config/file/grant.rs` if a grant may name it |
+//! | a kind of destination | [`destination`] (its address, its region, folder and delivery, what must not land there, and its place among `all`), and the file in [`claim`] whose claims go there; if its bundle gets there in a new way, a file in [`layout::delivery`] and its arm in [`layout`] |
 //! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `run/told.rs`, and `session.rs` for a flag. [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
 //! | a limit | [`config::Limits`], `config/file/limit.rs`, `config/resolve/limit.rs`, [`config::show`]; and [`judge::region`] for a quota, or [`region::brake`] for a bound on what changes |
 //! | a provider | its file in [`capi`], `all` in `capi.rs`, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`] and `admits` in `capi.rs` |

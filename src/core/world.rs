@@ -4,23 +4,23 @@
 //! them. A [`World`] is the configuration, the snapshot and the facts. It knows nothing of closures.
 
 pub mod definition;
-pub mod deployments;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use crate::claim::access::{Access, Rules};
-use crate::claim::collect::claims;
+use crate::claim::collect::{claims, kept_by};
+use crate::claim::deployments::Deployments;
 use crate::claim::{Asked, Claim};
-use crate::config::{Fleet, RegionConfig};
-use crate::finding::Finding;
+use crate::config::Fleet;
+use crate::destination::{Address, Destination};
+use crate::finding::{Code, Finding};
 use crate::k0rdent;
 use crate::k0rdent::region::RegionFacts;
 use crate::name::{Claimant, GroupKind, Name, Region, Scope};
 use crate::object::finding_of;
 use crate::snapshot::Snapshot;
 use definition::Definitions;
-use deployments::Deployments;
 
 /// What the listed objects of a snapshot say together.
 pub struct Facts {
@@ -35,8 +35,8 @@ pub struct Facts {
     rules: Rules,
     /// What every claimant asks for, sorted by claimant.
     asked: Vec<Asked>,
-    /// The places in `asked` of a region's claims.
-    of_region: BTreeMap<Region, Vec<usize>>,
+    /// The places in `asked` of a destination's claims.
+    by_address: BTreeMap<Address, Vec<usize>>,
 }
 
 impl Facts {
@@ -55,14 +55,14 @@ impl Facts {
             }
         }
         let asked = claims(fleet, snapshot, &rules);
-        let mut of_region: BTreeMap<Region, Vec<usize>> = BTreeMap::new();
+        let mut by_address: BTreeMap<Address, Vec<usize>> = BTreeMap::new();
         for (index, asked) in asked.iter().enumerate() {
             if let Some(claim) = &asked.claim {
-                of_region.entry(claim.region().clone()).or_default().push(index);
+                by_address.entry(claim.to.clone()).or_default().push(index);
             }
         }
         let deployments = Deployments::collect(snapshot);
-        (Self { definitions, deployments, regions, kubeconfigs, rules, asked, of_region }, findings)
+        (Self { definitions, deployments, regions, kubeconfigs, rules, asked, by_address }, findings)
     }
 
     /// What every claimant asks for, sorted by claimant.
@@ -76,14 +76,14 @@ impl Facts {
         self.asked.get(index)
     }
 
-    /// What is asked for of one region, sorted by claimant.
-    pub fn asked_of(&self, region: &Region) -> impl Iterator<Item = &Asked> {
-        self.of_region.get(region).into_iter().flatten().filter_map(|index| self.asked.get(*index))
+    /// What is asked for at one destination, sorted by claimant.
+    pub fn asked_for(&self, to: &Destination<'_>) -> impl Iterator<Item = &Asked> {
+        self.by_address.get(&to.address()).into_iter().flatten().filter_map(|index| self.asked.get(*index))
     }
 
     /// The claims for regions that are rendered; for a paused region nothing is looked at.
     pub fn rendered(&self, fleet: &Fleet) -> impl Iterator<Item = &Claim> {
-        let is_rendered = |claim: &&Claim| fleet.regions.get(claim.region()).is_some_and(RegionConfig::is_rendered);
+        let is_rendered = |claim: &&Claim| Destination::of(fleet, &claim.to).is_some_and(|to| to.region.is_rendered());
         self.asked.iter().filter_map(|asked| asked.claim.as_ref()).filter(is_rendered)
     }
 }
@@ -103,6 +103,11 @@ impl<'a> World<'a> {
     /// The scope of a kind; none where nobody knows, and the kind is taken as it is written.
     pub fn scope_of(&self, kind: &GroupKind) -> Option<Scope> {
         self.snapshot.scopes.of(kind)
+    }
+
+    /// The code that says why what a claimant has published stays although it claims nothing for the region, if it does.
+    pub fn kept_by(&self, by: &Claimant) -> Option<Code> {
+        kept_by(by, self.facts.asked_by(by), &self.access(), &self.facts.deployments, self.snapshot)
     }
 
     /// What AccessManagement hands out.

@@ -12,6 +12,7 @@ pub mod told;
 pub mod verify;
 
 use pouch_core::config::{Acceptance, Fleet};
+use pouch_core::destination::{self, Destination};
 use pouch_core::finding::{Class, Finding, Severity, settle};
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::published::fleet_of;
@@ -34,6 +35,13 @@ pub struct Run<'a> {
     pub allowances: &'a Allowances,
     /// What the run is about.
     pub selection: &'a Selection,
+}
+
+impl<'a> Run<'a> {
+    /// The destinations that the run is about.
+    fn destinations(&self) -> Vec<Destination<'a>> {
+        destination::all(self.fleet).filter(|to| self.selection.takes_up(to)).collect()
+    }
 }
 
 /// What a run did and found.
@@ -79,7 +87,7 @@ impl Report {
 /// Refuses to work beside a published region of this fleet that the configuration does not know.
 pub fn check_regions(fleet: &Fleet, published: &dyn Look) -> Result<(), Failure> {
     for (name, manifest) in published.regions()? {
-        let known = fleet.regions.values().any(|region| region.directory == *name);
+        let known = destination::all(fleet).any(|to| *to.directory() == *name);
         let ours = manifest.as_deref().and_then(fleet_of).is_some_and(|of| fleet.name == *of);
         if !known && ours {
             return Err(Failure::usage(

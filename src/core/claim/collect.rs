@@ -1,13 +1,16 @@
-//! All claims of a snapshot, of every kind.
+//! All claims of a snapshot, of every kind; and whether a claimant that makes none is gone.
 
 use alloc::vec::Vec;
 
-use super::access::{self, Rules};
+use super::access::{self, Access, Rules};
+use super::deployments::Deployments;
 use super::{Asked, credential};
 use crate::config::Fleet;
-use crate::k0rdent;
+use crate::finding::Code;
 use crate::name::Claimant;
-use crate::snapshot::Snapshot;
+use crate::selector::Truth;
+use crate::snapshot::{Lookup, Snapshot};
+use crate::{k0rdent, kinds};
 
 /// What every Credential of the snapshot asks for, and every one that an AccessManagement rule makes,
 /// sorted by claimant.
@@ -33,4 +36,27 @@ pub fn claims(fleet: &Fleet, snapshot: &Snapshot, rules: &Rules) -> Vec<Asked> {
     asked.extend(made.into_iter().map(|(by, source)| access::managed(&access, by, source, None)));
     asked.sort_by(|a, b| a.by.cmp(&b.by));
     asked
+}
+
+/// The code that says why what a claimant has published stays although it claims nothing for the region, if it does;
+/// `asked` is what it asks for, if it is there.
+pub fn kept_by(
+    by: &Claimant,
+    asked: Option<&Asked>,
+    access: &Access<'_>,
+    deployments: &Deployments,
+    snapshot: &Snapshot,
+) -> Option<Code> {
+    // A later release knows what claims of other kinds ask for.
+    let Some(object) = kinds::claimant(by) else { return Some(Code::Unread) };
+    // The claimant is there, but what it asks for cannot be told: a misspelt region is no order to delete.
+    if let Some(code) = asked.and_then(Asked::broken_by) {
+        return Some(code);
+    }
+    // A rule may make the Credential, and nobody can tell: that is no proof that it is gone.
+    let may_be_made = || by.is_credential() && asked.is_none() && access.makes(by) == Truth::Unknown;
+    if matches!(snapshot.look_up(&object), Lookup::Unread(_) | Lookup::Unasked) || may_be_made() {
+        return Some(Code::Unread);
+    }
+    if by.is_credential() { deployments.keep(by, snapshot) } else { None }
 }

@@ -4,8 +4,9 @@ use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::{Address, Asked, Claim};
+use super::{Asked, Claim};
 use crate::config::{Fleet, RegionState, Resolution};
+use crate::destination::Address;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::credential;
 use crate::k0rdent::root::Root;

@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
-use crate::name::{Claimant, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, Kind, Namespace, ObjectKey, Region};
 
 /// One entry of `grants`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -25,10 +25,10 @@ pub struct Grant {
 /// Who may use what is granted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Grantee {
-    /// Every Credential of a namespace.
+    /// Every claimant of a namespace.
     Namespace(Namespace),
-    /// One Credential.
-    Credential(Claimant),
+    /// One claimant.
+    Claimant(Claimant),
 }
 
 /// What is granted.
@@ -36,7 +36,7 @@ pub enum Grantee {
 pub enum Granted {
     /// One object, as it is read.
     Object(ObjectKey),
-    /// Whatever the Credential's closure holds, companions included.
+    /// Whatever the claimant's closure holds, companions included.
     Closure,
 }
 
@@ -50,27 +50,27 @@ pub enum GrantRegions {
 }
 
 impl Grant {
-    /// The narrowest grant that lets one Credential use one object in one region.
+    /// The narrowest grant that lets one claimant use one object in one region.
     pub fn least(by: &Claimant, region: &Region, object: &ObjectKey) -> Self {
         Self {
-            from: Grantee::Credential(by.clone()),
+            from: Grantee::Claimant(by.clone()),
             to: Granted::Object(object.clone()),
             regions: GrantRegions::These([region.clone()].into()),
         }
     }
 
-    /// Whether the grant lets a Credential use an object in a region.
+    /// Whether the grant lets a claimant use an object in a region.
     ///
     /// `object` is the key that is read, wherever the object lands.
     pub fn opens(&self, by: &Claimant, region: &Region, object: &ObjectKey) -> bool {
         let who = match &self.from {
             Grantee::Namespace(namespace) => *namespace == by.namespace,
-            Grantee::Credential(credential) => credential == by,
+            Grantee::Claimant(claimant) => claimant == by,
         };
         let what = match &self.to {
             Granted::Object(key) => key == object,
             // The configuration takes no such grant for a whole namespace.
-            Granted::Closure => matches!(self.from, Grantee::Credential(_)),
+            Granted::Closure => matches!(self.from, Grantee::Claimant(_)),
         };
         let at = match &self.regions {
             GrantRegions::All => true,
@@ -86,7 +86,7 @@ impl fmt::Display for Grant {
         match &self.from {
             Grantee::Namespace(namespace) => write!(f, "{{from: {{namespace: {}}}", word(namespace.as_str()))?,
             // The path has a slash, so no reader takes it for a number or a truth value.
-            Grantee::Credential(credential) => write!(f, "{{from: {{credential: {}}}", credential.path())?,
+            Grantee::Claimant(by) => write!(f, "{{from: {{{}: {}}}", key_of(&by.kind), by.path())?,
         }
         if let Granted::Object(key) = &self.to {
             f.write_str(", to: {")?;
@@ -112,6 +112,12 @@ impl fmt::Display for Grant {
         }
         f.write_str("]}")
     }
+}
+
+/// The key of `from` that names claimants of a kind: the kind in camel case.
+pub fn key_of(kind: &Kind) -> String {
+    let (first, rest) = kind.as_str().split_at_checked(1).unwrap_or_default();
+    first.to_ascii_lowercase() + rest
 }
 
 /// A name as a YAML scalar.
@@ -150,7 +156,7 @@ mod tests {
             "{from: {credential: team-a/aws}, to: {group: a.io, kind: Thing, name: \"007\"}, regions: [eu]}"
         );
         let closure = Grant {
-            from: Grantee::Credential(credential("team-a", "aws")),
+            from: Grantee::Claimant(credential("team-a", "aws")),
             to: Granted::Closure,
             regions: GrantRegions::All,
         };

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use super::file::{API_VERSION, KIND};
+use super::grant::key_of;
 use super::{
     Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet,
     Flux, Globs, Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState,
@@ -156,8 +157,8 @@ fn region_tree<'a>(region: &'a RegionConfig, fleet: &'a Fleet) -> Tree<'a> {
 
 fn grant(grant: &Grant) -> Tree<'_> {
     let from = match &grant.from {
-        Grantee::Namespace(namespace) => ("namespace", Tree::text(namespace.as_str())),
-        Grantee::Credential(credential) => ("credential", Tree::text(credential.path())),
+        Grantee::Namespace(namespace) => ("namespace".into(), Tree::text(namespace.as_str())),
+        Grantee::Claimant(by) => (key_of(&by.kind), Tree::text(by.path())),
     };
     let mut fields = vec![("from", Tree::map([from]))];
     if let Granted::Object(key) = &grant.to {

@@ -15,13 +15,13 @@ use crate::capi::{self, Admits};
 use crate::claim::Claim;
 use crate::closure::Member;
 use crate::config::{Fleet, Grant, RegionConfig, Resolution};
+use crate::destination;
 use crate::finding::{Code, Finding};
 use crate::judge::case::{Case, Ruling};
 use crate::judge::cases;
 use crate::judge::region::{Incumbents, settle};
-use crate::k0rdent;
 use crate::kinds;
-use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Region, is_dns_label, is_dns_subdomain};
+use crate::name::{Claimant, Name, Namespace, ObjectKey, Region, is_dns_label, is_dns_subdomain};
 use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{NAME_LABEL, Selector};
@@ -64,8 +64,8 @@ pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
         }
         examined.note_unread(snapshot, &asked.findings);
     }
-    for region in fleet.regions.values() {
-        let cases = cases(&world, facts.asked_of(&region.name));
+    for to in destination::all(fleet) {
+        let (region, cases) = (to.region, cases(&world, facts.asked_for(&to)));
         let mut rulings = Ruling::of(&cases);
         settle(&world, region, &Incumbents::default(), &mut rulings);
         for ruling in &rulings {
@@ -152,9 +152,8 @@ fn read_by_k0rdent(world: &World<'_>, case: &Case) -> bool {
 
 /// Whether k0rdent says that the Credential is ready; it says nothing of a Credential that a rule has yet to make.
 fn is_ready(world: &World<'_>, claim: &Claim) -> bool {
-    let Claimant { namespace, name, .. } = &claim.by;
-    let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "Credential"), Some(namespace.clone()), name.clone());
-    let ready = world.snapshot.get(&key).and_then(|object| object.at(&["status", "ready"]));
+    let object = kinds::claimant(&claim.by).and_then(|key| world.snapshot.get(&key));
+    let ready = object.and_then(|object| object.at(&["status", "ready"]));
     ready.and_then(Node::as_bool) == Some(true)
 }
 

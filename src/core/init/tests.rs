@@ -205,7 +205,7 @@ fn said(config: serde_json::Value, documents: &str) -> String {
     }
     for (grant, need) in &examined.lacking {
         let Granted::Object(key) = &grant.to else { panic!() };
-        let Grantee::Credential(by) = &grant.from else { panic!() };
+        let Grantee::Claimant(by) = &grant.from else { panic!() };
         let maybe = match need.sure {
             Sure::Certain => "",
             Sure::NotReady => "unready ",

@@ -1,20 +1,17 @@
-//! What must not land on a region: a claim for it is refused.
+//! What must not land at a destination: a claim for it is refused.
 
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::config::RegionConfig;
 use crate::destination::{Destination, Forbidden};
 use crate::finding::{Code, Finding};
 use crate::name::ObjectKey;
-use crate::world::World;
 
 /// Checks where an object would land.
-pub fn check(world: &World<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec<Finding> {
+pub fn check(to: &Destination<'_>, lands: &ObjectKey) -> Vec<Finding> {
     if lands.namespace.is_none() {
         return Vec::new();
     }
-    let why = Destination::of(world.fleet, region).forbids(lands);
     let finding = |why: Forbidden| {
         let (code, help) = match why {
             Forbidden::Namespace => (Code::ForbiddenPlace, "Move the object to another namespace."),
@@ -23,5 +20,5 @@ pub fn check(world: &World<'_>, region: &RegionConfig, lands: &ObjectKey) -> Vec
         };
         Finding::new(code, format!("{lands} {}", why.words())).about(lands).help(help)
     };
-    why.into_iter().map(finding).collect()
+    to.ground().forbids(lands).into_iter().map(finding).collect()
 }

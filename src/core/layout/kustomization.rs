@@ -92,8 +92,8 @@ mod tests {
 
     fn sample(objects: &BTreeSet<BundlePath>, kept: &[&str]) -> BTreeMap<String, serde_json::Value> {
         let directory = Directory::from("eu");
-        let kept = kept.iter().map(|kind| Leaf::of(&crate::name::GroupKind::new("x.io", kind))).collect();
-        let leaves = super::super::leaves(&directory, objects, &kept);
+        let kept = kept.iter().map(|kind| Leaf::of(&crate::name::GroupKind::new("x.io", kind)));
+        let leaves = objects.iter().filter_map(|path| Leaf::of_path(&directory, path)).chain(kept).collect();
         trees(&directory, objects, &leaves).into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 

@@ -4,7 +4,8 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::{Acceptance, RegionConfig};
+use crate::config::Acceptance;
+use crate::destination::Destination;
 use crate::name::Region;
 
 /// What the user lets through, by region folder or name.
@@ -24,24 +25,24 @@ pub struct Allowances {
 
 impl Allowances {
     /// Whether a region's unauthenticated files are replaced.
-    pub fn adopts(&self, region: &RegionConfig) -> bool {
-        named(&self.adopt, region)
+    pub fn adopts(&self, to: &Destination<'_>) -> bool {
+        named(&self.adopt, to)
     }
 
     /// Whether foreign files in a region's folders are removed.
-    pub fn removes_foreign(&self, region: &RegionConfig) -> bool {
-        named(&self.remove_foreign, region)
+    pub fn removes_foreign(&self, to: &Destination<'_>) -> bool {
+        named(&self.remove_foreign, to)
     }
 
     /// Whether a region's Secrets are all to be sealed anew.
-    pub fn reseals(&self, region: &RegionConfig) -> bool {
-        self.reseal.contains("all") || named(&self.reseal, region)
+    pub fn reseals(&self, to: &Destination<'_>) -> bool {
+        self.reseal.contains("all") || named(&self.reseal, to)
     }
 }
 
 /// Whether a flag named a region, by its name or its folder.
-fn named(regions: &BTreeSet<String>, region: &RegionConfig) -> bool {
-    regions.contains(region.name.as_str()) || regions.contains(region.directory.as_str())
+fn named(regions: &BTreeSet<String>, to: &Destination<'_>) -> bool {
+    regions.contains(to.region.name.as_str()) || regions.contains(to.directory().as_str())
 }
 
 /// Which regions a run is about.
@@ -54,12 +55,12 @@ pub struct Selection {
 
 impl Selection {
     /// Whether a region is part of the run at all.
-    pub fn takes_up(&self, region: &RegionConfig) -> bool {
-        self.rekey.is_none() || self.rekeys(region)
+    pub fn takes_up(&self, to: &Destination<'_>) -> bool {
+        self.rekey.is_none() || self.rekeys(to)
     }
 
     /// Whether the run seals a region anew as a whole or leaves it alone.
-    pub fn rekeys(&self, region: &RegionConfig) -> bool {
-        self.rekey.as_ref().is_some_and(|regions| regions.contains(&region.name))
+    pub fn rekeys(&self, to: &Destination<'_>) -> bool {
+        self.rekey.as_ref().is_some_and(|regions| regions.contains(&to.region.name))
     }
 }

@@ -5,14 +5,11 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::input::Input;
-use crate::claim::Asked;
 use crate::finding::{Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
-use crate::k0rdent;
+use crate::kinds;
 use crate::layout::manifest::{Manifest, NeededBy};
-use crate::name::{Claimant, GroupKind, ObjectKey};
-use crate::selector::Truth;
-use crate::snapshot::Lookup;
+use crate::name::Claimant;
 
 /// What becomes of one claimant's published objects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,42 +40,35 @@ impl Fates {
         staying: &BTreeSet<&Claimant>,
     ) -> Vec<Finding> {
         let heard: BTreeSet<&Claimant> = rulings.iter().map(|ruling| &ruling.case.claim.by).collect();
-        let explain = |(credential, fate): (&Claimant, &Fate)| {
+        let explain = |(by, fate): (&Claimant, &Fate)| {
             let (code, message, help) = match fate {
-                Fate::Carried(_) if !staying.contains(credential) => return None,
+                Fate::Carried(_) if !staying.contains(by) => return None,
                 Fate::Carried(code @ Code::CredentialInUse) => (
                     *code,
-                    format!("{credential} is gone and ClusterDeployments still name it; its objects stay"),
+                    format!("{by} is gone and ClusterDeployments still name it; its objects stay"),
                     "Delete the ClusterDeployments first, or put the Credential back.",
                 ),
                 Fate::Carried(code @ Code::DeletionUnproved) => (
                     *code,
-                    format!("{credential} is gone; whether ClusterDeployments still name it is unknown"),
+                    format!("{by} is gone; whether ClusterDeployments still name it is unknown"),
                     "Correct the source: its own findings say what is wrong. Until then the objects stay.",
                 ),
                 Fate::Carried(Code::Unread) => (
                     Code::DeletionUnproved,
-                    format!("whether {credential} still exists is unknown; its objects stay"),
+                    format!("whether {by} still exists is unknown; its objects stay"),
                     "Correct the source: its own findings say what is wrong.",
                 ),
                 // If the Credential could be read, its claim says so itself.
-                Fate::Withdrawn
-                    if is_shut_out(input, credential) && input.world.facts.asked_by(credential).is_none() =>
-                {
-                    (
-                        Code::NamespaceNotAllowed,
-                        format!(
-                            "region {} takes no Credentials of namespace {}",
-                            input.region.name, credential.namespace
-                        ),
-                        "If this is unintended, add the namespace to the region's namespaces.allowed.",
-                    )
-                }
+                Fate::Withdrawn if is_shut_out(input, by) && input.world.facts.asked_by(by).is_none() => (
+                    Code::NamespaceNotAllowed,
+                    format!("region {} takes no Credentials of namespace {}", input.to.region.name, by.namespace),
+                    "If this is unintended, add the namespace to the region's namespaces.allowed.",
+                ),
                 _ => return None,
             };
-            Some(Finding::new(code, message).claimed_by(credential).in_region(&input.region.name).help(help))
+            Some(Finding::new(code, message).claimed_by(by).in_region(&input.to.region.name).help(help))
         };
-        self.0.iter().filter(|(credential, _)| !heard.contains(credential)).filter_map(explain).collect()
+        self.0.iter().filter(|(by, _)| !heard.contains(by)).filter_map(explain).collect()
     }
 }
 
@@ -117,15 +107,11 @@ fn by_claimant<'r, 'c>(rulings: &'r [Ruling<'c>]) -> BTreeMap<&'c Claimant, &'r 
 /// Whether the region takes no Credentials of the claimant's namespace.
 ///
 /// The manifest names the namespace, so nothing needs to be read, and breaking a source keeps nothing.
-fn is_shut_out(input: &Input<'_>, credential: &Claimant) -> bool {
-    !input.region.allowed.matches(credential.namespace.as_str())
+fn is_shut_out(input: &Input<'_>, by: &Claimant) -> bool {
+    !input.to.region.allowed.matches(by.namespace.as_str())
 }
 
-fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, credential: &Claimant) -> Fate {
-    // A later release knows what claims of other kinds ask for.
-    if !credential.is_credential() {
-        return Fate::Carried(Code::Unread);
-    }
+fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, by: &Claimant) -> Fate {
     if let Some(ruling) = ruling {
         return match ruling.verdict {
             Verdict::Admitted => Fate::Fresh,
@@ -133,32 +119,8 @@ fn fate(input: &Input<'_>, ruling: Option<&Ruling<'_>>, credential: &Claimant) -
             Verdict::Broken => Fate::Carried(ruling.broken_by().unwrap_or(Code::Unread)),
         };
     }
-    if is_shut_out(input, credential) {
+    if kinds::claimant(by).is_some() && is_shut_out(input, by) {
         return Fate::Withdrawn;
     }
-    let facts = input.world.facts;
-    // The Credential is there, but what it asks for cannot be told: a misspelt region is no order to delete.
-    if let Some(code) = facts.asked_by(credential).and_then(Asked::broken_by) {
-        return Fate::Carried(code);
-    }
-    // A rule may make the Credential, and nobody can tell: that is no proof that it is gone.
-    if facts.asked_by(credential).is_none() && input.world.access().makes(credential) == Truth::Unknown {
-        return Fate::Carried(Code::Unread);
-    }
-    let snapshot = input.world.snapshot;
-    let kind = GroupKind::new(k0rdent::GROUP, "Credential");
-    let key = ObjectKey::new(kind, Some(credential.namespace.clone()), credential.name.clone());
-    if matches!(snapshot.look_up(&key), Lookup::Unread(_) | Lookup::Unasked) {
-        return Fate::Carried(Code::Unread);
-    }
-    if facts.deployments.use_credential(credential) {
-        return Fate::Carried(Code::CredentialInUse);
-    }
-    let deployments = GroupKind::new(k0rdent::GROUP, "ClusterDeployment");
-    if snapshot.unread_in(&deployments, Some(&credential.namespace)).is_some()
-        || facts.deployments.may_use_any(&credential.namespace)
-    {
-        return Fate::Carried(Code::DeletionUnproved);
-    }
-    Fate::Withdrawn
+    input.world.kept_by(by).map_or(Fate::Withdrawn, Fate::Carried)
 }

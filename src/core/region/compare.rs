@@ -20,7 +20,7 @@ use crate::name::{Claimant, ObjectKey};
 
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
-    let forced = if matches!(input.region.delivery, Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
+    let forced = if matches!(input.to.delivery(), Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
     let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
     for (lands, packed) in &pack.objects {
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
@@ -79,7 +79,7 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             changes.extend(gone.map(|object| removed(&object.key, claimants(&object.needed_by))));
         }
         None => {
-            let gone = evidence(input).map(|evidence| evidence.gone(&input.region.directory, pack.objects.keys()));
+            let gone = evidence(input).map(|evidence| evidence.gone(input.to.directory(), pack.objects.keys()));
             changes.extend(gone.unwrap_or_default().iter().map(|key| removed(key, Vec::new())));
         }
     }
@@ -96,7 +96,7 @@ fn claimants<'n>(needed_by: impl IntoIterator<Item = &'n NeededBy>) -> Vec<Claim
 
 /// What an unsigned region seems to have published; none for any other region.
 fn evidence(input: &Input<'_>) -> Option<Evidence> {
-    matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, &input.region.directory))
+    matches!(input.published.state, State::Unsigned).then(|| Evidence::of(input.published, input.to.directory()))
 }
 
 /// What `rekey` does to an object that no reuse key vouches for, by what the bundle says of itself; none if the
@@ -128,7 +128,7 @@ fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
 
 /// What the brake says of the region.
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked {
-    let region = input.region;
+    let region = input.to.region;
     let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
     // If the key that vouched for the objects is lost, `rekey` still counts what stands there: that can hold a region,
     // and lets nothing through. Whoever adopts a region asked for neither.
@@ -150,12 +150,12 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
         }
         _ => changes,
     };
-    let base = input.published.files.get(input.terms.layout().manifest().as_str());
+    let base = input.published.files.get(input.layout().manifest().as_str());
     let retired = region.state == RegionState::Retired;
     let load = Load {
         fleet: &input.world.fleet.name,
         region: &region.name,
-        directory: &region.directory,
+        directory: input.to.directory(),
         base: base.map(Vec::as_slice).unwrap_or_default(),
         published,
         left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
@@ -166,11 +166,11 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
     };
     let limits = &input.world.fleet.limits;
     let mut braked = match counted.is_some_and(|evidence| !evidence.is_whole) {
-        false => brake::hold(&load, limits, &input.terms.allowances.accepted),
+        false => brake::hold(&load, limits, &input.allowances.accepted),
         // A manifest that is lost, or leaves out what stands there, has been meddled with: then there is no budget.
         true => {
             let none = Limits { free_deletions: 0, deletion_percent: 0, deletion_objects: 0, ..limits.clone() };
-            let mut braked = brake::hold(&load, &none, &input.terms.allowances.accepted);
+            let mut braked = brake::hold(&load, &none, &input.allowances.accepted);
             braked.holds.iter_mut().for_each(meddled);
             braked
         }

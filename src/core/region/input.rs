@@ -1,10 +1,11 @@
 //! Input: what deciding about one region needs.
 
 use alloc::vec::Vec;
+use core::ops::Deref;
 
 use super::allowances::{Allowances, Selection};
 use super::published::Published;
-use crate::config::{Fleet, RegionConfig};
+use crate::destination::Destination;
 use crate::layout::Layout;
 use crate::layout::manifest::{Manifest, SourceIdentity};
 use crate::name::ObjectKey;
@@ -17,8 +18,8 @@ use crate::world::World;
 pub struct Terms<'a> {
     /// What all regions share.
     pub world: World<'a>,
-    /// The region.
-    pub region: &'a RegionConfig,
+    /// Where the bundle goes.
+    pub to: Destination<'a>,
     /// The reuse keys.
     pub keys: &'a KeyRing,
     /// What the user lets through.
@@ -33,50 +34,50 @@ pub struct Terms<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Input<'a> {
     pub(super) terms: Terms<'a>,
-    pub(super) world: World<'a>,
-    pub(super) region: &'a RegionConfig,
     pub(super) published: &'a Published,
 }
 
-impl<'a> Input<'a> {
-    pub(super) fn new(terms: Terms<'a>, published: &'a Published) -> Self {
-        Self { terms, world: terms.world, region: terms.region, published }
-    }
+impl<'a> Deref for Input<'a> {
+    type Target = Terms<'a>;
 
-    /// Whether the region is sealed anew as a whole or left alone.
-    pub(super) fn rekeys(&self) -> bool {
-        self.terms.selection.rekeys(self.region)
+    fn deref(&self) -> &Terms<'a> {
+        &self.terms
     }
 }
 
 impl<'a> Terms<'a> {
+    /// Whether the region is sealed anew as a whole or left alone.
+    pub(super) fn rekeys(&self) -> bool {
+        self.selection.rekeys(&self.to)
+    }
+
     /// Whether the region's Secrets are all to be sealed anew.
     pub(super) fn reseals(&self) -> bool {
-        self.selection.rekeys(self.region) || self.allowances.reseals(self.region)
+        self.rekeys() || self.allowances.reseals(&self.to)
     }
 
     /// Whether the user asked for something special for the region, so that what is published must be examined.
     pub(super) fn are_special(&self) -> bool {
-        self.allowances.adopts(self.region) || self.allowances.removes_foreign(self.region) || self.reseals()
+        self.allowances.adopts(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
     }
 
     /// Where the region's bundle stands.
     pub(super) fn layout(&self) -> Layout<'a> {
-        Layout::of(self.world.fleet, self.region)
+        Layout::of(&self.to)
     }
 
     /// What the tag of an object's file is made over.
     pub(super) fn context(&self, lands: &'a ObjectKey, recipients: &'a [Recipient]) -> Context<'a> {
-        Context { fleet: &self.world.fleet.name, directory: &self.region.directory, landing: lands, recipients }
+        Context { fleet: &self.world.fleet.name, directory: self.to.directory(), landing: lands, recipients }
     }
 }
 
-/// The manifest of a region's empty bundle.
-pub(super) fn empty_manifest(fleet: &Fleet, region: &RegionConfig) -> Manifest {
+/// The manifest of a destination's empty bundle.
+pub(super) fn empty_manifest(to: &Destination<'_>) -> Manifest {
     Manifest {
-        directory: region.directory.clone(),
-        fleet: fleet.name.clone(),
-        recipients: region.recipients.clone(),
+        directory: to.directory().clone(),
+        fleet: to.fleet.name.clone(),
+        recipients: to.region.recipients.clone(),
         sources: Vec::new(),
         objects: Vec::new(),
         files: Vec::new(),

@@ -83,7 +83,7 @@ fn wanted(rulings: &[Ruling<'_>]) -> Wanted {
 /// Packs what the claims want, against what is published.
 pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
     let mut pack = Pack::default();
-    if input.region.state == RegionState::Retired {
+    if input.to.region.state == RegionState::Retired {
         return pack;
     }
     let mut wanted = wanted(rulings);
@@ -114,7 +114,7 @@ pub(super) fn pack_as_published<'f>(
     let keep = |lands: &ObjectKey, text: &str, _: Option<&Object>| {
         let bytes = file(lands)?;
         let same = if lands.kind.is_secret() {
-            let context = terms.context(lands, &terms.region.recipients);
+            let context = terms.context(lands, &terms.to.region.recipients);
             reuse::verify(terms.keys, &context, text.as_bytes(), bytes) == Some(reuse::Under::Current)
         } else {
             bytes == text.as_bytes()
@@ -145,7 +145,7 @@ fn fill(
     }
     let names: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
     for name in names.iter().filter(|name| namespace::is_emitted(name, &terms.world.fleet.system_namespace)) {
-        let text = emit(&namespace::tree(name, terms.region.labels.get(name), style));
+        let text = emit(&namespace::tree(name, terms.to.region.labels.get(name), style));
         let key = ObjectKey::namespace(name);
         let keep = keep(&key, &text, None)?;
         pack.objects.insert(key, Packed::Namespace { text, keep });
@@ -200,7 +200,7 @@ fn carry_over(input: &Input<'_>, fates: &Fates, rulings: &[Ruling<'_>], wanted: 
     for (key, (object, names, code)) in carried.into_iter().filter(|(key, _)| !renewed.contains_key(*key)) {
         // A user who asks for new keys is not given old ones, not even for what is broken.
         let rekeys = input.rekeys();
-        let as_sealed = manifest.recipients == input.region.recipients && !rekeys;
+        let as_sealed = manifest.recipients == input.to.region.recipients && !rekeys;
         if input.published.bytes(key).is_none() || (key.kind.is_secret() && !as_sealed) {
             impossible.push(format!("{key}"));
             if !rekeys {
@@ -212,7 +212,7 @@ fn carry_over(input: &Input<'_>, fates: &Fates, rulings: &[Ruling<'_>], wanted: 
     }
     wanted.extend(renewed);
     if let Some(first) = impossible.first() {
-        let region = &input.region.name;
+        let region = &input.to.region.name;
         let others = match impossible.len().saturating_sub(1) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -243,11 +243,11 @@ fn reuse_of(
     payload: Option<&Payload>,
     unasked: &mut Vec<ObjectKey>,
 ) -> Keep {
-    let region = input.region;
+    let region = input.to.region;
     let Some(manifest) = input.published.manifest().filter(|_| input.published.object(lands).is_some()) else {
         return Keep::Changed;
     };
-    let asked = input.terms.reseals();
+    let asked = input.reseals();
     // The file's own tag would also vouch for an older sealing that somebody put back.
     let Some(bytes) = input.published.bytes(lands) else {
         if !asked && manifest.recipients == region.recipients {
@@ -255,16 +255,16 @@ fn reuse_of(
         }
         return Keep::Changed;
     };
-    let now = input.terms.context(lands, &region.recipients);
-    if let Some(matched) = reuse::verify(input.terms.keys, &now, text.as_bytes(), bytes) {
+    let now = input.context(lands, &region.recipients);
+    if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
         return match matched {
             _ if asked => Keep::Resealed,
             reuse::Under::Current => Keep::Kept,
             reuse::Under::Previous => retag(input, &now, text, bytes, payload).map_or(Keep::Changed, Keep::Retagged),
         };
     }
-    let before = input.terms.context(lands, &manifest.recipients);
-    match reuse::verify(input.terms.keys, &before, text.as_bytes(), bytes) {
+    let before = input.context(lands, &manifest.recipients);
+    match reuse::verify(input.keys, &before, text.as_bytes(), bytes) {
         Some(_) => Keep::Resealed,
         None => Keep::Changed,
     }
@@ -280,5 +280,5 @@ fn retag(
 ) -> Option<Vec<u8>> {
     let document = document(bytes)?;
     let leaves = reuse::leaves(&document)?;
-    reuse::retag(input.terms.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
+    reuse::retag(input.keys, context, text.as_bytes(), bytes, &reuse::pair(&leaves, payload?)?)
 }

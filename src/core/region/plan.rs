@@ -18,7 +18,7 @@ use super::input::{Input, Terms, empty_manifest};
 use super::pack::{Keep, Pack, Packed, pack, pack_as_published};
 use super::published::{Files, Published};
 use super::resealing;
-use crate::config::{Acceptance, Fleet, RegionConfig, RegionState};
+use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::case::{Case, Ruling, Verdict};
@@ -83,7 +83,7 @@ pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files) -> (Published, Regi
     if let Some(plan) = unchanged(terms, cases, &files) {
         return (Published::unexamined(files), plan);
     }
-    let published = Published::examine(&terms.world.fleet.name, &terms.region.directory, files, terms.keys);
+    let published = Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys);
     let plan = plan_against(terms, cases, &published);
     (published, plan)
 }
@@ -94,7 +94,7 @@ pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files) -> (Published, Regi
 /// It supposes that every resolved claim is published already and packs accordingly. If the manifest that follows is
 /// the published one, the supposition was right; if not, nothing was lost but a little time.
 fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionPlan> {
-    let region = terms.region;
+    let region = terms.to.region;
     if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
         return None;
     }
@@ -123,14 +123,14 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
 
 /// Plans one region against what is published of it.
 pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) -> RegionPlan {
-    let input = &Input::new(*terms, published);
-    let region = terms.region;
+    let input = &Input { terms: *terms, published };
+    let region = terms.to.region;
     let mut findings: Vec<Finding> = Vec::new();
     let mut holds: Vec<Hold> = Vec::new();
-    for finding in published.findings(&region.directory) {
+    for finding in published.findings(terms.to.directory()) {
         let lifted = match finding.code {
-            Code::UnsignedBundle => terms.allowances.adopts(region),
-            Code::ForeignFile => terms.allowances.removes_foreign(region),
+            Code::UnsignedBundle => terms.allowances.adopts(&terms.to),
+            Code::ForeignFile => terms.allowances.removes_foreign(&terms.to),
             _ => false,
         };
         match finding.code.class() {
@@ -159,7 +159,7 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) ->
     let braked = hold(input, &packed, &changes);
     holds.extend(braked.holds);
     let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
-    let kept = before.filter_map(|file| Leaf::of_path(&region.directory, &file.path)).collect();
+    let kept = before.filter_map(|file| terms.layout().leaf_of(&file.path)).collect();
     let hash = |key: &ObjectKey, _: &BundlePath| published.object(key).map(|object| object.sha256.clone());
     let (files, manifest) = write(terms, packed, &kept, &hash);
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
@@ -187,9 +187,8 @@ fn is_published(manifest: &Manifest, files: &BTreeMap<BundlePath, Content>, stan
 /// Holds for sources that are another cluster or repository than the published bundle says.
 fn source_changes(input: &Input<'_>) -> Vec<Hold> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
-    let region = &input.region.name;
-    let accepted =
-        |identity: &str| input.terms.allowances.accept_source.contains(&(region.to_string(), identity.into()));
+    let region = &input.to.region.name;
+    let accepted = |identity: &str| input.allowances.accept_source.contains(&(region.to_string(), identity.into()));
     let changed = |source: &&SourceIdentity| {
         manifest.sources.iter().any(|before| before.name == source.name && before.identity != source.identity)
             && !accepted(&source.identity)
@@ -211,14 +210,9 @@ fn source_changes(input: &Input<'_>) -> Vec<Hold> {
 }
 
 /// Adds to a manifest the files that are no objects, and returns them: the one list of a region's files.
-pub fn list_files(
-    fleet: &Fleet,
-    region: &RegionConfig,
-    manifest: &mut Manifest,
-    kept: &BTreeSet<Leaf>,
-) -> BTreeMap<BundlePath, String> {
+pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, String> {
     let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
-    let files = Layout::of(fleet, region).files(&paths, kept);
+    let files = layout.files(&paths, kept);
     let listed =
         |(path, text): (&BundlePath, &String)| ManifestFile { path: path.clone(), sha256: sha256_hex(text.as_bytes()) };
     manifest.files = files.iter().map(listed).collect();
@@ -234,9 +228,9 @@ fn write(
     kept: &BTreeSet<Leaf>,
     hash: &dyn Fn(&ObjectKey, &BundlePath) -> Option<String>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
-    let region = terms.region;
+    let region = terms.to.region;
     let layout = terms.layout();
-    let mut manifest = Manifest { sources: terms.sources.to_vec(), ..empty_manifest(terms.world.fleet, region) };
+    let mut manifest = Manifest { sources: terms.sources.to_vec(), ..empty_manifest(&terms.to) };
     if region.state == RegionState::Retired {
         return (BTreeMap::new(), manifest);
     }
@@ -282,7 +276,7 @@ fn write(
         });
         files.push((path, content));
     }
-    for (path, text) in list_files(terms.world.fleet, region, &mut manifest, kept) {
+    for (path, text) in list_files(&layout, &mut manifest, kept) {
         files.push((path, Content::Bytes(text.into_bytes())));
     }
     (files.into_iter().collect(), manifest)

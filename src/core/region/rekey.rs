@@ -20,10 +20,11 @@ use super::input::empty_manifest;
 use super::labels::{SEALED, labels};
 use super::published::{Files, Published, document};
 use super::resealing::impossible;
-use crate::config::{Acceptance, Fleet, RegionConfig};
+use crate::config::Acceptance;
+use crate::destination::Destination;
 use crate::finding::{Class, Code, Finding};
 use crate::layout::manifest::{Manifest, ManifestObject};
-use crate::layout::path::{self, BundlePath};
+use crate::layout::{BundlePath, Layout};
 use crate::name::{ObjectKey, Region};
 use crate::node::{Key, Node};
 use crate::recipient::Recipient;
@@ -61,31 +62,27 @@ pub struct Reopened {
     pub findings: Vec<Finding>,
 }
 
-/// Decides whether a published bundle may be sealed anew for a region's recipients; none if nothing is published.
+/// Decides whether a published bundle may be sealed anew for a destination's recipients; none if nothing is published.
 ///
 /// If nobody vouches for the bundle ([`Published::unproved`]), its own word is taken.
-pub fn reopen(
-    fleet: &Fleet,
-    region: &RegionConfig,
-    published: &Published,
-    allowances: &Allowances,
-) -> Option<Reopened> {
+pub fn reopen(to: &Destination<'_>, published: &Published, allowances: &Allowances) -> Option<Reopened> {
+    let Destination { fleet, region } = *to;
     let (mut holds, mut findings) = (Vec::new(), Vec::new());
-    for finding in published.findings(&region.directory) {
+    for finding in published.findings(to.directory()) {
         match finding.code {
             // There are no sources to write it anew from.
             Code::TamperedFile => {
                 let help = "Restore the file, or leave out --identity and use the sources.";
                 holds.push(Hold::fast(impossible(&region.name, finding.message).help(help)));
             }
-            Code::ForeignFile if allowances.removes_foreign(region) => {}
+            Code::ForeignFile if allowances.removes_foreign(to) => {}
             Code::UnsignedBundle => holds.push(Hold::fast(finding.help(UNSIGNED_TO_OPEN).in_region(&region.name))),
             code if code.class() == Class::Held => holds.push(Hold::fast(finding.in_region(&region.name))),
             _ => findings.push(finding.in_region(&region.name)),
         }
     }
     let Some(manifest) = published.manifest() else {
-        let manifest = empty_manifest(fleet, region);
+        let manifest = empty_manifest(to);
         let held =
             Reopened { manifest, before: Vec::new(), changes: Vec::new(), holds, accepted: Vec::new(), findings };
         return (!held.holds.is_empty()).then_some(held);
@@ -98,11 +95,11 @@ pub fn reopen(
         claimants: object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect(),
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();
-    let base = published.files.get(path::manifest(&region.directory).as_str());
+    let base = published.files.get(Layout::of(to).manifest().as_str());
     let load = Load {
         fleet: &fleet.name,
         region: &region.name,
-        directory: &region.directory,
+        directory: to.directory(),
         base: base.map(Vec::as_slice).unwrap_or_default(),
         published: manifest.objects.len(),
         left: manifest.objects.len(),

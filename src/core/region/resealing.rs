@@ -10,9 +10,9 @@ use super::{carry, unsigned};
 use crate::claim::Asked;
 use crate::finding::{Code, Finding};
 use crate::judge::case::{Ruling, Verdict};
-use crate::k0rdent;
+use crate::kinds;
 use crate::layout::manifest::Manifest;
-use crate::name::{GroupKind, Region};
+use crate::name::Region;
 
 /// The finding that leaves a region as it is.
 pub fn impossible(region: &Region, message: String) -> Finding {
@@ -44,16 +44,17 @@ pub(super) fn advised(input: &Input<'_>, finding: Finding) -> Finding {
 ///
 /// The brake counts every file where the layout has objects as an object, so such files are not reported twice.
 pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
-    let region = input.region;
+    let region = input.to.region;
     if !input.rekeys()
-        || input.terms.allowances.removes_foreign(region)
+        || input.allowances.removes_foreign(&input.to)
         || !matches!(input.published.state, State::Unsigned)
     {
         return Vec::new();
     }
-    let found = input.published.strange(&region.directory, made).into_iter();
-    let found = found.filter(|path| unsigned::told(&region.directory, path).is_none());
-    found.map(|path| foreign_file(&region.directory, path).in_region(&region.name)).collect()
+    let directory = input.to.directory();
+    let found = input.published.strange(directory, made).into_iter();
+    let found = found.filter(|path| unsigned::told(directory, path).is_none());
+    found.map(|path| foreign_file(directory, path).in_region(&region.name)).collect()
 }
 
 /// Why an unsigned bundle cannot be replaced from these sources.
@@ -61,21 +62,21 @@ pub(super) fn strange(input: &Input<'_>, made: &Manifest) -> Vec<Finding> {
 /// Without its manifest, nobody knows what a Credential that cannot be resolved now has published, and leaving it out
 /// would withdraw it.
 pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
-    let region = &input.region.name;
+    let region = &input.to.region.name;
     if !input.rekeys() || !matches!(input.published.state, State::Unsigned) {
         return None;
     }
     let broken = rulings.iter().find(|ruling| ruling.verdict == Verdict::Broken).map(|ruling| &ruling.case.claim.by);
     let nowhere =
         || input.world.facts.asked().iter().find(|asked| asked.claim.is_none() && Asked::broken_by(asked).is_some());
-    if let Some(credential) = broken.or_else(|| nowhere().map(|asked| &asked.by)) {
-        let message = format!(
-            "{credential} is broken, and without the old reuse key nobody knows what it has in region {region}"
-        );
+    if let Some(by) = broken.or_else(|| nowhere().map(|asked| &asked.by)) {
+        let message =
+            format!("{by} is broken, and without the old reuse key nobody knows what it has in region {region}");
         return Some(impossible(region, message).help(CURE));
     }
-    let credentials = GroupKind::new(k0rdent::GROUP, "Credential");
-    let Some(source) = input.world.snapshot.unread_in(&credentials, None) else { return kept(input, rulings) };
+    let snapshot = input.world.snapshot;
+    let unread = kinds::claimants().find_map(|kind| snapshot.unread_in(&kind, None));
+    let Some(source) = unread else { return kept(input, rulings) };
     let message = format!(
         "source {source} was not read completely, and without the old reuse key nobody knows what it had in region \
          {region}"
@@ -87,8 +88,8 @@ pub(super) fn unprovable(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Fi
 ///
 /// These sources cannot make the objects anew, and leaving them out would withdraw them.
 fn kept(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
-    let region = &input.region.name;
-    let (credential, code) = carry::first_carried(input, rulings, input.published.claimed()?)?;
+    let region = &input.to.region.name;
+    let (by, code) = carry::first_carried(input, rulings, input.published.claimed()?)?;
     let (why, help) = match code {
         Code::CredentialInUse => ("is gone and ClusterDeployments still name it", GONE_CURE),
         Code::DeletionUnproved => ("is gone, and whether ClusterDeployments still name it is unknown", UNREAD_CURE),
@@ -96,8 +97,8 @@ fn kept(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Option<Finding> {
         _ => ("is broken", CURE),
     };
     let message = format!(
-        "{credential} {why}, and without the old reuse key what it has in region {region} cannot stay as \
+        "{by} {why}, and without the old reuse key what it has in region {region} cannot stay as \
          it is"
     );
-    Some(impossible(region, message).claimed_by(&credential).help(help))
+    Some(impossible(region, message).claimed_by(&by).help(help))
 }

@@ -9,10 +9,10 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::input::Input;
+use super::input::{Input, Terms};
 use crate::admission::{self, Rule, Sought};
 use crate::capi;
-use crate::claim::{Address, Claim, Edit};
+use crate::claim::{Claim, Edit};
 use crate::closure;
 use crate::config::Resolution;
 use crate::finding::{Code, Finding, Origin, Place};
@@ -20,6 +20,7 @@ use crate::judge::case::{Ruling, is_doubt};
 use crate::judge::region::{Forced, immutable_changes};
 use crate::judge::{check_object, place};
 use crate::k0rdent::root::Root;
+use crate::kinds;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Via};
 use crate::listing::few;
 use crate::name::{Claimant, ObjectKey, SourceName, Version};
@@ -51,16 +52,14 @@ impl<'a, 'i> Admission<'a, 'i> {
     pub(super) fn ends(&self, object: &ManifestObject, needed_by: &NeededBy) -> Option<Revoked> {
         let by = &needed_by.by;
         // A later release knows what admits claimants of other kinds.
-        if !by.is_credential() {
-            return None;
-        }
-        let Input { world, region, .. } = *self.input;
+        kinds::claimant(by)?;
+        let Terms { world, to, .. } = self.input.terms;
         let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
         let read = read_as(object)?;
         if !world.fleet.publishes(&read.kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
         }
-        if let Some(finding) = place::check(&world, region, &object.key).into_iter().next() {
+        if let Some(finding) = place::check(&to, &object.key).into_iter().next() {
             return revoked(finding.code, finding.message);
         }
         let claim = &self.claim(by, &read);
@@ -72,7 +71,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         let template = needed_by.via.last().is_some_and(|via| via.field == closure::TEMPLATE);
         let sought = Sought { read: &read, template, referrer: referrer.as_ref() };
         let why = match admission::of_namespaced(world.fleet, claim, &sought) {
-            Some(Rule::ThroughIdentity) if world.fleet.grants(by, &region.name, &read) => return None,
+            Some(Rule::ThroughIdentity) if world.fleet.grants(by, claim.region(), &read) => return None,
             Some(Rule::ThroughIdentity) => self.shut(claim, referrer.as_ref()?)?,
             Some(_) => return None,
             None if needed_by.via.is_empty() || referrer.is_some() => {
@@ -81,7 +80,7 @@ impl<'a, 'i> Admission<'a, 'i> {
             // What led here is not listed, so nobody knows what admitted it.
             None => return None,
         };
-        let is_handed_out = || world.access().makes(by) != Truth::No;
+        let is_handed_out = || by.is_credential() && world.access().makes(by) != Truth::No;
         let in_system = read.namespace.as_ref() == Some(&world.fleet.system_namespace);
         if in_system && is_handed_out() { None } else { revoked(Code::NotAdmitted, why) }
     }
@@ -102,7 +101,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         if let Some(claim) = self.claims.get(by) {
             return (*claim).clone();
         }
-        let Input { world, region, .. } = *self.input;
+        let Terms { world, to, .. } = self.input.terms;
         let root = Root {
             kind: read.kind.clone(),
             version: Version::from(""),
@@ -112,8 +111,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         // Nothing is said of the claim itself.
         let place = Place::File { path: String::new().into(), line: 0, column: 0 };
         let origin = Origin { source: SourceName::from(""), place };
-        let to = Address::Region(region.name.clone());
-        Claim { by: by.clone(), origin, to, root, resolution: world.fleet.resolution, managed: false }
+        Claim { by: by.clone(), origin, to: to.address(), root, resolution: world.fleet.resolution, managed: false }
     }
 
     /// What an identity that would be carried over is made from, and what is rewritten in it; none if its text cannot
@@ -131,7 +129,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         if kind.is_secret() || kind.is_config_map() || kind.is_namespace() {
             return None;
         }
-        let Input { world, published, .. } = *self.input;
+        let Input { terms: Terms { world, .. }, published } = *self.input;
         let read = read_as(object)?;
         let Lookup::Found(new) = world.snapshot.look_up(&read) else { return None };
         if check_object(&world, new).iter().any(Finding::stops_claim) {
@@ -167,6 +165,6 @@ pub(super) fn finding(input: &Input<'_>, by: &Claimant, revoked: &[Revoked]) -> 
     let first = revoked.first()?;
     let named = few(revoked.iter().map(|revoked| revoked.key.to_string()), revoked.len(), SHOWN);
     let message = format!("{by} may no longer have {named}, broken or gone as it is: {}", first.why);
-    let finding = Finding::new(first.code, message).about(&first.key).claimed_by(by).in_region(&input.region.name);
+    let finding = Finding::new(first.code, message).about(&first.key).claimed_by(by).in_region(&input.to.region.name);
     Some(finding.help("If this is unintended, admit it again; until then nothing of it is carried over."))
 }

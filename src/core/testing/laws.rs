@@ -461,3 +461,36 @@ fn a_thousand_objects_pass_and_one_more_does_not() {
     assert_eq!(many(999), BTreeSet::new());
     assert_eq!(many(1000), BTreeSet::from([Code::TooManyObjects]));
 }
+
+#[test]
+fn claimants_of_kinds_that_are_not_known_keep_what_they_have() {
+    let text = "
+apiVersion: k0rdent.mirantis.com/v1beta1
+kind: Credential
+metadata: {name: a, namespace: team-a}
+spec: {region: eu, identityRef: {apiVersion: v1, kind: Secret, name: s}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: team-a}
+stringData: {key: value}
+";
+    let documents = text.split("---\n").map(super::yaml).collect();
+    let before = published(&Desk::new(&world("as-written", documents)), "eu");
+    // The namespace is not allowed any more, so that a claimant of a known kind would be withdrawn at once.
+    let mut empty = world("as-written", Vec::new());
+    empty.config["regions"]["eu"]["namespaces"] = json!({"allowed": ["nobody"]});
+    let desk = Desk::new(&empty);
+    for (kind, stays) in [("Credential", false), ("SyncRule", true)] {
+        let mut manifest = before.manifest().unwrap().clone();
+        for needed_by in manifest.objects.iter_mut().flat_map(|object| &mut object.needed_by) {
+            needed_by.by.kind = kind.into();
+        }
+        let config = &desk.fleet.regions["eu"];
+        let mut files = before.files.clone();
+        files.insert("regions/eu/bundle.yaml".into(), bundle_yaml(&manifest, &keys()).into_bytes());
+        let published = Published::examine(&desk.fleet.name, &config.directory, files, &keys());
+        let (plan, _) = desk.plan(config, &published, &Wishes::default());
+        assert_eq!(plan.manifest.objects.iter().any(|object| object.key.kind.is_secret()), stays, "{kind}");
+    }
+}

@@ -16,6 +16,7 @@ use super::case::{Case, Scene, fleet, key, of_stage, show, show_findings, snapsh
 use crate::claim::Asked;
 use crate::closure::{Member, Role};
 use crate::config::{Accept, Fleet, RegionConfig};
+use crate::destination::Destination;
 use crate::finding::Finding;
 use crate::hash::sha256_hex;
 use crate::judge::case::{Case as Heard, Ruling, Verdict};
@@ -116,7 +117,8 @@ impl Desk {
     }
 
     pub(crate) fn heard(&self, region: &Region) -> Vec<Heard> {
-        cases(&self.world(), self.facts.asked_of(region))
+        let region = &self.fleet.regions[region];
+        cases(&self.world(), self.facts.asked_for(&Destination { fleet: &self.fleet, region }))
     }
 
     /// Plans a region against what is published of it.
@@ -138,7 +140,8 @@ impl Desk {
         heard: &[Heard],
     ) -> RegionPlan {
         let keys = keys();
-        let terms = Terms { world: self.world(), region, keys: &keys, allowances, selection, sources: &[] };
+        let to = Destination { fleet: &self.fleet, region };
+        let terms = Terms { world: self.world(), to, keys: &keys, allowances, selection, sources: &[] };
         let direct = plan_against(&terms, heard, published);
         // What stands there as it should be is told without reading its manifest, and says the same.
         let (_, told) = plan(&terms, heard, published.files.clone());
@@ -221,7 +224,7 @@ fn claim(case: &Case) -> String {
 fn judged(case: &Case) -> String {
     let desk = Desk::new(only(case));
     let mut out = String::new();
-    let heard: Vec<Heard> = desk.fleet.regions.keys().flat_map(|region| desk.heard(region)).collect();
+    let heard: Vec<Heard> = desk.fleet.regions.values().flat_map(|region| desk.heard(&region.name)).collect();
     let mut rulings: BTreeMap<Claimant, Ruling<'_>> = BTreeMap::new();
     for region in desk.fleet.regions.values() {
         let mut ruled = Ruling::of(&heard);

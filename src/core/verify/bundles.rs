@@ -29,8 +29,9 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::config::RegionState;
 use crate::config::error::quoted;
-use crate::config::{RegionConfig, RegionState};
+use crate::destination::{self, Destination};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::layout::manifest::parse;
@@ -54,32 +55,26 @@ pub use tree::{Above, Changes, MOST_BYTES, STEERING, Scope, Standing, Tree, dire
 pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut regions = BTreeMap::new();
-    let known: BTreeMap<&str, &RegionConfig> = measure
-        .fleet
-        .into_iter()
-        .flat_map(|fleet| fleet.regions.values())
-        .map(|config| (config.directory.as_str(), config))
-        .collect();
+    let known: BTreeMap<&str, Destination<'_>> =
+        measure.fleet.into_iter().flat_map(destination::all).map(|to| (to.directory().as_str(), to)).collect();
     let mut others: BTreeMap<String, Other> = BTreeMap::new();
     for folder in folders(tree) {
-        let config = known.get(folder).copied();
-        if let (Some(fleet), None) = (measure.fleet, config)
+        let to = known.get(folder).copied();
+        if let (Some(fleet), None) = (measure.fleet, to)
             && let Some(other) = other(fleet, tree, folder)
         {
             others.insert(String::from(folder), other);
         } else if measure.scope.has(folder) {
-            let (region, found) = region(measure, tree, folder, config);
+            let (region, found) = region(measure, tree, folder, to);
             regions.extend(region.map(|region| (String::from(folder), region)));
             findings.extend(found);
         }
     }
-    let expected = |config: &&&RegionConfig| config.state != RegionState::Retired;
-    for config in known.values().filter(expected) {
-        let directory = config.directory.as_str();
-        let missing = folders(tree).all(|folder| folder != directory);
+    for (directory, to) in known.iter().filter(|(_, to)| to.region.state != RegionState::Retired) {
+        let missing = folders(tree).all(|folder| folder != *directory);
         if missing && measure.scope.has(directory) {
             let message = format!("nothing is published in regions/{directory}");
-            let (code, help) = match (&measure.scope, config.state) {
+            let (code, help) = match (&measure.scope, to.region.state) {
                 (Scope::Changed(_), _) => {
                     (Code::UntrustedBundle, "Undo the removal. To withdraw a region, set `state: retired` and render.")
                 }
@@ -95,7 +90,7 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
                 ),
             };
             let finding = measure.find(code, &format!("regions/{directory}"), 1, message);
-            findings.push(finding.in_region(&config.name).help(help));
+            findings.push(finding.in_region(&to.region.name).help(help));
         }
     }
     findings.extend(unproved(measure, tree, &others));
@@ -128,17 +123,17 @@ fn region<'a>(
     measure: &'a Measure<'a>,
     tree: &Tree,
     folder: &str,
-    config: Option<&'a RegionConfig>,
+    to: Option<Destination<'a>>,
 ) -> (Option<Region<'a>>, Vec<Finding>) {
     let own = format!("regions/{folder}/bundle.yaml");
-    let name = config.map_or_else(|| RegionName::from(folder), |config| config.name.clone());
+    let name = to.map_or_else(|| RegionName::from(folder), |to| to.region.name.clone());
     let find_at = |code, line, message: String, help: &str| {
         measure.find(code, &own, line, message).in_region(&name).help(String::from(help))
     };
     let find = |code, message: String, help: &str| find_at(code, 1, message, help);
     let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
     let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
-    if let (Some(configured), None) = (measure.fleet, config) {
+    if let (Some(configured), None) = (measure.fleet, to) {
         let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
         // Another fleet's bundles may stand beside ours, but nothing else.
         if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
@@ -153,7 +148,7 @@ fn region<'a>(
         return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
     }
     let mut findings = Vec::new();
-    if config.is_some_and(|config| config.state == RegionState::Retired) {
+    if to.is_some_and(|to| to.region.state == RegionState::Retired) {
         let message = format!("region {name} is retired, and regions/{folder} still holds its bundle");
         findings.push(find(Code::RegionNotConfigured, message, "Render or publish, which withdraws it."));
     }
@@ -168,13 +163,13 @@ fn region<'a>(
             }
         }
     };
-    let recipients = match config {
-        Some(config) => config.recipients.iter().cloned().collect(),
+    let recipients = match to {
+        Some(to) => to.region.recipients.iter().cloned().collect(),
         None => manifest.recipients.iter().cloned().collect(),
     };
     let objects = manifest.objects.iter().enumerate();
     let by_path = objects.map(|(at, object)| (String::from(object.path.as_str()), at)).collect();
-    (Some(Region { name, directory: folder.into(), manifest, authentic, config, recipients, by_path }), findings)
+    (Some(Region { name, directory: folder.into(), manifest, authentic, to, recipients, by_path }), findings)
 }
 
 /// Which regions each recipient should be able to open.
@@ -188,9 +183,9 @@ fn owners(
         owners.entry(recipient.clone()).or_default().insert(String::from(directory));
     };
     if let Some(fleet) = measure.fleet {
-        for config in fleet.regions.values() {
-            for recipient in config.recipients.iter().filter(|recipient| !fleet.escrow.contains(*recipient)) {
-                add(recipient, config.directory.as_str());
+        for to in destination::all(fleet) {
+            for recipient in to.region.recipients.iter().filter(|recipient| !fleet.escrow.contains(*recipient)) {
+                add(recipient, to.directory().as_str());
             }
         }
         return owners;

@@ -70,15 +70,15 @@ impl Anew<'_> {
     /// # Errors
     /// Where nothing may be published at all.
     pub fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>, place: &str) -> Result<Made, Failure> {
-        let Run { session, fleet, selection, .. } = *self.run;
+        let Run { session, fleet, .. } = *self.run;
         let standing = published.regions()?;
         let (mut bare, mut all) = (BTreeSet::new(), true);
-        for region in fleet.regions.values().filter(|region| selection.takes_up(region)) {
-            let has_manifest = standing.get(region.directory.as_str()).is_some_and(Option::is_some);
-            if has_manifest || !published.read(&region.directory)?.is_empty() {
+        for to in self.run.destinations() {
+            let has_manifest = standing.get(to.directory().as_str()).is_some_and(Option::is_some);
+            if has_manifest || !published.read(to.directory())?.is_empty() {
                 all = false;
             } else {
-                bare.insert(region.name.clone());
+                bare.insert(to.region.name.clone());
             }
         }
         let mut made = self.sealed(published, shelf)?;

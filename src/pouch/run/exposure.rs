@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use pouch_core::config::Fleet;
+use pouch_core::destination;
 use pouch_core::exposure::listed_by::ListedBy;
 use pouch_core::exposure::sealed::Sealed;
 use pouch_core::exposure::{Commit, Facts, Looked, Skipped, SkippedFile, Stood, directory_of};
@@ -276,15 +277,15 @@ pub fn current<'s>(fleet: &Fleet, survey: &'s Survey) -> Current<'s> {
 fn sorted<'s>(fleet: &Fleet, survey: &'s Survey) -> Current<'s> {
     let world = survey.world(fleet);
     let mut current = Current::default();
-    for region in fleet.regions.values().filter(|region| region.is_rendered()) {
-        let cases = cases(&world, world.facts.asked_of(&region.name));
+    for to in destination::all(fleet).filter(|to| to.region.is_rendered()) {
+        let cases = cases(&world, world.facts.asked_for(&to));
         let broken = cases.iter().filter_map(|case| Some((case.claim.by.clone(), case.broken_by()?)));
         current.broken.extend(broken);
         let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
         for member in admitted.flat_map(|case| case.published_members()) {
             let payload = survey.snapshot.get(&member.read).and_then(|object| object.payload.as_ref());
             if let Some(payload) = payload {
-                current.values.entry(region.directory.clone()).or_default().insert(member.lands.clone(), payload);
+                current.values.entry(to.directory().clone()).or_default().insert(member.lands.clone(), payload);
             }
         }
     }

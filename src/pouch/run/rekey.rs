@@ -8,11 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::config::{Acceptance, RegionConfig};
+use pouch_core::config::Acceptance;
+use pouch_core::destination::Destination;
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::layout::manifest::{Manifest, ManifestFile, State as ObjectState};
-use pouch_core::layout::path::{self, BundlePath, Leaf};
+use pouch_core::layout::{BundlePath, Layout, Leaf};
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
 use pouch_core::region::plan::{bundle_yaml, list_files};
@@ -55,13 +56,12 @@ pub fn rekey(
 ) -> Result<Report, Failure> {
     check_regions(run.fleet, published)?;
     let work = Work { run, identities, unproved, published, shelf };
-    let regions: Vec<&RegionConfig> =
-        run.fleet.regions.values().filter(|region| run.selection.takes_up(region)).collect();
-    let progress = run.session.ui.progress("sealing", u64::try_from(regions.len()).unwrap_or_default());
-    let done: Result<Vec<Done>, Failure> = regions
+    let destinations = run.destinations();
+    let progress = run.session.ui.progress("sealing", u64::try_from(destinations.len()).unwrap_or_default());
+    let done: Result<Vec<Done>, Failure> = destinations
         .par_iter()
-        .map(|region| {
-            let done = work.region(region);
+        .map(|to| {
+            let done = work.region(to);
             progress.step();
             done
         })
@@ -125,17 +125,17 @@ struct Done {
 }
 
 impl Work<'_> {
-    fn region(&self, region: &RegionConfig) -> Result<Done, Failure> {
-        let run = self.run;
+    fn region(&self, to: &Destination<'_>) -> Result<Done, Failure> {
+        let (run, region) = (self.run, to.region);
         run.session.stop.check()?;
-        let mut record = summary::Region::new(&region.name, &region.directory, Outcome::Unchanged);
+        let mut record = summary::Region::new(&region.name, to.directory(), Outcome::Unchanged);
         let mut published =
-            Published::examine(&run.fleet.name, &region.directory, self.published.read(&region.directory)?, run.keys);
+            Published::examine(&run.fleet.name, to.directory(), self.published.read(to.directory())?, run.keys);
         let taken = self.unproved == Unproved::Taken && matches!(published.state, State::Unsigned);
         if taken {
-            published = Published::unproved(&run.fleet.name, &region.directory, published.files);
+            published = Published::unproved(&run.fleet.name, to.directory(), published.files);
         }
-        let Some(reopened) = reopen(run.fleet, region, &published, run.allowances) else {
+        let Some(reopened) = reopen(to, &published, run.allowances) else {
             let (findings, accepted, wanted) = (Vec::new(), Vec::new(), Vec::new());
             return Ok(Done { record, findings, accepted, wanted, strange: false });
         };
@@ -158,7 +158,7 @@ impl Work<'_> {
         let is_due = taken || !changes.is_empty() || before != region.recipients;
         if held.is_empty() && is_due {
             let worth = if taken { Unproved::Taken } else { Unproved::Held };
-            match self.files(region, &published, manifest, &before, worth)? {
+            match self.files(to, &published, manifest, &before, worth)? {
                 Ok(new) => {
                     if taken {
                         run.session.ui.warn(&format!(
@@ -169,7 +169,7 @@ impl Work<'_> {
                     record.outcome = Outcome::Published;
                     record.sealed = changes.len();
                     if let Some(shelf) = self.shelf {
-                        shelf.stage(&region.directory, new, &published.files)?;
+                        shelf.stage(to.directory(), new, &published.files)?;
                     }
                 }
                 Err(finding) => held.push(finding),
@@ -185,26 +185,26 @@ impl Work<'_> {
     /// The files of a region sealed anew; empty where nothing was to be sealed. Or why they cannot be.
     fn files(
         &self,
-        region: &RegionConfig,
+        to: &Destination<'_>,
         published: &Published,
         mut manifest: Manifest,
         before: &[Recipient],
         worth: Unproved,
     ) -> Result<Result<NewFiles, Finding>, Failure> {
-        let run = self.run;
+        let (run, layout) = (self.run, Layout::of(to));
         let is_dry = self.shelf.is_none() && worth == Unproved::Held;
-        let sealer = Sealer::new(&run.session.ambient, &region.recipients)?;
+        let sealer = Sealer::new(&run.session.ambient, &to.region.recipients)?;
         let secrets: Vec<&ObjectKey> =
             manifest.objects.iter().map(|object| &object.key).filter(|key| key.kind.is_secret()).collect();
         // A data key is in memory no longer than its file, and so are the values.
         let again = |key: &ObjectKey| {
             run.session.stop.check()?;
-            let opened = match self.open(region, published, key, before) {
+            let opened = match self.open(to, published, key, before) {
                 Ok(opened) => opened,
                 Err(why) => return Ok(Err((key.clone(), why))),
             };
-            let bytes = if is_dry { Vec::new() } else { sealer.seal_again(run, region, key, &opened)? };
-            Ok(Ok((path::of_object(&region.directory, key), bytes)))
+            let bytes = if is_dry { Vec::new() } else { sealer.seal_again(run, to, key, &opened)? };
+            Ok(Ok((layout.of_object(key), bytes)))
         };
         let sealed: Result<Vec<Vec<Again>>, Failure> = secrets
             .par_chunks(FILES_PER_TASK)
@@ -218,7 +218,7 @@ impl Work<'_> {
             }
         }
         if let Some((key, why)) = closed.first() {
-            return Ok(Err(unopened(&region.name, key, closed.len(), why)));
+            return Ok(Err(unopened(&to.region.name, key, closed.len(), why)));
         }
         let mut new = NewFiles::new();
         if is_dry {
@@ -239,25 +239,17 @@ impl Work<'_> {
                 let kept = |file: &ManifestFile| (file.path.clone(), NewFile::Kept(file.path.clone()));
                 new.extend(manifest.files.iter().map(kept));
             }
-            Unproved::Taken => new.extend(self.open_files(region, &mut manifest)),
+            Unproved::Taken => new.extend(open_files(&layout, &mut manifest)),
         }
         prove(&published.files, &manifest, &new)?;
         let text = bundle_yaml(&manifest, run.keys);
-        new.insert(path::manifest(&region.directory), NewFile::Bytes(text.into_bytes()));
-        let flaw = if worth == Unproved::Taken { self.flaw(region, published, &new) } else { None };
+        new.insert(layout.manifest(), NewFile::Bytes(text.into_bytes()));
+        let flaw = if worth == Unproved::Taken { self.flaw(to, published, &new) } else { None };
         Ok(flaw.map_or(Ok(new), Err))
     }
 
-    /// The files of a region that are no objects, made anew from layout and configuration; lists them.
-    fn open_files(&self, region: &RegionConfig, manifest: &mut Manifest) -> NewFiles {
-        let kept: BTreeSet<Leaf> =
-            manifest.files.iter().filter_map(|file| Leaf::of_path(&region.directory, &file.path)).collect();
-        let files = list_files(self.run.fleet, region, manifest, &kept);
-        files.into_iter().map(|(path, text)| (path, NewFile::Bytes(text.into_bytes()))).collect()
-    }
-
     /// What `verify` would say of a result that nobody has vouched for: signing it would vouch for it.
-    fn flaw(&self, region: &RegionConfig, published: &Published, new: &NewFiles) -> Option<Finding> {
+    fn flaw(&self, to: &Destination<'_>, published: &Published, new: &NewFiles) -> Option<Finding> {
         let bytes = |file: &NewFile| match file {
             NewFile::Bytes(bytes) => bytes.clone(),
             NewFile::Kept(from) => published.files.get(from.as_str()).cloned().unwrap_or_default(),
@@ -269,26 +261,33 @@ impl Work<'_> {
         let measure = Measure {
             fleet: Some(self.run.fleet),
             keys: Some(self.run.keys),
-            scope: Scope::Region(region.directory.to_string()),
+            scope: Scope::Region(to.directory().to_string()),
             shown: String::new(),
             above: Vec::new(),
         };
         let verdict = verify::prove(&measure, &tree, self.identities, Vec::new());
         let faults: Vec<&Finding> = verdict.findings.iter().filter(|finding| is_fault(finding)).collect();
         let first = faults.first()?;
-        Some(rekey::unproved(&region.name, first, faults.len()))
+        Some(rekey::unproved(&to.region.name, first, faults.len()))
     }
 
     fn open(
         &self,
-        region: &RegionConfig,
+        to: &Destination<'_>,
         published: &Published,
         key: &ObjectKey,
         before: &[Recipient],
     ) -> Result<Opened, Unopened> {
         let file = published.bytes(key).ok_or(Unopened::Form)?;
         let context =
-            Context { fleet: &self.run.fleet.name, directory: &region.directory, landing: key, recipients: before };
+            Context { fleet: &self.run.fleet.name, directory: to.directory(), landing: key, recipients: before };
         open(self.run.keys, &context, file, &|stanzas| self.identities.unwrap(stanzas).ok())
     }
+}
+
+/// The files of a bundle that are no objects, made anew from its layout; lists them.
+fn open_files(layout: &Layout<'_>, manifest: &mut Manifest) -> NewFiles {
+    let kept: BTreeSet<Leaf> = manifest.files.iter().filter_map(|file| layout.leaf_of(&file.path)).collect();
+    let files = list_files(layout, manifest, &kept);
+    files.into_iter().map(|(path, text)| (path, NewFile::Bytes(text.into_bytes()))).collect()
 }

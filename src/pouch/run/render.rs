@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 
 use pouch_core::claim::Asked;
 use pouch_core::config::{Acceptance, RegionConfig, RegionState};
+use pouch_core::destination::Destination;
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
 use pouch_core::judge::cases;
 use pouch_core::layout::delivery::argocd::shared_decryptors;
 use pouch_core::layout::manifest::State;
-use pouch_core::layout::{fleet_files, path};
+use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::region::content::Content;
 use pouch_core::region::input::Terms;
 use pouch_core::region::plan::{RegionPlan, bundle_yaml, plan};
@@ -37,9 +38,9 @@ struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn terms(&self, region: &'a RegionConfig) -> Terms<'a> {
+    fn terms(&self, to: Destination<'a>) -> Terms<'a> {
         let Run { keys, allowances, selection, .. } = *self.run;
-        Terms { world: self.world, region, keys, allowances, selection, sources: &self.survey.sources }
+        Terms { world: self.world, to, keys, allowances, selection, sources: &self.survey.sources }
     }
 }
 
@@ -73,7 +74,7 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
 fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Report, Failure> {
     check_regions(run.fleet, published)?;
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
-    findings.extend(shared_decryptors(run.fleet.regions.values()));
+    findings.extend(shared_decryptors(run.fleet));
     let shared = Shared { run, survey, world: survey.world(run.fleet) };
     let mut credentials = summary::Credentials::default();
     for asked in survey.facts.asked().iter().filter(|asked| asked.claim.is_none()) {
@@ -82,13 +83,12 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         findings.extend(asked.findings.iter().cloned());
     }
 
-    let regions: Vec<&RegionConfig> =
-        run.fleet.regions.values().filter(|region| run.selection.takes_up(region)).collect();
-    let progress = run.session.ui.progress("rendering", u64::try_from(regions.len()).unwrap_or_default());
-    let told: Result<Vec<Told>, Failure> = regions
-        .par_iter()
-        .map(|region| {
-            let told = wiped(|| one_region(&shared, region, published, shelf));
+    let destinations = run.destinations();
+    let progress = run.session.ui.progress("rendering", u64::try_from(destinations.len()).unwrap_or_default());
+    let told: Result<Vec<Told>, Failure> = destinations
+        .into_par_iter()
+        .map(|to| {
+            let told = wiped(|| one_region(&shared, to, published, shelf));
             progress.step();
             told
         })
@@ -124,40 +124,37 @@ fn is_written(outcome: Outcome) -> bool {
 
 /// Stages the files of the whole fleet.
 fn stage_shared(run: &Run<'_>, shelf: &dyn Shelf) -> Result<(), Failure> {
-    let in_use = run.fleet.regions.values().filter(|region| region.state != RegionState::Retired);
-    let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
-    if !in_use.is_empty() {
-        for (path, text) in fleet_files(&run.fleet.name, &run.fleet.output.path, in_use) {
-            shelf.stage_shared(path.as_str(), text.as_bytes())?;
-        }
+    for (path, text) in fleet_files(run.fleet) {
+        shelf.stage_shared(path.as_str(), text.as_bytes())?;
     }
     Ok(())
 }
 
 /// Plans one region, and seals and stages what is to be written of it.
-fn one_region(
-    shared: &Shared<'_>,
-    region: &RegionConfig,
+fn one_region<'a>(
+    shared: &Shared<'a>,
+    to: Destination<'a>,
     published: &dyn Look,
     shelf: Option<&dyn Shelf>,
 ) -> Result<Told, Failure> {
+    let region = to.region;
     shared.run.session.stop.check()?;
     let mut told = Told {
-        record: summary::Region::new(&region.name, &region.directory, Outcome::Paused),
+        record: summary::Region::new(&region.name, to.directory(), Outcome::Paused),
         findings: Vec::new(),
         accepted: Vec::new(),
         wanted: Vec::new(),
         credentials: summary::Credentials::default(),
     };
-    let asked = || shared.world.facts.asked_of(&region.name);
+    let asked = || shared.world.facts.asked_for(&to);
     if !region.is_rendered() {
         // Nothing comes of these claims, so nothing that they need was read.
         told.credentials.paused = asked().count();
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
         return Ok(told);
     }
-    let files = published.read(&region.directory)?;
-    let rekeys = shared.run.selection.rekeys(region);
+    let files = published.read(to.directory())?;
+    let rekeys = shared.run.selection.rekeys(&to);
     let cases = cases(&shared.world, asked());
     if rekeys && files.is_empty() {
         // What was never sealed is not sealed anew.
@@ -167,7 +164,7 @@ fn one_region(
         }
         return Ok(told);
     }
-    let (published, mut plan) = plan(&shared.terms(region), &cases, files);
+    let (published, mut plan) = plan(&shared.terms(to), &cases, files);
     told.record.outcome = match outcome(region, &plan) {
         // What is carried whole differs from nothing, and was not sealed anew.
         Outcome::Unchanged if rekeys && !plan.holds.is_empty() => Outcome::Held,
@@ -175,7 +172,7 @@ fn one_region(
     };
     told.note(region, &published, &mut plan, cases);
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome)) {
-        write(shared, region, (&published, plan), shelf)?;
+        write(shared, &to, (&published, plan), shelf)?;
     }
     Ok(told)
 }
@@ -241,19 +238,19 @@ fn count(record: &mut summary::Region, plan: &RegionPlan) {
 /// Seals what is to be sealed of one region, and stages its files.
 fn write(
     shared: &Shared<'_>,
-    region: &RegionConfig,
+    to: &Destination<'_>,
     (published, plan): (&Published, RegionPlan),
     shelf: &dyn Shelf,
 ) -> Result<(), Failure> {
     let RegionPlan { files, mut manifest, .. } = plan;
-    let sealer = seal::Sealer::new(&shared.run.session.ambient, &region.recipients)?;
+    let sealer = seal::Sealer::new(&shared.run.session.ambient, &to.region.recipients)?;
     // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
-    let task = |(path, content): (path::BundlePath, Content)| match content {
+    let task = |(path, content): (BundlePath, Content)| match content {
         Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
         Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
         Content::Seal(order) => {
             shared.run.session.stop.check()?;
-            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, region, &order)?;
+            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, to, &order)?;
             let hash = sha256_hex(&bytes);
             Ok((path, NewFile::Bytes(bytes), Some(hash)))
         }
@@ -265,13 +262,13 @@ fn write(
         .chunks(seal::FILES_PER_TASK)
         .map(|files| wiped(|| files.into_iter().map(task).collect()))
         .collect();
-    let mut hashes: BTreeMap<path::BundlePath, String> = BTreeMap::new();
+    let mut hashes: BTreeMap<BundlePath, String> = BTreeMap::new();
     let mut new = NewFiles::new();
     for (path, file, hash) in sealed?.into_iter().flatten() {
         hashes.extend(hash.map(|hash| (path.clone(), hash)));
         new.insert(path, file);
     }
-    if shared.run.selection.rekeys(region) {
+    if shared.run.selection.rekeys(to) {
         rekey::prove(&published.files, &manifest, &new)?;
     }
     for object in &mut manifest.objects {
@@ -281,12 +278,12 @@ fn write(
     }
     if !new.is_empty() {
         let text = bundle_yaml(&manifest, shared.run.keys);
-        new.insert(path::manifest(&region.directory), NewFile::Bytes(text.into_bytes()));
+        new.insert(Layout::of(to).manifest(), NewFile::Bytes(text.into_bytes()));
     }
-    if shelf.read(&region.directory)? != published.files {
-        let message = format!("the folders of region {} changed while pouch was reading them", region.name);
+    if shelf.read(to.directory())? != published.files {
+        let message = format!("the folders of region {} changed while pouch was reading them", to.region.name);
         return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
     }
-    shelf.stage(&region.directory, new, &published.files)?;
+    shelf.stage(to.directory(), new, &published.files)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Sealing in the shell: fresh randomness, the clock and age, around the pure codec.
 
-use pouch_core::config::RegionConfig;
+use pouch_core::destination::Destination;
 use pouch_core::layout::Style;
 use pouch_core::layout::sanitise::sanitise;
 use pouch_core::name::ObjectKey;
@@ -47,15 +47,15 @@ impl Sealer {
         &self,
         run: &Run<'_>,
         snapshot: &Snapshot,
-        region: &RegionConfig,
+        to: &Destination<'_>,
         order: &Order,
     ) -> Result<Vec<u8>, Failure> {
         let bug = |what: &str| Failure::bug(format!("{what} while sealing {}", order.lands));
         let object = snapshot.get(&order.read).ok_or_else(|| bug("the Secret vanished"))?;
         let payload = object.payload.as_ref().ok_or_else(|| bug("the Secret has no values"))?;
-        let tree = sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery));
+        let tree = sanitise(object, &order.lands, &order.edits, Style::of(to.delivery()));
         let plain = emit(&tree);
-        self.seal_tree(run, region, &order.lands, tree, &plain, payload)
+        self.seal_tree(run, to, &order.lands, tree, &plain, payload)
     }
 
     /// Seals a Secret that was published and opened, as it is.
@@ -65,18 +65,18 @@ impl Sealer {
     pub fn seal_again(
         &self,
         run: &Run<'_>,
-        region: &RegionConfig,
+        to: &Destination<'_>,
         lands: &ObjectKey,
         opened: &Opened,
     ) -> Result<Vec<u8>, Failure> {
-        self.seal_tree(run, region, lands, Tree::of(&opened.document), &opened.plain, &opened.payload)
+        self.seal_tree(run, to, lands, Tree::of(&opened.document), &opened.plain, &opened.payload)
     }
 
     /// `plain` is the tree as emitted, `payload` its values.
     fn seal_tree(
         &self,
         run: &Run<'_>,
-        region: &RegionConfig,
+        to: &Destination<'_>,
         lands: &ObjectKey,
         tree: Tree<'_>,
         plain: &str,
@@ -105,9 +105,9 @@ impl Sealer {
 
         let context = Context {
             fleet: &run.fleet.name,
-            directory: &region.directory,
+            directory: to.directory(),
             landing: lands,
-            recipients: &region.recipients,
+            recipients: &to.region.recipients,
         };
         let leaves = reuse::pair(&sealed.leaves, payload).ok_or_else(|| bug("values went missing"))?;
         let body = sealed.text.as_bytes();

@@ -6,6 +6,8 @@ use alloc::vec::Vec;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::name::Kind;
+
 /// What somebody may use although nothing else admits it: one object, or what one Credential needs.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -27,6 +29,14 @@ pub struct GrantFromFile {
     pub namespace: Option<String>,
     /// One Credential, as `NAMESPACE/NAME`.
     pub credential: Option<String>,
+}
+
+impl GrantFromFile {
+    /// The claimants that are named, each with its kind.
+    pub fn claimants(&self) -> impl Iterator<Item = (Kind, &str)> {
+        let credential = self.credential.as_deref().map(|text| ("Credential".into(), text));
+        credential.into_iter()
+    }
 }
 
 /// The one object that a grant is for.

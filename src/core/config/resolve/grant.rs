@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{GrantFile, GrantFromFile, GrantToFile};
-use super::super::grant::{Grant, GrantRegions, Granted, Grantee};
+use super::super::grant::{Grant, GrantRegions, Granted, Grantee, key_of};
 use super::super::{ExtraKind, RegionConfig};
 use super::name::{namespace, object_name};
 use crate::kinds::{Scopes, is_published, published};
@@ -42,17 +42,18 @@ pub(super) fn resolve(
 }
 
 fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Option<Grantee> {
-    match (&typed.namespace, &typed.credential) {
-        (Some(name), None) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
-        (None, Some(text)) => {
-            let path = path.key("credential");
+    let mut claimants = typed.claimants();
+    match (&typed.namespace, claimants.next(), claimants.next()) {
+        (Some(name), None, _) => Some(Grantee::Namespace(namespace(name, &path.key("namespace"), faults))),
+        (None, Some((kind, text)), None) => {
+            let path = path.key(&key_of(&kind));
             let Some((space, name)) = text.split_once('/') else {
-                let message = format!("{} names no Credential", quoted(text));
+                let message = format!("{} names no {kind}", quoted(text));
                 faults.add(&path, message, "Write its namespace and its name, as `NAMESPACE/NAME`.");
                 return None;
             };
             let (namespace, name) = (namespace(space, &path, faults), object_name(name, &path, faults));
-            Some(Grantee::Credential(Claimant::credential(namespace, name)))
+            Some(Grantee::Claimant(Claimant { kind, namespace, name }))
         }
         _ => {
             let help = "Write either `namespace` or `credential`; add an entry for each further one.";

@@ -13,9 +13,11 @@ use alloc::vec::Vec;
 
 use super::super::file::{Files, text};
 use super::super::kustomization;
-use super::super::path::{self, BundlePath, delivery_name, in_repository};
+use super::super::path::{self, BundlePath, delivery_name};
+use super::super::place::Layout;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
-use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, RegionConfig};
+use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Fleet};
+use crate::destination;
 use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Name, Namespace};
 use crate::node::Node;
@@ -23,32 +25,24 @@ use crate::yaml::emit::Tree;
 
 const API_VERSION: &str = "argoproj.io/v1alpha1";
 
-/// The files of one region: its Application, and for KSOPS `regions/<directory>/argocd`.
+/// The files of one bundle: its Application, and for KSOPS `regions/<directory>/argocd`.
 ///
-/// `output` is `output.path` as the repository has it, `objects` the paths of the region's objects.
-pub fn files(
-    fleet: &FleetName,
-    directory: &Directory,
-    argo: &ArgoCd,
-    output: &str,
-    objects: &BTreeSet<BundlePath>,
-) -> Files {
-    trees(fleet, directory, argo, output, objects).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+/// `objects` are the paths of its objects.
+pub fn files(layout: &Layout<'_>, argo: &ArgoCd, objects: &BTreeSet<BundlePath>) -> Files {
+    trees(layout, argo, objects).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
 }
 
 fn trees<'a>(
-    fleet: &FleetName,
-    directory: &Directory,
+    layout: &Layout<'_>,
     argo: &'a ArgoCd,
-    output: &str,
     objects: &'a BTreeSet<BundlePath>,
 ) -> BTreeMap<BundlePath, Tree<'a>> {
     let mut all = BTreeMap::new();
     if argo.mode == ArgoMode::Ksops {
-        all.extend(ksops(directory, objects));
+        all.extend(ksops(layout, objects));
     }
     if argo.kind == ArgoKind::Application {
-        all.insert(path::argocd(directory).join("application.yaml"), application(fleet, directory, argo, output));
+        all.insert(path::argocd(layout.directory).join("application.yaml"), application(layout, argo));
     }
     all
 }
@@ -57,8 +51,8 @@ fn trees<'a>(
 ///
 /// The generator names its files one by one. Without files, it is left out together with its list: KSOPS refuses an
 /// empty one.
-fn ksops<'a>(directory: &Directory, objects: &'a BTreeSet<BundlePath>) -> Vec<(BundlePath, Tree<'a>)> {
-    let region = path::region(directory);
+fn ksops<'a>(layout: &Layout<'_>, objects: &'a BTreeSet<BundlePath>) -> Vec<(BundlePath, Tree<'a>)> {
+    let region = layout.folder();
     let folder = region.join("argocd");
     let beside = |rest: &str| Tree::Text(kustomization::beside(&format!("core/secrets/{rest}")));
     let sealed: Vec<Tree<'a>> = kustomization::below(objects, &region.join("core/secrets")).map(beside).collect();
@@ -84,37 +78,36 @@ fn ksops<'a>(directory: &Directory, objects: &'a BTreeSet<BundlePath>) -> Vec<(B
     alloc::vec![(folder.join(kustomization::FILE), kustomization), (folder.join("ksops.yaml"), generator)]
 }
 
-fn application<'a>(fleet: &FleetName, directory: &Directory, argo: &'a ArgoCd, output: &str) -> Tree<'a> {
+fn application<'a>(layout: &Layout<'_>, argo: &'a ArgoCd) -> Tree<'a> {
     let fields = Fields {
         project: Cow::Borrowed(argo.project.as_str()),
         repo_url: Cow::Borrowed(&argo.repo_url),
         revision: Cow::Borrowed(&argo.target_revision),
-        path: Cow::Owned(applied(directory, argo, output)),
-        destination: Cow::Owned(destination(directory, argo)),
+        path: Cow::Owned(applied(layout, argo)),
+        destination: Cow::Owned(cluster(layout, argo)),
     };
     Tree::map([
         ("apiVersion", Tree::text(API_VERSION)),
         ("kind", Tree::text("Application")),
-        ("metadata", metadata(name(fleet, directory).into(), Some(&argo.namespace))),
+        ("metadata", metadata(name(layout).into(), Some(&argo.namespace))),
         ("spec", spec(fields, argo.mode, argo.plugin.as_ref())),
     ])
 }
 
-fn name(fleet: &FleetName, directory: &Directory) -> String {
-    delivery_name(&format!("{fleet}-{directory}"))
+fn name(layout: &Layout<'_>) -> String {
+    delivery_name(&format!("{}-{}", layout.fleet, layout.directory))
 }
 
 /// The folder that Argo CD builds: the region's own folder if a plugin decrypts in place.
-fn applied(directory: &Directory, argo: &ArgoCd, output: &str) -> String {
-    let region = path::region(directory);
+fn applied(layout: &Layout<'_>, argo: &ArgoCd) -> String {
     match argo.mode {
-        ArgoMode::Plugin => in_repository(output, &region),
-        ArgoMode::Ksops => in_repository(output, &region.join("argocd")),
+        ArgoMode::Plugin => layout.in_repository(&layout.folder()),
+        ArgoMode::Ksops => layout.in_repository(&layout.folder().join("argocd")),
     }
 }
 
-fn destination(directory: &Directory, argo: &ArgoCd) -> String {
-    argo.destination_name.replace("{region}", directory.as_str())
+fn cluster(layout: &Layout<'_>, argo: &ArgoCd) -> String {
+    argo.destination_name.replace("{region}", layout.directory.as_str())
 }
 
 fn metadata<'a>(name: Cow<'a, str>, namespace: Option<&'a Namespace>) -> Tree<'a> {
@@ -168,32 +161,37 @@ fn spec<'a>(fields: Fields<'a>, mode: ArgoMode, plugin: Option<&'a Name>) -> Tre
     ])
 }
 
-/// The file of the fleet's ApplicationSets, if a region has one.
+/// The file of the fleet's ApplicationSets, if one of the layouts is delivered by one.
 ///
 /// A list of elements, not a generator that looks at folders: regions come from the configuration
 /// only. One ApplicationSet has one shape, so there is one per namespace and way of decrypting; each
 /// has a name of its own that does not depend on the others, because renaming one would recreate it.
-pub fn application_set(
-    fleet: &FleetName,
-    output: &str,
-    regions: &BTreeMap<&Directory, &ArgoCd>,
-) -> Option<(BundlePath, String)> {
-    let documents: Vec<String> = sets(fleet, output, regions).iter().map(text).collect();
+pub fn application_set(fleet: &FleetName, layouts: &[Layout<'_>]) -> Option<(BundlePath, String)> {
+    let documents: Vec<String> = sets(layouts).iter().map(text).collect();
     (!documents.is_empty()).then(|| (path::application_set(fleet), documents.join("---\n")))
 }
 
-fn sets<'a>(fleet: &FleetName, output: &str, regions: &BTreeMap<&Directory, &'a ArgoCd>) -> Vec<Tree<'a>> {
+fn sets<'a>(layouts: &[Layout<'a>]) -> Vec<Tree<'a>> {
+    let in_set: BTreeMap<&Directory, (&Layout<'a>, &'a ArgoCd)> = layouts.iter().filter_map(in_set).collect();
     let mut shapes: BTreeMap<(&Namespace, String), (&'a ArgoCd, Vec<Tree<'a>>)> = BTreeMap::new();
-    for (directory, argo) in regions {
+    for (layout, argo) in in_set.into_values() {
+        let fleet = layout.fleet;
         let shape = match (argo.mode, &argo.plugin) {
             (ArgoMode::Ksops, _) => format!("{fleet}-ksops"),
             (ArgoMode::Plugin, None) => format!("{fleet}-plugin"),
             (ArgoMode::Plugin, Some(plugin)) => format!("{fleet}-plugin-{plugin}"),
         };
         let (_, elements) = shapes.entry((&argo.namespace, shape)).or_insert((argo, Vec::new()));
-        elements.push(element(fleet, directory, argo, output));
+        elements.push(element(layout, argo));
     }
     shapes.into_iter().map(|((_, name), (argo, elements))| set(&name, argo, elements)).collect()
+}
+
+fn in_set<'l, 'a>(layout: &'l Layout<'a>) -> Option<(&'a Directory, (&'l Layout<'a>, &'a ArgoCd))> {
+    match layout.delivery {
+        Delivery::ArgoCd(argo) if argo.kind == ArgoKind::ApplicationSet => Some((layout.directory, (layout, argo))),
+        _ => None,
+    }
 }
 
 /// The text of a fleet's ApplicationSets as pouch writes it, made from what stands there instead of a configuration.
@@ -230,19 +228,20 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
             if !theirs(&directory) || *output.get_or_insert(above) != above {
                 return None;
             }
-            regions.insert(directory, argo);
+            regions.insert(directory, Delivery::ArgoCd(argo));
         }
-        let regions: BTreeMap<&Directory, &ArgoCd> = regions.iter().collect();
-        texts.push(application_set(fleet, output?, &regions)?.1);
+        let output = output?;
+        let layout = |(directory, delivery)| Layout { fleet, directory, delivery, output };
+        texts.push(application_set(fleet, &regions.iter().map(layout).collect::<Vec<_>>())?.1);
     }
     Some(texts.join("---\n"))
 }
 
-fn element<'a>(fleet: &FleetName, directory: &Directory, argo: &'a ArgoCd, output: &str) -> Tree<'a> {
+fn element<'a>(layout: &Layout<'_>, argo: &'a ArgoCd) -> Tree<'a> {
     Tree::map([
-        ("destination", Tree::text(destination(directory, argo))),
-        ("name", Tree::text(name(fleet, directory))),
-        ("path", Tree::text(applied(directory, argo, output))),
+        ("destination", Tree::text(cluster(layout, argo))),
+        ("name", Tree::text(name(layout))),
+        ("path", Tree::text(applied(layout, argo))),
         ("project", Tree::text(argo.project.as_str())),
         ("repoURL", Tree::text(argo.repo_url.as_str())),
         ("targetRevision", Tree::text(argo.target_revision.as_str())),
@@ -277,11 +276,11 @@ fn set<'a>(name: &str, argo: &'a ArgoCd, elements: Vec<Tree<'a>>) -> Tree<'a> {
 }
 
 /// Reports one Argo CD that decrypts for several regions: its repo-server then holds all their keys.
-pub fn shared_decryptors<'a>(regions: impl IntoIterator<Item = &'a RegionConfig>) -> Vec<Finding> {
+pub fn shared_decryptors(fleet: &Fleet) -> Vec<Finding> {
     let mut served: BTreeMap<&Namespace, Vec<&str>> = BTreeMap::new();
-    for region in regions {
-        if let Delivery::ArgoCd(argo) = &region.delivery {
-            served.entry(&argo.namespace).or_default().push(region.name.as_str());
+    for to in destination::all(fleet) {
+        if let Delivery::ArgoCd(argo) = to.delivery() {
+            served.entry(&argo.namespace).or_default().push(to.region.name.as_str());
         }
     }
     let shared = served.into_iter().filter(|(_, regions)| regions.len() > 1);
@@ -319,7 +318,9 @@ mod tests {
     }
 
     fn sample(argo: &ArgoCd, objects: &BTreeSet<BundlePath>) -> BTreeMap<String, Value> {
-        let trees = trees(&"acme".into(), &"eu".into(), argo, "bundles", objects);
+        let (fleet, directory, delivery) = ("acme".into(), "eu".into(), Delivery::None);
+        let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "bundles" };
+        let trees = trees(&layout, argo, objects);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 
@@ -394,9 +395,11 @@ mod tests {
         let (plugin, ksops) =
             (argo(ArgoMode::Plugin, ArgoKind::ApplicationSet), argo(ArgoMode::Ksops, ArgoKind::ApplicationSet));
         assert!(sample(&plugin, &object_paths("eu")).is_empty());
-        let (a, b, c) = ("a".into(), "b".into(), "c".into());
-        let regions = BTreeMap::from([(&a, &plugin), (&b, &ksops), (&c, &plugin)]);
-        let sets: Vec<Value> = sets(&"acme".into(), "bundles", &regions).iter().map(json_of).collect();
+        let (plugin, ksops) = (Delivery::ArgoCd(plugin), Delivery::ArgoCd(ksops));
+        let (fleet, [a, b, c]) = ("acme".into(), ["a".into(), "b".into(), "c".into()]);
+        let layout = |(directory, delivery)| Layout { fleet: &fleet, directory, delivery, output: "bundles" };
+        let layouts = [(&a, &plugin), (&b, &ksops), (&c, &plugin)].map(layout);
+        let sets: Vec<Value> = sets(&layouts).iter().map(json_of).collect();
         assert_eq!(sets.len(), 2);
         assert_eq!(sets[0]["metadata"]["name"], "acme-ksops");
         assert_eq!(sets[1]["metadata"]["name"], "acme-plugin-sops");
@@ -425,8 +428,8 @@ mod tests {
         let fields = elements[0].as_object().expect("a map");
         let template = spec["template"].to_string();
         assert!(fields.keys().all(|field| template.contains(&format!("{{{{.{field}}}}}"))), "{template}");
-        assert!(application_set(&"acme".into(), "bundles", &BTreeMap::new()).is_none());
-        let (path, text) = application_set(&"acme".into(), "bundles", &regions).expect("a file");
+        assert!(application_set(&fleet, &[]).is_none());
+        let (path, text) = application_set(&fleet, &layouts).expect("a file");
         assert_eq!(path.as_str(), "argocd/acme-applicationset.yaml");
         assert_eq!(text.matches("---\n").count(), 1);
     }
@@ -438,9 +441,10 @@ mod tests {
             let mut argo = argo(mode, ArgoKind::ApplicationSet);
             argo.plugin = plugin.map(Name::from);
             let (eu, us) = (Directory::from("eu"), Directory::from("us"));
-            let regions = BTreeMap::from([(&eu, &argo), (&us, &argo)]);
+            let delivery = Delivery::ArgoCd(argo);
             for output in ["bundles", "a/b", ""] {
-                let (_, text) = application_set(&fleet, output, &regions).unwrap();
+                let layout = |directory| Layout { fleet: &fleet, directory, delivery: &delivery, output };
+                let (_, text) = application_set(&fleet, &[&eu, &us].map(layout)).unwrap();
                 let again = |text: &str| {
                     let mut interner = crate::node::Interner::new();
                     let read = |document| crate::yaml::read::read(&document, &mut interner).ok().unwrap();

@@ -12,37 +12,30 @@ use alloc::vec::Vec;
 
 use super::super::file::{Files, text};
 use super::super::kustomization;
-use super::super::path::{self, BundlePath, Leaf, delivery_name, in_repository};
+use super::super::path::{self, BundlePath, Leaf, delivery_name};
+use super::super::place::Layout;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
 use crate::config::Flux;
-use crate::name::Directory;
 use crate::yaml::emit::Tree;
 
 /// How soon Flux tries again what failed; a missing CRD or key is often there a minute later.
 const RETRY_INTERVAL: &str = "1m";
 
-/// The files below `flux/<directory>`; `output` is `output.path` as the repository has it.
-pub fn files(directory: &Directory, flux: &Flux, output: &str, leaves: &BTreeSet<Leaf>) -> Files {
-    trees(directory, flux, output, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+/// The files below `flux/<directory>`.
+pub fn files(layout: &Layout<'_>, flux: &Flux, leaves: &BTreeSet<Leaf>) -> Files {
+    trees(layout, flux, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
 }
 
-fn trees<'a>(
-    directory: &Directory,
-    flux: &'a Flux,
-    output: &str,
-    leaves: &BTreeSet<Leaf>,
-) -> BTreeMap<BundlePath, Tree<'a>> {
+fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, Tree<'a>> {
+    let (directory, region) = (layout.directory, layout.folder());
     let folder = path::flux(directory);
-    let region = path::region(directory);
     let core = delivery_name(&format!("{directory}-core"));
     let mut objects = BTreeMap::new();
-    objects.insert(
-        folder.join("core.yaml"),
-        object(flux, core.clone(), in_repository(output, &region.join("core")), None),
-    );
+    let applied = layout.in_repository(&region.join("core"));
+    objects.insert(folder.join("core.yaml"), object(flux, core.clone(), applied, None));
     for leaf in leaves {
         let name = delivery_name(&format!("{directory}-{leaf}"));
-        let applied = in_repository(output, &region.join("identities").join(leaf.as_str()));
+        let applied = layout.in_repository(&region.join("identities").join(leaf.as_str()));
         objects.insert(folder.join(&format!("{leaf}.yaml")), object(flux, name, applied, Some(core.clone())));
     }
     // Without a kustomization, Flux would make one up from every YAML file below.
@@ -87,6 +80,7 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Delivery;
     use crate::name::GroupKind;
     use crate::testing::json_of;
     use alloc::string::ToString as _;
@@ -101,7 +95,9 @@ mod tests {
             interval: "10m".into(),
         };
         let leaves = kinds.iter().map(|(group, kind)| Leaf::of(&GroupKind::new(group, kind))).collect();
-        let trees = trees(&directory.into(), &flux, output, &leaves);
+        let (fleet, directory, delivery) = ("acme".into(), directory.into(), Delivery::Flux(flux.clone()));
+        let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output };
+        let trees = trees(&layout, &flux, &leaves);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 

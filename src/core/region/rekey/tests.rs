@@ -27,7 +27,7 @@ fn file(lot: &str, recipients: &[&str]) -> String {
 }
 
 fn path(name: &str) -> BundlePath {
-    path::of_object(&"eu".into(), &ObjectKey::secret("team".into(), name.into()))
+    crate::layout::path::of_object(&"eu".into(), &ObjectKey::secret("team".into(), name.into()))
 }
 
 fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {

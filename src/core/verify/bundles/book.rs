@@ -75,7 +75,7 @@ impl<'a> Book<'a> {
         what: &str,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let by = if region.config.is_some() { "the configuration" } else { "the manifest" };
+        let by = if region.to.is_some() { "the configuration" } else { "the manifest" };
         let (mut wrong, mut foreign) = (Vec::new(), Vec::new());
         for recipient in said {
             let owners = self.owners.get(*recipient);

@@ -36,8 +36,8 @@ const DELIVERY: &str = "A consumer would apply something other than the bundle, 
 /// Looks at a region's open files.
 pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let (delivery, output) = match (region.config, measure.fleet) {
-        (Some(config), Some(fleet)) if region.follows() => (config.delivery.clone(), fleet.output.path.clone()),
+    let (delivery, output) = match (region.to, measure.fleet) {
+        (Some(to), Some(fleet)) if region.follows() => (to.delivery().clone(), fleet.output.path.clone()),
         _ => match inferred(region, tree) {
             Ok(inferred) => inferred,
             Err(path) => {
@@ -65,13 +65,13 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> V
 /// The open files that a region should have.
 fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) -> Files {
     let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
+    let layout = Layout { fleet: &region.manifest.fleet, directory: &region.directory, delivery, output };
     // A leaf that holds nothing any more stays; only the tree tells which leaves there were.
-    let folder = format!("{}/identities/", path::region(&region.directory));
+    let folder = format!("{}/identities/", layout.folder());
     let below = tree.range(folder.clone()..).map_while(|(path, _)| path.starts_with(&folder).then_some(path));
     let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
-    let kept: BTreeSet<Leaf> =
-        kustomizations.filter_map(|path| Leaf::of_path(&region.directory, &BundlePath::parse(path)?)).collect();
-    Layout { fleet: &region.manifest.fleet, directory: &region.directory, delivery, output }.files(&objects, &kept)
+    let kept: BTreeSet<Leaf> = kustomizations.filter_map(|path| layout.leaf_of(&BundlePath::parse(path)?)).collect();
+    layout.files(&objects, &kept)
 }
 
 /// Compares one open file with what it should be.
@@ -188,12 +188,7 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     }));
     findings.extend(tree.iter().filter_map(|(path, standing)| ignored(measure, path, standing, tree)));
     let Some(fleet) = measure.fleet else { return findings };
-    let in_use = fleet.regions.values().filter(|region| region.state != RegionState::Retired);
-    let in_use: Vec<_> = in_use.map(|region| (&region.directory, &region.delivery)).collect();
-    let expected = match in_use.is_empty() {
-        true => Files::new(),
-        false => fleet_files(&fleet.name, &fleet.output.path, in_use),
-    };
+    let expected = fleet_files(fleet);
     let sets = expected.iter().filter(|(path, _)| **path != path::gitattributes());
     for (path, text) in sets.filter(|(path, _)| measure.scope.has_shared(path.as_str())) {
         findings.extend(hold_stream(measure, path, text, tree));

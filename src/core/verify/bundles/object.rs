@@ -11,7 +11,6 @@ use super::measure::Measure;
 use super::region::Region;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
-use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, MANAGED_LABEL};
 use crate::layout::manifest::{ManifestObject, State};
@@ -96,12 +95,9 @@ pub(super) fn identity(
         let message = format!("{path} holds {key}, of a kind that pouch does not publish");
         findings.push(find(Code::UntrustedBundle, message));
     }
-    let destination = Destination {
-        delivery: region.config.map(|config| &config.delivery),
-        system: measure.fleet.map(|fleet| &fleet.system_namespace),
-    };
+    let ground = region.to.map(|to| to.ground()).unwrap_or_default();
     findings.extend(
-        destination.forbids(key).into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))),
+        ground.forbids(key).into_iter().map(|why| find(Code::UnsafeDelivery, format!("{key} {}", why.words()))),
     );
     if let Some((field, what)) = steered(region, entry, document) {
         let text = read::text_of(bytes).unwrap_or_default();
@@ -147,14 +143,14 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
 fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
     const LABELS: &str = "labels";
     let kind = &entry.key.kind;
-    let configured = region.config.and_then(|config| config.labels.get(&Namespace::new(entry.key.name.shared())));
+    let configured = region.to.and_then(|to| to.region.labels.get(&Namespace::new(entry.key.name.shared())));
     let labels = document.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
     let mut expected = BTreeMap::from([(MANAGED_BY_LABEL, MANAGED_BY)]);
     if !kind.is_namespace() {
         expected.insert(MANAGED_LABEL, "false");
     }
     // A Namespace has the labels that the configuration gives it, whatever they are.
-    let unknown = region.config.is_none();
+    let unknown = region.to.is_none();
     let of_config = |key: &str| {
         kind.is_namespace() && key != MANAGED_BY_LABEL && configured.map_or(unknown, |labels| labels.contains_key(key))
     };
@@ -194,15 +190,15 @@ fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Op
         annotations.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (&**key, value.as_str())).collect();
     // What is carried over, or stands in a paused region, may have been written for another delivery.
     let kept = entry.state != State::Current || !region.follows();
-    let styles = match region.config {
-        Some(config) if !kept => Vec::from([Style::of(&config.delivery)]),
+    let styles = match region.to {
+        Some(to) if !kept => Vec::from([Style::of(to.delivery())]),
         _ => Vec::from([Style::Plain, Style::Flux, Style::ArgoCd]),
     };
     let fits = |style: &Style| {
         if kind.is_namespace() {
             let of = Namespace::new(entry.key.name.shared());
             let some = BTreeMap::from([(String::from("x"), String::new())]);
-            let configured = region.config.and_then(|config| config.labels.get(&of));
+            let configured = region.to.and_then(|to| to.region.labels.get(&of));
             let labels = if region.follows() { Vec::from([configured]) } else { Vec::from([None, Some(&some)]) };
             return labels.into_iter().any(|labels| {
                 let tree = namespace::tree(&of, labels, *style);

@@ -3,7 +3,8 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 
-use crate::config::{RegionConfig, RegionState};
+use crate::config::RegionState;
+use crate::destination::Destination;
 use crate::finding::Finding;
 use crate::layout::manifest::{Manifest, ManifestObject};
 use crate::name::{Directory, Region as RegionName};
@@ -19,7 +20,8 @@ pub struct Region<'a> {
     pub manifest: Manifest,
     /// Whether a reuse key authenticates the manifest.
     pub authentic: bool,
-    pub(super) config: Option<&'a RegionConfig>,
+    /// Where it goes, if the configuration says so.
+    pub(super) to: Option<Destination<'a>>,
     /// Everybody who should be able to open its files.
     pub(super) recipients: BTreeSet<Recipient>,
     /// Which of the manifest's objects stands at a path.
@@ -40,13 +42,13 @@ impl Region<'_> {
     /// Whether what the configuration says of the region is what should stand there: unless it is paused, and
     /// its manifest is believed.
     pub(super) fn follows(&self) -> bool {
-        self.config.is_some_and(|config| config.state != RegionState::Paused || !self.authentic)
+        self.to.is_some_and(|to| to.region.state != RegionState::Paused || !self.authentic)
     }
 
     /// A finding about what follows from the configuration, which may have moved on while the region is paused.
     pub(super) fn or_paused(&self, finding: Finding) -> Finding {
-        match self.config {
-            Some(config) if config.state == RegionState::Paused && !self.authentic => finding.help(
+        match self.to {
+            Some(to) if to.region.state == RegionState::Paused && !self.authentic => finding.help(
                 "No reuse key says that pouch wrote this. If the configuration changed while the region was paused, \
                  activate the region and render; if not, find out who changed the file.",
             ),

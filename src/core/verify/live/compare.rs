@@ -389,9 +389,9 @@ impl Differences {
 /// Copies of k0rdent's that no bundle takes over.
 fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
-    let destination = Destination::of(bundle.fleet, bundle.region);
+    let ground = Destination { fleet: bundle.fleet, region: bundle.region }.ground();
     let left =
-        answers.copies.iter().filter(|(key, live)| is_copy(live) && !ours.contains(key) && !destination.reserves(key));
+        answers.copies.iter().filter(|(key, live)| is_copy(live) && !ours.contains(key) && !ground.reserves(key));
     let mut by_kind: BTreeMap<&GroupKind, Vec<&ObjectKey>> = BTreeMap::new();
     for (key, _) in left {
         by_kind.entry(&key.kind).or_default().push(key);

@@ -2,6 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
+use crate::finding::Code;
 use crate::k0rdent;
 use crate::name::{Claimant, GroupKind, Namespace};
 use crate::node::Node;
@@ -15,12 +16,16 @@ pub struct Deployments {
     doubtful: BTreeSet<Namespace>,
 }
 
+fn kind() -> GroupKind {
+    GroupKind::new(k0rdent::GROUP, "ClusterDeployment")
+}
+
 impl Deployments {
     /// Reads the ClusterDeployments of the snapshot.
     pub fn collect(snapshot: &Snapshot) -> Self {
         let mut propagate: BTreeMap<Claimant, bool> = BTreeMap::new();
         let mut doubtful = BTreeSet::new();
-        for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ClusterDeployment")) {
+        for object in snapshot.all(&kind()) {
             let Some(namespace) = &object.key.namespace else { continue };
             let spec = object.at(&["spec"]);
             let named = spec.and_then(|spec| spec.at(&["credential"]));
@@ -37,14 +42,17 @@ impl Deployments {
         Self { propagate, doubtful }
     }
 
-    /// Whether some ClusterDeployment of a namespace may use a Credential, and nobody can tell.
-    pub fn may_use_any(&self, namespace: &Namespace) -> bool {
-        self.doubtful.contains(namespace)
-    }
-
-    /// Whether some ClusterDeployment names the Credential.
-    pub fn use_credential(&self, credential: &Claimant) -> bool {
-        self.propagate.contains_key(credential)
+    /// The code that says why a Credential that is gone counts as used, if it does: a ClusterDeployment names it, or
+    /// nobody can tell.
+    pub fn keep(&self, credential: &Claimant, snapshot: &Snapshot) -> Option<Code> {
+        let namespace = &credential.namespace;
+        if self.propagate.contains_key(credential) {
+            Some(Code::CredentialInUse)
+        } else if snapshot.unread_in(&kind(), Some(namespace)).is_some() || self.doubtful.contains(namespace) {
+            Some(Code::DeletionUnproved)
+        } else {
+            None
+        }
     }
 
     /// Whether some ClusterDeployment that names the Credential wants it propagated.

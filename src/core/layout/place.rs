@@ -1,0 +1,63 @@
+//! Place: where a destination's bundle stands; every path of it is asked here.
+
+use super::path::{self, BundlePath, Leaf};
+use super::style::Style;
+use crate::config::Delivery;
+use crate::destination::Destination;
+use crate::name::{Directory, FleetName, ObjectKey};
+
+/// Where a destination's bundle stands, and how it is delivered from there: all that its paths and its open files
+/// follow from, beside its objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout<'a> {
+    /// The fleet.
+    pub fleet: &'a FleetName,
+    /// The destination's folder.
+    pub directory: &'a Directory,
+    /// How it is delivered to.
+    pub delivery: &'a Delivery,
+    /// `output.path` as the repository has it.
+    pub output: &'a str,
+}
+
+impl<'a> Layout<'a> {
+    /// The layout of a destination of the configuration.
+    pub fn of(to: &Destination<'a>) -> Self {
+        Self {
+            fleet: &to.fleet.name,
+            directory: to.directory(),
+            delivery: to.delivery(),
+            output: &to.fleet.output.path,
+        }
+    }
+
+    /// The folder of the bundle.
+    pub fn folder(&self) -> BundlePath {
+        path::region(self.directory)
+    }
+
+    /// The file of the manifest.
+    pub fn manifest(&self) -> BundlePath {
+        path::manifest(self.directory)
+    }
+
+    /// The file of an object.
+    pub fn of_object(&self, key: &ObjectKey) -> BundlePath {
+        path::of_object(self.directory, key)
+    }
+
+    /// The leaf that a file stands in, if it stands in one.
+    pub fn leaf_of(&self, path: &BundlePath) -> Option<Leaf> {
+        Leaf::of_path(self.directory, path)
+    }
+
+    /// For which consumer objects are annotated.
+    pub fn style(&self) -> Style {
+        Style::of(self.delivery)
+    }
+
+    /// A path below `output.path` as the repository has it.
+    pub(super) fn in_repository(&self, path: &BundlePath) -> alloc::string::String {
+        path::in_repository(self.output, path)
+    }
+}

@@ -25,6 +25,7 @@ use self::shape::Shape;
 pub use self::tenancy::{Admits, Tenancy};
 use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, Namespace, Version};
+use crate::nearest::nearest;
 use crate::node::Node;
 use crate::release::Release;
 
@@ -77,6 +78,25 @@ pub fn need(rules: &KindRules, body: &Node, path: &[&str]) -> Need {
         return Need::Needed;
     }
     Need::Optional
+}
+
+/// The path that was probably meant by one that leads to no field of a kind.
+///
+/// A field that is near to none may be one that a newer version of the provider has.
+pub fn mistyped_path(rules: &KindRules, path: &[&str]) -> Option<String> {
+    let (&"spec", keys) = path.split_first()? else { return None };
+    let (mut fields, mut meant) = (rules.spec, String::from("spec"));
+    let mut wrong = false;
+    for key in keys {
+        let names = fields.iter().map(|field| field.name);
+        let name = nearest(key, names)?;
+        wrong |= name != *key;
+        let field = fields.iter().find(|field| field.name == name)?;
+        meant.push('.');
+        meant.push_str(name);
+        fields = if let Shape::Map(inner) = &field.shape { inner } else { &[] };
+    }
+    wrong.then_some(meant)
 }
 
 fn required_by_schema(rules: &KindRules, path: &[&str]) -> bool {

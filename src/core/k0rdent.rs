@@ -18,6 +18,7 @@ use alloc::vec::Vec;
 use crate::finding::{Code, Fault};
 pub use crate::kinds::{K0RDENT as GROUP, MANAGED_LABEL, PROVIDER_LABEL};
 use crate::name::is_dns_label;
+use crate::nearest::nearest;
 use crate::node::Node;
 
 /// Whether `text` can be a kind: a letter, then letters and digits, at most 63 in all.
@@ -133,6 +134,30 @@ impl Faults {
         }
     }
 
+    /// Adds a fault for every field that is unknown and nearly the name of a known one that is absent.
+    ///
+    /// Other unknown fields are those of other releases, and mean nothing.
+    fn mistyped(&mut self, node: &Node, at: &str, known: &[&str]) -> Result<(), Told> {
+        let unknown = node.entries().iter().filter(|(key, _)| !known.contains(&&**key));
+        let absent = || known.iter().copied().filter(|name| node.get(name).is_none());
+        // Something typed before a field becomes part of its name.
+        let within = |key: &str| absent().find(|name| name.len() > 4 && key.contains(name));
+        let near = unknown.filter_map(|(key, _)| Some((key, nearest(key, absent()).or_else(|| within(key))?)));
+        let mut told = Ok(());
+        for (key, name) in near {
+            told = Err(self.slip(format!("{at} has no field {}", quoted(key)), name));
+        }
+        told
+    }
+
+    /// Adds a fault of what is nearly something else.
+    fn slip(&mut self, message: String, meant: &str) -> Told {
+        let before = self.found.len();
+        self.add(message, &format!("Did you mean {meant}?"));
+        self.found.iter_mut().skip(before).for_each(|fault| fault.code = Code::Mistyped);
+        Told
+    }
+
     /// `text`, unless it breaks the rule.
     fn shaped<'n>(
         &mut self,
@@ -156,6 +181,12 @@ impl Faults {
             _ => Err(self.found),
         }
     }
+}
+
+/// A key as a message shows it: escaped, and cut beyond the length of any key of these kinds.
+fn quoted(key: &str) -> String {
+    let short: String = key.chars().take(63).collect();
+    format!("{short:?}")
 }
 
 fn dotted(whole: &str, path: &[&str]) -> String {

@@ -12,6 +12,9 @@ use crate::name::{Claimant, GroupKind, ObjectKey, Scope};
 /// The API group of k0rdent's kinds.
 pub const K0RDENT: &str = "k0rdent.mirantis.com";
 
+/// The API group of k0rdent's kinds before it was renamed; no release serves it any more.
+pub const OLD_K0RDENT: &str = "hmc.mirantis.com";
+
 /// The label that k0rdent puts on what it distributes: `"true"` means "mine to overwrite or delete".
 pub const MANAGED_LABEL: &str = "k0rdent.mirantis.com/managed";
 
@@ -125,6 +128,40 @@ static KNOWN: [Known; 10] = [
         ..OF_K0RDENT
     },
 ];
+
+/// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.
+///
+/// <https://github.com/k0rdent/kcm/tree/main/api>, <https://github.com/Mirantis/hmc/tree/main/api/v1alpha1>
+const OTHERS_OF_K0RDENT: [&str; 23] = [
+    "ClusterAuditPolicy",
+    "ClusterAuthentication",
+    "ClusterDataSource",
+    "ClusterIPAM",
+    "ClusterIPAMClaim",
+    "ClusterTemplate",
+    "ClusterTemplateChain",
+    "DataSource",
+    "ManagedCluster",
+    "ManagementBackup",
+    "MultiClusterService",
+    "PluggableProvider",
+    "ProviderTemplate",
+    "RBACPolicy",
+    "Release",
+    "ServiceSet",
+    "ServiceTemplate",
+    "ServiceTemplateChain",
+    "StateManagementProvider",
+    "Template",
+    "TemplateManagement",
+    "UnmanagedCluster",
+    "UnmanagedMachine",
+];
+
+/// The names of all kinds that some release of k0rdent has or had.
+pub fn of_k0rdent() -> impl Iterator<Item = &'static str> {
+    all().filter(|known| known.group == K0RDENT).map(|known| known.kind).chain(OTHERS_OF_K0RDENT)
+}
 
 /// Every kind that no provider brings, in the order in which live clusters are asked.
 pub fn all() -> impl Iterator<Item = &'static Known> {

@@ -63,6 +63,7 @@
 //! | what a region's API would reject of an object | [`validity`] |
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] (which kinds and objects; the shell's `survey/source/live.rs` sends it); the rights as manifests: [`rbac`] |
+//! | what counts as mistyped | `snapshot/mistyped.rs` (kinds, templates), [`k0rdent`] (fields), [`nearest`] (how near) |
 //! | what is encrypted where it stands, and when it is opened | [`snapshot`], `snapshot/sealed.rs` |
 //! | what refers to what, and which deployments use what | [`world::definition`], [`claim::deployments`] |
 //! | who asks for what, and when a claimant is gone | [`claim`], one file per kind of claim; [`claim::collect`] |
@@ -79,6 +80,7 @@
 //! | files and folders of a bundle | [`layout`], [`layout::path`], [`layout::kustomization`], [`layout::delivery`] |
 //! | `bundle.yaml` | [`layout::manifest`] |
 //! | what is carried over, what keeps its bytes, what counts as a change | `carry`, `pack` and `compare` of [`region`] |
+//! | what is said of withdrawals that a document makes | `region/explain.rs` |
 //! | deletion budgets and acceptances | [`region::brake`], [`region::allowances`] |
 //! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
 //! | what counts as ciphertext where a value should be | [`ciphertext`] |
@@ -128,6 +130,7 @@ pub mod kinds;
 pub mod layout;
 pub mod listing;
 pub mod name;
+pub mod nearest;
 pub mod node;
 pub mod object;
 pub mod rbac;

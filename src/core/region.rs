@@ -16,6 +16,7 @@ mod carry;
 pub mod change;
 mod compare;
 pub mod content;
+mod explain;
 pub mod input;
 mod labels;
 mod pack;

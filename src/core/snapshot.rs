@@ -7,6 +7,7 @@
 
 mod copies;
 mod elsewhere;
+mod mistyped;
 mod objects;
 mod reason;
 mod sealed;
@@ -14,25 +15,28 @@ mod state;
 mod unopened;
 
 use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeMap;
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, Source};
 use crate::finding::{Code, Finding, Origin};
-use crate::kinds::{DEFINITION, Scopes, is_definition, is_listed};
+use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition, is_listed};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
-use crate::object::{Object, Refusal, admit, kind_of};
+use crate::object::{Object, Refusal, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
 
+use mistyped::Mistyped;
 use objects::{Objects, place};
 use state::{Lacks, State, may_provide};
 use unopened::{Unopened, Word};
 
 pub use copies::{File, Proof};
 pub use elsewhere::Elsewhere;
+pub use mistyped::Meant;
 pub use reason::Reason;
 pub use state::Inquiry;
 pub use unopened::SealedDocument;
@@ -231,7 +235,7 @@ impl Snapshot {
     pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
         let may = |state: &&State| {
-            may_provide(&state.provides, &key, &self.system_namespace) && state.lacks.may_hold_kind(kind)
+            may_provide(&state.provides, &key, &self.system_namespace) && state.may_hold_kind(kind, namespace)
         };
         self.sources.iter().find(may).map(|state| &state.name)
     }
@@ -245,6 +249,8 @@ enum Weighed {
     Foreign(ObjectKey, Origin),
     /// A document that no stage reads, with its kind and place.
     Unread(GroupKind, Node, Origin),
+    /// A document of an unknown kind: what is said of it, the object that it was meant to be, and what else it could be.
+    Mistyped(Box<(Finding, Option<Object>, Vec<Meant>)>),
     /// A document that cannot be admitted.
     Refused(Refusal, GroupKind, Origin),
 }
@@ -258,7 +264,15 @@ pub type Each<'e> = dyn Fn(Vec<Standing>, &(dyn Fn(Standing) -> Admitted + Sync)
 /// The result of weighing a document, which only [`assemble_by`] looks into.
 pub struct Admitted(Weighed);
 
-fn weigh(fleet: &Fleet, source: &Source, scopes: &Scopes, (document, origin): Standing) -> Weighed {
+/// What is known of kinds before any object is looked at.
+struct Known {
+    scopes: Scopes,
+    /// The kinds that sources or the configuration define.
+    declared: BTreeSet<GroupKind>,
+}
+
+fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Standing) -> Weighed {
+    let scopes = &known.scopes;
     let kind = kind_of(&document);
     if is_definition(&kind) && !source.provides.cluster_scoped {
         let name = Name::from(document.str_at(&["metadata", "name"]).unwrap_or_default());
@@ -268,13 +282,64 @@ fn weigh(fleet: &Fleet, source: &Source, scopes: &Scopes, (document, origin): St
     // finding.
     let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
     if foreign || !fleet.reads(&kind) {
-        return Weighed::Unread(kind, document, origin);
+        return match mistyped::check(fleet, &known.declared, &document) {
+            Some(wrong) => {
+                Weighed::Mistyped(Box::new(weigh_mistyped(fleet, source, scopes, (document, origin), wrong)))
+            }
+            None => Weighed::Unread(kind, document, origin),
+        };
     }
     match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
         Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => Weighed::Ours(object),
         Ok(object) => Weighed::Foreign(object.key, object.origin),
         Err(refusal) => Weighed::Refused(refusal, kind, origin),
     }
+}
+
+fn weigh_mistyped(
+    fleet: &Fleet,
+    source: &Source,
+    scopes: &Scopes,
+    (document, origin): Standing,
+    Mistyped { meant, fault }: Mistyped,
+) -> (Finding, Option<Object>, Vec<Meant>) {
+    let finding = Finding::new(fault.code, fault.message.clone()).at(&origin).help(fault.help.clone());
+    let items = document.get("items").map(Node::items).unwrap_or_default();
+    let mut could_be: Vec<Meant> = items.iter().map(|item| Meant::of(item, None, &origin)).collect();
+    let Some(meant) = meant.filter(|kind| fleet.reads(kind)) else {
+        if fault.code == Code::UnknownKind {
+            could_be.push(Meant::of(&document, Some(GroupKind::new(K0RDENT, "Credential")), &origin));
+        }
+        return (finding, None, could_be);
+    };
+    let written = mistyped::as_meant(&document, &meant);
+    match admit(written, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
+        Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
+            let finding = finding.about(&object.key);
+            object.faults.push(fault);
+            (finding, Some(object), could_be)
+        }
+        Ok(_) => (finding, None, could_be),
+        Err(_) => {
+            could_be.push(Meant::of(&document, Some(meant), &origin));
+            (finding, None, could_be)
+        }
+    }
+}
+
+/// The fault of an object whose name or namespace is an unrendered template, and what the object could be.
+fn unrendered(object: &mut Object) -> Option<(Finding, Meant)> {
+    let key = &object.key;
+    let is_template = |text: &str| mistyped::is_template(text);
+    let field = match &key.namespace {
+        _ if is_template(key.name.as_str()) => "metadata.name",
+        Some(namespace) if is_template(namespace.as_str()) => "metadata.namespace",
+        _ => return None,
+    };
+    let fault = mistyped::template(field);
+    let finding = finding_of(&fault, object);
+    object.faults.push(fault);
+    Some((finding, Meant::by_key(object)))
 }
 
 /// Puts the sources' readings together, in the order of the configuration.
@@ -290,6 +355,9 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
         scopes.learn(kind.clone(), extra.scope);
     }
     let definitions = learn_definitions(fleet, &readings, &mut scopes);
+    let declared = fleet.kinds.keys().chain(definitions.keys()).cloned().chain(named_kinds(fleet, &readings)).collect();
+    let known = Known { scopes, declared };
+    let scopes = &known.scopes;
 
     let mut objects = Objects::default();
     let mut states = Vec::new();
@@ -297,10 +365,22 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let mut complete = reading.complete;
-        for Admitted(weighed) in each(reading.documents, &|document| Admitted(weigh(fleet, source, &scopes, document)))
-        {
+        let mut meant = Vec::new();
+        for Admitted(weighed) in each(reading.documents, &|document| Admitted(weigh(fleet, source, &known, document))) {
             match weighed {
-                Weighed::Ours(object) => place(&mut objects, fleet, index, object),
+                Weighed::Ours(mut object) => {
+                    if let Some((finding, could_be)) = unrendered(&mut object) {
+                        findings.push(finding);
+                        meant.push(could_be);
+                    }
+                    place(&mut objects, fleet, index, object);
+                }
+                Weighed::Mistyped(told) => {
+                    let (finding, object, could_be) = *told;
+                    findings.push(finding);
+                    meant.extend(could_be);
+                    object.into_iter().for_each(|object| place(&mut objects, fleet, index, object));
+                }
                 Weighed::Foreign(key, origin) => findings.push(not_provided(source, &key, &origin)),
                 Weighed::Unread(kind, document, origin) => {
                     elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
@@ -318,7 +398,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
             // what lies out of the source's bounds could be none that counts.
             if let Some(reason) = document.trouble.as_ref().filter(|_| is_listed(&kind)) {
                 let origin = &document.origin;
-                match admit(document.document, origin.clone(), &scopes, source.default_namespace.as_ref(), fleet) {
+                match admit(document.document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if !may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
                         if !kind.is_namespace() {
                             findings.push(not_provided(source, &object.key, origin));
@@ -332,11 +412,19 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                 continue;
             }
             if !fleet.reads(&kind) {
+                if let Some(Mistyped { meant: kind, fault }) =
+                    mistyped::check(fleet, &known.declared, &document.document)
+                {
+                    let finding = Finding::new(fault.code, fault.message).at(&document.origin).help(fault.help);
+                    findings.push(finding);
+                    meant.push(Meant::of(&document.document, kind, &document.origin));
+                    continue;
+                }
                 elsewhere::note(&mut elsewhere, fleet, source, &kind, &document.document, &document.origin);
                 continue;
             }
             let origin = document.origin.clone();
-            match admit(document.document, document.origin, &scopes, source.default_namespace.as_ref(), fleet) {
+            match admit(document.document, document.origin, scopes, source.default_namespace.as_ref(), fleet) {
                 Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
                     values.push((object.key.clone(), (index, document.file), document.leaves));
                     match document.trouble {
@@ -359,11 +447,14 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
             None => Lacks::Words(reading.unread_words),
         };
         let (name, provides) = (source.name.clone(), source.provides.clone());
-        states.push(State { name, provides, overrides: source.overrides, lacks, sealed });
+        states.push(State { name, provides, overrides: source.overrides, lacks, sealed, meant });
     }
     let copies = copies::Copies::among(values);
     let system_namespace = fleet.system_namespace.clone();
-    (Snapshot { objects, sources: states, system_namespace, scopes, definitions, elsewhere, copies }, findings)
+    (
+        Snapshot { objects, sources: states, system_namespace, scopes: known.scopes, definitions, elsewhere, copies },
+        findings,
+    )
 }
 
 fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -> BTreeMap<GroupKind, Definition> {
@@ -390,6 +481,23 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
         }
     }
     definitions
+}
+
+/// The kinds that ProviderInterfaces of the sources define or refer to.
+fn named_kinds(fleet: &Fleet, readings: &[Reading]) -> Vec<GroupKind> {
+    let sources = fleet.sources.iter().zip(readings).filter(|(source, _)| source.provides.cluster_scoped);
+    let documents = sources.flat_map(|(_, reading)| &reading.documents).map(|(document, _)| document);
+    let interfaces = documents.filter(|document| kind_of(document).is(K0RDENT, "ProviderInterface"));
+    let mut kinds = Vec::new();
+    for identity in interfaces.filter_map(|document| document.at(&["spec", "clusterIdentities"])).flat_map(Node::items)
+    {
+        let references = identity.at(&["references"]).map(Node::items).unwrap_or_default();
+        kinds.extend([identity].into_iter().chain(references).map(|item| {
+            let text = |field| item.str_at(&[field]).unwrap_or_default();
+            GroupKind::new(text("group"), text("kind"))
+        }));
+    }
+    kinds
 }
 
 fn definition(document: &Node) -> Definition {

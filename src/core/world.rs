@@ -61,7 +61,8 @@ impl Facts {
                 by_address.entry(claim.to.clone()).or_default().push(index);
             }
         }
-        let deployments = Deployments::collect(snapshot);
+        let (deployments, found) = Deployments::collect(snapshot);
+        findings.extend(found);
         (Self { definitions, deployments, regions, kubeconfigs, rules, asked, by_address }, findings)
     }
 

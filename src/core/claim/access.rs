@@ -79,7 +79,9 @@ impl Rules {
                     faults.extend(object.faults.iter().cloned());
                 }
                 findings.extend(faults.into_iter().map(|mut fault| {
-                    fault.code = Code::InvalidAccessManagement;
+                    if fault.code != Code::Mistyped {
+                        fault.code = Code::InvalidAccessManagement;
+                    }
                     finding_of(&fault, object)
                 }));
             }

@@ -24,6 +24,7 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
             return asked;
         }
     };
+    asked.findings.extend(credential::newer_fields(object).map(|field| newer(field, object)));
     asked.region = spec.region.clone();
     let Some(region) = spec.region else {
         return asked;
@@ -54,6 +55,13 @@ pub(super) fn ask(fleet: &Fleet, object: &Object, by: Claimant, managed: bool) -
 pub(super) fn handed_over(identity: Root, namespace: &Namespace) -> Root {
     let within = identity.namespace.is_some().then(|| namespace.clone());
     Root { namespace: within, ..identity }
+}
+
+fn newer(field: &str, object: &Object) -> Finding {
+    Finding::new(Code::NewerField, format!("spec.{field} is of a newer release of k0rdent, and pouch does not read it"))
+        .about(&object.key)
+        .at(&object.origin)
+        .help("Nothing has to be done: the field says nothing about what a region needs.")
 }
 
 fn unknown_region(fleet: &Fleet, region: &Region, object: &Object) -> Finding {

@@ -1,12 +1,20 @@
 //! Deployments: which ClusterDeployments use which Credential.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::vec::Vec;
 
-use crate::finding::Code;
+use crate::finding::{Code, Finding};
 use crate::k0rdent;
 use crate::name::{Claimant, GroupKind, Namespace};
+use crate::nearest::edits;
 use crate::node::Node;
 use crate::snapshot::Snapshot;
+
+/// The field that was probably meant to name the Credential.
+fn mistyped_credential(spec: &Node) -> Option<&str> {
+    spec.entries().iter().map(|(key, _)| &**key).find(|key| edits(key, "credential").is_some())
+}
 
 /// Which ClusterDeployments use which Credential.
 #[derive(Default)]
@@ -22,7 +30,8 @@ fn kind() -> GroupKind {
 
 impl Deployments {
     /// Reads the ClusterDeployments of the snapshot.
-    pub fn collect(snapshot: &Snapshot) -> Self {
+    pub fn collect(snapshot: &Snapshot) -> (Self, Vec<Finding>) {
+        let mut findings = Vec::new();
         let mut propagate: BTreeMap<Claimant, bool> = BTreeMap::new();
         let mut doubtful = BTreeSet::new();
         for object in snapshot.all(&kind()) {
@@ -30,6 +39,13 @@ impl Deployments {
             let spec = object.at(&["spec"]);
             let named = spec.and_then(|spec| spec.at(&["credential"]));
             let is_odd = spec.is_some_and(|spec| !spec.is_map()) || named.is_some_and(|name| name.as_str().is_none());
+            let mistyped = spec.filter(|_| named.is_none()).and_then(mistyped_credential);
+            if let Some(field) = mistyped {
+                let message = format!("spec of {} has no field {field:?}, so its Credential is unknown", object.key);
+                let finding = Finding::new(Code::Mistyped, message).about(&object.key).at(&object.origin);
+                findings.push(finding.help("Did you mean credential?"));
+            }
+            let is_odd = is_odd || mistyped.is_some();
             if is_odd || !object.faults.is_empty() {
                 doubtful.insert(namespace.clone());
             }
@@ -39,7 +55,7 @@ impl Deployments {
             let known = propagate.entry(credential).or_default();
             *known = *known || wants;
         }
-        Self { propagate, doubtful }
+        (Self { propagate, doubtful }, findings)
     }
 
     /// The code that says why a Credential that is gone counts as used, if it does: a ClusterDeployment names it, or

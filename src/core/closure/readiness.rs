@@ -6,16 +6,15 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
 use super::member::Closure;
-use super::reference::dotted;
+use super::reference::{Field, dotted, text_at};
 use crate::capi::aws;
 use crate::claim::Claim;
 use crate::finding::{Code, Finding};
 use crate::k0rdent::provider_interface::ReferencePath;
 use crate::name::{Namespace, ObjectKey, Scope};
-use crate::node::{Key, Node};
+use crate::node::Key;
 use crate::object::Object;
 use crate::snapshot::Lookup;
 use crate::world::World;
@@ -119,6 +118,5 @@ fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<String
 }
 
 fn text<'a>(object: &'a Object, path: &[Key]) -> Option<&'a str> {
-    let path: Vec<&str> = path.iter().map(|key| &**key).collect();
-    object.at(&path).and_then(Node::as_str)
+    if let Field::Text(text) = text_at(object, path) { Some(text) } else { None }
 }

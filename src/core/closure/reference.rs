@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::k0rdent::provider_interface::ReferencePath;
-use crate::name::{GroupKind, Name, Namespace, is_dns_label, is_dns_subdomain};
+use crate::name::{GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::node::{Key, Node};
 use crate::object::Object;
 
@@ -70,13 +70,26 @@ fn actual_kind(object: &Object, path: &ReferencePath) -> GroupKind {
     }
 }
 
-enum Field<'a> {
+/// What stands at a path.
+pub(super) enum Field<'a> {
+    /// Nothing.
     Absent,
+    /// Something that is no text, and what it is.
     Wrong(&'static str),
+    /// Text.
     Text(&'a str),
 }
 
-fn text_at<'a>(object: &'a Object, path: &[Key]) -> Field<'a> {
+/// The field at a path. Of the metadata an object keeps what identifies it, and no other path leads there.
+pub(super) fn text_at<'a>(object: &'a Object, path: &[Key]) -> Field<'a> {
+    let ObjectKey { namespace, name, .. } = &object.key;
+    match path {
+        [top, field] if **top == *"metadata" && **field == *"name" => return Field::Text(name.as_str()),
+        [top, field] if **top == *"metadata" && **field == *"namespace" => {
+            return namespace.as_ref().map_or(Field::Absent, |namespace| Field::Text(namespace.as_str()));
+        }
+        _ => {}
+    }
     let mut node = &object.body;
     for key in path {
         match node {

@@ -84,6 +84,8 @@ codes! {
     NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace.";
     ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label, but no rule made it.";
 
+    Mistyped "mistyped" Broken Error "A document's kind or group is unknown, and nearly one that pouch reads.";
+    UnrenderedTemplate "unrendered-template" Broken Error "A document has an unrendered template where a kind, version, name or namespace should be.";
     UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";
     InvalidCredential "invalid-credential" Broken Error "A Credential's own fields cannot be used as they are.";
@@ -121,6 +123,7 @@ codes! {
     NewerFormat "newer-format" Held Error "The published bundle is written in a format newer than this pouch knows.";
 
     UnparsableDocument "unparsable-document" Source Error "A document cannot be read; its source counts as incomplete.";
+    UnknownKind "unknown-kind" Source Error "A document is of no kind that k0rdent's API group is known to have.";
     UnreadableFile "unreadable-file" Source Error "A file cannot be read; its source counts as incomplete.";
     RefusedFile "refused-file" Source Error "A path is not a plain file inside the source; it is not read, and its source counts as incomplete.";
     InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
@@ -153,6 +156,7 @@ codes! {
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";
+    NewerField "newer-field" Notice Info "A field belongs to a newer release of k0rdent, and pouch does not read it.";
     ManagedCopyOutdated "managed-copy-outdated" Notice Info "K0rdent's copy of a Credential differs from what its AccessManagement rule makes now.";
     RuleNotApplied "rule-not-applied" Notice Info "An AccessManagement rule hands out a Credential to a namespace that already has one of that name.";
     Assumed "assumed" Notice Info "An object is assumed to exist on every region, because the provider itself makes it.";
@@ -166,6 +170,7 @@ codes! {
     FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
     SealedElsewhere "sealed-elsewhere" Notice Warning "A controller would make an absent Secret, from something that pouch cannot read.";
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
+    Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
     SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";

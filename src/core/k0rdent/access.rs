@@ -12,12 +12,27 @@ use alloc::vec::Vec;
 use super::{Faults, GROUP, Told};
 use crate::finding::{Code, Fault};
 use crate::name::{Name, Namespace, is_dns_label};
+use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{Label, Selector, Truth, Unusable};
 
 /// The only name that k0rdent gives to an AccessManagement.
 pub const NAME: &str = "kcm";
+
+/// The fields of a rule, in any release.
+const RULE: [&str; 8] = [
+    "targetNamespaces",
+    "resources",
+    "credentials",
+    "clusterTemplateChains",
+    "serviceTemplateChains",
+    "clusterAuthentications",
+    "clusterAuditPolicies",
+    "dataSources",
+];
+
+const RESOURCE: [&str; 5] = ["apiGroup", "kind", "names", "selector", "stringSelector"];
 
 /// One of `spec.accessRules`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,7 +94,9 @@ impl Rule {
 /// Reads the rules of an AccessManagement, and the faults in them.
 pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
     let mut faults = Faults::new(Code::InvalidAccessManagement);
-    let items = match faults.walk(&object.body, "", &["spec", "accessRules"]) {
+    let spec = faults.at(&object.body, "", &["spec"]);
+    let told = spec.map_or(Ok(()), |spec| faults.mistyped(spec, "spec", &["accessRules"]));
+    let items = match told.and_then(|()| faults.walk(&object.body, "", &["spec", "accessRules"])) {
         Ok(None) => return (Vec::new(), faults.found),
         Ok(Some(Node::List(items))) => items,
         found => {
@@ -92,6 +109,9 @@ pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
     };
     let rule = |(index, node): (usize, &Node)| {
         let at = format!("spec.accessRules[{index}]");
+        if faults.mistyped(node, &at, &RULE).is_err() {
+            return Rule { credentials: [Choice::Unknown].into(), targets: Targets::Unknown };
+        }
         let credentials = credentials(node, &at, &mut faults).unwrap_or_else(|Told| [Choice::Unknown].into());
         let targets = targets(node, &at, &mut faults).unwrap_or(Targets::Unknown);
         Rule { credentials, targets }
@@ -117,10 +137,15 @@ fn credentials(rule: &Node, at: &str, faults: &mut Faults) -> Result<Vec<Choice>
 fn choice(resource: &Node, at: &str, faults: &mut Faults) -> Result<Option<Choice>, Told> {
     let kind = faults.walk_to_text(resource, at, &["kind"])?;
     let group = faults.walk_to_text(resource, at, &["apiGroup"])?.unwrap_or_default();
+    faults.mistyped(resource, at, &RESOURCE)?;
     if kind != Some("Credential") || !(group.is_empty() || group == GROUP) {
+        let near = kind.and_then(|kind| edits(kind, "Credential"));
+        if near.is_some() && (group.is_empty() || edits(group, GROUP).is_some()) {
+            return Err(faults.slip(format!("{at} selects a kind that k0rdent does not have"), "Credential"));
+        }
         return Ok(None);
     }
-    only(resource, at, &["apiGroup", "kind", "names", "selector", "stringSelector"], faults)?;
+    only(resource, at, &RESOURCE, faults)?;
     if let Some(names) = list(resource, at, "names", faults)? {
         return Ok(Some(Choice::Named(texts(names, &format!("{at}.names"), faults)?)));
     }

@@ -10,8 +10,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use super::{API_GROUP, Faults, KIND, PROVIDER_LABEL, VERSION, dotted, is_kind, is_version};
+use super::{API_GROUP, Faults, KIND, PROVIDER_LABEL, Told, VERSION, dotted, is_kind, is_version};
+use crate::capi;
 use crate::finding::{Code, Fault};
+use crate::kinds;
 use crate::name::{GroupKind, Version, is_dns_subdomain};
 use crate::node::{Key, Node};
 use crate::object::Object;
@@ -21,6 +23,12 @@ pub const MAX_SEGMENTS: usize = 16;
 
 /// The most bytes of one field path.
 pub const MAX_PATH_BYTES: usize = 256;
+
+/// The field of the spec that says what identities refer to.
+pub const IDENTITIES: &str = "clusterIdentities";
+
+/// The fields of the spec, in any release.
+const SPEC: [&str; 4] = [IDENTITIES, "clusterIdentityKinds", "clusterGVKs", "description"];
 
 /// What one identity kind refers to, in one version.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,13 +75,17 @@ pub fn read(object: &Object) -> Result<Vec<Definition>, Vec<Fault>> {
     let interface = object.key.name.shared();
     let provider = object.label(PROVIDER_LABEL).filter(|label| !label.is_empty());
     let mut definitions: Vec<Definition> = Vec::new();
-    let identities = faults.items(&object.body, "", &["spec", "clusterIdentities"]);
+    if let Some(spec) = faults.at(&object.body, "", &["spec"]) {
+        let _ = faults.mistyped(spec, "spec", &SPEC);
+    }
+    let identities = faults.items(&object.body, "", &["spec", IDENTITIES]);
     for (index, item) in identities.iter().enumerate() {
         let at = format!("spec.clusterIdentities[{index}]");
+        let _ = faults.mistyped(item, &at, &["group", "version", "kind", "references"]);
         let Some((kind, version)) = kind_and_version(&mut faults, item, &at) else { continue };
         let mut references = Vec::new();
         for (index, reference) in faults.items(item, &at, &["references"]).iter().enumerate() {
-            references.extend(reference_path(&mut faults, reference, &format!("{at}.references[{index}]")));
+            references.extend(reference_path(&mut faults, reference, &kind, &format!("{at}.references[{index}]")));
         }
         let provider = provider.map(|label| label.to_string());
         let definition = Definition { interface: interface.clone(), kind, version, references, provider };
@@ -100,19 +112,20 @@ fn kind_and_version(faults: &mut Faults, item: &Node, at: &str) -> Option<(Group
     Some((GroupKind::new(group?, kind?), version?.into()))
 }
 
-fn reference_path(faults: &mut Faults, item: &Node, at: &str) -> Option<ReferencePath> {
+fn reference_path(faults: &mut Faults, item: &Node, of: &GroupKind, at: &str) -> Option<ReferencePath> {
+    let _ = faults.mistyped(item, at, &["group", "version", "kind", "nameFieldPath", "namespaceFieldPath"]);
     let target = kind_and_version(faults, item, at);
     let name = faults.needed(item, at, &["nameFieldPath"]);
-    let name = name.and_then(|path| keys(faults, path, &dotted(at, &["nameFieldPath"])));
+    let name = name.and_then(|path| keys(faults, of, path, &dotted(at, &["nameFieldPath"])));
     // k0rdent treats the empty path as none, and so does pouch.
     let namespace = faults.text(item, at, &["namespaceFieldPath"]);
-    let namespace = namespace.map(|path| keys(faults, path, &dotted(at, &["namespaceFieldPath"])));
+    let namespace = namespace.map(|path| keys(faults, of, path, &dotted(at, &["namespaceFieldPath"])));
     let (kind, version) = target?;
     Some(ReferencePath { kind, version, name: name?, namespace: namespace.flatten() })
 }
 
 /// Splits a path as k0rdent does: at every dot, without escapes, indices or anything of JSONPath.
-fn keys(faults: &mut Faults, path: &str, field: &str) -> Option<Vec<Key>> {
+fn keys(faults: &mut Faults, of: &GroupKind, path: &str, field: &str) -> Option<Vec<Key>> {
     let wrong = if path.starts_with('.') {
         Some("starts with a dot")
     } else if path.len() > MAX_PATH_BYTES {
@@ -131,7 +144,24 @@ fn keys(faults: &mut Faults, path: &str, field: &str) -> Option<Vec<Key>> {
         );
         return None;
     }
-    Some(path.split('.').map(Key::from).collect())
+    let keys: Vec<&str> = path.split('.').collect();
+    // k0rdent reads the path from the whole object, of which pouch keeps only what it publishes.
+    let is_read = |top: &&str| kinds::fields(of).contains(top) && !of.is_secret();
+    if !matches!(&*keys, ["metadata", "name" | "namespace"]) && !keys.first().is_some_and(is_read) {
+        let help = format!("Refer to a field of {}, or to metadata.name or metadata.namespace.", shown(of));
+        faults.add(format!("{field} leads to a field of {of} that pouch does not read"), &help);
+        return None;
+    }
+    if let Some(meant) = capi::rules(of).and_then(|rules| capi::mistyped_path(rules, &keys)) {
+        let Told = faults.slip(format!("{field} leads to no field of {of}"), &meant);
+        return None;
+    }
+    Some(keys.into_iter().map(Key::from).collect())
+}
+
+/// The top-level fields that pouch reads of objects of a kind.
+fn shown(of: &GroupKind) -> String {
+    if of.is_secret() { "another kind than Secret".to_string() } else { kinds::fields(of).join(" or ") }
 }
 
 /// Orders versions by Kubernetes' priority: the greatest is the one to prefer.
@@ -174,7 +204,11 @@ mod tests {
 
     fn faults(spec: &str) -> Vec<String> {
         let faults = read(&interface(spec)).err().unwrap_or_default();
-        assert!(faults.iter().all(|fault| fault.code == Code::InvalidDefinition && !fault.help.is_empty()));
+        assert!(
+            faults
+                .iter()
+                .all(|fault| matches!(fault.code, Code::InvalidDefinition | Code::Mistyped) && !fault.help.is_empty())
+        );
         faults.into_iter().map(|fault| fault.message).collect()
     }
 
@@ -209,6 +243,11 @@ mod tests {
             ("spec.", " has an empty key"),
             (&long, " is longer than 256 bytes"),
             (&deep, " has more than 16 keys"),
+            ("status.ref", " leads to a field of I that pouch does not read"),
+            ("metadata.labels.secret", " leads to a field of I that pouch does not read"),
+            ("metadata.uid", " leads to a field of I that pouch does not read"),
+            ("kind", " leads to a field of I that pouch does not read"),
+            ("secretRef.name", " leads to a field of I that pouch does not read"),
         ] {
             let spec = format!(
                 "{{clusterIdentities: [{{version: v1, kind: I, references: [{{version: v1, kind: Secret, nameFieldPath: '{path}'}}]}}]}}"
@@ -227,10 +266,37 @@ mod tests {
         assert_eq!(
             faults(
                 "{clusterIdentities: [{version: v1, kind: I}, {version: v1, kind: I, references: \
-                 [{version: v1, kind: Secret, nameFieldPath: a}]}]}"
+                 [{version: v1, kind: Secret, nameFieldPath: spec.a}]}]}"
             ),
             ["spec.clusterIdentities[1] defines I in v1 a second time, differently"]
         );
+    }
+
+    #[test]
+    fn what_is_nearly_a_field_is_said() {
+        let one = |item: &str| faults(&format!("{{clusterIdentities: [{{version: v1, kind: I, {item}}}]}}"));
+        assert_eq!(faults("{clusterIdentites: []}"), ["spec has no field \"clusterIdentites\""]);
+        assert_eq!(one("gruop: x.io"), ["spec.clusterIdentities[0] has no field \"gruop\""]);
+        assert_eq!(one("refrences: []"), ["spec.clusterIdentities[0] has no field \"refrences\""]);
+        assert_eq!(one("2 references: []"), ["spec.clusterIdentities[0] has no field \"2 references\""]);
+        assert_eq!(one("later: 1"), [""; 0]);
+        let reference = |of: &str, path: &str| {
+            let kind = "group: infrastructure.cluster.x-k8s.io, version: v1beta1, kind: ";
+            let target = "version: v1, kind: Secret, nameFieldPath: ";
+            faults(&format!("{{clusterIdentities: [{{{kind}{of}, references: [{{{target}{path}}}]}}]}}"))
+        };
+        let at = "spec.clusterIdentities[0].references[0].nameFieldPath";
+        let of = "AzureClusterIdentity.infrastructure.cluster.x-k8s.io";
+        for path in ["spec.clientSecrt.name", "spec.clientSecret.nane", "spce.clientSecret.name"] {
+            let said = match path.starts_with("spec") {
+                true => format!("{at} leads to no field of {of}"),
+                false => format!("{at} leads to a field of {of} that pouch does not read"),
+            };
+            assert_eq!(reference("AzureClusterIdentity", path), [said]);
+        }
+        // A newer version of the provider may have it.
+        assert_eq!(reference("AzureClusterIdentity", "spec.federation.name"), [""; 0]);
+        assert_eq!(reference("AzureClusterIdentity", "metadata.name"), [""; 0]);
     }
 
     #[test]

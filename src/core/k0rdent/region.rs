@@ -49,7 +49,8 @@ pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
     let mut faults = Faults::new(Code::InvalidRegionObject);
     let body = &object.body;
     let mut facts = RegionFacts { deleting: object.deleting, ..RegionFacts::default() };
-    faults.needed_at(body, "", &["spec"], "Give pouch the whole Region, or leave it out.");
+    let spec = faults.needed_at(body, "", &["spec"], "Give pouch the whole Region, or leave it out.");
+    let _ = spec.map(|spec| faults.mistyped(spec, "spec", &["providers", "kubeConfig", "clusterDeployment", "core"]));
     for (index, provider) in faults.items(body, "", &["spec", "providers"]).iter().enumerate() {
         let name = faults.needed(provider, &format!("spec.providers[{index}]"), &["name"]);
         facts.providers.extend(name.map(String::from));

@@ -14,6 +14,7 @@ use super::breaks::{break_narrowed, break_shared_paths};
 use super::change::{Change, Hold};
 use super::compare::{break_immutable, compare, hold};
 use super::content::Content;
+use super::explain;
 use super::input::{Input, Terms, empty_manifest};
 use super::pack::{Keep, Pack, Packed, pack, pack_as_published};
 use super::published::{Files, Published};
@@ -155,6 +156,7 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) ->
     holds.extend(packed.holds.drain(..).map(Hold::fast));
     holds.extend(resealing::unprovable(input, &rulings).map(Hold::fast));
     findings.append(&mut packed.findings);
+    findings.extend(explain::withdrawals(input, &rulings, &packed));
     let changes = compare(input, &packed);
     let braked = hold(input, &packed, &changes);
     holds.extend(braked.holds);

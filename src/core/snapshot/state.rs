@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::mistyped::Meant;
 use super::reason::Reason;
 use super::unopened::{Unopened, Word};
 use crate::config::Provides;
@@ -26,11 +27,21 @@ pub(super) struct State {
     pub(super) overrides: bool,
     pub(super) lacks: Lacks,
     pub(super) sealed: Unopened,
+    /// Objects that documents could be meant to be.
+    pub(super) meant: Vec<Meant>,
 }
 
 impl State {
     pub(super) fn word(&self, key: &ObjectKey) -> Word<'_> {
-        self.sealed.word(key).unwrap_or_else(|| self.lacks.word(key))
+        let meant = || self.meant.iter().find(|meant| meant.may_be(key));
+        let meant = || meant().map(|meant| Word::Unread(Some(&meant.reason)));
+        self.sealed.word(key).or_else(meant).unwrap_or_else(|| self.lacks.word(key))
+    }
+
+    /// Whether some object of a kind might be in a namespace unseen.
+    pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        let may_be = |meant: &Meant| meant.may_be_in(kind, namespace.map(Namespace::as_str));
+        self.meant.iter().any(may_be) || self.lacks.may_hold_kind(kind)
     }
 }
 

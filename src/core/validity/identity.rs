@@ -13,6 +13,7 @@ use crate::capi::shape::{Field, Shape};
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Fault};
 use crate::name::{is_dns_label, is_dns_subdomain};
+use crate::nearest::nearest;
 use crate::node::Node;
 use crate::object::Object;
 use crate::selector::{Selector, Unusable};
@@ -145,18 +146,4 @@ fn unknown(fields: &[Field], key: &str, at: &str, kind: &str, faults: &mut Vec<F
 fn quoted(key: &str) -> String {
     let short: String = key.chars().take(63).collect();
     format!("{short:?}")
-}
-
-/// The name that was probably meant, if one is near.
-fn nearest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    const LONGEST: usize = 63;
-    if text.len() > LONGEST {
-        return None;
-    }
-    let lower = text.to_lowercase();
-    names
-        .map(|name| (strsim::osa_distance(&lower, &name.to_lowercase()), name))
-        .filter(|(distance, name)| *distance <= 1.max(name.len() / 4))
-        .min()
-        .map(|(_, name)| name)
 }

@@ -9,9 +9,11 @@ use alloc::vec::Vec;
 
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Finding};
-use crate::k0rdent::provider_interface::{self, Definition, version_priority};
+use crate::k0rdent::provider_interface::{self, Definition, IDENTITIES, version_priority};
 use crate::k0rdent::{self, builtin};
+use crate::kinds;
 use crate::name::{GroupKind, Name, ObjectKey, Version, split_api_version};
+use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::{Object, finding_of};
 use crate::snapshot::Snapshot;
@@ -48,9 +50,14 @@ impl Definitions {
     pub fn collect(fleet: &Fleet, snapshot: &Snapshot) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
         let mut kinds: BTreeMap<GroupKind, Known> = BTreeMap::new();
+        let mut faulty = Vec::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ProviderInterface")) {
             let read =
                 if object.faults.is_empty() { provider_interface::read(object) } else { Err(object.faults.clone()) };
+            let read = read.and_then(|definitions| match mistyped_kinds(fleet, snapshot, &definitions) {
+                faults if faults.is_empty() => Ok(definitions),
+                faults => Err(faults),
+            });
             match read {
                 Ok(definitions) => {
                     for definition in definitions {
@@ -60,7 +67,8 @@ impl Definitions {
                 Err(faults) => {
                     findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
                     for kind in named_kinds(object) {
-                        kinds.entry(kind).or_default().faults.extend(faults.iter().cloned());
+                        faulty.push((kind.kind.clone(), faults.clone()));
+                        kinds.entry(kind).or_default();
                     }
                 }
             }
@@ -89,6 +97,12 @@ impl Definitions {
                 Some(_) => {}
             }
         }
+        // A group or a letter of the kind may be what is wrong: then the kind that was meant is as doubtful.
+        for (kind, known) in &mut kinds {
+            for (_, faults) in faulty.iter().filter(|(named, _)| edits(named.as_str(), kind.kind.as_str()).is_some()) {
+                known.faults.extend(faults.iter().cloned());
+            }
+        }
         (Self { kinds }, findings)
     }
 
@@ -109,6 +123,30 @@ impl Definitions {
     pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
         self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)
     }
+}
+
+/// The faults of definitions whose kinds, or those that they refer to, are unknown and nearly ones that pouch publishes.
+fn mistyped_kinds(fleet: &Fleet, snapshot: &Snapshot, definitions: &[Definition]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for definition in definitions {
+        let references = definition.references.iter().map(|reference| &reference.kind);
+        for kind in references.chain([&definition.kind]) {
+            if fleet.publishes(kind) || snapshot.definitions.contains_key(kind) {
+                continue;
+            }
+            let near = |known: &GroupKind| {
+                let lost = kind.group == "" && kind.kind == known.kind;
+                let group = if lost { Some(1) } else { edits(kind.group.as_str(), known.group.as_str()) };
+                group.is_some() && edits(kind.kind.as_str(), known.kind.as_str()).is_some()
+            };
+            if let Some(meant) = kinds::published().chain(fleet.kinds.keys().cloned()).find(near) {
+                let message =
+                    format!("ProviderInterface {} names the kind {kind}, which is unknown", definition.interface);
+                faults.push(Fault::new(Code::InvalidDefinition, message, format!("Did you mean {meant}?")));
+            }
+        }
+    }
+    faults
 }
 
 fn same(a: &[Definition], b: &[Definition]) -> bool {
@@ -132,7 +170,9 @@ fn add(known: &mut Known, definition: Definition) {
 
 /// The kinds that a ProviderInterface names, however little else of it can be read.
 fn named_kinds(object: &Object) -> Vec<GroupKind> {
-    let identities = object.at(&["spec", "clusterIdentities"]).map(Node::items).unwrap_or_default();
+    let spec = object.at(&["spec"]).map(Node::entries).unwrap_or_default();
+    let lists = spec.iter().filter(|(key, _)| edits(key, IDENTITIES).is_some());
+    let identities = lists.flat_map(|(_, list)| list.items());
     let kind = |identity: &Node| {
         let kind = identity.str_at(&["kind"])?;
         let group = identity.str_at(&["group"]).unwrap_or_default();
@@ -144,5 +184,5 @@ fn named_kinds(object: &Object) -> Vec<GroupKind> {
         };
         Some(GroupKind::new(group, kind))
     };
-    identities.iter().filter_map(kind).collect()
+    identities.filter_map(kind).collect()
 }

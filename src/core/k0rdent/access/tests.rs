@@ -18,7 +18,7 @@ fn word(truth: Truth) -> &'static str {
 fn rules(spec: &str) -> (Vec<Rule>, String) {
     let head = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: AccessManagement\nmetadata: {name: kcm}\n";
     let (rules, faults) = read(&object(&format!("{head}spec: {spec}\n")));
-    assert!(faults.iter().all(|fault| fault.code == Code::InvalidAccessManagement && !fault.help.is_empty()));
+    assert!(faults.iter().all(|fault| matches!(fault.code, Code::InvalidAccessManagement | Code::Mistyped) && !fault.help.is_empty()));
     (rules, faults.into_iter().map(|fault| fault.message).collect::<Vec<_>>().join("; "))
 }
 
@@ -51,7 +51,10 @@ fn entries_are_for_credentials_of_k0rdent() {
     hands_out("{resources: [{kind: Credential, apiGroup: ''}]}", "yes");
     hands_out("{resources: [{kind: Credential, apiGroup: k0rdent.mirantis.com}]}", "yes");
     hands_out("{resources: [{kind: Credential, apiGroup: example.com}]}", "no");
-    hands_out("{resources: [{kind: credential}]}", "no");
+    let mistyped = "unknown: spec.accessRules[0].resources[0] selects a kind that k0rdent does not have";
+    hands_out("{resources: [{kind: credential}]}", mistyped);
+    hands_out("{resources: [{kind: Credentail, apiGroup: k0rdent.mirantis.com}]}", mistyped);
+    hands_out("{resources: [{kind: Credentail, apiGroup: example.com}]}", "no");
     hands_out("{resources: [{apiGroup: ''}]}", "no");
     hands_out("{resources: [{kind: DataSource, later: 1}]}", "no");
     hands_out("{resources: [{kind: DataSource}, {kind: Credential, names: [aws]}]}", "yes");
@@ -81,6 +84,11 @@ fn what_is_not_understood_leaves_its_part_unknown() {
     hands_out("rule", &format!("unknown: {at} is text, not a map"));
     hands_out(
         "{resources: [{kind: Credential, name: aws}]}",
+        &format!("unknown: {at}.resources[0] has no field \"name\""),
+    );
+    hands_out("{credentails: [aws]}", &format!("unknown: {at} has no field \"credentails\""));
+    hands_out(
+        "{resources: [{kind: Credential, other: aws}]}",
         &format!(
             "unknown: {at}.resources[0] has a field other than `apiGroup`, `kind`, `names`, `selector`, \
              `stringSelector`"
@@ -95,6 +103,7 @@ fn what_is_not_understood_leaves_its_part_unknown() {
         &format!("yes: {at}.resources[1].selector cannot be used: a selector is not a map"),
     );
     assert_eq!(rules("{accessRules: {}}").1, "spec.accessRules is a map, not a list");
+    assert_eq!(rules("{accesRules: []}").1, "spec has no field \"accesRules\"");
     assert_eq!(rules("[]").1, "spec is a list, not a map");
     for none in ["{}", "null", "{accessRules: null}", "{accessRules: []}", "{later: 1}"] {
         assert_eq!(rules(none), (Vec::new(), String::new()), "{none}");

@@ -36,7 +36,7 @@ const SECRETS: usize = 6;
 
 /// Bundles in memory.
 #[derive(Default)]
-struct Memory(Mutex<Files>);
+pub(super) struct Memory(pub(super) Mutex<Files>);
 
 impl Look for Memory {
     fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {

@@ -46,3 +46,4 @@ mod rekey;
 mod render;
 mod samples;
 mod secrecy;
+mod slips;

@@ -1,0 +1,52 @@
+//! Nearest: the name that was probably meant where an unknown one stands.
+
+/// The most edits that a slip of the hand makes.
+pub const MOST_EDITS: usize = 2;
+
+/// The edits between two words, in whatever case: insertions, deletions, replacements and swaps of neighbours.
+///
+/// None where there are more than [`MOST_EDITS`], or than a third of the longer word.
+pub fn edits(a: &str, b: &str) -> Option<usize> {
+    let most = MOST_EDITS.min(1.max(a.len().max(b.len()) / 3));
+    if a.len().abs_diff(b.len()) > most.saturating_mul(4) {
+        return None;
+    }
+    Some(strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase())).filter(|edits| *edits <= most)
+}
+
+/// The name that was probably meant; of two that are as near, the first in the alphabet.
+pub fn nearest<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let near = names.into_iter().filter_map(|name| Some((edits(text, name)?, name)));
+    near.min().map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_slips_are_near_and_three_are_not() {
+        let kinds = ["Credential", "ClusterDeployment", "Region"];
+        for (text, meant) in [
+            ("Credentail", Some("Credential")),
+            ("credential", Some("Credential")),
+            ("Credentials", Some("Credential")),
+            ("Credentialxyz", None),
+            ("Regin", Some("Region")),
+            ("Reason", Some("Region")),
+            ("Religion", Some("Region")),
+            ("ClusterDeploymnt", Some("ClusterDeployment")),
+            ("", None),
+        ] {
+            assert_eq!(nearest(text, kinds), meant, "{text}");
+        }
+    }
+
+    #[test]
+    fn short_words_are_near_after_one_slip_only() {
+        assert_eq!(edits("kind", "knd"), Some(1));
+        assert_eq!(edits("kind", "find"), Some(1));
+        assert_eq!(edits("kind", "fine"), None);
+        assert_eq!(edits("é".repeat(5000).as_str(), "kind"), None);
+    }
+}

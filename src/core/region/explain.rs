@@ -1,0 +1,188 @@
+//! Explain: which document in the sources makes a withdrawal, where one does.
+//!
+//! What is withdrawn because its document is gone needs no word. But a slip of the hand renames a Credential, moves it or
+//! points it elsewhere, and then the document is still there: it is named, so that nothing goes unnoticed.
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::input::Input;
+use super::pack::Pack;
+use crate::closure::Member;
+use crate::finding::{Code, Finding, Origin, Severity};
+use crate::judge::case::{Ruling, Verdict};
+use crate::k0rdent;
+use crate::layout::manifest::ManifestObject;
+use crate::name::{Claimant, GroupKind, Name, ObjectKey};
+use crate::nearest::edits;
+use crate::object::Object;
+
+/// The most claimants whose withdrawals are explained; of more than that, none is a slip of the hand.
+const MOST: usize = 16;
+
+/// Names the documents that make withdrawals, by claimant.
+pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pack) -> Vec<Finding> {
+    let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    let mut lost: BTreeMap<&Claimant, Vec<&ManifestObject>> = BTreeMap::new();
+    for object in manifest.objects.iter().filter(|object| !packed.objects.contains_key(&object.key)) {
+        for needed_by in &object.needed_by {
+            lost.entry(&needed_by.by).or_default().push(object);
+        }
+    }
+    if lost.is_empty() {
+        return Vec::new();
+    }
+    let published: BTreeSet<ObjectKey> = manifest.objects.iter().filter_map(read_from).collect();
+    let claimants: BTreeSet<&Claimant> =
+        manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
+    let explain = |(by, objects): (&Claimant, Vec<&ManifestObject>)| {
+        let ruling = rulings.iter().find(|ruling| ruling.case.claim.by == *by);
+        let finding = match ruling {
+            // Its own findings say why.
+            Some(ruling) if ruling.verdict != Verdict::Admitted => return None,
+            Some(ruling) => no_longer_needed(input, ruling, &objects, &published),
+            None => gone(input, by, &claimants)?,
+        };
+        Some(finding.claimed_by(by).in_region(&input.to.region.name))
+    };
+    lost.into_iter().take(MOST).filter_map(explain).collect()
+}
+
+/// The object that a published one was read from.
+fn read_from(object: &ManifestObject) -> Option<ObjectKey> {
+    let from = object.from.as_ref()?;
+    Some(ObjectKey::new(object.key.kind.clone(), from.namespace.clone(), from.name.clone()))
+}
+
+/// A claim that is resolved without some of the objects that it needed.
+fn no_longer_needed(
+    input: &Input<'_>,
+    ruling: &Ruling<'_>,
+    objects: &[&ManifestObject],
+    published: &BTreeSet<ObjectKey>,
+) -> Finding {
+    let claim = &ruling.case.claim;
+    let similar = objects.iter().find_map(|object| {
+        let key = read_from(object)?;
+        let found = similar(input, &key, |object| !published.contains(&object.key))?;
+        Some((key, found))
+    });
+    if let Some((key, found)) = similar {
+        return renamed(&key, found);
+    }
+    // The document that referred to the first of them, or else that the claim starts from.
+    let needed_by = objects.first().map(|object| &*object.needed_by).unwrap_or_default();
+    let own = needed_by.iter().find(|needed_by| needed_by.by == claim.by);
+    let via = own.map(|needed_by| &*needed_by.via).unwrap_or_default();
+    let before = via.split_last().map(|(_, before)| before).unwrap_or_default();
+    let is_referrer =
+        |member: &&Member| member.via.iter().map(|via| &via.field).eq(before.iter().map(|via| &via.field));
+    let members = &ruling.case.closure.members;
+    let referrer = members.iter().find(is_referrer).or(members.first());
+    let referrer = referrer.and_then(|member| input.world.snapshot.get(&member.read));
+    let at = |origin: &Origin| format!("the Credential at {origin}");
+    let (origin, at) = match (referrer, via.is_empty()) {
+        (Some(object), false) => (object.origin.clone(), format!("{} and {}", object.key, at(&claim.origin))),
+        (referrer, _) => {
+            let now = referrer.map(|object| format!("; it now starts from {}", object.key)).unwrap_or_default();
+            (claim.origin.clone(), format!("{}{now}", at(&claim.origin)))
+        }
+    };
+    let interfaces: BTreeSet<&Name> = via.iter().filter_map(|via| via.provider_interface.as_ref()).collect();
+    let interfaces: String = interfaces
+        .into_iter()
+        .filter_map(|name| {
+            let kind = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
+            let key = ObjectKey::new(kind, None, name.clone());
+            input.world.snapshot.get(&key).map(|object| format!(", by {key} at {}", object.origin))
+        })
+        .collect();
+    let message = format!("{} no longer needed: see {at}{interfaces}", listed(objects));
+    withdrawn(message, &origin).help("If this is unintended, correct the reference.")
+}
+
+/// A claimant that is gone, or for another region, while a document says something of it.
+fn gone(input: &Input<'_>, by: &Claimant, claimants: &BTreeSet<&Claimant>) -> Option<Finding> {
+    let world = input.world;
+    if let Some(asked) = world.facts.asked_by(by) {
+        // What cannot be resolved says so itself.
+        if asked.findings.iter().any(Finding::stops_claim) {
+            return None;
+        }
+        let now = match &asked.region {
+            None => "names no region any more".to_owned(),
+            Some(region) if *region == input.to.region.name => return None,
+            Some(region) => format!("is for region {region} now"),
+        };
+        let message = format!("{by} {now}, so what it needs is no longer in region {}", input.to.region.name);
+        return Some(withdrawn(message, &asked.origin).help("If this is unintended, correct spec.region."));
+    }
+    let kind = GroupKind::new(k0rdent::GROUP, "Credential");
+    let key = ObjectKey::new(kind.clone(), Some(by.namespace.clone()), by.name.clone());
+    let is_new = |object: &Object| {
+        let namespace = object.key.namespace.clone();
+        let claimant = namespace.map(|namespace| Claimant::credential(namespace, object.key.name.clone()));
+        claimant.is_none_or(|claimant| !claimants.contains(&claimant))
+    };
+    if let Some(found) = similar(input, &key, is_new) {
+        return Some(renamed(&key, found));
+    }
+    // What rules hand out depends on the rules, on the source Credential and on the labels of the namespace.
+    let source = ObjectKey::new(kind, Some(world.fleet.system_namespace.clone()), by.name.clone());
+    let rules = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "AccessManagement"), None, k0rdent::access::NAME.into());
+    let namespace = ObjectKey::namespace(&by.namespace);
+    let near = || similar(input, &namespace, |_| true);
+    let namespace = world.snapshot.get(&namespace).or_else(near);
+    let (source, rules) = (world.snapshot.get(&source)?, world.snapshot.get(&rules)?);
+    let others: Vec<String> = [Some(source), namespace]
+        .into_iter()
+        .flatten()
+        .map(|object| format!("{} at {}", object.key, object.origin))
+        .collect();
+    let message = format!("{} does not hand out {by} any more; see also {}", rules.key, others.join(" and "));
+    Some(
+        withdrawn(message, &rules.origin)
+            .help("If this is unintended, correct the rule, or the labels that it selects."),
+    )
+}
+
+/// An object that nobody knew and whose key is nearly that of one that is gone.
+fn similar<'a>(input: &Input<'a>, key: &ObjectKey, is_new: impl Fn(&Object) -> bool) -> Option<&'a Object> {
+    if input.world.snapshot.get(key).is_some() {
+        return None;
+    }
+    let text = |namespace: &Option<crate::name::Namespace>| {
+        namespace.as_ref().map(|namespace| namespace.as_str().to_owned()).unwrap_or_default()
+    };
+    let is_near = |object: &&Object| {
+        let (name, namespace) = (object.key.name == key.name, object.key.namespace == key.namespace);
+        match (name, namespace) {
+            (true, _) => edits(&text(&object.key.namespace), &text(&key.namespace)).is_some(),
+            (_, true) => edits(object.key.name.as_str(), key.name.as_str()).is_some(),
+            _ => false,
+        }
+    };
+    input.world.snapshot.all(&key.kind).filter(is_near).find(|object| is_new(object))
+}
+
+fn renamed(key: &ObjectKey, found: &Object) -> Finding {
+    let message = format!("{key} is gone, and {} is new and nearly called the same", found.key);
+    let help = format!("If this is a slip of the hand, call it {} again.", key.name);
+    Finding { severity: Severity::Warning, ..withdrawn(message, &found.origin) }.about(&found.key).help(help)
+}
+
+fn withdrawn(message: String, origin: &Origin) -> Finding {
+    Finding::new(Code::Withdrawn, message).at(origin)
+}
+
+/// The objects as a message names them: the first, and how many more there are.
+fn listed(objects: &[&ManifestObject]) -> String {
+    match objects {
+        [] => String::new(),
+        [one] => format!("{} is", one.key),
+        [first, rest @ ..] => format!("{} and {} more are", first.key, rest.len()),
+    }
+}

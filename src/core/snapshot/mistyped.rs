@@ -1,0 +1,248 @@
+//! Documents that are probably meant to be what they do not say they are (DESIGN §2.6: mistyped is not absent).
+//!
+//! A document whose kind is nearly one that pouch reads becomes the object that was meant, with a fault: so it breaks
+//! what needs it and lets nothing look as if it were gone. Where it cannot be told which object was meant, [`Meant`] says
+//! which ones it could be.
+
+use alloc::borrow::ToOwned as _;
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::reason::Reason;
+use crate::capi;
+use crate::config::Fleet;
+use crate::finding::{Code, Fault, Origin};
+use crate::kinds::{self, K0RDENT, OLD_K0RDENT, is_definition, is_listed};
+use crate::name::{GroupKind, ObjectKey, split_api_version};
+use crate::nearest::{edits, nearest};
+use crate::node::Node;
+use crate::object::{Object, kind_of};
+
+/// What is wrong with the kind of a document, and which kind was probably meant.
+pub(super) struct Mistyped {
+    pub(super) meant: Option<GroupKind>,
+    pub(super) fault: Fault,
+}
+
+/// The beginning of a template that Helm and its like would have rendered.
+const TEMPLATE: &str = "{{";
+
+/// Whether a text is an unrendered template.
+pub(super) fn is_template(text: &str) -> bool {
+    text.contains(TEMPLATE)
+}
+
+/// Says what is wrong with the kind of a document, if it is not a kind that somebody knows.
+///
+/// `declared` are the kinds that the sources themselves define.
+pub(super) fn check(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Mistyped> {
+    let kind = kind_of(document);
+    let is_known = |kind: &GroupKind| {
+        fleet.reads(kind) || kinds::known(kind).is_some() || is_definition(kind) || declared.contains(kind)
+    };
+    if is_known(&kind) {
+        return None;
+    }
+    let api_version = document.str_at(&["apiVersion"]).unwrap_or_default();
+    if is_template(api_version) || is_template(kind.kind.as_str()) {
+        return Some(of_template(fleet, api_version, &kind));
+    }
+    // A second slash would be part of the version.
+    let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
+    of_k0rdent(group, &kind).unwrap_or_else(|| {
+        let has_items = document.get("items").is_some();
+        if has_items && group.is_empty() && edits(kind.kind.as_str(), "List").is_some() {
+            return Some(mistyped(None, &kind, "List"));
+        }
+        let core = kinds::all().filter(|known| known.group != K0RDENT);
+        let known = core.map(|known| (known.group, known.kind));
+        let known = known.chain(capi::all().map(|rules| (rules.group, rules.kind)));
+        let declared = fleet.kinds.keys().map(|kind| (kind.group.as_str(), kind.kind.as_str()));
+        let near = known.chain(declared).filter_map(|(near_group, near_kind)| {
+            let between = group_edits(api_version, group, near_group)?;
+            Some((between.saturating_add(edits(kind.kind.as_str(), near_kind)?), near_group, near_kind))
+        });
+        let (_, group, name) = near.min()?;
+        let meant = GroupKind::new(group, name);
+        Some(mistyped(Some(meant.clone()), &kind, &meant_text(&kind, &meant)))
+    })
+}
+
+/// How far a group is from the one that could be meant; none if it is too far.
+///
+/// The core group has no name: what has one of two letters, or lost its slash, is near it. Nothing in the core group
+/// has the name of a custom kind, so one that lost its group is as near.
+fn group_edits(api_version: &str, group: &str, near: &str) -> Option<usize> {
+    match (group.is_empty(), near.is_empty()) {
+        (true, true) => Some(0),
+        (true, false) => Some(1),
+        (false, true) => edits(api_version, "v1").or_else(|| (group.len() <= 2).then_some(group.len())),
+        (false, false) => edits(group, near),
+    }
+}
+
+/// Judges the kinds of k0rdent's groups, which are all known; none if the group is another one.
+fn of_k0rdent(group: &str, kind: &GroupKind) -> Option<Option<Mistyped>> {
+    let name = kind.kind.as_str();
+    let is_lost = group.is_empty() && kinds::all().any(|known| known.group == K0RDENT && known.kind == name);
+    let between = if group == OLD_K0RDENT || is_lost { Some(1) } else { edits(group, K0RDENT) }?;
+    let exact = kinds::of_k0rdent().find(|known| *known == name);
+    let near = exact.or_else(|| nearest(name, kinds::of_k0rdent()));
+    let meant = near.map(|near| GroupKind::new(K0RDENT, near));
+    let ours = meant.clone().filter(kinds::is_read);
+    Some(match (exact, near, meant) {
+        (Some(_), ..) if between == 0 => None,
+        // The old group had these kinds, and nothing is read of them.
+        (Some(_), ..) if group == OLD_K0RDENT && ours.is_none() => None,
+        (_, Some(_), Some(meant)) => Some(mistyped(ours, kind, &meant_text(kind, &meant))),
+        _ if between == 0 || group == OLD_K0RDENT => {
+            let message = format!("k0rdent is not known to have a kind {}", kind.kind);
+            let help = "Correct the kind. If a newer release of k0rdent has it, set `findings: {unknown-kind: info}`.";
+            Some(Mistyped { meant: None, fault: Fault::new(Code::UnknownKind, message, help) })
+        }
+        _ => Some(mistyped(None, kind, K0RDENT)),
+    })
+}
+
+/// What to write instead: the part in which the two differ, or the whole.
+fn meant_text(said: &GroupKind, meant: &GroupKind) -> String {
+    match (said.group == meant.group, said.kind == meant.kind) {
+        (true, _) => meant.kind.as_str().to_owned(),
+        (_, true) if !meant.group.as_str().is_empty() => meant.group.as_str().to_owned(),
+        (_, true) => "`apiVersion: v1`".to_owned(),
+        _ => format!("{meant}"),
+    }
+}
+
+fn mistyped(meant: Option<GroupKind>, said: &GroupKind, text: &str) -> Mistyped {
+    let group = if said.group == "" { "the core group" } else { said.group.as_str() };
+    let message = format!("there is no kind {} in {group}, so the document is not read", said.kind);
+    let help = format!("Did you mean {text}? Until this is corrected, what the document made is kept as published.");
+    Mistyped { meant, fault: Fault::new(Code::Mistyped, message, help) }
+}
+
+fn of_template(fleet: &Fleet, api_version: &str, kind: &GroupKind) -> Mistyped {
+    let reads = |group: &str| Some(GroupKind::new(group, kind.kind.as_str())).filter(|kind| fleet.reads(kind));
+    let (group, _) = split_api_version(api_version);
+    let meant = reads(group).or_else(|| reads("")).or_else(|| reads(K0RDENT)).or_else(|| reads(capi::GROUP));
+    let field = if is_template(api_version) { "apiVersion" } else { "kind" };
+    Mistyped { meant, fault: template(field) }
+}
+
+/// The fault of a field that is an unrendered template.
+pub(super) fn template(field: &str) -> Fault {
+    let message = format!("{field} is an unrendered template");
+    let help = "Render the template, with helm template for example, and give pouch what comes out.";
+    Fault::new(Code::UnrenderedTemplate, message, help)
+}
+
+/// A copy of a document that says it is of another kind, in the version that it names.
+pub(super) fn as_meant(document: &Node, meant: &GroupKind) -> Node {
+    let api_version = document.str_at(&["apiVersion"]).unwrap_or_default();
+    let version = api_version.rsplit('/').next().filter(|version| !is_template(version)).unwrap_or("v1");
+    let api_version = meant.api_version(&version.into());
+    document.with_text(&["apiVersion"], &api_version).with_text(&["kind"], meant.kind.as_str())
+}
+
+/// The objects that a document could be meant to be, although it cannot be told which one.
+///
+/// This is so where its kind, name or namespace is missing or an unrendered template. Such a document proves nothing
+/// about those objects: they count as unread where they are not found.
+pub struct Meant {
+    kind: Option<GroupKind>,
+    namespace: Option<Box<str>>,
+    name: Option<Box<str>>,
+    /// Texts among which the name of an object stands, where it does not stand where names do.
+    words: BTreeSet<Box<str>>,
+    /// Why those objects are unread.
+    pub reason: Reason,
+}
+
+impl Meant {
+    /// What a document could be meant to be; `kind` is the kind that was meant, where that is known.
+    pub fn of(document: &Node, kind: Option<GroupKind>, origin: &Origin) -> Self {
+        let part = |path: &[&str]| document.str_at(path).filter(|text| !text.is_empty());
+        let said = kind_of(document);
+        let is_whole = part(&["apiVersion"]).is_some() && part(&["kind"]).is_some();
+        let kind = kind.or_else(|| is_whole.then_some(said.clone()));
+        let mut words = BTreeSet::new();
+        if part(&["metadata", "name"]).is_none() {
+            // Values of Secrets are no names.
+            const VALUES: [&str; 4] = ["data", "stringData", "spec", "status"];
+            for (_, node) in document.entries().iter().filter(|(key, _)| !VALUES.contains(&&**key)) {
+                collect(node, &mut words);
+            }
+        }
+        let why = format!("the document at {origin} may be meant to be it");
+        Self {
+            kind,
+            namespace: part(&["metadata", "namespace"]).map(Box::from),
+            name: part(&["metadata", "name"]).map(Box::from),
+            words,
+            reason: Reason::new(why, "Correct that document: its own finding says what is wrong."),
+        }
+    }
+
+    /// What an object could be whose name or namespace is an unrendered template.
+    pub(super) fn by_key(object: &Object) -> Self {
+        let ObjectKey { kind, namespace, name } = &object.key;
+        let why = format!("the template at {} may be meant to make it", object.origin);
+        Self {
+            kind: Some(kind.clone()),
+            namespace: namespace.as_ref().map(|namespace| Box::from(namespace.as_str())),
+            name: Some(Box::from(name.as_str())),
+            words: BTreeSet::new(),
+            reason: Reason::new(why, "Render the template."),
+        }
+    }
+
+    /// Whether the document could be meant to be an object.
+    ///
+    /// Without any name it could be every object of a kind of which all objects are looked at: a Credential that lost
+    /// its name is not gone. Of other kinds it could be only those whose names stand in it.
+    pub fn may_be(&self, key: &ObjectKey) -> bool {
+        let name = key.name.as_str();
+        let named = match &self.name {
+            Some(pattern) => fits(pattern, name),
+            None => is_listed(&key.kind) || self.words.contains(name),
+        };
+        named && self.may_be_in(&key.kind, key.namespace.as_ref().map(|namespace| namespace.as_str()))
+    }
+
+    /// Whether the document could be meant to be some object of a kind in a namespace.
+    pub fn may_be_in(&self, kind: &GroupKind, namespace: Option<&str>) -> bool {
+        self.kind.as_ref().is_none_or(|own| own == kind)
+            && namespace.is_none_or(|namespace| self.namespace.as_ref().is_none_or(|own| fits(own, namespace)))
+    }
+}
+
+fn collect(node: &Node, words: &mut BTreeSet<Box<str>>) {
+    match node {
+        Node::Text(text) => _ = words.insert(text.clone()),
+        Node::List(items) => items.iter().for_each(|item| collect(item, words)),
+        Node::Map(entries) => entries.iter().for_each(|(_, node)| collect(node, words)),
+        _ => {}
+    }
+}
+
+/// Whether a text is what a template could render to; a text without templates only to itself.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut rest = pattern;
+    while let Some((before, behind)) = rest.split_once(TEMPLATE) {
+        parts.push(before);
+        rest = behind.split_once("}}").map_or("", |(_, behind)| behind);
+    }
+    let Some((first, middle)) = parts.split_first() else { return pattern == text };
+    let Some(mut text) = text.strip_prefix(first).and_then(|text| text.strip_suffix(rest)) else { return false };
+    for part in middle {
+        match text.split_once(part) {
+            Some((_, behind)) => text = behind,
+            None => return false,
+        }
+    }
+    true
+}

@@ -10,6 +10,7 @@
 //! - [`namespace`]: the Namespaces that pouch makes.
 //! - [`kustomization`]: the `kustomization.yaml` of every folder.
 //! - [`delivery`]: the objects that make a consumer apply the bundle.
+//! - [`form`]: what else than plain files may stand where bundles are.
 //! - [`attributes`]: the `.gitattributes` that keeps git from changing bytes.
 //! - [`manifest`]: `bundle.yaml`, which says what the bundle holds and why.
 //!
@@ -22,6 +23,7 @@
 pub mod attributes;
 pub mod delivery;
 pub mod file;
+pub mod form;
 pub mod kustomization;
 pub mod manifest;
 pub mod namespace;

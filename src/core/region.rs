@@ -2,6 +2,7 @@
 //!
 //! - [`published`]: what stands in a region's folders now, and how far it is to be believed; `unsigned`: what there is
 //!   where nobody vouches for it.
+//! - [`odd`]: what stands there and is no plain file, and what could not be read.
 //! - `carry`: what becomes of claimants that have something published; `revoked`: what of it they may no longer have.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
@@ -19,6 +20,7 @@ pub mod content;
 mod explain;
 pub mod input;
 mod labels;
+pub mod odd;
 mod pack;
 pub mod plan;
 pub mod published;

@@ -11,13 +11,14 @@ pub mod seal;
 pub mod told;
 pub mod verify;
 
-use pouch_core::config::{Acceptance, Fleet};
+use pouch_core::config::{Acceptance, Fleet, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::finding::{Class, Finding, Severity, settle};
+use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::published::fleet_of;
 use pouch_core::report::summary::{self, Outcome};
-use pouch_core::reuse::KeyRing;
+use pouch_core::reuse::{KeyRing, manifest_verifies};
 
 use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
@@ -84,12 +85,15 @@ impl Report {
     }
 }
 
-/// Refuses to work beside a published region of this fleet that the configuration does not know.
-pub fn check_regions(fleet: &Fleet, published: &dyn Look) -> Result<(), Failure> {
-    for (name, manifest) in published.regions()? {
-        let known = destination::all(fleet).any(|to| *to.directory() == *name);
-        let ours = manifest.as_deref().and_then(fleet_of).is_some_and(|of| fleet.name == *of);
-        if !known && ours {
+/// Refuses to work beside a published region of this fleet that the configuration does not know: one whose manifest a
+/// reuse key authenticates. What anybody else can put there is named, and stops nobody.
+pub fn check_regions(run: &Run<'_>, published: &dyn Look) -> Result<(), Failure> {
+    let Run { fleet, keys, .. } = *run;
+    let is_known = |name: &String| destination::all(fleet).any(|to| *to.directory() == **name);
+    for name in published.regions()?.into_iter().filter(|name| !is_known(name)) {
+        let directory = Directory::from(name.as_str());
+        let ours = |manifest: Vec<u8>| manifest_verifies(keys, &fleet.name, &directory, &manifest).is_some();
+        if published.manifest(&name)?.is_some_and(ours) {
             return Err(Failure::usage(
                 format!(
                     "region-not-configured: regions/{name} is published, and no region of the configuration has it"
@@ -99,6 +103,19 @@ pub fn check_regions(fleet: &Fleet, published: &dyn Look) -> Result<(), Failure>
         }
     }
     Ok(())
+}
+
+/// Whether a run would publish and no bundle there names the fleet.
+pub fn is_first(fleet: &Fleet, published: &dyn Look) -> Result<bool, Failure> {
+    if !destination::all(fleet).any(|to| to.region.state == RegionState::Active) {
+        return Ok(false);
+    }
+    for name in published.regions()? {
+        if published.manifest(&name)?.as_deref().and_then(fleet_of).is_some_and(|of| fleet.name == *of) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Applies the configuration's severities, and settles what is left.

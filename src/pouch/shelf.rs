@@ -4,6 +4,7 @@
 //! is asked for what stands there, told what should, and makes the change visible at once or not at
 //! all. What goes into the files is not its business.
 
+mod beside;
 pub mod branch;
 pub mod directory;
 mod error;
@@ -11,12 +12,14 @@ pub mod output;
 pub mod repository;
 pub mod standing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::Directory;
-use pouch_core::region::published::Files;
+use pouch_core::region::odd::Odd;
+use pouch_core::region::published::{Files, Published};
 
+pub use self::beside::Beside;
 pub use self::error::ShelfError;
 
 /// One file of a region as it should be.
@@ -32,17 +35,29 @@ pub type NewFiles = BTreeMap<BundlePath, NewFile>;
 
 /// Where bundles are published, to look at.
 pub trait Look: Sync {
-    /// The folders under `regions/`, sorted, with the bytes of their `bundle.yaml` where there is one.
+    /// The folders under `regions/`.
     ///
     /// # Errors
     /// Where the tree cannot be read.
-    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError>;
+    fn regions(&self) -> Result<BTreeSet<String>, ShelfError>;
 
-    /// Every file in a region's folders.
+    /// The bytes of `regions/<folder>/bundle.yaml`; none where it is not there or cannot be read.
     ///
     /// # Errors
-    /// Where one cannot be read, or is no plain file.
-    fn read(&self, directory: &Directory) -> Result<Files, ShelfError>;
+    /// Where another part of the run failed.
+    fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError>;
+
+    /// Every file in a region's folders, and what stands there beside plain files or cannot be read.
+    ///
+    /// # Errors
+    /// Where another part of the run failed.
+    fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError>;
+
+    /// What stands in the output beside the folders of these regions. What cannot be read is left out.
+    ///
+    /// # Errors
+    /// Where another part of the run failed.
+    fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError>;
 }
 
 /// Where bundles are published.
@@ -51,13 +66,29 @@ pub trait Shelf: Look {
     ///
     /// # Errors
     /// Where they cannot be stored.
-    fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError>;
+    fn stage(&self, directory: &Directory, files: NewFiles, published: &Published) -> Result<(), ShelfError>;
 
-    /// Prepares a fleet-wide file. One that is the repository's stays as it is where that is good enough.
+    /// Prepares a fleet-wide file. One that is the repository's stays as it is where that is good enough, and so does
+    /// what is no file: [`Look::beside`] names that.
     ///
     /// # Errors
     /// Where it cannot be stored, or somebody else's file stands in its place.
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError>;
+}
+
+/// A region's files, for who can do nothing where something else stands among them.
+///
+/// # Errors
+/// Where there is something else, or not all was read.
+pub fn plain_files((files, odd): (Files, Odd)) -> Result<Files, ShelfError> {
+    if !odd.is_more_than_marked() {
+        return Ok(files);
+    }
+    let path = odd.forms.into_keys().chain(odd.tops.into_keys().map(str::to_owned)).next();
+    Err(match odd.unread {
+        Some(message) => ShelfError::Unreachable { message, help: String::new() },
+        None => ShelfError::NotPlain(path.unwrap_or_default()),
+    })
 }
 
 /// The folders that can hold a region's files, relative to the output.

@@ -120,6 +120,7 @@ codes! {
     SourceChanged "source-changed" Held Error "A source is a different cluster or repository than the published bundle says.";
     CarryImpossible "carry-impossible" Held Error "An object must be carried over, but its published bytes cannot be used.";
     RekeyImpossible "rekey-impossible" Held Error "A region cannot be sealed anew as a whole, so it stays as it is.";
+    UnreadableBundle "unreadable-bundle" Held Error "What is published of a region cannot be read.";
     NewerFormat "newer-format" Held Error "The published bundle is written in a format newer than this pouch knows.";
 
     UnparsableDocument "unparsable-document" Source Error "A document cannot be read; its source counts as incomplete.";

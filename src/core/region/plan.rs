@@ -16,6 +16,7 @@ use super::compare::{break_immutable, compare, hold};
 use super::content::Content;
 use super::explain;
 use super::input::{Input, Terms, empty_manifest};
+use super::odd::Odd;
 use super::pack::{Keep, Pack, Packed, pack, pack_as_published};
 use super::published::{Files, Published};
 use super::resealing;
@@ -80,11 +81,13 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
 }
 
 /// Plans one region from its cases and what stands in its folders; the latter comes back examined.
-pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files) -> (Published, RegionPlan) {
-    if let Some(plan) = unchanged(terms, cases, &files) {
-        return (Published::unexamined(files), plan);
+pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files, odd: Odd) -> (Published, RegionPlan) {
+    if odd.is_nothing()
+        && let Some(plan) = unchanged(terms, cases, &files)
+    {
+        return (Published::unexamined(files).with(odd), plan);
     }
-    let published = Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys);
+    let published = Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys).with(odd);
     let plan = plan_against(terms, cases, &published);
     (published, plan)
 }
@@ -165,7 +168,10 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) ->
     let hash = |key: &ObjectKey, _: &BundlePath| published.object(key).map(|object| object.sha256.clone());
     let (files, manifest) = write(terms, packed, &kept, &hash);
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
-    let is_published = is_published(&manifest, &files, &published.files, terms.keys);
+    let standing = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
+    let in_the_way = published.odd.in_the_way(standing.chain(files.keys()).map(BundlePath::as_str));
+    holds.extend(in_the_way.into_iter().map(|finding| Hold::fast(finding.in_region(&region.name))));
+    let is_published = published.odd.is_nothing() && is_published(&manifest, &files, &published.files, terms.keys);
     let (accepted, rulings) = (braked.accepted, ruled(rulings));
     RegionPlan { files, manifest, changes, holds, accepted, rulings, findings, is_published }
 }

@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::odd::{Odd, foreign_file};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::region::Incumbents;
@@ -38,6 +39,8 @@ pub enum State {
 pub struct Published {
     /// Every file in the region's folders.
     pub files: Files,
+    /// What stands beside them that is no plain file.
+    pub odd: Odd,
     /// What vouches for them.
     pub state: State,
     /// What an unsigned bundle says of itself.
@@ -53,6 +56,7 @@ impl Published {
     pub fn nothing() -> Self {
         Self {
             files: Files::new(),
+            odd: Odd::default(),
             state: State::Nothing,
             claimed: None,
             unfit: String::new(),
@@ -63,6 +67,17 @@ impl Published {
     /// Files that nobody has looked at yet: nothing vouches for them.
     pub fn unexamined(files: Files) -> Self {
         Self { files, ..Self::nothing() }
+    }
+
+    /// The same with what stands beside the files.
+    pub fn with(self, odd: Odd) -> Self {
+        Self { odd, ..self }
+    }
+
+    /// Whether something stands in one of the region's folders, or in its place.
+    pub fn stands_in(&self, folder: &str) -> bool {
+        let is_inside = |path: &String| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        self.files.keys().chain(self.odd.forms.keys()).any(is_inside) || self.odd.forms.contains_key(folder)
     }
 
     /// Decides how far the files in a region's folders are believed.
@@ -100,7 +115,7 @@ impl Published {
             };
             by_key.extend(manifest.objects.iter().enumerate().map(placed));
         }
-        Self { files, state, claimed: None, unfit: String::new(), by_key }
+        Self { files, odd: Odd::default(), state, claimed: None, unfit: String::new(), by_key }
     }
 
     /// The manifest, if one is authenticated.
@@ -216,6 +231,7 @@ impl Published {
         for path in self.foreign(directory) {
             findings.push(foreign_file(directory, path));
         }
+        findings.extend(self.odd.findings(directory));
         for path in self.tampered() {
             let message = format!("{path} does not match the manifest");
             findings
@@ -227,12 +243,6 @@ impl Published {
 
 fn vouches(files: &Files, path: &BundlePath, sha256: &str) -> bool {
     files.get(path.as_str()).is_some_and(|bytes| sha256_hex(bytes) == sha256)
-}
-
-/// The finding for a file that pouch did not write in a region's folders.
-pub fn foreign_file(directory: &Directory, path: &str) -> Finding {
-    Finding::new(Code::ForeignFile, format!("{path} is in the region's folders, but pouch did not write it"))
-        .help(format!("Move it away, or pass --remove-foreign {directory} to remove it."))
 }
 
 /// The state that a manifest gives its region, and the manifest itself if nobody vouches for it.

@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::input::Input;
-use super::published::{State, foreign_file};
+use super::odd::foreign_file;
+use super::published::State;
 use super::{carry, unsigned};
 use crate::claim::Asked;
 use crate::finding::{Code, Finding};

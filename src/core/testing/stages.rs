@@ -29,6 +29,7 @@ use crate::name::{Claimant, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::content::{Content, Order};
 use crate::region::input::Terms;
+use crate::region::odd::Odd;
 use crate::region::plan::{RegionPlan, bundle_yaml, plan, plan_against};
 use crate::region::published::{Files, Published};
 use crate::reuse::{self, KeyRing, ReuseKey};
@@ -144,7 +145,7 @@ impl Desk {
         let terms = Terms { world: self.world(), to, keys: &keys, allowances, selection, sources: &[] };
         let direct = plan_against(&terms, heard, published);
         // What stands there as it should be is told without reading its manifest, and says the same.
-        let (_, told) = plan(&terms, heard, published.files.clone());
+        let (_, told) = plan(&terms, heard, published.files.clone(), Odd::default());
         assert_eq!(told.is_published, direct.is_published);
         assert_eq!(told.manifest, direct.manifest);
         direct

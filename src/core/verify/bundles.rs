@@ -8,10 +8,10 @@
 //! configuration; a manifest is only a list that the files must keep to, unless a reuse key authenticates it. Values
 //! never stand in a finding.
 
+mod beside;
 mod book;
 mod delivery;
 mod document;
-mod form;
 mod ignore;
 mod manifest;
 mod measure;
@@ -30,26 +30,25 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::RegionState;
-use crate::config::error::quoted;
 use crate::destination::{self, Destination};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
-use crate::layout::manifest::parse;
+pub use crate::layout::form::{Form, MOST_BYTES};
 use crate::layout::path::{self, TOPS};
-use crate::name::{Directory, FleetName, Region as RegionName, is_directory};
+use crate::name::{Directory, FleetName};
 use crate::recipient::Recipient;
 use crate::region::published::fleet_of;
-use crate::yaml::read;
+pub use beside::beside;
 pub use book::Book;
-pub use form::Form;
-use manifest::{Wrong, listed_by, manifest_of};
+use book::{FORM_HELP, sets};
 pub use measure::Measure;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear, secret_manifest};
 pub use region::Region;
+use region::judged;
 pub use sealed::{Looked, Sealed};
 use tree::folders;
-pub use tree::{Above, Changes, MOST_BYTES, STEERING, Scope, Standing, Tree, directory_of, is_regions};
+pub use tree::{Above, Changes, STEERING, Scope, Standing, Tree, directory_of, is_regions};
 
 /// Opens a tree: finds its regions and reads their manifests.
 pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding>) {
@@ -65,7 +64,7 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         {
             others.insert(String::from(folder), other);
         } else if measure.scope.has(folder) {
-            let (region, found) = region(measure, tree, folder, to);
+            let (region, found) = judged(measure, tree, folder, to);
             regions.extend(region.map(|region| (String::from(folder), region)));
             findings.extend(found);
         }
@@ -110,66 +109,11 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
     let taken = folders(tree).filter(|folder| !others.contains_key(*folder)).map(String::from).collect();
     let manifests = folders(tree).filter_map(|folder| tree.get(&format!("regions/{folder}/bundle.yaml")));
     let named = |standing: &Standing| Some(FleetName::from(&*fleet_of(&standing.bytes)?));
-    let fleets: BTreeSet<FleetName> = match measure.fleet {
-        Some(fleet) => others.values().map(|other| other.fleet.clone()).chain([fleet.name.clone()]).collect(),
-        None => manifests.filter_map(named).collect(),
+    let sets = match measure.fleet {
+        Some(fleet) => sets(others.values().map(|other| &other.fleet).chain([&fleet.name])),
+        None => sets(&manifests.filter_map(named).collect::<BTreeSet<FleetName>>()),
     };
-    let sets = fleets.into_iter().map(|fleet| (path::application_set(&fleet), fleet)).collect();
     (Book { measure, regions, owners, taken, others, sets }, findings)
-}
-
-/// Judges one folder of `regions/`, and reads its manifest.
-fn region<'a>(
-    measure: &'a Measure<'a>,
-    tree: &Tree,
-    folder: &str,
-    to: Option<Destination<'a>>,
-) -> (Option<Region<'a>>, Vec<Finding>) {
-    let own = format!("regions/{folder}/bundle.yaml");
-    let name = to.map_or_else(|| RegionName::from(folder), |to| to.region.name.clone());
-    let find_at = |code, line, message: String, help: &str| {
-        measure.find(code, &own, line, message).in_region(&name).help(String::from(help))
-    };
-    let find = |code, message: String, help: &str| find_at(code, 1, message, help);
-    let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
-    let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
-    if let (Some(configured), None) = (measure.fleet, to) {
-        let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
-        // Another fleet's bundles may stand beside ours, but nothing else.
-        if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
-            let Wrong { why, line, .. } = why;
-            let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
-            let help = "Find out who put it there. If it is that fleet's, have it rendered anew, or upgrade pouch.";
-            return (None, Vec::from([find_at(Code::RegionNotConfigured, line, message, help)]));
-        }
-        let message = format!("regions/{folder} holds files, and no region of the configuration has that folder");
-        let help =
-            "Withdraw the region with `state: retired` before it leaves the configuration, or remove the folder.";
-        return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
-    }
-    let mut findings = Vec::new();
-    if to.is_some_and(|to| to.region.state == RegionState::Retired) {
-        let message = format!("region {name} is retired, and regions/{folder} still holds its bundle");
-        findings.push(find(Code::RegionNotConfigured, message, "Render or publish, which withdraws it."));
-    }
-    let (manifest, authentic) = match manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)) {
-        Ok(read) => read,
-        Err(Wrong { why, line, help }) => {
-            findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), help));
-            // What it says may still be held against the files, so that all faults are seen at once.
-            match standing.and_then(|standing| parse(read::text_of(&standing.bytes).ok()?).ok()) {
-                Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
-                _ => return (None, findings),
-            }
-        }
-    };
-    let recipients = match to {
-        Some(to) => to.region.recipients.iter().cloned().collect(),
-        None => manifest.recipients.iter().cloned().collect(),
-    };
-    let objects = manifest.objects.iter().enumerate();
-    let by_path = objects.map(|(at, object)| (String::from(object.path.as_str()), at)).collect();
-    (Some(Region { name, directory: folder.into(), manifest, authentic, to, recipients, by_path }), findings)
 }
 
 /// Which regions each recipient should be able to open.
@@ -337,8 +281,6 @@ impl Book<'_> {
         findings
     }
 }
-
-const FORM_HELP: &str = "Pouch writes plain files only. Find out who put it there, and remove it.";
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use super::accept::Wanted;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::run::render::render;
-use crate::run::{Run, told};
+use crate::run::{Run, is_first, told};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::output::Branch;
@@ -16,10 +16,14 @@ use crate::survey::{Surveyor, survey};
 /// Render, make one commit on the output branch, and push it
 ///
 /// The branch moves from exactly the commit that was read to the new one. Where another writer was
-/// faster, pouch starts over from the sources. Nothing changed: no commit.
+/// faster, pouch starts over from the sources. Nothing changed: no commit. A first publication needs --first,
+/// so that a mistyped branch is no second place that nobody follows.
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
+    /// Publish where no bundle of the fleet stands yet: in a new branch, or under another `output.path`
+    #[arg(long)]
+    first: bool,
     #[command(flatten)]
     wanted: Wanted,
     #[command(flatten)]
@@ -43,6 +47,18 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     // A template that does not work should be known before anything is read.
     told::commit_message(fleet, &[], &[])?;
     let (report, commit) = branch.push(session, surveyor.reads_stdin(), |shelf| {
+        if !args.first && is_first(fleet, shelf)? {
+            return Err(Failure::usage(
+                format!(
+                    "first-publication: {} holds no bundle of fleet {} under {}",
+                    branch.called(),
+                    fleet.name,
+                    fleet.output.path
+                ),
+                "If nothing was published there before, pass --first, once. If something was, correct \
+                 output.git.branch, output.git.repository or output.path: the regions follow another place.",
+            ));
+        }
         let survey = survey(&surveyor, Values::Read)?;
         let report = render(&run, &survey, shelf)?;
         let message = told::commit_message(fleet, &report.regions, &survey.revisions)?;

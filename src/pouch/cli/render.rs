@@ -8,7 +8,7 @@ use super::accept::Wanted;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::run::render::render;
-use crate::run::{Run, told};
+use crate::run::{Run, is_first, told};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::directory::DirectoryShelf;
@@ -46,12 +46,16 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let allowances = args.wanted.allowances(fleet)?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
+    let shown = target.clone();
     let outputs = [target, opened.output()];
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
     let survey = survey(&surveyor, Values::Read)?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
     let report = render(&run, &survey, &shelf)?;
+    if is_first(fleet, &shelf)? {
+        session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", shown.display(), fleet.name));
+    }
     let conclude = || {
         shelf.publish(session)?;
         told::tell(session, &report, &told::outcomes(&report), &args.wanted.accepted.of_flags(fleet)?);

@@ -17,8 +17,9 @@ use crate::run::verify::{is_fault, prove};
 use crate::session::Session;
 use crate::settings::{self, Opened, region_called};
 use crate::shelf::Look as _;
-use crate::shelf::directory::look;
+use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Branch;
+use crate::shelf::plain_files;
 use crate::shelf::standing::Asking;
 
 /// Where bundles are looked for below a path, without a configuration that says it.
@@ -156,7 +157,7 @@ fn files(session: &Session, args: &Args, opened: &Opened, region: &RegionConfig)
         Some(directory) => session.ambient.cwd().join(directory),
         None if fleet.output.git.is_some() => {
             let branch = Branch::of(opened)?;
-            return branch.open(session)?.read(&region.directory).map_err(unread);
+            return branch.open(session)?.read(&region.directory).and_then(plain_files).map_err(unread);
         }
         None => opened.output(),
     };
@@ -168,7 +169,7 @@ fn files(session: &Session, args: &Args, opened: &Opened, region: &RegionConfig)
             None => Failure::unavailable(message, help),
         });
     }
-    look(&root, &region.directory).map_err(unread)
+    LookedAt::open(&root).and_then(|shelf| shelf.read(&region.directory)).and_then(plain_files).map_err(unread)
 }
 
 /// The region that is meant.

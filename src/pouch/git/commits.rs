@@ -2,7 +2,7 @@
 //!
 //! Nothing here moves a branch: a commit becomes visible only when it is pushed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use git2::{FileMode, Oid, Repository, Signature, Time};
@@ -92,7 +92,8 @@ impl Writer {
         Ok(Some(FolderId(tree.write()?)))
     }
 
-    /// Makes a commit that replaces folders and files of the base; a folder given as none is removed.
+    /// Makes a commit that replaces folders and files of the base; a folder given as none is removed. In the place of
+    /// the folders `over` anything may stand.
     ///
     /// Returns the commit's id, or none if nothing would change.
     ///
@@ -102,6 +103,7 @@ impl Writer {
         &self,
         folders: &BTreeMap<String, Option<FolderId>>,
         files: &BTreeMap<String, FileId>,
+        over: &BTreeSet<String>,
         author: &Author<'_>,
         committer: &Author<'_>,
         message: &str,
@@ -114,7 +116,8 @@ impl Writer {
         let mut after = Some(before.id());
         for (path, folder) in folders {
             let new = folder.map(|folder| (folder.0, FileMode::Tree));
-            after = self.replaced(after, path, path, new)?;
+            let after_it = if over.contains(path) { self.replaced(after, path, path, None)? } else { after };
+            after = self.replaced(after_it, path, path, new)?;
         }
         for (path, file) in files {
             after = self.replaced(after, path, path, Some((file.0, FileMode::Blob)))?;

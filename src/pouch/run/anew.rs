@@ -71,11 +71,13 @@ impl Anew<'_> {
     /// Where nothing may be published at all.
     pub fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>, place: &str) -> Result<Made, Failure> {
         let Run { session, fleet, .. } = *self.run;
-        let standing = published.regions()?;
         let (mut bare, mut all) = (BTreeSet::new(), true);
         for to in self.run.destinations() {
-            let has_manifest = standing.get(to.directory().as_str()).is_some_and(Option::is_some);
-            if has_manifest || !published.read(to.directory())?.is_empty() {
+            let has_files = || {
+                let (files, odd) = published.read(to.directory())?;
+                Ok::<_, Failure>(!files.is_empty() || !odd.is_nothing())
+            };
+            if published.manifest(to.directory().as_str())?.is_some() || has_files()? {
                 all = false;
             } else {
                 bare.insert(to.region.name.clone());

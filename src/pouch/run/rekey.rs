@@ -54,7 +54,7 @@ pub fn rekey(
     published: &dyn Look,
     shelf: Option<&dyn Shelf>,
 ) -> Result<Report, Failure> {
-    check_regions(run.fleet, published)?;
+    check_regions(run, published)?;
     let work = Work { run, identities, unproved, published, shelf };
     let destinations = run.destinations();
     let progress = run.session.ui.progress("sealing", u64::try_from(destinations.len()).unwrap_or_default());
@@ -129,12 +129,13 @@ impl Work<'_> {
         let (run, region) = (self.run, to.region);
         run.session.stop.check()?;
         let mut record = summary::Region::new(&region.name, to.directory(), Outcome::Unchanged);
-        let mut published =
-            Published::examine(&run.fleet.name, to.directory(), self.published.read(to.directory())?, run.keys);
+        let (files, odd) = self.published.read(to.directory())?;
+        let mut published = Published::examine(&run.fleet.name, to.directory(), files, run.keys);
         let taken = self.unproved == Unproved::Taken && matches!(published.state, State::Unsigned);
         if taken {
             published = Published::unproved(&run.fleet.name, to.directory(), published.files);
         }
+        published = published.with(odd);
         let Some(reopened) = reopen(to, &published, run.allowances) else {
             let (findings, accepted, wanted) = (Vec::new(), Vec::new(), Vec::new());
             return Ok(Done { record, findings, accepted, wanted, strange: false });
@@ -169,7 +170,7 @@ impl Work<'_> {
                     record.outcome = Outcome::Published;
                     record.sealed = changes.len();
                     if let Some(shelf) = self.shelf {
-                        shelf.stage(to.directory(), new, &published.files)?;
+                        shelf.stage(to.directory(), new, &published)?;
                     }
                 }
                 Err(finding) => held.push(finding),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pouch_core::claim::Asked;
 use pouch_core::config::{Acceptance, RegionConfig, RegionState};
-use pouch_core::destination::Destination;
+use pouch_core::destination::{self, Destination};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
@@ -21,13 +21,14 @@ use pouch_core::region::input::Terms;
 use pouch_core::region::plan::{RegionPlan, bundle_yaml, plan};
 use pouch_core::region::published::Published;
 use pouch_core::report::summary::{self, Outcome};
+use pouch_core::verify::bundles::{Measure, Scope, beside};
 use pouch_core::world::World;
 use rayon::prelude::*;
 
 use super::{Report, Run, check_regions, govern, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
-use crate::shelf::{Look, NewFile, NewFiles, Shelf};
+use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf};
 use crate::survey::Survey;
 
 /// What all regions of a run share.
@@ -72,7 +73,7 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
 
 /// Compares with what is `published`, and stages what changed on the `shelf`, if there is one.
 fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Report, Failure> {
-    check_regions(run.fleet, published)?;
+    check_regions(run, published)?;
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
     let shared = Shared { run, survey, world: survey.world(run.fleet) };
@@ -100,6 +101,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     if let Some(shelf) = shelf.filter(|_| is_due) {
         stage_shared(run, shelf)?;
     }
+    findings.extend(named_beside(run, published)?);
 
     let (mut accepted, mut wanted) = (Vec::new(), Vec::new());
     let mut records = Vec::new();
@@ -120,6 +122,14 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
 
 fn is_written(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Published | Outcome::Withdrawn)
+}
+
+/// Findings about what stands in the output beside the regions' folders.
+fn named_beside(run: &Run<'_>, published: &dyn Look) -> Result<Vec<Finding>, Failure> {
+    let Beside { tree, above, shown } =
+        published.beside(&destination::all(run.fleet).map(|to| to.directory()).collect())?;
+    let measure = Measure { fleet: Some(run.fleet), keys: Some(run.keys), scope: Scope::Whole, shown, above };
+    Ok(beside(&measure, &tree))
 }
 
 /// Stages the files of the whole fleet.
@@ -153,10 +163,10 @@ fn one_region<'a>(
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
         return Ok(told);
     }
-    let files = published.read(to.directory())?;
+    let (files, odd) = published.read(to.directory())?;
     let rekeys = shared.run.selection.rekeys(&to);
     let cases = cases(&shared.world, asked());
-    if rekeys && files.is_empty() {
+    if rekeys && files.is_empty() && odd.is_nothing() {
         // What was never sealed is not sealed anew.
         told.record.outcome = Outcome::Unchanged;
         for case in cases {
@@ -164,7 +174,7 @@ fn one_region<'a>(
         }
         return Ok(told);
     }
-    let (published, mut plan) = plan(&shared.terms(to), &cases, files);
+    let (published, mut plan) = plan(&shared.terms(to), &cases, files, odd);
     told.record.outcome = match outcome(region, &plan) {
         // What is carried whole differs from nothing, and was not sealed anew.
         Outcome::Unchanged if rekeys && !plan.holds.is_empty() => Outcome::Held,
@@ -280,10 +290,11 @@ fn write(
         let text = bundle_yaml(&manifest, shared.run.keys);
         new.insert(Layout::of(to).manifest(), NewFile::Bytes(text.into_bytes()));
     }
-    if shelf.read(to.directory())? != published.files {
+    let (files, odd) = shelf.read(to.directory())?;
+    if files != published.files || odd != published.odd {
         let message = format!("the folders of region {} changed while pouch was reading them", to.region.name);
         return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
     }
-    shelf.stage(to.directory(), new, &published.files)?;
+    shelf.stage(to.directory(), new, published)?;
     Ok(())
 }

@@ -5,24 +5,25 @@
 //! run that loses against another writer starts over from the sources: rebasing would publish an
 //! older reading on top of a newer one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
 
+use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
 use pouch_core::name::Directory;
-use pouch_core::region::published::Files;
+use pouch_core::region::odd::Odd;
+use pouch_core::region::published::{Files, Published};
+use pouch_core::verify::bundles::Above;
 use tempfile::TempDir;
 
+use super::beside::{Beside, Listed, beside, form_of, further_up};
 use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use crate::git::commits::{Author, FileId, FolderId, Writer};
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
 use crate::git::{self, FETCHED};
 use crate::stop::Stop;
-
-/// The largest published file that is read, in bytes.
-const MOST_BYTES: u64 = 64 << 20;
 
 /// A branch that holds bundles.
 pub struct BranchShelf {
@@ -41,6 +42,8 @@ struct Inner {
     writer: Writer,
     folders: BTreeMap<String, Option<FolderId>>,
     files: BTreeMap<String, FileId>,
+    /// Folders in whose place something else stands that is to go.
+    over: BTreeSet<String>,
 }
 
 /// How a push ended.
@@ -87,7 +90,14 @@ impl BranchShelf {
         if let Some(tip) = tip_id {
             check_way(&store, tip, &prefix)?;
         }
-        let inner = Inner { store, tip: tip_id, writer, folders: BTreeMap::new(), files: BTreeMap::new() };
+        let inner = Inner {
+            store,
+            tip: tip_id,
+            writer,
+            folders: BTreeMap::new(),
+            files: BTreeMap::new(),
+            over: BTreeSet::new(),
+        };
         Ok(Self { git, remote: remote.to_owned(), branch: branch.to_owned(), prefix, inner: Mutex::new(inner), folder })
     }
 
@@ -124,9 +134,9 @@ impl BranchShelf {
         stop: &Stop,
     ) -> Result<Pushed, ShelfError> {
         let (commit, base) = self.with(|inner| {
-            let commit =
-                inner.writer.commit(&inner.folders, &inner.files, author, committer, message).map_err(unwritten)?;
-            Ok((commit, inner.writer.base()))
+            let Inner { writer, folders, files, over, .. } = inner;
+            let commit = writer.commit(folders, files, over, author, committer, message).map_err(unwritten)?;
+            Ok((commit, writer.base()))
         })?;
         let Some(commit) = commit else { return Ok(Pushed::Nothing) };
         let reference = format!("refs/heads/{}", self.branch);
@@ -179,11 +189,10 @@ fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, Gi
 fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
     let ends = prefix.match_indices('/').map(|(end, _)| prefix.split_at(end).0);
     let output = Some(prefix).filter(|prefix| !prefix.is_empty());
-    let below = |top: &str| if prefix.is_empty() { top.to_owned() } else { format!("{prefix}/{top}") };
-    for path in ends.chain(output).map(str::to_owned).chain(TOPS.map(below)) {
-        match store.at(tip, &path) {
+    for path in ends.chain(output) {
+        match store.at(tip, path) {
             Ok(entry) if entry.kind == Kind::Folder => {}
-            Ok(_) => return Err(ShelfError::NotPlain(path)),
+            Ok(_) => return Err(ShelfError::NotPlain(path.to_owned())),
             Err(ObjectsError::NoPath(_)) => {}
             Err(error) => return Err(damaged(error)),
         }
@@ -207,41 +216,90 @@ fn unwritten(error: ObjectsError) -> ShelfError {
 }
 
 impl Look for BranchShelf {
-    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
-        let path = self.below("regions");
+    fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
         self.with(|inner| {
-            let mut found = BTreeMap::new();
-            let Some(top) = folder_at(inner, &path)? else { return Ok(found) };
-            for (name, kind, id) in inner.store.folder(top).map_err(damaged)? {
-                if kind != Kind::Folder {
-                    continue;
-                }
-                let manifest = match inner.store.in_folder(id, "bundle.yaml") {
-                    Ok(entry) if entry.kind == Kind::File => inner.store.blob(entry.id, MOST_BYTES).ok(),
-                    _ => None,
-                };
-                found.insert(name, manifest);
-            }
-            Ok(found)
+            let Standing::Folder(top) = standing_at(inner, &self.below("regions"))? else { return Ok(BTreeSet::new()) };
+            let entries = inner.store.entries(top).map_err(damaged)?;
+            Ok(entries.into_iter().filter(|(_, mode, _)| mode.is_none()).map(|(name, ..)| name).collect())
         })
     }
 
-    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
-        let mut files = Files::new();
+    fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        let path = self.below(&format!("regions/{folder}/bundle.yaml"));
         self.with(|inner| {
-            for folder in folders(directory) {
-                if let Some(id) = folder_at(inner, &self.below(&folder))? {
-                    read_into(&inner.store, id, &folder, &mut files)?;
+            let entry = inner.tip.and_then(|tip| inner.store.at(tip, &path).ok());
+            let file = entry.filter(|entry| entry.kind == Kind::File);
+            Ok(file.and_then(|entry| inner.store.blob(entry.id, MOST_BYTES).ok()))
+        })
+    }
+
+    fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
+        let (mut files, mut odd) = (Files::new(), Odd::default());
+        self.with(|inner| {
+            let mut budget = Budget::default();
+            for (top, folder) in TOPS.into_iter().zip(folders(directory)) {
+                match standing_at(inner, &self.below(top)) {
+                    Ok(Standing::Other(form)) => _ = odd.tops.insert(top, form),
+                    Ok(Standing::Nothing) => {}
+                    Ok(Standing::Folder(_)) => {
+                        let read = match standing_at(inner, &self.below(&folder)) {
+                            Ok(Standing::Nothing) => Ok(()),
+                            Ok(Standing::Other(form)) => {
+                                odd.forms.insert(folder, form);
+                                Ok(())
+                            }
+                            Ok(Standing::Folder(id)) => {
+                                read_into(&inner.store, id, &folder, &mut budget, (&mut files, &mut odd.forms))
+                            }
+                            Err(error) => Err(error),
+                        };
+                        odd.unread = odd.unread.take().or(read.err().map(|error| error.to_string()));
+                    }
+                    Err(error) => odd.unread = Some(error.to_string()),
                 }
             }
             Ok(())
         })?;
-        Ok(files)
+        Ok(if odd.unread.is_some() { (Files::new(), odd) } else { (files, odd) })
+    }
+
+    fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
+        self.with(|inner| {
+            let Some(tip) = inner.tip else { return Ok(Beside::default()) };
+            let shown = format!("{}:{}", self.branch, self.below(""));
+            let above = further_up(&self.prefix).into_iter().filter_map(|(name, path, way)| {
+                let shown = format!("{}:{path}", self.branch);
+                let entry = inner.store.at(tip, &path).ok()?;
+                match entry.kind {
+                    Kind::Link => Above::link(name, shown, way),
+                    Kind::File => Some(Above { name, shown, way, bytes: inner.store.blob(entry.id, MOST_BYTES).ok()? }),
+                    Kind::Folder | Kind::Submodule => None,
+                }
+            });
+            let above = above.collect();
+            match standing_at(inner, &self.prefix) {
+                Ok(Standing::Folder(root)) => Ok(beside(&inner.store, &root, known, above, shown)),
+                _ => Ok(Beside::default()),
+            }
+        })
+    }
+}
+
+impl Listed for Store {
+    type Id = Id;
+
+    fn list(&self, folder: &Id) -> Vec<(String, Option<Form>, Id)> {
+        let entries = self.entries(*folder).unwrap_or_default();
+        entries.into_iter().map(|(name, mode, id)| (name, mode.map(form_of), id)).collect()
+    }
+
+    fn bytes(&self, file: &Id, most: u64) -> Option<Vec<u8>> {
+        self.blob(*file, most).ok()
     }
 }
 
 impl Shelf for BranchShelf {
-    fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError> {
+    fn stage(&self, directory: &Directory, files: NewFiles, published: &Published) -> Result<(), ShelfError> {
         self.with(|inner| {
             for folder in folders(directory) {
                 let mut here = BTreeMap::new();
@@ -251,67 +309,94 @@ impl Shelf for BranchShelf {
                     };
                     let bytes = match file {
                         NewFile::Bytes(bytes) => bytes.as_slice(),
-                        NewFile::Kept(from) => published.get(from.as_str()).map(Vec::as_slice).unwrap_or_default(),
+                        NewFile::Kept(from) => {
+                            published.files.get(from.as_str()).map(Vec::as_slice).unwrap_or_default()
+                        }
                     };
                     here.insert(rest.to_owned(), inner.writer.file(bytes).map_err(unwritten)?);
                 }
                 let id = inner.writer.folder(&here).map_err(unwritten)?;
-                inner.folders.insert(self.below(&folder), id);
+                let path = self.below(&folder);
+                if published.odd.forms.contains_key(&folder) {
+                    inner.over.insert(path.clone());
+                }
+                // Where nothing of the region is and nothing was, somebody else's may stand on the way.
+                if id.is_some() || published.stands_in(&folder) {
+                    inner.folders.insert(path, id);
+                }
             }
             Ok(())
         })
     }
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
-        let path = self.below(path);
         self.with(|inner| {
-            let standing = match inner.tip {
-                Some(tip) => match inner.store.at(tip, &path) {
-                    Ok(entry) if entry.kind == Kind::File => {
-                        Some(inner.store.blob(entry.id, MOST_BYTES).map_err(damaged)?)
-                    }
-                    Ok(_) => return Err(ShelfError::NotPlain(path)),
-                    Err(ObjectsError::NoPath(_)) => None,
-                    Err(error) => return Err(damaged(error)),
-                },
-                None => None,
-            };
-            match standing {
-                Some(found) if found == bytes => return Ok(()),
-                _ => {}
+            if let Some((top, _)) = path.split_once('/')
+                && let Standing::Other(_) = standing_at(inner, &self.below(top))?
+            {
+                return Ok(());
             }
-            let id = inner.writer.file(bytes).map_err(unwritten)?;
-            inner.files.insert(path, id);
+            if let Standing::Nothing | Standing::Other(Form::Plain) = standing_at(inner, &self.below(path))? {
+                // What would not change the tree makes no commit.
+                let id = inner.writer.file(bytes).map_err(unwritten)?;
+                inner.files.insert(self.below(path), id);
+            }
             Ok(())
         })
     }
 }
 
-fn folder_at(inner: &Inner, path: &str) -> Result<Option<Id>, ShelfError> {
-    let Some(tip) = inner.tip else { return Ok(None) };
+/// What stands at a path of the tip.
+enum Standing {
+    Nothing,
+    Folder(Id),
+    Other(Form),
+}
+
+fn standing_at(inner: &Inner, path: &str) -> Result<Standing, ShelfError> {
+    let Some(tip) = inner.tip else { return Ok(Standing::Nothing) };
     match inner.store.at(tip, path) {
-        Ok(entry) if entry.kind == Kind::Folder => Ok(Some(entry.id)),
-        Ok(_) => Err(ShelfError::NotPlain(path.to_owned())),
-        Err(ObjectsError::NoPath(_)) => Ok(None),
+        Ok(entry) => Ok(match entry.kind {
+            Kind::Folder => Standing::Folder(entry.id),
+            Kind::File => Standing::Other(Form::Plain),
+            Kind::Link => Standing::Other(Form::Link),
+            Kind::Submodule => Standing::Other(Form::Submodule),
+        }),
+        Err(ObjectsError::NoPath(_)) => Ok(Standing::Nothing),
         Err(error) => Err(damaged(error)),
     }
 }
 
-fn read_into(store: &Store, folder: Id, path: &str, files: &mut Files) -> Result<(), ShelfError> {
-    let mut budget = Budget::default();
+fn read_into(
+    store: &Store,
+    folder: Id,
+    path: &str,
+    budget: &mut Budget,
+    (files, odd): (&mut Files, &mut BTreeMap<String, Form>),
+) -> Result<(), ShelfError> {
     let mut folders = vec![(folder, path.to_owned(), 0_usize)];
     while let Some((folder, before, depth)) = folders.pop() {
-        for (name, kind, id) in store.folder(folder).map_err(damaged)? {
+        for (name, mode, id) in store.entries(folder).map_err(damaged)? {
             let path = format!("{before}/{name}");
             budget.enter(&path, depth).map_err(damaged)?;
-            match kind {
-                Kind::Folder => folders.push((id, path, depth.saturating_add(1))),
-                Kind::File => {
-                    let bytes = store.blob(id, MOST_BYTES).map_err(damaged)?;
-                    budget.keep(bytes.len()).map_err(damaged)?;
-                    files.insert(path, bytes);
+            let form = match mode.map(form_of) {
+                None => {
+                    folders.push((id, path, depth.saturating_add(1)));
+                    continue;
                 }
-                Kind::Link | Kind::Submodule => return Err(ShelfError::NotPlain(path)),
+                Some(form @ (Form::Plain | Form::Executable)) => match store.blob(id, MOST_BYTES) {
+                    Ok(bytes) => {
+                        budget.keep(bytes.len()).map_err(damaged)?;
+                        files.insert(path.clone(), bytes);
+                        form
+                    }
+                    Err(ObjectsError::TooLarge(_)) => Form::Large,
+                    Err(error) => return Err(damaged(error)),
+                },
+                Some(form) => form,
+            };
+            if form != Form::Plain {
+                odd.insert(path, form);
             }
         }
     }

@@ -16,9 +16,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use pouch_core::layout::attributes::keeps_bytes;
+use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
 use pouch_core::name::Directory;
-use pouch_core::region::published::Files;
+use pouch_core::region::odd::Odd;
+use pouch_core::region::published::{Files, Published};
 use pouch_core::report::escape;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, flock, openat, renameat_with, statat,
@@ -26,8 +28,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::beside::{Beside, Listed, beside};
 use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use crate::error::Failure;
+use crate::git::objects::{Budget, ObjectsError};
 use crate::session::Session;
 
 /// The staging folder's name. It is left behind only by a crash, and the next run removes it.
@@ -72,12 +76,9 @@ impl DirectoryShelf {
             Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
             error => ShelfError::io("cannot lock", root, error.into()),
         })?;
-        // What lies below these folders is looked at by name; behind a link it would be somebody else's.
-        for name in TOPS.into_iter().chain([STAGING]) {
-            let path = root.join(name);
-            if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_dir()) {
-                return Err(ShelfError::NotPlain(path.display().to_string()));
-            }
+        // What lies below is looked at by name; behind a link it would be somebody else's.
+        if stands(&root.join(STAGING)).is_some() {
+            return Err(ShelfError::NotPlain(root.join(STAGING).display().to_string()));
         }
         let left = tidy(root)?;
         Ok(Self { root: root.to_owned(), staged: Mutex::default(), left, lock })
@@ -169,20 +170,28 @@ fn partly(done: Vec<String>, error: ShelfError) -> ShelfError {
 }
 
 impl Look for DirectoryShelf {
-    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+    fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
         regions_in(&self.root)
     }
 
-    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
-        files_of(&self.root, directory)
+    fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        Ok(manifest_in(&self.root, folder))
+    }
+
+    fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
+        Ok(files_of(&self.root, directory))
+    }
+
+    fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
+        Ok(beside(&Folders, &self.root, known, Vec::new(), format!("{}/", self.root.display())))
     }
 }
 
 impl Shelf for DirectoryShelf {
-    fn stage(&self, directory: &Directory, files: NewFiles, published: &Files) -> Result<(), ShelfError> {
+    fn stage(&self, directory: &Directory, files: NewFiles, published: &Published) -> Result<(), ShelfError> {
         let new = self.staging().join(NEW);
         make_folder(&new)?;
-        let before = published.keys().cloned().collect();
+        let before = published.files.keys().chain(published.odd.forms.keys()).cloned().collect();
         let after = files.keys().map(|path| path.as_str().to_owned()).collect();
         if let Ok(mut staged) = self.staged.lock() {
             staged.regions.insert(directory.clone(), Region { before, after });
@@ -198,7 +207,7 @@ impl Shelf for DirectoryShelf {
             match file {
                 NewFile::Bytes(bytes) => create(&target, &bytes)?,
                 NewFile::Kept(from) => {
-                    let bytes = published.get(from.as_str()).map(Vec::as_slice).unwrap_or_default();
+                    let bytes = published.files.get(from.as_str()).map(Vec::as_slice).unwrap_or_default();
                     link_or_copy(&self.root.join(from.as_str()), bytes, &target)?;
                 }
             }
@@ -208,6 +217,11 @@ impl Shelf for DirectoryShelf {
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
         let standing = self.root.join(path);
+        let is_way = path.split_once('/').is_none_or(|(top, _)| stands(&self.root.join(top)).is_none());
+        let is_place = fs::symlink_metadata(&standing).map_or(true, |meta| form_of(&meta) == Some(Form::Plain));
+        if !is_way || !is_place {
+            return Ok(());
+        }
         // A folder that is a repository's root is not pouch's alone.
         let is_repository = path == ".gitattributes" && fs::symlink_metadata(self.root.join(".git")).is_ok();
         match read_plain(&standing) {
@@ -254,48 +268,113 @@ impl LookedAt {
 }
 
 impl Look for LookedAt {
-    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+    fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
         regions_in(&self.root)
     }
 
-    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
-        files_of(&self.root, directory)
+    fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        Ok(manifest_in(&self.root, folder))
+    }
+
+    fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
+        Ok(files_of(&self.root, directory))
+    }
+
+    fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
+        Ok(beside(&Folders, &self.root, known, Vec::new(), format!("{}/", self.root.display())))
     }
 }
 
-/// Reads a region's files from a directory that is only looked at ([`LookedAt`]).
-///
-/// # Errors
-/// Where the directory is not there, another run writes to it, or a file cannot be read or is no plain one.
-pub fn look(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
-    LookedAt::open(root)?.read(directory)
+fn regions_in(root: &Path) -> Result<BTreeSet<String>, ShelfError> {
+    let root = root.join("regions");
+    if stands(&root).is_some() {
+        return Ok(BTreeSet::new());
+    }
+    let is_folder = |name: &String| is_folder(&root.join(name));
+    Ok(entries(&root)?.into_iter().filter(is_folder).collect())
 }
 
-fn regions_in(root: &Path) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
-    let root = root.join("regions");
-    let mut found = BTreeMap::new();
-    for name in entries(&root)? {
-        let path = root.join(&name);
-        let meta = fs::symlink_metadata(&path).map_err(|error| ShelfError::unread(&path, error))?;
-        if !meta.is_dir() {
+fn manifest_in(root: &Path, folder: &str) -> Option<Vec<u8>> {
+    let folder = root.join("regions").join(folder);
+    let is_plain = stands(&root.join("regions")).is_none() && is_folder(&folder);
+    is_plain.then(|| read_plain(&folder.join("bundle.yaml")).ok())?
+}
+
+/// What stands at a path where a folder belongs.
+fn stands(path: &Path) -> Option<Form> {
+    form_of(&fs::symlink_metadata(path).ok()?)
+}
+
+/// What a path is; none for a folder. Marks are no part of this.
+fn form_of(meta: &fs::Metadata) -> Option<Form> {
+    match meta.file_type() {
+        kind if kind.is_dir() => None,
+        kind if kind.is_symlink() => Some(Form::Link),
+        kind if !kind.is_file() => Some(Form::Special),
+        _ if meta.len() > MOST_BYTES => Some(Form::Large),
+        _ => Some(Form::Plain),
+    }
+}
+
+/// A file system, by path.
+struct Folders;
+
+impl Listed for Folders {
+    type Id = PathBuf;
+
+    fn list(&self, folder: &PathBuf) -> Vec<(String, Option<Form>, PathBuf)> {
+        let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+        let named = |entry: fs::DirEntry| {
+            let form = form_of(&fs::symlink_metadata(entry.path()).ok()?);
+            let form = if entry.file_name().to_str().is_none() { Some(Form::Special) } else { form };
+            Some((entry.file_name().to_string_lossy().into_owned(), form, entry.path()))
+        };
+        entries.flatten().filter_map(named).collect()
+    }
+
+    fn bytes(&self, file: &PathBuf, _: u64) -> Option<Vec<u8>> {
+        read_plain(file).ok()
+    }
+}
+
+fn files_of(root: &Path, directory: &Directory) -> (Files, Odd) {
+    let mut found = Found::default();
+    let mut odd = Odd::default();
+    for (top, folder) in TOPS.into_iter().zip(folders(directory)) {
+        if let Some(form) = stands(&root.join(top)) {
+            odd.tops.insert(top, form);
             continue;
         }
-        let manifest = path.join("bundle.yaml");
-        found.insert(name, read_plain(&manifest).ok());
+        let read = match openat(CWD, root.join(&folder), FOLDER, Mode::empty()) {
+            Err(Errno::NOENT) => Ok(()),
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                let form = stands(&root.join(&folder)).unwrap_or(Form::Special);
+                found.odd.push((folder, form));
+                Ok(())
+            }
+            opened => read_into(root, &folder, opened, 0, &mut found),
+        };
+        odd.unread = odd.unread.take().or(read.err().map(|error| error.to_string()));
     }
-    Ok(found)
+    if odd.unread.is_some() {
+        return (Files::new(), odd);
+    }
+    // Some file systems mark every file as executable.
+    if found.marked.len() < found.files.len() {
+        odd.forms.extend(found.marked.into_iter().map(|path| (path, Form::Executable)));
+    }
+    odd.forms.extend(found.odd);
+    // Sorting once what is nearly sorted compares fewer long paths than finding each its place.
+    (found.files.into_iter().collect(), odd)
 }
 
-fn files_of(root: &Path, directory: &Directory) -> Result<Files, ShelfError> {
-    let mut files = Vec::new();
-    for folder in folders(directory) {
-        match openat(CWD, root.join(&folder), FOLDER, Mode::empty()) {
-            Err(Errno::NOENT) => {}
-            opened => read_into(root, &folder, opened, &mut files)?,
-        }
-    }
-    // Sorting once what is nearly sorted compares fewer long paths than finding each its place.
-    Ok(files.into_iter().collect())
+/// What was found in a region's folders.
+#[derive(Default)]
+struct Found {
+    files: Vec<(String, Vec<u8>)>,
+    odd: Vec<(String, Form)>,
+    marked: Vec<String>,
+    budget: Budget,
 }
 
 fn entries(folder: &Path) -> Result<BTreeSet<String>, ShelfError> {
@@ -308,10 +387,7 @@ fn entries(folder: &Path) -> Result<BTreeSet<String>, ShelfError> {
     let mut names = BTreeSet::new();
     for entry in list {
         let name = entry.map_err(failed)?.file_name();
-        let Some(name) = name.to_str() else {
-            return Err(ShelfError::NotPlain(folder.join(name).display().to_string()));
-        };
-        names.insert(name.to_owned());
+        names.extend(name.to_str().map(str::to_owned));
     }
     Ok(names)
 }
@@ -322,27 +398,27 @@ fn read_into(
     root: &Path,
     folder: &str,
     opened: Result<OwnedFd, Errno>,
-    files: &mut Vec<(String, Vec<u8>)>,
+    depth: usize,
+    found: &mut Found,
 ) -> Result<(), ShelfError> {
-    let path = || root.join(folder);
-    let not_plain = |name: &str| ShelfError::NotPlain(path().join(name).display().to_string());
-    let unread = |error: Errno| ShelfError::unread(&path(), error.into());
-    let opened = match opened {
-        Err(Errno::LOOP | Errno::NOTDIR) => return Err(ShelfError::NotPlain(path().display().to_string())),
-        opened => opened.map_err(unread)?,
-    };
+    let unread = |error: Errno| ShelfError::unread(&root.join(folder), error.into());
+    let too_much = |error: ObjectsError| ShelfError::Unreachable { message: error.to_string(), help: String::new() };
+    let opened = opened.map_err(unread)?;
     let mut entries = Vec::new();
     for entry in Dir::read_from(&opened).map_err(unread)? {
         let entry = entry.map_err(unread)?;
         match entry.file_name().to_str() {
             Ok("." | "..") => {}
             Ok(name) => entries.push((name.to_owned(), entry.file_type())),
-            Err(_) => return Err(not_plain(&entry.file_name().to_string_lossy())),
+            Err(_) => {
+                found.odd.push((format!("{folder}/{}", entry.file_name().to_string_lossy()), Form::Special));
+            }
         }
     }
     entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
     for (name, kind) in entries {
         let relative = format!("{folder}/{name}");
+        found.budget.enter(&relative, depth).map_err(too_much)?;
         let kind = match kind {
             FileType::Unknown => statat(&opened, &*name, AtFlags::SYMLINK_NOFOLLOW)
                 .map(|stat| FileType::from_raw_mode(stat.st_mode))
@@ -350,12 +426,26 @@ fn read_into(
             known => known,
         };
         match kind {
-            FileType::Directory => read_into(root, &relative, openat(&opened, &*name, FOLDER, Mode::empty()), files)?,
-            FileType::RegularFile => {
-                let bytes = read_at(&opened, Path::new(&name), &|| root.join(&relative))?;
-                files.push((relative, bytes));
+            FileType::Directory => {
+                let below = openat(&opened, &*name, FOLDER, Mode::empty());
+                read_into(root, &relative, below, depth.saturating_add(1), found)?;
             }
-            _ => return Err(not_plain(&name)),
+            FileType::RegularFile => {
+                let (bytes, mode) = match read_at(&opened, Path::new(&name), &|| root.join(&relative), MOST_BYTES) {
+                    Err(ShelfError::Unread { error, .. }) if error.kind() == io::ErrorKind::FileTooLarge => {
+                        found.odd.push((relative, Form::Large));
+                        continue;
+                    }
+                    read => read?,
+                };
+                found.budget.keep(bytes.len()).map_err(too_much)?;
+                if mode & 0o111 != 0 {
+                    found.marked.push(relative.clone());
+                }
+                found.files.push((relative, bytes));
+            }
+            FileType::Symlink => found.odd.push((relative, Form::Link)),
+            _ => found.odd.push((relative, Form::Special)),
         }
     }
     Ok(())
@@ -365,12 +455,17 @@ fn read_into(
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 fn read_plain(path: &Path) -> Result<Vec<u8>, ShelfError> {
-    read_at(CWD, path, &|| path.to_owned())
+    read_at(CWD, path, &|| path.to_owned(), u64::MAX).map(|(bytes, _)| bytes)
 }
 
-/// Reads a plain file in a folder, and nothing that was put in its place since it was looked at; `path` is its
-/// name in messages.
-fn read_at(folder: impl AsFd, name: &Path, path: &dyn Fn() -> PathBuf) -> Result<Vec<u8>, ShelfError> {
+/// Reads a plain file in a folder and its mode, and nothing that was put in its place since it was looked at; `path` is
+/// its name in messages, and it has `most` bytes at the most.
+fn read_at(
+    folder: impl AsFd,
+    name: &Path,
+    path: &dyn Fn() -> PathBuf,
+    most: u64,
+) -> Result<(Vec<u8>, u32), ShelfError> {
     let unread = |error| ShelfError::unread(&path(), error);
     let not_plain = || ShelfError::NotPlain(path().display().to_string());
     // Without NONBLOCK, opening a pipe would wait for somebody who writes to it.
@@ -383,12 +478,15 @@ fn read_at(folder: impl AsFd, name: &Path, path: &dyn Fn() -> PathBuf) -> Result
     if !meta.is_file() {
         return Err(not_plain());
     }
+    if meta.len() > most {
+        return Err(unread(io::ErrorKind::FileTooLarge.into()));
+    }
     // With room for one byte more than the file has, the end is found without asking for the size again.
     let mut bytes = Vec::new();
     let room = usize::try_from(meta.len()).unwrap_or(usize::MAX).saturating_add(1);
     bytes.try_reserve_exact(room).map_err(|_| unread(io::ErrorKind::OutOfMemory.into()))?;
     file.take(u64::MAX).read_to_end(&mut bytes).map_err(unread)?;
-    Ok(bytes)
+    Ok((bytes, meta.permissions().mode()))
 }
 
 fn make_folder(path: &Path) -> Result<(), ShelfError> {
@@ -427,7 +525,14 @@ fn link_or_copy(from: &Path, bytes: &[u8], target: &Path) -> Result<(), ShelfErr
 /// `regions/` does not list: an extra file would hold the region, a missing one heals.
 fn exchange_region(root: &Path, new: &Path, directory: &Directory, region: &Region) -> Result<(), ShelfError> {
     let [bundle, deliveries @ ..] = folders(directory);
-    let swap = |folder: &String| exchange(&root.join(folder), &new.join(folder));
+    let is_of = |folder: &str, path: &String| {
+        path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    // Where nothing of the region is and nothing was, somebody else's link may stand on the way.
+    let swap = |folder: &String| match region.before.iter().chain(&region.after).any(|path| is_of(folder, path)) {
+        true => exchange(&root.join(folder), &new.join(folder)),
+        false => Ok(()),
+    };
     let mut later = Vec::new();
     for folder in &deliveries {
         let inside = |path: &&String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
@@ -531,7 +636,8 @@ fn remove_inside(new: &Path, path: &str) {
 
 /// Puts a folder back that a crash left aside, on a file system that cannot exchange two.
 fn put_back(root: &Path, new: &Path) {
-    for top in TOPS.into_iter().filter(|top| is_folder(new) && is_folder(&new.join(top))) {
+    let stands_there = |top: &&str| is_folder(new) && is_folder(&new.join(top)) && stands(&root.join(top)).is_none();
+    for top in TOPS.into_iter().filter(stands_there) {
         for name in entries(&new.join(top)).unwrap_or_default() {
             let Some(region) = name.strip_suffix(".old") else { continue };
             let place = root.join(top).join(region);

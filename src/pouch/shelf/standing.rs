@@ -13,7 +13,8 @@ use pouch_core::finding::Finding;
 use pouch_core::verify::bundles::{Above, MOST_BYTES, Scope, Tree};
 
 use self::files::unreadable;
-use self::place::{further_up, no_bundles, roots};
+use self::place::{no_bundles, roots};
+use super::beside::further_up;
 use super::directory::whole;
 use crate::error::{self, Failure};
 use crate::git::objects::standing::discover;

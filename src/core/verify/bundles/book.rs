@@ -10,9 +10,11 @@ use super::other::Other;
 use super::region::Region;
 use super::tree::Scope;
 use crate::finding::{Code, Finding};
-use crate::layout::path::{BundlePath, TOPS};
+use crate::layout::path::{BundlePath, TOPS, application_set};
 use crate::name::FleetName;
 use crate::recipient::Recipient;
+
+pub(super) const FORM_HELP: &str = "Pouch writes plain files only. Find out who put it there, and remove it.";
 
 /// A tree's regions, and what they hold where.
 pub struct Book<'a> {
@@ -102,4 +104,9 @@ impl<'a> Book<'a> {
         }
         findings
     }
+}
+
+/// The files of fleets' ApplicationSets.
+pub(super) fn sets<'f>(fleets: impl IntoIterator<Item = &'f FleetName>) -> BTreeMap<BundlePath, FleetName> {
+    fleets.into_iter().map(|fleet| (application_set(fleet), fleet.clone())).collect()
 }

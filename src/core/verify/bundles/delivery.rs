@@ -11,7 +11,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::document::{first_difference, only_document};
-use super::form::Form;
 use super::ignore::leaves_out;
 use super::measure::{Measure, at};
 use super::region::Region;
@@ -21,6 +20,7 @@ use crate::config::error::quoted;
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
 use crate::layout::delivery::argocd;
+use crate::layout::form::Form;
 use crate::layout::kustomization::FILE;
 use crate::layout::path::{self, BundlePath, Leaf, TOPS};
 use crate::layout::{Files, Layout, attributes, fleet_files};
@@ -182,11 +182,7 @@ fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
 /// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are to be verified.
 pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
-    findings.extend(measure.above.iter().filter_map(|above| match above.name {
-        IGNORE => ignored_above(above, tree),
-        _ => converted_above(above),
-    }));
-    findings.extend(tree.iter().filter_map(|(path, standing)| ignored(measure, path, standing, tree)));
+    findings.extend(steered(measure, tree));
     let Some(fleet) = measure.fleet else { return findings };
     let expected = fleet_files(fleet);
     let sets = expected.iter().filter(|(path, _)| **path != path::gitattributes());
@@ -200,6 +196,15 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
         findings.push(measure.find(Code::UnlistedFile, set.as_str(), 1, message).help("Remove it."));
     }
     findings
+}
+
+/// Looks at what steers git or Flux: files further up, and what leaves files of the tree out.
+pub(super) fn steered(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
+    let above = measure.above.iter().filter_map(|above| match above.name {
+        IGNORE => ignored_above(above, tree),
+        _ => converted_above(above),
+    });
+    above.chain(tree.iter().filter_map(|(path, standing)| ignored(measure, path, standing, tree))).collect()
 }
 
 /// Whether git would change bytes below the output.

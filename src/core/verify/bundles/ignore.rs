@@ -65,9 +65,9 @@ fn may_be(part: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::form::Form;
     use super::super::tree::Standing;
     use super::*;
+    use crate::layout::form::Form;
 
     #[track_caller]
     fn check(text: &str, expect: Option<usize>) {

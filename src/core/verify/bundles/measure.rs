@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::tree::{Above, Scope};
 use crate::config::Fleet;
+use crate::destination;
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::name::SourceName;
 use crate::reuse::KeyRing;
@@ -26,6 +27,11 @@ pub struct Measure<'a> {
 }
 
 impl Measure<'_> {
+    /// Whether a region of the configuration has a folder.
+    pub(super) fn knows(&self, folder: &str) -> bool {
+        self.fleet.is_some_and(|fleet| destination::all(fleet).any(|to| *to.directory() == *folder))
+    }
+
     /// A finding with its place in the tree.
     pub(super) fn find(&self, code: Code, path: &str, line: usize, message: impl Into<String>) -> Finding {
         at(Finding::new(code, message), format!("{}{path}", self.shown), line)

@@ -6,12 +6,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::form::Form;
 use super::manifest::listed_by;
 use super::measure::Measure;
 use super::tree::Tree;
 use crate::config::Fleet;
 use crate::finding::{Code, Finding};
+use crate::layout::form::Form;
 use crate::layout::path;
 use crate::name::FleetName;
 

@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use super::form::Form;
 use crate::finding::Code;
+use crate::layout::form::Form;
 use crate::node::{Interner, Node};
 use crate::sops::cipher;
 use crate::yaml::{Flaw, read};

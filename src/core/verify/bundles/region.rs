@@ -1,14 +1,23 @@
 //! A region that is proved: what its manifest says, and what the configuration says of it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
+use super::manifest::{Wrong, listed_by, manifest_of};
+use super::measure::Measure;
+use super::tree::Tree;
 use crate::config::RegionState;
+use crate::config::error::quoted;
 use crate::destination::Destination;
-use crate::finding::Finding;
-use crate::layout::manifest::{Manifest, ManifestObject};
-use crate::name::{Directory, Region as RegionName};
+use crate::finding::{Code, Finding};
+use crate::layout::form::Form;
+use crate::layout::manifest::{Manifest, ManifestObject, parse};
+use crate::name::{Directory, Region as RegionName, is_directory};
 use crate::recipient::Recipient;
+use crate::region::published::fleet_of;
+use crate::yaml::read;
 
 /// A region that is proved.
 pub struct Region<'a> {
@@ -71,4 +80,58 @@ impl Region<'_> {
 pub(super) struct Listed<'b> {
     pub(super) sha256: &'b str,
     pub(super) object: Option<&'b ManifestObject>,
+}
+
+/// Judges one folder of `regions/`, and reads its manifest.
+pub(super) fn judged<'a>(
+    measure: &'a Measure<'a>,
+    tree: &Tree,
+    folder: &str,
+    to: Option<Destination<'a>>,
+) -> (Option<Region<'a>>, Vec<Finding>) {
+    let own = format!("regions/{folder}/bundle.yaml");
+    let name = to.map_or_else(|| RegionName::from(folder), |to| to.region.name.clone());
+    let find_at = |code, line, message: String, help: &str| {
+        measure.find(code, &own, line, message).in_region(&name).help(String::from(help))
+    };
+    let find = |code, message: String, help: &str| find_at(code, 1, message, help);
+    let standing = tree.get(&own).filter(|standing| standing.form != Form::Link);
+    let fleet = standing.and_then(|standing| fleet_of(&standing.bytes));
+    if let (Some(configured), None) = (measure.fleet, to) {
+        let why = standing.and_then(|standing| listed_by(folder, &standing.bytes).err());
+        // Another fleet's bundles may stand beside ours, but nothing else.
+        if let (Some(fleet), Some(why)) = (fleet.filter(|fleet| configured.name != **fleet), why) {
+            let Wrong { why, line, .. } = why;
+            let message = format!("regions/{folder} names another fleet, {}, and {why}", quoted(&fleet));
+            let help = "Find out who put it there. If it is that fleet's, have it rendered anew, or upgrade pouch.";
+            return (None, Vec::from([find_at(Code::RegionNotConfigured, line, message, help)]));
+        }
+        let message = format!("regions/{folder} holds files, and no region of the configuration has that folder");
+        let help =
+            "Withdraw the region with `state: retired` before it leaves the configuration, or remove the folder.";
+        return (None, Vec::from([find(Code::RegionNotConfigured, message, help)]));
+    }
+    let mut findings = Vec::new();
+    if to.is_some_and(|to| to.region.state == RegionState::Retired) {
+        let message = format!("region {name} is retired, and regions/{folder} still holds its bundle");
+        findings.push(find(Code::RegionNotConfigured, message, "Render or publish, which withdraws it."));
+    }
+    let (manifest, authentic) = match manifest_of(measure, folder, standing.map(|standing| &*standing.bytes)) {
+        Ok(read) => read,
+        Err(Wrong { why, line, help }) => {
+            findings.push(find_at(Code::UntrustedBundle, line, format!("regions/{folder} {why}"), help));
+            // What it says may still be held against the files, so that all faults are seen at once.
+            match standing.and_then(|standing| parse(read::text_of(&standing.bytes).ok()?).ok()) {
+                Some(manifest) if is_directory(folder) && manifest.directory == *folder => (manifest, false),
+                _ => return (None, findings),
+            }
+        }
+    };
+    let recipients = match to {
+        Some(to) => to.region.recipients.iter().cloned().collect(),
+        None => manifest.recipients.iter().cloned().collect(),
+    };
+    let objects = manifest.objects.iter().enumerate();
+    let by_path = objects.map(|(at, object)| (String::from(object.path.as_str()), at)).collect();
+    (Some(Region { name, directory: folder.into(), manifest, authentic, to, recipients, by_path }), findings)
 }

@@ -6,12 +6,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::form::Form;
 use super::plain;
+use crate::layout::form::Form;
 use crate::layout::path::TOPS;
-
-/// The largest file that is read, in bytes.
-pub const MOST_BYTES: u64 = 64 << 20;
 
 /// The largest file outside of the regions' folders that is kept, in bytes.
 const MOST_KEPT: usize = 1 << 20;

@@ -155,6 +155,25 @@ impl Store {
         Ok(found)
     }
 
+    /// What one folder holds: names, what they are, none for a folder, and where it is. What git would not write is
+    /// [`Mode::Nameless`].
+    ///
+    /// # Errors
+    /// Where the folder's object cannot be read.
+    pub fn entries(&self, folder: Id) -> Result<Vec<(String, Option<Mode>, Id)>, ObjectsError> {
+        let tree = self.repository.find_tree(folder.0)?;
+        let named = |entry: git2::TreeEntry<'_>| {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            let mode = match (check(entry.name_bytes(), entry.filemode_raw()), entry.filemode()) {
+                (Err(_), _) => Some(Mode::Nameless),
+                (Ok(()), MODE_TREE) if !name.contains('\u{fffd}') => None,
+                (Ok(()), mode) => Some(mode_of(mode, entry.name_bytes())),
+            };
+            (name, mode, Id(entry.id()))
+        };
+        Ok(tree.iter().map(named).collect())
+    }
+
     /// Every path of the index: what the next commit will hold. `file` is another index than the
     /// repository's own, as `git commit --all` gives one to its hooks.
     ///

@@ -9,13 +9,14 @@ use pouch_core::name::SourceName;
 use pouch_core::verify::bundles::{Above, Form, MOST_BYTES, Standing, Tree, directory_of, is_regions};
 
 use super::files::{self, unreadable};
-use super::place::{self, further_up, no_bundles, roots};
+use super::place::{self, no_bundles, roots};
 use super::{Asking, Read};
 use crate::error::Failure;
 use crate::git::objects::standing::discover;
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::git::{FETCHED, is_revision, program, signers};
 use crate::settings::Opened;
+use crate::shelf::beside::further_up;
 use crate::shelf::output::Branch;
 
 impl Asking<'_> {

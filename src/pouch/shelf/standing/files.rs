@@ -5,6 +5,7 @@ use pouch_core::verify::bundles::{Form, MOST_BYTES, Standing, Tree};
 use crate::error::Failure;
 use crate::git::objects::standing::{Found, Mode};
 use crate::git::objects::{Budget, ObjectsError, Store};
+use crate::shelf::beside::form_of;
 use crate::shelf::directory::whole;
 
 /// Why a repository cannot be looked at.
@@ -35,13 +36,7 @@ pub(super) fn blob(store: &Store, found: &Found) -> Result<Option<Vec<u8>>, Fail
 pub(super) fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
     let (mut tree, mut budget) = (Tree::new(), Budget::default());
     for Found { path, mode, id } in found {
-        let form = match mode {
-            Mode::File => Form::Plain,
-            Mode::Executable => Form::Executable,
-            Mode::Link => Form::Link,
-            Mode::Submodule => Form::Submodule,
-            Mode::Nameless => Form::Special,
-        };
+        let form = form_of(mode);
         let is_file = matches!(mode, Mode::File | Mode::Executable | Mode::Nameless);
         let standing = match is_file.then(|| store.blob(id, MOST_BYTES)) {
             None => Standing::odd(form),

@@ -12,12 +12,13 @@ use pouch_core::verify::bundles::{
 };
 
 use super::files::{blob, tree, unreadable};
-use super::place::{self, folder, further_up, roots};
+use super::place::{self, folder, roots};
 use super::{Asking, Read};
 use crate::error::Failure;
 use crate::git::objects::Store;
 use crate::git::objects::standing::{Found, Mode, discover};
 use crate::git::{self, Address};
+use crate::shelf::beside::further_up;
 
 /// Every path of the index.
 type Index<'a> = BTreeMap<&'a str, &'a Found>;

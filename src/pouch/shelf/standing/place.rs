@@ -5,7 +5,6 @@
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::layout::path::TOPS;
 use pouch_core::name::SourceName;
-use pouch_core::verify::bundles::STEERING;
 
 use crate::error::Failure;
 
@@ -54,18 +53,6 @@ pub fn roots(way: &str, output: &str) -> Vec<String> {
     let mut roots = Vec::from([plain(way), plain(&format!("{way}/{output}"))]);
     roots.dedup();
     roots
-}
-
-/// Where files that say something of those at `way` stand further up in their repository: the name, the path, and
-/// the way on from there.
-pub fn further_up(way: &str) -> Vec<(&'static str, String, String)> {
-    let parts: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
-    let split = |(at, name): (usize, &'static str)| {
-        let (before, after) = parts.split_at_checked(at)?;
-        let path = before.iter().chain(&[name]).copied().collect::<Vec<_>>().join("/");
-        Some((name, path, after.join("/")))
-    };
-    (0..parts.len()).flat_map(|at| STEERING.map(|name| (at, name))).filter_map(split).collect()
 }
 
 /// That no bundles stand at a place, nor in the output below it.

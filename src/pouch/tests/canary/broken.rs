@@ -232,7 +232,7 @@ fn silent_as(formats: &[&str], stage: &mut Stage, name: &str, commands: &[&[&str
 }
 
 const RENDER: &[&str] = &["render", "--summary", "summary.json", "--metrics", "metrics.prom"];
-const PUBLISH: &[&str] = &["publish", "--summary", "summary.json", "--metrics", "metrics.prom"];
+const PUBLISH: &[&str] = &["publish", "--first", "--summary", "summary.json", "--metrics", "metrics.prom"];
 
 /// The text of a row with its markers.
 fn marked(name: &str, text: &str) -> String {

@@ -191,7 +191,7 @@ fn no_canary_of_a_cluster_gets_out_and_its_trace_is_a_sink() {
         for (command, code, levels) in [
             (&["render", "--reseal", "all"][..], 0, &["debug", "warning"][..]),
             (&["render"], 0, &["debug", "warning"]),
-            (&["publish", "--reseal", "all"], 0, &["debug", "warning"]),
+            (&["publish", "--first", "--reseal", "all"], 0, &["debug", "warning"]),
             (&["publish"], 0, &["debug", "warning"]),
             (&["rbac"], 0, &["debug"]),
             // The region is another cluster: what is in the bundle differs from what is here.
@@ -208,7 +208,7 @@ fn no_canary_of_a_cluster_gets_out_and_its_trace_is_a_sink() {
     }
     assert!(proxy.requests().len() > 100, "{}", proxy.requests().len());
     // What was listened to is all there, and what the cluster has is published.
-    let ran = stage.run(&[&["publish", "--reseal", "all"], &records[..]].concat());
+    let ran = stage.run(&[&["publish", "--first", "--reseal", "all"], &records[..]].concat());
     let sinks = stage.sinks(ran.ended(0));
     for part in ["stdout", "file summary.json", "file metrics.prom", "git commit ", "git tree ", "git blob "] {
         assert!(sinks.iter().any(|(sink, bytes)| sink.starts_with(part) && !bytes.is_empty()), "{part} is no sink");

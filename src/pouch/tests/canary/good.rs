@@ -158,7 +158,7 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
         for (command, code) in [
             (&["render", "--reseal", "all"][..], 0),
             (&["render"], 0),
-            (&["publish", "--reseal", "all"], 0),
+            (&["publish", "--first", "--reseal", "all"], 0),
             (&["publish"], 0),
             (&["verify", "--live", "nowhere", "--region", "eu-west"], 64),
         ] {
@@ -189,7 +189,8 @@ fn no_canary_of_a_good_fleet_gets_out() {
         stage.is_silent(&ear, "a good fleet", &ran);
     }
     // What was listened to is all there.
-    let ran = stage.run(&["publish", "--reseal", "all", "--metrics", "metrics.prom", "--summary", "summary.json"]);
+    let ran =
+        stage.run(&["publish", "--first", "--reseal", "all", "--metrics", "metrics.prom", "--summary", "summary.json"]);
     let sinks = stage.sinks(ran.ended(0));
     for part in [
         "stdout",
@@ -228,8 +229,10 @@ fn sources_of_other_kinds_let_nothing_out_either() {
     stage.write("all.yaml", &text);
     stage.begin();
     let ear = stage.choir.ear();
-    for arguments in [["render", "--log-level", "trace", "-v"], ["publish", "--log-level", "trace", "-v"]] {
-        let ran = stage.run_with(&arguments, File::open(stage.fleet.path("all.yaml")).unwrap().into());
+    for arguments in
+        [&["render", "--log-level", "trace", "-v"][..], &["publish", "--first", "--log-level", "trace", "-v"]]
+    {
+        let ran = stage.run_with(arguments, File::open(stage.fleet.path("all.yaml")).unwrap().into());
         ran.ended(0);
         stage.is_silent(&ear, "standard input and a repository", &ran);
     }
@@ -244,7 +247,8 @@ fn a_leak_in_any_sink_is_heard_there() {
     let canary = stage.choir.voice("Secret: annotation");
     stage.begin();
     let ear = stage.choir.ear();
-    let ran = stage.run(&["publish", "--reseal", "all", "--metrics", "metrics.prom", "--summary", "summary.json"]);
+    let ran =
+        stage.run(&["publish", "--first", "--reseal", "all", "--metrics", "metrics.prom", "--summary", "summary.json"]);
     assert_eq!(hits(&ear, &stage.sinks(ran.ended(0))), [""; 0]);
     let repository = git2::Repository::open_bare(stage.fleet.path("origin.git")).unwrap();
     let store = repository.odb().unwrap();

@@ -138,8 +138,8 @@ fn of_an_identity_in_the_environment() {
         stage.begin();
         let ear = stage.choir.ear();
         for format in ["text", "json"] {
-            for command in ["render", "publish"] {
-                let ran = stage.run(&[&[command, "--log-format", format], &LOUD[..]].concat());
+            for command in [&["render"][..], &["publish", "--first"]] {
+                let ran = stage.run(&[command, &["--log-format", format], &LOUD[..]].concat());
                 assert_eq!(ran.code, Some(code), "{place}: {}", ran.shown());
                 stage.is_silent(&ear, place, &ran);
             }
@@ -171,7 +171,7 @@ fn of_files_of_identities_that_are_not_as_they_should_be() {
         let ear = stage.choir.ear();
         for command in [
             &["render"][..],
-            &["publish"],
+            &["publish", "--first"],
             &["rekey", "--identity", "source.txt"],
             &["verify", "bundles", "--identity", "source.txt"],
         ] {
@@ -199,7 +199,7 @@ fn of_commands_that_have_private_keys() {
     let ear = stage.choir.ear();
     let records = ["--summary", "summary.json", "--metrics", "metrics.prom"];
     let commands = [
-        &["publish"][..],
+        &["publish", "--first"][..],
         &["render"],
         &["rekey", "--identity", "id.txt", "--dry-run"],
         &["rekey", "--identity", "id.txt"],

@@ -15,7 +15,7 @@ use pouch::run::render::render;
 use pouch::run::{Report, Run};
 use pouch::session::{Global, Session};
 use pouch::settings::{self, Settings};
-use pouch::shelf::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
+use pouch::shelf::{Beside, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
 use pouch::survey::{Reach, Surveyor, survey};
@@ -23,7 +23,8 @@ use pouch_core::config::Accept;
 use pouch_core::finding::Code;
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
-use pouch_core::region::published::Files;
+use pouch_core::region::odd::Odd;
+use pouch_core::region::published::{self, Files};
 use pouch_core::report::summary::Outcome;
 use pouch_core::reuse::ReuseKey;
 use proptest::prelude::*;
@@ -39,29 +40,35 @@ const SECRETS: usize = 6;
 pub(super) struct Memory(pub(super) Mutex<Files>);
 
 impl Look for Memory {
-    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+    fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
         let files = self.0.lock().unwrap();
-        let manifests = files.iter().filter_map(|(path, bytes)| {
-            let region = path.strip_prefix("regions/")?.strip_suffix("/bundle.yaml")?;
-            Some((region.to_owned(), Some(bytes.clone())))
-        });
-        Ok(manifests.collect())
+        let region = |path: &String| Some(path.strip_prefix("regions/")?.strip_suffix("/bundle.yaml")?.to_owned());
+        Ok(files.keys().filter_map(region).collect())
     }
 
-    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
+    fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        Ok(self.0.lock().unwrap().get(&format!("regions/{folder}/bundle.yaml")).cloned())
+    }
+
+    fn beside(&self, _: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
+        Ok(Beside::default())
+    }
+
+    fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
         let files = self.0.lock().unwrap();
-        Ok(files.iter().filter(|(path, _)| is_of(path, directory)).map(|(p, b)| (p.clone(), b.clone())).collect())
+        let files = files.iter().filter(|(path, _)| is_of(path, directory));
+        Ok((files.map(|(path, bytes)| (path.clone(), bytes.clone())).collect(), Odd::default()))
     }
 }
 
 impl Shelf for Memory {
-    fn stage(&self, directory: &Directory, new: NewFiles, published: &Files) -> Result<(), ShelfError> {
+    fn stage(&self, directory: &Directory, new: NewFiles, published: &published::Published) -> Result<(), ShelfError> {
         let mut files = self.0.lock().unwrap();
         files.retain(|path, _| !is_of(path, directory));
         files.extend(new.into_iter().map(|(path, file)| {
             let bytes = match file {
                 NewFile::Bytes(bytes) => bytes,
-                NewFile::Kept(from) => published[from.as_str()].clone(),
+                NewFile::Kept(from) => published.files[from.as_str()].clone(),
             };
             (path.as_str().to_owned(), bytes)
         }));

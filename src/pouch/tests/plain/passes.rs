@@ -1,6 +1,6 @@
 //! What stands in a region's folders when it is written must be what stood there when it was compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -11,14 +11,15 @@ use pouch::run::Run;
 use pouch::run::render::render;
 use pouch::session::{Global, Session};
 use pouch::shelf::directory::DirectoryShelf;
-use pouch::shelf::{Look, NewFile, NewFiles, Shelf, ShelfError};
+use pouch::shelf::{Beside, Look, NewFile, NewFiles, Shelf, ShelfError};
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
 use pouch::survey::{Reach, Surveyor, survey};
 use pouch::ui::Colour;
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
-use pouch_core::region::published::Files;
+use pouch_core::region::odd::Odd;
+use pouch_core::region::published::{Files, Published};
 
 use crate::support::fleet::Fleet;
 use crate::support::pouch as program;
@@ -33,24 +34,32 @@ struct Meddled {
 }
 
 impl Look for Meddled {
-    fn regions(&self) -> Result<BTreeMap<String, Option<Vec<u8>>>, ShelfError> {
+    fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
         self.inner.regions()
     }
 
-    fn read(&self, directory: &Directory) -> Result<Files, ShelfError> {
-        let mut files = self.inner.read(directory)?;
+    fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
+        self.inner.manifest(folder)
+    }
+
+    fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
+        self.inner.beside(known)
+    }
+
+    fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
+        let (mut files, odd) = self.inner.read(directory)?;
         let mut read = self.read.lock().unwrap();
         let count = read.entry(directory.to_string()).or_default();
         if *count > 0 {
             (self.change)(&mut files);
         }
         *count += 1;
-        Ok(files)
+        Ok((files, odd))
     }
 }
 
 impl Shelf for Meddled {
-    fn stage(&self, _: &Directory, files: NewFiles, _: &Files) -> Result<(), ShelfError> {
+    fn stage(&self, _: &Directory, files: NewFiles, _: &Published) -> Result<(), ShelfError> {
         let fresh = files.iter().map(|(path, file)| (path.to_string(), matches!(file, NewFile::Bytes(_))));
         self.staged.lock().unwrap().extend(fresh);
         Ok(())

@@ -166,15 +166,7 @@ fn other_files_of_the_repository_stay_as_they_are() {
 
 #[test]
 fn what_stands_in_the_way_is_not_written_over() {
-    for script in [
-        "ln -s /etc bundles",
-        "echo mine > bundles",
-        "mkdir bundles; ln -s /etc bundles/regions",
-        "mkdir bundles; echo mine > bundles/flux",
-        "mkdir -p bundles/regions; ln -s /etc bundles/regions/eu",
-        "mkdir -p bundles/regions/eu; ln -s /etc/passwd bundles/regions/eu/bundle.yaml",
-        "git init -q sub; git -C sub commit -q --allow-empty -m x; mkdir -p bundles/regions/eu; mv sub bundles/regions/eu/sub",
-    ] {
+    for script in ["ln -s /etc bundles", "echo mine > bundles"] {
         let fleet = Fleet::with_credentials(1);
         let origin = Origin::new(&fleet, "");
         origin.commit_beside(script);
@@ -195,6 +187,179 @@ fn what_stands_in_the_way_is_not_written_over() {
     origin.commit_beside("mkdir bundles; echo '*.yaml text' > bundles/.gitattributes");
     origin.publish(&[]).ends(0);
     assert!(origin.changed().contains(&"bundles/.gitattributes".to_owned()));
+}
+
+/// A writer of the branch stops the region in whose place something stands, and no other one.
+#[test]
+fn what_stands_in_a_region_s_place_stops_that_region_alone() {
+    const SUB: &str = "git init -q sub; git -C sub commit -q --allow-empty -m x; git rm -rq --cached --ignore-unmatch PATH; \
+                       rm -rf PATH; mv sub PATH";
+    let eu = "bundles/regions/eu";
+    let table = [
+        ("a link for the folder", "rm -r PATH; ln -s /etc PATH", "is a symlink", eu),
+        ("a file for the folder", "rm -r PATH; echo mine > PATH", "is a plain file", eu),
+        ("a submodule for the folder", SUB, "is a submodule", eu),
+        ("a link in it", "ln -s /etc PATH", "is a symlink", "bundles/regions/eu/core/x"),
+        ("a submodule in it", SUB, "is a submodule", "bundles/regions/eu/core/secrets/x"),
+        ("a link for the manifest", "ln -sf /etc/passwd PATH", "is a symlink", "bundles/regions/eu/bundle.yaml"),
+        ("a link for its delivery", "rm -r PATH; ln -s /etc PATH", "is a symlink", "bundles/flux/eu"),
+        ("a file for all with Flux", "rm -r PATH; echo mine > PATH", "is a plain file", "bundles/flux"),
+    ];
+    for (name, script, says, path) in table {
+        let fleet = Fleet::with_credentials(1);
+        let origin = Origin::new(&fleet, "");
+        origin.publish(&[]).ends(0);
+        origin.commit_beside(&script.replace("PATH", path));
+        fleet.secret("us", "c0", "value: changed");
+        eprintln!("--- {name}");
+        let held = origin.publish(&[]).ends(4).outcome("eu", "held").outcome("us", "published");
+        let shown = path.strip_prefix("bundles/").unwrap();
+        held.says("error[foreign-file]").says(shown).says(says);
+        assert!(origin.changed().iter().all(|path| path.starts_with("bundles/regions/us/")), "{:?}", origin.changed());
+        // What stands there goes only if somebody says so; what all share never goes.
+        if path == "bundles/flux" {
+            origin.publish(&["--remove-foreign", "eu"]).ends(4).outcome("eu", "held");
+            continue;
+        }
+        origin.publish(&["--remove-foreign", "eu", "--adopt", "eu"]).ends(0).outcome("eu", "published");
+        assert!(origin.files().contains(&EU_SECRET.to_owned()), "{name}");
+        origin.publish(&[]).ends(0).outcome("eu", "unchanged").outcome("us", "unchanged");
+    }
+}
+
+/// Who delivers without Flux does not care what `flux` is.
+#[test]
+fn a_folder_that_a_region_does_not_use_does_not_stop_it() {
+    let fleet = Fleet::with_credentials(1);
+    fleet.configure("delivery: flux}", "delivery: argocd}");
+    let origin = Origin::new(&fleet, "");
+    origin.commit_beside("mkdir bundles; ln -s /etc bundles/flux");
+    origin.publish(&[]).ends(0).outcome("eu", "published").says("warning[not-plain-file]: flux is a symlink");
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+}
+
+#[test]
+fn a_region_that_cannot_be_read_back_is_held_by_itself() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let deep = "d=bundles/regions/eu; for n in $(seq 70); do d=$d/x; done; mkdir -p $d; echo a > $d/a";
+    for (script, code, says) in [
+        (deep, "unreadable-bundle", "64 folders deep"),
+        ("truncate -s 65M bundles/regions/eu/bundle.yaml", "foreign-file", "is larger than 64 MiB"),
+    ] {
+        let before = origin.tip().unwrap();
+        origin.commit_beside(script);
+        fleet.secret("us", "c0", &format!("value: {code}"));
+        let held = origin.publish(&[]).ends(4).outcome("eu", "held").outcome("us", "published");
+        held.says(&format!("error[{code}]")).says(says);
+        origin.git(&["update-ref", "refs/heads/main", &before]);
+    }
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+}
+
+#[test]
+fn an_execution_bit_is_healed() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let modes = || origin.git(&["ls-tree", "-r", "main"]).lines().filter(|line| line.starts_with("100755")).count();
+    origin.commit_beside(&format!("chmod +x {EU_SECRET} bundles/flux/eu/core.yaml bundles/.gitattributes"));
+    assert_eq!(modes(), 3);
+    let healed = origin.publish(&[]).ends(0).outcome("eu", "published").outcome("us", "unchanged");
+    healed.says("warning[tampered-file]").says("is marked as executable");
+    assert_eq!(modes(), 0);
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    // The same in a folder.
+    fleet.render(&["out"]).ends(0);
+    let mode = |bits: Option<u32>| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = fleet.path("out/regions/eu/core/secrets/eu-team/c0.sops.yaml");
+        if let Some(bits) = bits {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(bits)).unwrap();
+        }
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o111
+    };
+    assert_eq!((mode(None), mode(Some(0o755))), (0, 0o111));
+    fleet.render(&["out"]).ends(0).outcome("eu", "published").says("is marked as executable");
+    assert_eq!(mode(None), 0);
+    fleet.render(&["out"]).ends(0).outcome("eu", "unchanged");
+}
+
+/// What `verify` calls a fault, `publish` and `render` name, and go on.
+#[test]
+fn foreign_files_beside_the_regions_are_named() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let tip = origin.tip().unwrap();
+    let table = [
+        ("mkdir bundles/flux/zz; echo a > bundles/flux/zz/a.yaml", "unlisted-file", "flux/zz/a.yaml"),
+        ("echo a > bundles/argocd/a.yaml", "unlisted-file", "argocd/a.yaml"),
+        ("mkdir bundles/Regions; echo a > bundles/Regions/a.yaml", "unlisted-file", "Regions"),
+        ("ln -s /etc bundles/regions/zz", "not-plain-file", "regions/zz is a symlink"),
+        ("echo '*.sops.yaml' > bundles/.sourceignore", "unsafe-delivery", ".sourceignore makes Flux leave files out"),
+        ("echo 'secrets/' > bundles/.sourceignore", "unsafe-delivery", ".sourceignore makes Flux leave files out"),
+        ("echo 'bundles/flux' > .sourceignore", "unsafe-delivery", ".sourceignore may make Flux leave"),
+        ("ln -sf /etc/passwd bundles/.gitattributes", "not-plain-file", ".gitattributes is a symlink"),
+        ("mkdir bundles/regions/zz; echo a > bundles/regions/zz/a", "region-not-configured", "regions/zz holds files"),
+        // A bundle that names this fleet, and that nobody vouches for.
+        ("cp -r bundles/regions/eu bundles/regions/zz", "region-not-configured", "regions/zz holds files"),
+    ];
+    for (script, code, says) in table {
+        origin.commit_beside(script);
+        fleet.secret("eu", "c0", &format!("value: '{script}'").replace(['\'', '*'], ""));
+        eprintln!("--- {script}");
+        let ran = origin.publish(&[]).ends(0).outcome("eu", "published");
+        ran.says(&format!("warning[{code}]")).says(says);
+        let verified = fleet.run(&["verify"]).ends(8);
+        assert!(verified.stderr.contains(&format!("[{code}]")), "{}", verified.stderr);
+        if !script.contains("> .sourceignore") {
+            origin.git(&["archive", "--format=tar", "-o", &fleet.path("tree.tar").display().to_string(), "main"]);
+            let _ = std::fs::remove_dir_all(fleet.path("tree"));
+            std::fs::create_dir(fleet.path("tree")).unwrap();
+            let (tar, tree) = (fleet.path("tree.tar"), fleet.path("tree"));
+            let untar = std::process::Command::new("tar").arg("xf").arg(tar).arg("-C").arg(tree).status().unwrap();
+            assert!(untar.success());
+            let ran = fleet.render(&["tree/bundles"]).ends(0).says(&format!("warning[{code}]"));
+            ran.says(says);
+        }
+        origin.git(&["update-ref", "refs/heads/main", &tip]);
+    }
+    // The control: without them nothing is said, also not of what others keep beside, or of another fleet.
+    origin.commit_beside("echo a > bundles/README.md; mkdir bundles/charts; echo a > bundles/charts/a.yaml");
+    let ran = origin.publish(&[]).ends(0);
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+}
+
+/// A mistyped branch is no second place to publish to.
+#[test]
+fn a_first_publication_is_asked_for_once() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let first = || fleet.run(&["publish"]).ends(64).says("first-publication").says("--first");
+    first().says("branch main");
+    assert_eq!(origin.tip(), None);
+    fleet.run(&["publish", "--first"]).ends(0);
+    fleet.run(&["publish"]).ends(0).outcome("eu", "unchanged");
+    fleet.run(&["publish", "--first"]).ends(0).outcome("eu", "unchanged");
+    let tip = origin.tip();
+    fleet.configure("branch: main", "branch: mian");
+    first().says("branch mian");
+    fleet.configure("branch: mian", "branch: main");
+    fleet.configure("path: bundles", "path: bundels");
+    first().says("bundels");
+    fleet.configure("path: bundels", "path: bundles");
+    // Another fleet's bundles are not this one's.
+    fleet.configure("{name: acme}", "{name: other}");
+    first();
+    fleet.configure("{name: other}", "{name: acme}");
+    assert_eq!(origin.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
+    assert_eq!(origin.tip(), tip);
+    // A folder only says that it is new.
+    fleet.render(&["out"]).ends(0).says("out is new");
+    let again = fleet.render(&["out"]).ends(0);
+    assert!(!again.stderr.contains("is new"), "{}", again.stderr);
 }
 
 #[test]
@@ -252,7 +417,7 @@ fn the_branch_is_read_before_the_sources() {
 fn runs_at_the_same_time_make_one_commit() {
     let fleet = Fleet::with_credentials(2);
     let origin = Origin::new(&fleet, "");
-    let runs: Vec<Child> = (0..4).map(|_| piped(fleet.command(&["publish"]))).collect();
+    let runs: Vec<Child> = (0..4).map(|_| piped(fleet.command(&["publish", "--first"]))).collect();
     for child in runs {
         ended(child).0.ends(0);
     }
@@ -313,7 +478,7 @@ fn a_push_whose_answer_is_lost_is_a_push() {
 fn a_repository_that_does_not_answer_ends_with_5() {
     let fleet = Fleet::with_credentials(1);
     fleet.configure("{path: bundles}", "{path: bundles, git: {repository: nowhere.git, branch: main}}");
-    fleet.run(&["publish"]).ends(5).says("cannot be reached");
+    fleet.run(&["publish", "--first"]).ends(5).says("cannot be reached");
     fleet.configure("nowhere.git", "'https://user:hunter2@example.com/x.git'");
     let ran = fleet.run(&["publish"]).ends(64);
     assert!(!ran.stderr.contains("hunter2"), "{}", ran.stderr);
@@ -379,7 +544,7 @@ fn branches_are_names_and_the_repository_is_one_that_can_be_read() {
     let tree = origin.git(&["hash-object", "-t", "tree", "-w", "--stdin"]);
     let commit = origin.git(&["commit-tree", &tree, "-m", "other"]);
     origin.git(&["update-ref", "refs/heads/main", &commit]);
-    fleet.run(&["publish"]).ends(5);
+    fleet.run(&["publish", "--first"]).ends(5);
     assert_eq!(origin.tip(), Some(commit));
 }
 
@@ -389,7 +554,7 @@ fn another_push_under_way_is_waited_for_and_a_branch_in_the_way_is_not() {
     fleet.configure("reuseKey", "limits: {attempts: 2}\nreuseKey");
     let origin = Origin::new(&fleet, "");
     fleet.write("repo.git/refs/heads/main.lock", "");
-    fleet.run(&["publish"]).ends(1).says("starting over").says("failed to update ref");
+    fleet.run(&["publish", "--first"]).ends(1).says("starting over").says("failed to update ref");
     let lock = fleet.path("repo.git/refs/heads/main.lock");
     let gone = format!(
         "case \" $* \" in *' push '*) mkdir '{0}' 2>/dev/null || rm -f '{1}';; esac",

@@ -251,7 +251,7 @@ fn s17_no_string_adds_a_line_to_a_commit() {
             "{path: bundles}",
             &format!("{{path: out, git: {{repository: ./fleet.git, branch: main, message: {message}, author: {{name: {name}, email: a@example.com}}}}}}"),
         );
-        let ran = fleet.run(&["publish"]);
+        let ran = fleet.run(&["publish", "--first"]);
         let is_named = ran.code == Some(0);
         if is_named {
             named.set(named.get() + 1);
@@ -259,7 +259,7 @@ fn s17_no_string_adds_a_line_to_a_commit() {
             // Then without the name, which is refused; the template never is, so that each case makes a commit.
             ran.ended(64).says(&["output.git.author"]);
             fleet.configure(&format!(", author: {{name: {name}, email: a@example.com}}"), "");
-            fleet.run(&["publish"]).ended(0);
+            fleet.run(&["publish", "--first"]).ended(0);
         }
         let repository = git2::Repository::open_bare(fleet.path("fleet.git")).unwrap();
         let commit = repository.find_reference("refs/heads/main").unwrap().peel_to_commit().unwrap();

@@ -181,7 +181,7 @@ pub fn left_behind(work: Work) -> Option<BTreeSet<String>> {
         Work::Publish => add_origin(&fleet),
         Work::Exposure => {
             add_origin(&fleet);
-            fleet.run(&["publish"]).ended(0);
+            fleet.run(&["publish", "--first"]).ended(0);
         }
     }
     let before = fleet.published();

@@ -106,17 +106,25 @@ impl<'a> Origin<'a> {
         executable(&self.path().join("hooks").join(name), script);
     }
 
-    /// Runs `pouch publish`, and looks whether the repository is sound afterwards.
+    /// Whether `main` holds a bundle.
+    fn has_bundles(&self) -> bool {
+        self.tip().is_some() && self.files().iter().any(|path| path.ends_with("/bundle.yaml"))
+    }
+
+    /// Runs `pouch publish`, with `--first` where it is the first time, and looks whether the repository is sound
+    /// afterwards.
     #[track_caller]
     pub fn publish(&self, arguments: &[&str]) -> Ran {
-        let ran = self.fleet.run(&[&["publish"], arguments].concat());
+        let first: &[&str] = if self.has_bundles() { &[] } else { &["--first"] };
+        let ran = self.fleet.run(&[&["publish"], first, arguments].concat());
         self.check();
         ran
     }
 
     /// `pouch publish` with a `git` that first runs `script`; `$1` and so on are git's arguments.
     pub fn wrapped(&self, script: &str, arguments: &[&str]) -> Command {
-        self.wrapped_run(script, &[&["publish"], arguments].concat())
+        let first: &[&str] = if self.has_bundles() { &[] } else { &["--first"] };
+        self.wrapped_run(script, &[&["publish"], first, arguments].concat())
     }
 
     /// The same for any command.

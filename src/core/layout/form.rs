@@ -1,7 +1,10 @@
-//! What a path of a tree can be.
+//! What can stand at a path where bundles are.
+
+/// The largest file that is read, in bytes.
+pub const MOST_BYTES: u64 = 64 << 20;
 
 /// What a path of the tree is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Form {
     /// A plain file.
     Plain,
@@ -13,13 +16,13 @@ pub enum Form {
     Submodule,
     /// A device, a pipe or the like, or a name that is no text.
     Special,
-    /// A file of more than [`MOST_BYTES`](super::tree::MOST_BYTES).
+    /// A file of more than [`MOST_BYTES`].
     Large,
 }
 
 impl Form {
     /// Words that follow a path.
-    pub(super) fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Form::Plain => "is a plain file",
             Form::Executable => "is marked as executable",

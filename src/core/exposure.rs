@@ -10,7 +10,7 @@
 //! - A published file is sealed to the recipient: it reads today's value.
 //! - The ciphertext has another length than in every file that the recipient could open, and manifests list all of
 //!   these files: the value is another.
-//! - Today's values and the reuse key are at hand, in [`Values`]: tags say whether a value of today is one of the old
+//! - Today's values and the reuse key are at hand, in [`ValuesToday`]: tags say whether a value of today is one of the old
 //!   values, even if it is by now the value of another entry, Secret or region.
 //! - Otherwise nothing is known: files are sealed anew for many reasons, so other bytes do not prove another value. The
 //!   reuse key alone does not help: a tag can only be compared with a value at hand.
@@ -32,23 +32,23 @@ pub use schema::{
     SecretRecord, Skipped, SkippedFile, Verdict, schema,
 };
 
-use self::sealed::{Cover, Leaf, Sealed, UNKNOWN};
+use self::sealed::{Cover, SealedLeaf, SealedSecret, UNKNOWN};
 use crate::config::{Fleet, RegionConfig, RegionState};
 use crate::destination;
 use crate::name::{Claimant, Directory, FleetName, ObjectKey, is_directory};
 use crate::recipient::Recipient;
-use crate::reuse::{self, Change, Context};
+use crate::reuse::{self, Context, EntryChange};
 use crate::secret::Payload;
 use listed_by::ListedBy;
-pub use values_today::Values;
-use values_today::{Tagged, Today, in_base64, today};
+pub use values_today::ValuesToday;
+use values_today::{Comparable, Today, in_base64, today};
 
 /// A file and the commits that have it.
 pub struct Stood {
     /// Its region's folder.
     pub directory: Directory,
     /// The sealed file.
-    pub file: Arc<Sealed>,
+    pub file: Arc<SealedSecret>,
     /// The number of the first commit that has it, parents before children.
     pub first: usize,
     /// The number of the last commit that has it.
@@ -58,7 +58,7 @@ pub struct Stood {
 }
 
 /// What a history holds.
-pub struct Facts {
+pub struct History {
     /// The commits, by number.
     pub commits: Vec<Commit>,
     /// The Secrets of the bundles in them.
@@ -69,7 +69,7 @@ pub struct Facts {
 
 /// What is asked.
 #[derive(Default)]
-pub struct Asked<'a> {
+pub struct Query<'a> {
     /// Only these recipients; all if empty.
     pub recipients: BTreeSet<Recipient>,
     /// Only what recipients could read of regions that they no longer belong to.
@@ -77,7 +77,7 @@ pub struct Asked<'a> {
     /// The configuration, which says who is a recipient; without it the current commit does.
     pub fleet: Option<&'a Fleet>,
     /// Today's values, to compare with.
-    pub values: Option<Values<'a>>,
+    pub values: Option<ValuesToday<'a>>,
 }
 
 /// The region's folder that holds a path: what follows the last `regions` that has a folder and a file behind it.
@@ -93,7 +93,7 @@ pub fn directory_of(path: &str) -> Option<Directory> {
 
 /// One Secret: a fleet, a region's folder, and the object there.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct SecretPlace {
     fleet: Option<FleetName>,
     directory: Directory,
     key: ObjectKey,
@@ -105,17 +105,17 @@ struct Version<'f> {
     credentials: BTreeSet<&'f Claimant>,
 }
 
-type Places<'f> = BTreeMap<Place, Vec<Version<'f>>>;
+type SecretVersions<'f> = BTreeMap<SecretPlace, Vec<Version<'f>>>;
 
 /// Where the values of files of one Secret are today, by the file's hash and the entry.
 type Living<'f> = BTreeMap<(&'f str, &'f str), BTreeSet<NowAt>>;
 
-fn places(facts: &Facts) -> Places<'_> {
-    let mut places: Places<'_> = BTreeMap::new();
+fn places(facts: &History) -> SecretVersions<'_> {
+    let mut places: SecretVersions<'_> = BTreeMap::new();
     for stood in &facts.stood {
         for (fleet, credentials) in facts.vouched.of(&stood.directory, &stood.file.sha256) {
             let (fleet, directory) = (fleet.cloned(), stood.directory.clone());
-            let place = Place { fleet, directory, key: stood.file.key.clone() };
+            let place = SecretPlace { fleet, directory, key: stood.file.key.clone() };
             places.entry(place).or_default().push(Version { stood, credentials });
         }
     }
@@ -143,18 +143,18 @@ impl<'f> Who<'f> {
 }
 
 /// The entries of a file that have a value.
-fn filled(file: &Sealed) -> BTreeSet<&str> {
-    file.entries.iter().filter(|(_, leaf)| **leaf != Leaf::Empty).map(|(name, _)| name.as_str()).collect()
+fn filled(file: &SealedSecret) -> BTreeSet<&str> {
+    file.entries.iter().filter(|(_, leaf)| **leaf != SealedLeaf::Empty).map(|(name, _)| name.as_str()).collect()
 }
 
 /// The entries of a file whose value is in clear, or has a copy in clear beside it.
-fn clear(file: &Sealed) -> BTreeSet<&str> {
-    let open = file.entries.iter().filter(|(_, leaf)| **leaf == Leaf::Clear).map(|(name, _)| name.as_str());
+fn clear(file: &SealedSecret) -> BTreeSet<&str> {
+    let open = file.entries.iter().filter(|(_, leaf)| **leaf == SealedLeaf::Clear).map(|(name, _)| name.as_str());
     open.chain(file.applied.iter().map(String::as_str)).collect()
 }
 
 /// Says what each recipient could read; `looked` tells the reader of the answer what was looked at.
-pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
+pub fn expose(facts: &History, asked: &Query<'_>, looked: Looked) -> Exposure {
     let places = places(facts);
     let mut readers: BTreeMap<Who<'_>, Vec<Exposed>> = BTreeMap::new();
     let court = Court::open(facts, asked, &places);
@@ -166,7 +166,7 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
             let removed = !court.is_recipient(place, recipient);
             let wanted = asked.recipients.is_empty() || asked.recipients.iter().any(|one| one.as_str() == recipient);
             if wanted && (removed || !asked.removed) {
-                let opens = |file: &Sealed| file.recipients.contains(recipient);
+                let opens = |file: &SealedSecret| file.recipients.contains(recipient);
                 let exposed = court.exposed(place, versions, removed, opens, filled, &mut living);
                 readers.entry(Who::Recipient(recipient)).or_default().push(exposed);
             }
@@ -175,13 +175,13 @@ pub fn expose(facts: &Facts, asked: &Asked<'_>, looked: Looked) -> Exposure {
         // any recipient that is asked for.
         let unknown: BTreeSet<&str> = files().flat_map(|file| &file.unknown).map(String::as_str).collect();
         for reader in unknown.into_iter().filter(|reader| asked.recipients.is_empty() || *reader == UNKNOWN) {
-            let opens = |file: &Sealed| file.unknown.contains(reader);
+            let opens = |file: &SealedSecret| file.unknown.contains(reader);
             let exposed = court.exposed(place, versions, true, opens, filled, &mut living);
             readers.entry(Who::Unknown(reader)).or_default().push(exposed);
         }
         // Whoever reads the repository reads what is not sealed; no recipient's removal changes that.
         if asked.recipients.is_empty() && files().any(|file| !clear(file).is_empty()) {
-            let opens = |file: &Sealed| !clear(file).is_empty();
+            let opens = |file: &SealedSecret| !clear(file).is_empty();
             let exposed = court.exposed(place, versions, true, opens, clear, &mut living);
             readers.entry(Who::Everybody).or_default().push(exposed);
         }
@@ -217,8 +217,8 @@ fn has(region: &RegionConfig, recipient: &str) -> bool {
 
 /// Everything that a verdict needs.
 struct Court<'f, 'a> {
-    facts: &'f Facts,
-    asked: &'a Asked<'a>,
+    facts: &'f History,
+    asked: &'a Query<'a>,
     /// Whom the files of each region are sealed to in the current commit.
     readers: BTreeMap<(&'a Option<FleetName>, &'a Directory), BTreeSet<&'f str>>,
     /// Where an object is published now.
@@ -228,10 +228,10 @@ struct Court<'f, 'a> {
 }
 
 impl<'f, 'a> Court<'f, 'a> {
-    fn open(facts: &'f Facts, asked: &'a Asked<'a>, places: &'a Places<'f>) -> Self {
+    fn open(facts: &'f History, asked: &'a Query<'a>, places: &'a SecretVersions<'f>) -> Self {
         let today = asked.values.as_ref().map(today).unwrap_or_default();
         let mut court = Self { facts, asked, readers: BTreeMap::new(), published: BTreeMap::new(), today };
-        for (Place { fleet, directory, key }, versions) in places {
+        for (SecretPlace { fleet, directory, key }, versions) in places {
             let now: Vec<&Stood> = versions.iter().map(|version| version.stood).filter(|stood| stood.now).collect();
             if !now.is_empty() {
                 let sealed_to = now.into_iter().flat_map(|stood| &stood.file.recipients).map(String::as_str);
@@ -243,16 +243,16 @@ impl<'f, 'a> Court<'f, 'a> {
     }
 
     /// The configuration, if it is this fleet's.
-    fn fleet(&self, place: &Place) -> Option<&Fleet> {
+    fn fleet(&self, place: &SecretPlace) -> Option<&Fleet> {
         self.asked.fleet.filter(|fleet| Some(&fleet.name) == place.fleet.as_ref())
     }
 
-    fn region(&self, place: &Place) -> Option<&RegionConfig> {
+    fn region(&self, place: &SecretPlace) -> Option<&RegionConfig> {
         destination::all(self.fleet(place)?).find(|to| *to.directory() == place.directory).map(|to| to.region)
     }
 
     /// Whether a recipient is meant to read a region today.
-    fn is_recipient(&self, place: &Place, recipient: &str) -> bool {
+    fn is_recipient(&self, place: &SecretPlace, recipient: &str) -> bool {
         if self.fleet(place).is_some() {
             return self.region(place).is_some_and(|region| has(region, recipient));
         }
@@ -262,11 +262,11 @@ impl<'f, 'a> Court<'f, 'a> {
     /// What a reader of some versions of a Secret could read; `reads` says which entries of each version.
     fn exposed(
         &self,
-        place: &Place,
+        place: &SecretPlace,
         versions: &[Version<'f>],
         removed: bool,
-        opens: impl Fn(&Sealed) -> bool,
-        reads: fn(&Sealed) -> BTreeSet<&str>,
+        opens: impl Fn(&SealedSecret) -> bool,
+        reads: fn(&SealedSecret) -> BTreeSet<&str>,
         living: &mut Living<'f>,
     ) -> Exposed {
         let read: Vec<&Version<'f>> = versions.iter().filter(|version| opens(&version.stood.file)).collect();
@@ -291,14 +291,14 @@ impl<'f, 'a> Court<'f, 'a> {
 
     fn verdict(
         &self,
-        place: &Place,
+        place: &SecretPlace,
         read: &[&Version<'f>],
         now: &[&Stood],
         name: &str,
-        reads: fn(&Sealed) -> BTreeSet<&str>,
+        reads: fn(&SealedSecret) -> BTreeSet<&str>,
     ) -> Verdict {
-        let has = |file: &Sealed| file.entries.get(name).is_some_and(|leaf| *leaf != Leaf::Empty);
-        let told = |file: &Sealed| reads(file).contains(name);
+        let has = |file: &SealedSecret| file.entries.get(name).is_some_and(|leaf| *leaf != SealedLeaf::Empty);
+        let told = |file: &SealedSecret| reads(file).contains(name);
         let read = || read.iter().map(|version| version.stood).filter(|stood| told(&stood.file));
         if read().any(|stood| stood.now) {
             return Verdict::Readable;
@@ -337,11 +337,11 @@ impl<'f, 'a> Court<'f, 'a> {
     }
 
     /// Whether today's value is the one in a file, by the file's tags.
-    fn by_tag(&self, place: &Place, file: &Sealed, today: &Payload, name: &str) -> Verdict {
-        let (Some(values), Some(fleet), Some(tagged)) = (&self.asked.values, &place.fleet, Tagged::of(file)) else {
+    fn by_tag(&self, place: &SecretPlace, file: &SealedSecret, today: &Payload, name: &str) -> Verdict {
+        let (Some(values), Some(fleet), Some(tagged)) = (&self.asked.values, &place.fleet, Comparable::of(file)) else {
             return Verdict::Unknown;
         };
-        let Tagged { tags, recipients, leaves } = &tagged;
+        let Comparable { tags, recipients, leaves } = &tagged;
         let context = Context { fleet, directory: &place.directory, landing: &place.key, recipients };
         // A tag that fits cannot be forged without the key. A tag that does not fit may have been spoilt, unless the
         // manifest vouches for the file.
@@ -353,8 +353,8 @@ impl<'f, 'a> Court<'f, 'a> {
         for (key, _) in values.keys.with_id(&tags.key_id) {
             let changes = reuse::compare_entries(key, &context, &tags.entry_lines, leaves, today);
             match changes.into_iter().find(|(entry, _)| entry == name) {
-                Some((_, Change::Same)) => return Verdict::Same,
-                Some((_, Change::Changed | Change::Removed)) if proved => verdict = Verdict::Changed,
+                Some((_, EntryChange::Same)) => return Verdict::Same,
+                Some((_, EntryChange::Changed | EntryChange::Removed)) if proved => verdict = Verdict::Changed,
                 _ => {}
             }
         }
@@ -365,13 +365,13 @@ impl<'f, 'a> Court<'f, 'a> {
     ///
     /// Since then a Secret may have got another name, or a value another place; whoever could read the value still
     /// knows it.
-    fn now_at(&self, place: &Place, read: &[&Version<'f>], name: &str, living: &mut Living<'f>) -> Vec<NowAt> {
+    fn now_at(&self, place: &SecretPlace, read: &[&Version<'f>], name: &str, living: &mut Living<'f>) -> Vec<NowAt> {
         let (Some(values), Some(fleet)) = (&self.asked.values, &place.fleet) else { return Vec::new() };
         let mut found = BTreeSet::new();
         for file in read.iter().map(|version| &version.stood.file) {
-            let Some((name, Leaf::Sealed(_))) = file.entries.get_key_value(name) else { continue };
+            let Some((name, SealedLeaf::Sealed(_))) = file.entries.get_key_value(name) else { continue };
             let of_file = living.entry((&file.sha256, name)).or_insert_with(|| {
-                let Some(tagged) = Tagged::of(file).filter(|_| self.fleet(place).is_some()) else {
+                let Some(tagged) = Comparable::of(file).filter(|_| self.fleet(place).is_some()) else {
                     return BTreeSet::new();
                 };
                 let recipients = &tagged.recipients;
@@ -384,13 +384,13 @@ impl<'f, 'a> Court<'f, 'a> {
     }
 
     /// The other folders of the fleet where the same object is published now.
-    fn elsewhere(&self, place: &Place) -> Vec<String> {
+    fn elsewhere(&self, place: &SecretPlace) -> Vec<String> {
         let directories = self.published.get(&(&place.fleet, &place.key)).into_iter().flatten();
         directories.map(ToString::to_string).collect()
     }
 
     /// The record of the Secret at a place, made from these versions of it.
-    fn record(&self, place: &Place, versions: &[&Version<'f>]) -> SecretRecord {
+    fn record(&self, place: &SecretPlace, versions: &[&Version<'f>]) -> SecretRecord {
         let files: BTreeSet<&str> = versions.iter().map(|version| version.stood.file.sha256.as_str()).collect();
         SecretRecord {
             fleet: place.fleet.as_ref().map(ToString::to_string),
@@ -419,9 +419,9 @@ fn credentials(versions: &[&Version<'_>]) -> Vec<String> {
 /// Says which values can be guessed with a reuse key that leaked, most easily guessed first.
 ///
 /// `key_id` names the key; without it, the answer covers every key in the history.
-pub fn guessable(facts: &Facts, key_id: Option<&str>, fleet: Option<&Fleet>, looked: Looked) -> Exposure {
+pub fn guessable(facts: &History, key_id: Option<&str>, fleet: Option<&Fleet>, looked: Looked) -> Exposure {
     let places = places(facts);
-    let asked = Asked { fleet, ..Asked::default() };
+    let asked = Query { fleet, ..Query::default() };
     let court = Court::open(facts, &asked, &places);
     let mut keys: BTreeMap<&str, Vec<Guessable>> = BTreeMap::new();
     for (place, versions) in &places {

@@ -23,7 +23,7 @@ use crate::name::{Directory, Name, Namespace, Region, is_directory};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, emit};
 pub use need::{Need, Sure};
-use release::Chosen;
+use release::ChosenRelease;
 
 /// The name of the source that the draft reads.
 pub const SOURCE: &str = "management";
@@ -44,7 +44,7 @@ pub struct Draft {
     /// k0rdent's own namespace.
     pub system_namespace: Namespace,
     /// The built-in ProviderInterfaces.
-    pub builtin: Chosen,
+    pub builtin: ChosenRelease,
     /// The regions.
     pub regions: BTreeMap<Region, DraftRegion>,
     /// The grants, and why each is there.

@@ -20,7 +20,7 @@ pub const IDENTITY_NAMESPACE: &str = "kube-system";
 
 /// A kind of which every object is read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Listed {
+pub struct ListedKind {
     /// The kind.
     pub kind: GroupKind,
     /// The namespaces to list; none for the whole cluster.
@@ -31,7 +31,7 @@ pub struct Listed {
 }
 
 /// The kinds to list in a cluster that may provide this much, in the order of reading.
-pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
+pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<ListedKind> {
     let namespaced = namespaces(fleet, provides);
     let ask = |known: &Known| {
         let needed = match known.listed {
@@ -44,15 +44,15 @@ pub fn listed(fleet: &Fleet, provides: &Provides) -> Vec<Listed> {
             Scope::Cluster => None,
             Scope::Namespaced => namespaced.clone(),
         };
-        Some(Listed { kind: GroupKind::new(known.group, known.kind), namespaces, needed })
+        Some(ListedKind { kind: GroupKind::new(known.group, known.kind), namespaces, needed })
     };
     kinds::all().filter_map(ask).collect()
 }
 
 /// The list of Namespaces, by whose names and labels AccessManagement rules select; needed only if
 /// [`select_namespaces`] finds such a rule.
-pub fn listed_namespaces() -> Listed {
-    Listed { kind: GroupKind::new("", "Namespace"), namespaces: None, needed: true }
+pub fn listed_namespaces() -> ListedKind {
+    ListedKind { kind: GroupKind::new("", "Namespace"), namespaces: None, needed: true }
 }
 
 /// Whether some AccessManagement among documents has a rule that does not name its target namespaces.

@@ -15,10 +15,10 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use core::mem;
 
-use self::write::Rule;
-pub use self::write::{Manifest, Subject};
+use self::write::PolicyRule;
+pub use self::write::{RbacManifest, Subject};
 use crate::config::{Companions, Fleet, Source, SourcePlace};
-use crate::inquiry::{self, Listed};
+use crate::inquiry::{self, ListedKind};
 use crate::listing::few;
 use crate::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, Scope, is_dns_label, is_dns_subdomain};
 use crate::{capi, kinds};
@@ -43,11 +43,11 @@ pub enum Secrets {
 }
 
 /// The objects that closures ask a source for by name, and the Credentials that do; absent ones too.
-pub type Asked = BTreeMap<ObjectKey, BTreeSet<Claimant>>;
+pub type AskedByName = BTreeMap<ObjectKey, BTreeSet<Claimant>>;
 
 /// What decides which rights are needed.
 #[derive(Clone, Copy)]
-pub struct Terms<'a> {
+pub struct Basis<'a> {
     /// The configuration.
     pub fleet: &'a Fleet,
     /// The cluster.
@@ -55,9 +55,9 @@ pub struct Terms<'a> {
     /// How Secrets are named.
     pub secrets: Secrets,
     /// The kinds that are listed from the cluster: those of [`inquiry::listed`], and more where these ask for it.
-    pub listed: &'a [Listed],
+    pub listed: &'a [ListedKind],
     /// What closures ask the source for.
-    pub asked: &'a Asked,
+    pub asked: &'a AskedByName,
     /// The resources of kinds, as the cluster's discovery calls them.
     pub plurals: &'a BTreeMap<GroupKind, String>,
     /// Who is given the rights.
@@ -85,7 +85,7 @@ impl Insufficient {
 ///
 /// # Errors
 /// If nothing is known that tells which rights on Secrets are needed.
-pub fn manifests(terms: &Terms<'_>) -> Result<Vec<Manifest>, Insufficient> {
+pub fn manifests(terms: &Basis<'_>) -> Result<Vec<RbacManifest>, Insufficient> {
     let named = inquiry::namespaces(terms.fleet, &terms.source.provides);
     if terms.secrets == Secrets::Namespaces && named.is_none() && terms.asked.is_empty() {
         return Err(Insufficient::NoNamespace(terms.source.name.to_string()));
@@ -102,7 +102,7 @@ pub fn manifests(terms: &Terms<'_>) -> Result<Vec<Manifest>, Insufficient> {
 }
 
 /// The name of the roles; fleets and sources are DNS labels, so no other name ends in what [`write::role`] adds.
-fn role_name(terms: &Terms<'_>) -> String {
+fn role_name(terms: &Basis<'_>) -> String {
     let is_cluster = |source: &&Source| matches!(source.place, SourcePlace::Cluster { .. });
     match terms.fleet.sources.iter().filter(is_cluster).count() {
         ..=1 => format!("pouch-{}", terms.fleet.name),
@@ -110,7 +110,7 @@ fn role_name(terms: &Terms<'_>) -> String {
     }
 }
 
-fn head(terms: &Terms<'_>) -> Vec<String> {
+fn head(terms: &Basis<'_>) -> Vec<String> {
     let mut lines = vec![
         format!("What pouch may read of source {} for fleet {}.", terms.source.name, terms.fleet.name),
         "It writes nothing, watches nothing and never lists Secrets. Discovery (GET /apis/GROUP) has no rule here:"
@@ -135,13 +135,13 @@ fn head(terms: &Terms<'_>) -> Vec<String> {
     lines
 }
 
-fn cluster_rules(terms: &Terms<'_>) -> Vec<Rule> {
-    let Terms { fleet, source, .. } = *terms;
+fn cluster_rules(terms: &Basis<'_>) -> Vec<PolicyRule> {
+    let Basis { fleet, source, .. } = *terms;
     let listed = terms.listed.iter().filter(|listed| listed.namespaces.is_none());
-    let mut rules: Vec<Rule> = listed.map(|listed| list_rule(terms, &listed.kind)).collect();
+    let mut rules: Vec<PolicyRule> = listed.map(|listed| list_rule(terms, &listed.kind)).collect();
     let looked_at = inquiry::identity_namespaces(fleet, &source.provides);
     let why = "The UID of kube-system tells this cluster from another; the system namespace must exist.".to_owned();
-    rules.push(Rule {
+    rules.push(PolicyRule {
         names: Some(looked_at.iter().map(|name| (name.to_string(), String::new())).collect()),
         ..rule(terms, &GroupKind::new("", "Namespace"), "get", vec![why])
     });
@@ -152,9 +152,9 @@ fn cluster_rules(terms: &Terms<'_>) -> Vec<Rule> {
     rules
 }
 
-fn namespace_rules(terms: &Terms<'_>, named: Vec<Namespace>) -> BTreeMap<Namespace, Vec<Rule>> {
-    let Terms { fleet, source, secrets, asked, .. } = *terms;
-    let mut places: BTreeMap<Namespace, Vec<Rule>> = BTreeMap::new();
+fn namespace_rules(terms: &Basis<'_>, named: Vec<Namespace>) -> BTreeMap<Namespace, Vec<PolicyRule>> {
+    let Basis { fleet, source, secrets, asked, .. } = *terms;
+    let mut places: BTreeMap<Namespace, Vec<PolicyRule>> = BTreeMap::new();
     for listed in terms.listed {
         for namespace in listed.namespaces.iter().flatten() {
             places.entry(namespace.clone()).or_default().push(list_rule(terms, &listed.kind));
@@ -183,7 +183,7 @@ fn namespace_rules(terms: &Terms<'_>, named: Vec<Namespace>) -> BTreeMap<Namespa
     places
 }
 
-fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
+fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
     let why = match kind.kind.as_str() {
         "ProviderInterface" => "They say which identity kinds there are, and what those refer to.",
         "Region" => "They say which Secrets are kubeconfigs of regions, which never leave.",
@@ -197,13 +197,13 @@ fn list_rule(terms: &Terms<'_>, kind: &GroupKind) -> Rule {
 }
 
 /// A rule on all objects of a kind.
-fn rule(terms: &Terms<'_>, kind: &GroupKind, verb: &'static str, mut why: Vec<String>) -> Rule {
+fn rule(terms: &Basis<'_>, kind: &GroupKind, verb: &'static str, mut why: Vec<String>) -> PolicyRule {
     let known = kinds::plural(kind).or_else(|| terms.plurals.get(kind).map(String::as_str));
     let resource = known.map_or_else(|| guessed_plural(kind), ToOwned::to_owned);
     if known.is_none() {
         why.push(format!("That {kind} is called {resource} is a guess: `kubectl api-resources` tells."));
     }
-    Rule { why, group: kind.group.as_str().to_owned(), resource, verb, names: None }
+    PolicyRule { why, group: kind.group.as_str().to_owned(), resource, verb, names: None }
 }
 
 /// As Kubernetes guesses: `meta.UnsafeGuessKindToResource` of apimachinery.
@@ -218,7 +218,7 @@ fn guessed_plural(kind: &GroupKind) -> String {
 
 /// The objects of one kind in one place that are asked for, in the order of names.
 fn asked_in<'a>(
-    terms: &Terms<'a>,
+    terms: &Basis<'a>,
     kind: &'a GroupKind,
     namespace: Option<&'a Namespace>,
 ) -> impl Iterator<Item = (&'a ObjectKey, &'a BTreeSet<Claimant>)> {
@@ -229,7 +229,7 @@ fn asked_in<'a>(
 }
 
 /// The identity kinds that today's Credentials reach.
-fn reached(terms: &Terms<'_>) -> BTreeSet<GroupKind> {
+fn reached(terms: &Basis<'_>) -> BTreeSet<GroupKind> {
     let kinds = terms.asked.keys().map(|key| &key.kind);
     kinds.filter(|kind| !kind.is_secret() && !kind.is_config_map()).cloned().collect()
 }
@@ -238,7 +238,7 @@ fn reached(terms: &Terms<'_>) -> BTreeSet<GroupKind> {
 ///
 /// With [`Secrets::Names`], the kinds of which an object is asked for there; else all that may be published.
 fn identity_kinds(
-    terms: &Terms<'_>,
+    terms: &Basis<'_>,
     reached: &BTreeSet<GroupKind>,
     namespace: Option<&Namespace>,
 ) -> BTreeSet<GroupKind> {
@@ -257,7 +257,7 @@ fn identity_kinds(
     }
 }
 
-fn identity_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: Option<&Namespace>) -> Rule {
+fn identity_rule(terms: &Basis<'_>, kind: &GroupKind, namespace: Option<&Namespace>) -> PolicyRule {
     let by: BTreeSet<&Claimant> = asked_in(terms, kind, namespace).flat_map(|(_, by)| by).collect();
     let why = match by.is_empty() {
         true => "Identities that Credentials may name.".to_owned(),
@@ -266,7 +266,7 @@ fn identity_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: Option<&Namespa
     rule(terms, kind, "get", vec![why])
 }
 
-fn named_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: &Namespace) -> Option<Rule> {
+fn named_rule(terms: &Basis<'_>, kind: &GroupKind, namespace: &Namespace) -> Option<PolicyRule> {
     let whose = |by: &BTreeSet<Claimant>| match by.is_empty() {
         true => String::new(),
         false => format!("For {}.", credentials(by.iter())),
@@ -277,10 +277,10 @@ fn named_rule(terms: &Terms<'_>, kind: &GroupKind, namespace: &Namespace) -> Opt
         format!("The {kind}s that Credentials need. Companions that are not there stand here as well: that they are"),
         "absent must be proved, and without a right to the name the answer would be 403.".to_owned(),
     ];
-    (!names.is_empty()).then(|| Rule { names: Some(names), ..rule(terms, kind, "get", why) })
+    (!names.is_empty()).then(|| PolicyRule { names: Some(names), ..rule(terms, kind, "get", why) })
 }
 
-fn all_rule(terms: &Terms<'_>, kind: &GroupKind) -> Option<Rule> {
+fn all_rule(terms: &Basis<'_>, kind: &GroupKind) -> Option<PolicyRule> {
     let refers = || terms.asked.keys().any(|key| key.kind == *kind);
     if kind.is_config_map() && terms.fleet.companions == Companions::None && !refers() {
         return None;
@@ -306,7 +306,7 @@ fn credentials<'a>(by: impl ExactSizeIterator<Item = &'a Claimant>) -> String {
 }
 
 /// Divides rules among as many roles as their names need.
-fn split(rules: Vec<Rule>) -> Vec<Vec<Rule>> {
+fn split(rules: Vec<PolicyRule>) -> Vec<Vec<PolicyRule>> {
     let (mut parts, mut part, mut bytes) = (Vec::new(), Vec::new(), 0_usize);
     for mut rule in rules {
         let Some(names) = rule.names.take() else {
@@ -332,9 +332,9 @@ fn split(rules: Vec<Rule>) -> Vec<Vec<Rule>> {
 }
 
 /// Adds a rule for some names, if there are any: a rule without names would be for all of them.
-fn push_named(part: &mut Vec<Rule>, rule: &Rule, names: BTreeMap<String, String>) {
+fn push_named(part: &mut Vec<PolicyRule>, rule: &PolicyRule, names: BTreeMap<String, String>) {
     if !names.is_empty() {
-        part.push(Rule { names: Some(names), ..rule.clone() });
+        part.push(PolicyRule { names: Some(names), ..rule.clone() });
     }
 }
 

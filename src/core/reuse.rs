@@ -32,7 +32,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use context::Context;
 use context::{add, add_context};
-pub use entry::{Change, EntryLeaf, compare_entries, entry_tag, had, joint_tag, leaves, own_tags, pair};
+pub use entry::{EntryChange, EntryLeaf, compare_entries, entry_tag, had, joint_tag, leaves, own_tags, pair};
 use header::FIRST;
 pub use header::{Tagged, is_key_id, is_newer, split};
 pub use key::{KeyRing, ReuseKey, ReuseKeyError, Under};

@@ -40,7 +40,7 @@ enum Test {
 
 /// Why a node is no selector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unusable {
+pub enum UnusableSelector {
     /// Kubernetes refuses the selector, so it matches nothing.
     Refused(&'static str),
     /// It has fields or types that selectors do not have, so its meaning is unknown.
@@ -99,8 +99,8 @@ impl Selector {
     ///
     /// # Errors
     /// Where it has fields or types that selectors do not have, or where Kubernetes would refuse it.
-    pub fn read(node: &Node) -> Result<Self, Unusable> {
-        use Unusable::NotUnderstood;
+    pub fn read(node: &Node) -> Result<Self, UnusableSelector> {
+        use UnusableSelector::NotUnderstood;
         if !node.is_map() {
             return Err(NotUnderstood("a selector is not a map"));
         }
@@ -182,8 +182,8 @@ impl Requirement {
     }
 }
 
-fn expression(item: &Node) -> Result<Requirement, Unusable> {
-    use Unusable::{NotUnderstood, Refused};
+fn expression(item: &Node) -> Result<Requirement, UnusableSelector> {
+    use UnusableSelector::{NotUnderstood, Refused};
     let fields = item.entries().iter().filter(|(_, value)| !matches!(value, Node::Null));
     if !item.is_map() || fields.into_iter().any(|(key, _)| !matches!(&**key, "key" | "operator" | "values")) {
         return Err(NotUnderstood("matchExpressions has an entry with fields that selectors do not have"));
@@ -213,14 +213,14 @@ fn expression(item: &Node) -> Result<Requirement, Unusable> {
     requirement(text("key")?, test)
 }
 
-fn requirement(key: &str, test: Test) -> Result<Requirement, Unusable> {
+fn requirement(key: &str, test: Test) -> Result<Requirement, UnusableSelector> {
     if !is_label_key(key) {
-        return Err(Unusable::Refused("a key is none that labels can have"));
+        return Err(UnusableSelector::Refused("a key is none that labels can have"));
     }
     if let Test::In(values) | Test::NotIn(values) = &test
         && !values.iter().all(|value| is_label_value(value))
     {
-        return Err(Unusable::Refused("a value is none that labels can have"));
+        return Err(UnusableSelector::Refused("a value is none that labels can have"));
     }
     Ok(Requirement { key: key.into(), test })
 }
@@ -252,7 +252,7 @@ mod tests {
     use alloc::string::ToString as _;
 
     #[track_caller]
-    fn check(selector: &str, labels: &str, expect: Result<Truth, Unusable>) {
+    fn check(selector: &str, labels: &str, expect: Result<Truth, UnusableSelector>) {
         let labels: Option<BTreeMap<String, String>> = (labels != "?").then(|| {
             labels
                 .split_whitespace()
@@ -297,8 +297,8 @@ mod tests {
     fn what_kubernetes_refuses_is_told_from_what_nobody_understands() {
         let kind = |selector: &str| match Selector::read(&node(&yaml(selector))).map(|_| ()) {
             Ok(()) => "fine",
-            Err(Unusable::Refused(_)) => "refused",
-            Err(Unusable::NotUnderstood(_)) => "not understood",
+            Err(UnusableSelector::Refused(_)) => "refused",
+            Err(UnusableSelector::NotUnderstood(_)) => "not understood",
         };
         for (selector, expect) in [
             ("{matchLabels: null, matchExpressions: null}", "fine"),

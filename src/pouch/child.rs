@@ -37,7 +37,7 @@ pub struct Bounds<'a> {
 }
 
 /// The result of a child that ended by itself.
-pub struct Ended {
+pub struct ChildResult {
     /// Whether it ended well.
     pub well: bool,
     /// Its standard output.
@@ -66,7 +66,7 @@ pub enum ChildError {
 ///
 /// # Errors
 /// Where it cannot be started, takes too long, or the user asks to stop.
-pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<Ended, ChildError> {
+pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, ChildError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own, so that what it starts ends with it: ssh, credential helpers.
     command.process_group(0);
@@ -81,7 +81,7 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<Ended, ChildErro
     // and the output is what came until the child itself ended.
     let out = out.map(Collected::taken).unwrap_or_default();
     let words = words.map(Collected::taken).unwrap_or_default();
-    Ok(Ended { well, out, words })
+    Ok(ChildResult { well, out, words })
 }
 
 /// Waits for the end, and says whether it ended well.

@@ -25,7 +25,7 @@ use tokio::runtime::{Builder, Runtime};
 pub use self::kubeconfig::{AccessError, Wanted};
 use self::link::{Ask, Link, Reply};
 pub use self::link::{Broken, Patience};
-use self::request::{Form, Resource, Stamp, Trial};
+use self::request::{Portion, Resource, Stamp, Trial};
 use crate::ambient::Ambient;
 
 /// How many requests for single objects are under way at once.
@@ -224,7 +224,7 @@ impl Cluster {
     }
 
     async fn group(&self, group: &str) -> Result<Vec<Resource>, Broken> {
-        let accept = Form::Whole.of_object();
+        let accept = Portion::Whole.of_object();
         let path = format!("/apis/{group}");
         let understood = |reply: Reply| match reply.found()? {
             Some(node) => Ok(Some(request::group_versions(&node, group)?)),
@@ -258,7 +258,7 @@ impl Cluster {
         &self,
         resource: &Resource,
         namespace: Option<&Namespace>,
-        form: Form,
+        form: Portion,
         seen: &dyn Fn(usize),
     ) -> Result<Listing, ListError> {
         self.listing(resource, namespace, form, &|limit, token| resource.list_path(namespace, limit, token), seen)
@@ -272,7 +272,7 @@ impl Cluster {
         &self,
         resource: &Resource,
         (label, value): (&str, &str),
-        form: Form,
+        form: Portion,
     ) -> Result<Listing, ListError> {
         self.listing(resource, None, form, &|limit, token| resource.labelled_path(label, value, limit, token), &|_| {})
     }
@@ -282,7 +282,7 @@ impl Cluster {
         &self,
         resource: &Resource,
         namespace: Option<&Namespace>,
-        form: Form,
+        form: Portion,
         path: &dyn Fn(usize, &str) -> String,
         seen: &dyn Fn(usize),
     ) -> Result<Listing, ListError> {
@@ -316,7 +316,7 @@ impl Cluster {
         &self,
         resource: &Resource,
         namespace: Option<&Namespace>,
-        form: Form,
+        form: Portion,
         path: &dyn Fn(&str) -> String,
         seen: &dyn Fn(usize),
     ) -> Result<Pages, Broken> {
@@ -381,7 +381,7 @@ impl Cluster {
         &self,
         resource: &Resource,
         keys: Vec<ObjectKey>,
-        form: Form,
+        form: Portion,
         seen: &dyn Fn(),
     ) -> Result<Vec<(ObjectKey, Got)>, Broken> {
         let fate = Fate::default();
@@ -425,7 +425,7 @@ impl Cluster {
         }
     }
 
-    async fn one(&self, resource: &Resource, key: &ObjectKey, form: Form, fate: &Fate) -> Result<Got, Broken> {
+    async fn one(&self, resource: &Resource, key: &ObjectKey, form: Portion, fate: &Fate) -> Result<Got, Broken> {
         if !fate.answered.get() && fate.failures.get() >= FAILURES {
             return Ok(Got::Failed(Broken::Garbled("it failed at other objects of the kind")));
         }

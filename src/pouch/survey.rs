@@ -16,7 +16,7 @@ use std::time::Duration;
 use pouch_core::closure::wanted::wanted;
 use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
-use pouch_core::inquiry::{self, Listed};
+use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble_by};
@@ -366,7 +366,7 @@ fn list(
     surveyor: &Surveyor<'_>,
     live: &mut Live,
     index: usize,
-    listed: &Listed,
+    listed: &ListedKind,
     times: &mut Times,
 ) -> Result<(), Failure> {
     surveyor.session.stop.check()?;

@@ -3,7 +3,7 @@
 use pouch_core::name::{Directory, FleetName, ObjectKey};
 use pouch_core::node::Key;
 use pouch_core::recipient::Recipient;
-use pouch_core::reuse::{self, Change, Context, KeyRing, ReuseKey, Under};
+use pouch_core::reuse::{self, Context, EntryChange, KeyRing, ReuseKey, Under};
 use pouch_core::secret::{Payload, SecretBytes};
 
 use super::input::first_line;
@@ -36,7 +36,7 @@ pub fn run(data: &[u8]) {
         assert_eq!(reuse::verify(&keys, &context, choices, &file), Some(Under::Current));
         assert_eq!(reuse::verify(&keys, &context, b"another plaintext", &file), None);
         let changes = reuse::compare_entries(&keys.current, &context, tagged.entry_lines, &leaves, &payload);
-        assert!(changes.iter().all(|(_, change)| *change == Change::Same) && changes.len() == leaves.len());
+        assert!(changes.iter().all(|(_, change)| *change == EntryChange::Same) && changes.len() == leaves.len());
         let old = [reuse::header(&keys.previous[0], &context, choices, body, &entries).as_bytes(), body].concat();
         assert_eq!(reuse::verify(&keys, &context, choices, &old), Some(Under::Previous));
         assert_eq!(reuse::retag(&keys, &context, choices, &old, &entries).as_deref(), Some(&*file));

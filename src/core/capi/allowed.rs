@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::tenancy::Admits;
 use crate::name::Namespace;
 use crate::node::Node;
-use crate::selector::{Selector, Truth, Unusable};
+use crate::selector::{Selector, Truth, UnusableSelector};
 
 /// The labels of one namespace, as configured; `None` where nothing is configured.
 pub(super) type Labels<'a> = Option<&'a BTreeMap<String, String>>;
@@ -18,28 +18,28 @@ pub(super) type Labels<'a> = Option<&'a BTreeMap<String, String>>;
 /// A present `allowedNamespaces`.
 pub(super) struct Allowed<'a> {
     pub(super) list: Option<Vec<&'a str>>,
-    pub(super) selector: Option<Chosen>,
+    pub(super) selector: Option<Selected>,
 }
 
 /// A present selector.
-pub(super) enum Chosen {
+pub(super) enum Selected {
     By(Selector),
     /// Kubernetes refuses the selector, so it selects nobody.
     Nobody,
 }
 
-impl Chosen {
+impl Selected {
     pub(super) fn read(node: &Node) -> Result<Self, Admits> {
         match Selector::read(node) {
-            Ok(selector) => Ok(Chosen::By(selector)),
-            Err(Unusable::Refused(_)) => Ok(Chosen::Nobody),
-            Err(Unusable::NotUnderstood(why)) => Err(Admits::Unknown(why)),
+            Ok(selector) => Ok(Selected::By(selector)),
+            Err(UnusableSelector::Refused(_)) => Ok(Selected::Nobody),
+            Err(UnusableSelector::NotUnderstood(why)) => Err(Admits::Unknown(why)),
         }
     }
 
     /// Decides for providers to which the empty selector means everybody.
     pub(super) fn or_everybody(&self, namespace: &Namespace, labels: Labels<'_>) -> Admits {
-        let Chosen::By(selector) = self else { return Admits::No };
+        let Selected::By(selector) = self else { return Admits::No };
         match selector.matches_namespace(namespace, labels) {
             Truth::Yes => Admits::Yes,
             Truth::No => Admits::No,
@@ -52,14 +52,14 @@ impl Chosen {
     /// Decides for providers to which the empty selector means nobody.
     pub(super) fn or_nobody(&self, namespace: &Namespace, labels: Labels<'_>) -> Admits {
         match self {
-            Chosen::By(selector) if selector.is_empty() => Admits::No,
+            Selected::By(selector) if selector.is_empty() => Admits::No,
             chosen => chosen.or_everybody(namespace, labels),
         }
     }
 
     /// Whether the selector is Go's zero value.
     pub(super) fn is_zero(&self) -> bool {
-        matches!(self, Chosen::By(selector) if selector.is_zero())
+        matches!(self, Selected::By(selector) if selector.is_zero())
     }
 }
 
@@ -87,7 +87,7 @@ impl<'a> Allowed<'a> {
             }
             Some(_) => return Err(Admits::Unknown("allowedNamespaces.list is not a list")),
         };
-        let selector = allowed.at(&["selector"]).map(Chosen::read).transpose()?;
+        let selector = allowed.at(&["selector"]).map(Selected::read).transpose()?;
         Ok(Some(Self { list, selector }))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-aws>, `api/v1beta2`.
 
-use super::allowed::{Allowed, Chosen, Labels};
+use super::allowed::{Allowed, Labels, Selected};
 use super::rules::{GROUP, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
@@ -93,7 +93,7 @@ pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<
         Ok(None) => return Admits::No,
         Err(unknown) => return unknown,
     };
-    if allowed.list.is_none() && allowed.selector.as_ref().is_none_or(Chosen::is_zero) {
+    if allowed.list.is_none() && allowed.selector.as_ref().is_none_or(Selected::is_zero) {
         return Admits::Yes;
     }
     if allowed.lists(namespace) {

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-openstack>, `api/v1alpha1`.
 
-use super::allowed::{Chosen, Labels};
+use super::allowed::{Labels, Selected};
 use super::rules::{GROUP, KindRules, Served};
 use super::shape::{Field, SELECTOR, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
@@ -41,7 +41,7 @@ pub(super) fn admits(spec: Option<&Node>, namespace: &Namespace, labels: Labels<
     if spec.entries().iter().any(|(key, _)| **key != *SELECTOR_FIELD && meant_to_narrow(key)) {
         return Admits::Unknown("spec has a field that looks like a misspelt namespaceSelector");
     }
-    match spec.at(&[SELECTOR_FIELD]).map(Chosen::read) {
+    match spec.at(&[SELECTOR_FIELD]).map(Selected::read) {
         None => Admits::Yes,
         Some(Ok(selector)) => selector.or_everybody(namespace, labels),
         Some(Err(unknown)) => unknown,

@@ -53,7 +53,7 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, ro
     };
     let (open, closed): (Vec<ObjectKey>, Vec<ObjectKey>) = reads.partition(is_open);
     let found = match (first_found(world.snapshot, open.into_iter()), closed.into_iter().next()) {
-        (Found::Nowhere, Some(closed)) => Found::Closed(closed),
+        (Nearby::Nowhere, Some(closed)) => Nearby::Closed(closed),
         (found, _) => found,
     };
     settle(world, claim, closure, Companion { found, lands, role: Role::ResourceTemplate });
@@ -78,7 +78,7 @@ fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, r
     let found = match admission::of_namespaced(world.fleet, claim, &sought).is_some() {
         _ if beyond => return,
         true => first_found(world.snapshot, [read].into_iter()),
-        false => Found::Closed(read),
+        false => Nearby::Closed(read),
     };
     settle(world, claim, closure, Companion { found, lands, role: Role::PropagationSecret });
 }
@@ -87,7 +87,7 @@ fn severity_of_missing(world: &World<'_>, claim: &Claim) -> Severity {
     if world.facts.deployments.propagate(&claim.by) { Severity::Warning } else { Severity::Info }
 }
 
-enum Found<'a> {
+enum Nearby<'a> {
     At(ObjectKey),
     Nowhere,
     Unknown(ObjectKey, Unread<'a>),
@@ -96,20 +96,20 @@ enum Found<'a> {
     Closed(ObjectKey),
 }
 
-fn first_found(snapshot: &Snapshot, keys: impl Iterator<Item = ObjectKey>) -> Found<'_> {
+fn first_found(snapshot: &Snapshot, keys: impl Iterator<Item = ObjectKey>) -> Nearby<'_> {
     for key in keys {
         match snapshot.look_up(&key) {
-            Lookup::Found(_) => return Found::At(key),
-            Lookup::Unread(unread) => return Found::Unknown(key, unread),
-            Lookup::Unasked => return Found::Unasked(key),
+            Lookup::Found(_) => return Nearby::At(key),
+            Lookup::Unread(unread) => return Nearby::Unknown(key, unread),
+            Lookup::Unasked => return Nearby::Unasked(key),
             Lookup::Absent => {}
         }
     }
-    Found::Nowhere
+    Nearby::Nowhere
 }
 
 struct Companion<'a> {
-    found: Found<'a>,
+    found: Nearby<'a>,
     lands: ObjectKey,
     role: Role,
 }
@@ -117,20 +117,20 @@ struct Companion<'a> {
 fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Companion<'_>) {
     let Companion { found, lands, role } = companion;
     match found {
-        Found::At(read) => {
+        Nearby::At(read) => {
             let field = if role == Role::ResourceTemplate { TEMPLATE } else { "companion secret" };
             let via = Via { interface: None, field: field.into() };
             closure.members.push(Member::new(Places { read, lands }, role, [via].into(), Some(0)));
         }
-        Found::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
-        Found::Unasked(key) => {
+        Nearby::Unknown(key, unread) => closure.find(claim, unread.finding(&key)),
+        Nearby::Unasked(key) => {
             let root = closure.members.first().and_then(|root| world.snapshot.get(&root.read));
             match root.is_some_and(|identity| admission::is_shut(world.fleet, claim, identity)) {
                 true => closure.closed = true,
                 false => closure.want(claim, &key),
             }
         }
-        Found::Closed(read) => {
+        Nearby::Closed(read) => {
             let message = format!(
                 "{read} is not looked for, because Credentials of namespace {} may not use it; without it credentials \
                  do not reach workload clusters",
@@ -143,7 +143,7 @@ fn settle(world: &World<'_>, claim: &Claim, closure: &mut Closure, companion: Co
             let finding = Finding::new(Code::MissingCompanion, message).severity(severity_of_missing(world, claim));
             closure.find(claim, finding.about(&lands).at(&claim.origin).help(help));
         }
-        Found::Nowhere => {
+        Nearby::Nowhere => {
             let severity = severity_of_missing(world, claim);
             let message = format!("{lands} is absent; without it credentials do not reach workload clusters");
             closure.find(

@@ -22,7 +22,7 @@ const LONGEST_RECIPIENT: usize = 128;
 
 /// A Secret as a file in a repository has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sealed {
+pub struct SealedSecret {
     /// The Secret that the file says it is.
     pub key: ObjectKey,
     /// The recipients that its stanzas name; none if the file is not sealed at all.
@@ -30,7 +30,7 @@ pub struct Sealed {
     /// Other readers, as far as the file names them: [`UNKNOWN`], or the kind and the name of a key that is not age's.
     pub unknown: BTreeSet<String>,
     /// Its entries by name.
-    pub entries: BTreeMap<String, Leaf>,
+    pub entries: BTreeMap<String, SealedLeaf>,
     /// Its entries that also have a value in clear, in what `kubectl apply` left beside the sealed ones.
     pub applied: BTreeSet<String>,
     /// The tags in its header, if pouch wrote one.
@@ -52,7 +52,7 @@ const NAMES: [&str; 9] =
 
 /// What stands in place of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Leaf {
+pub enum SealedLeaf {
     /// Nothing: the value is empty.
     Empty,
     /// The ciphertext.
@@ -89,7 +89,7 @@ pub fn may_be_secret(bytes: &[u8]) -> bool {
     is_wide || bytes.contains(&b'\\') || bytes.windows(6).any(|window| window == b"Secret")
 }
 
-impl Sealed {
+impl SealedSecret {
     /// Reads the Secrets of a file; documents of other kinds are passed over.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Sealed {
     pub fn covers(&self) -> BTreeMap<&str, Cover> {
         let Some(tags) = &self.tags else { return BTreeMap::new() };
         let own = reuse::own_tags(&tags.entry_lines);
-        let filled = self.entries.iter().filter(|(_, leaf)| **leaf != Leaf::Empty);
+        let filled = self.entries.iter().filter(|(_, leaf)| **leaf != SealedLeaf::Empty);
         let (long, short): (Vec<&str>, Vec<&str>) =
             filled.map(|(name, _)| &**name).partition(|name| own.contains_key(name));
         let of_short = if short.len() == 1 { Cover::Alone } else { Cover::Joint };
@@ -124,9 +124,9 @@ impl Sealed {
     pub fn length(&self, name: &str) -> Option<usize> {
         self.tags.as_ref()?;
         match self.entries.get(name)? {
-            Leaf::Empty => Some(0),
-            Leaf::Sealed(text) => cipher::length(text),
-            Leaf::Clear => None,
+            SealedLeaf::Empty => Some(0),
+            SealedLeaf::Sealed(text) => cipher::length(text),
+            SealedLeaf::Clear => None,
         }
     }
 }
@@ -155,7 +155,7 @@ impl<'n> Head<'n> {
 ///
 /// Whoever opens a list opens its items: sops seals a document as a whole.
 fn add(
-    found: &mut Vec<Sealed>,
+    found: &mut Vec<SealedSecret>,
     bytes: &[u8],
     node: &Node,
     head: Head<'_>,
@@ -175,12 +175,12 @@ fn add(
     let name = node.str_at(&["metadata", "name"]).filter(|name| !name.is_empty());
     let namespace = node.str_at(&["metadata", "namespace"]).unwrap_or_default();
     let entries = entries(node);
-    let is_sealed = entries.values().any(|leaf| matches!(leaf, Leaf::Sealed(_)));
+    let is_sealed = entries.values().any(|leaf| matches!(leaf, SealedLeaf::Sealed(_)));
     if is_sealed && readers.recipients.is_empty() && readers.unknown.is_empty() {
         // Somebody has the data key, wherever it stands.
         readers.unknown.insert(UNKNOWN.to_owned());
     }
-    found.push(Sealed {
+    found.push(SealedSecret {
         key: ObjectKey::new(
             GroupKind::new("", "Secret"),
             (!namespace.is_empty()).then(|| namespace.into()),
@@ -258,7 +258,7 @@ fn applied(node: &Node, interner: &mut Interner) -> BTreeSet<String> {
     };
     match read(&document, interner) {
         Ok(object) if is_plain(&object) => {
-            let clear = entries(&object).into_iter().filter(|(_, leaf)| *leaf == Leaf::Clear);
+            let clear = entries(&object).into_iter().filter(|(_, leaf)| *leaf == SealedLeaf::Clear);
             clear.map(|(name, _)| name).collect()
         }
         _ => BTreeSet::from([APPLIED.to_owned()]),
@@ -274,13 +274,13 @@ fn label(text: &str) -> String {
     if is_age { text.to_ascii_lowercase() } else { text }
 }
 
-fn entries(node: &Node) -> BTreeMap<String, Leaf> {
+fn entries(node: &Node) -> BTreeMap<String, SealedLeaf> {
     let of = |field: &str| node.at(&[field]).map(Node::entries).unwrap_or_default();
     let leaf = |value: &Node| match value {
-        Node::Null => Leaf::Empty,
-        Node::Text(text) if text.is_empty() => Leaf::Empty,
-        Node::Text(text) if text.starts_with(cipher::MARK) => Leaf::Sealed(text.clone()),
-        _ => Leaf::Clear,
+        Node::Null => SealedLeaf::Empty,
+        Node::Text(text) if text.is_empty() => SealedLeaf::Empty,
+        Node::Text(text) if text.starts_with(cipher::MARK) => SealedLeaf::Sealed(text.clone()),
+        _ => SealedLeaf::Clear,
     };
     let both = of("data").iter().chain(of("stringData"));
     both.map(|(name, value)| ((**name).to_owned(), leaf(value))).collect()
@@ -302,8 +302,8 @@ mod tests {
         format!("{header}apiVersion: v1\ndata:{data}\nkind: Secret\nmetadata: {{name: a, namespace: b}}\nsops:{sops}\n")
     }
 
-    fn one(text: &str) -> Sealed {
-        Sealed::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0)
+    fn one(text: &str) -> SealedSecret {
+        SealedSecret::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0)
     }
 
     #[test]
@@ -326,8 +326,8 @@ mod tests {
         let sealed =
             one("{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: hunter2, num: 1, e: null}}");
         assert!(sealed.recipients.is_empty() && sealed.key.namespace.is_none());
-        assert_eq!((&sealed.entries["x"], &sealed.entries["num"]), (&Leaf::Clear, &Leaf::Clear));
-        assert_eq!(sealed.entries["e"], Leaf::Empty);
+        assert_eq!((&sealed.entries["x"], &sealed.entries["num"]), (&SealedLeaf::Clear, &SealedLeaf::Clear));
+        assert_eq!(sealed.entries["e"], SealedLeaf::Empty);
         assert!(!format!("{sealed:?}").contains("hunter2"));
     }
 
@@ -408,8 +408,8 @@ mod tests {
             format!("{{apiVersion: v1, kind: Secret, metadata: {{name: {name}}}, data: {{x: \"{LEAF}\"}}{sops}}}")
         };
         let check = |text: &str, expect: &[&str]| {
-            let found = Sealed::read(text.as_bytes(), &mut Interner::new()).unwrap();
-            let line = |one: &Sealed| format!("{} {:?}", one.key.name, one.recipients.iter().collect::<Vec<_>>());
+            let found = SealedSecret::read(text.as_bytes(), &mut Interner::new()).unwrap();
+            let line = |one: &SealedSecret| format!("{} {:?}", one.key.name, one.recipients.iter().collect::<Vec<_>>());
             assert_eq!(found.iter().map(line).collect::<Vec<_>>(), expect, "{text}");
         };
         let own = ", sops: {age: [{recipient: age1x, enc: z}]}";
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn what_is_no_secret_is_passed_over_and_what_may_be_one_is_not() {
-        let read = |text: &[u8]| Sealed::read(text, &mut Interner::new()).map(|found| found.len());
+        let read = |text: &[u8]| SealedSecret::read(text, &mut Interner::new()).map(|found| found.len());
         assert_eq!(read(b"kind: [ConfigMap"), Ok(0));
         assert_eq!(read(b"{apiVersion: v1, kind: ConfigMap, metadata: {name: Secret}}"), Ok(0));
         assert_eq!(read(b"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: b}\n"), Ok(2));

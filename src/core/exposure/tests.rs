@@ -28,7 +28,7 @@ fn stood(directory: &str, name: &str, recipients: &[&str], commits: core::ops::R
         commits.start(),
         stanzas.join(",")
     );
-    let file = Sealed::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0);
+    let file = SealedSecret::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0);
     Stood {
         directory: directory.into(),
         file: Arc::new(file),
@@ -38,7 +38,7 @@ fn stood(directory: &str, name: &str, recipients: &[&str], commits: core::ops::R
     }
 }
 
-fn facts(stood: Vec<Stood>) -> Facts {
+fn facts(stood: Vec<Stood>) -> History {
     let commits = ["a", "b", "c", "d"].map(|id| Commit { id: id.into(), ..Commit::default() }).to_vec();
     let mut vouched = ListedBy::default();
     for stood in &stood {
@@ -49,7 +49,7 @@ fn facts(stood: Vec<Stood>) -> Facts {
         );
         vouched.read(text.as_bytes(), &mut None, &mut Interner::new()).unwrap();
     }
-    Facts { commits, stood, vouched }
+    History { commits, stood, vouched }
 }
 
 fn told(answer: &Exposure) -> Vec<String> {
@@ -73,7 +73,7 @@ fn told(answer: &Exposure) -> Vec<String> {
     lines
 }
 
-fn asked(facts: &Facts, asked: &Asked<'_>) -> Vec<String> {
+fn asked(facts: &History, asked: &Query<'_>) -> Vec<String> {
     told(&expose(facts, asked, Looked::default()))
 }
 
@@ -86,7 +86,7 @@ fn the_configuration_says_who_is_a_recipient_else_the_published_files_do() {
         stood("gone", "s", &[OLD], 0..=0),
     ]));
     let fleet = fleet("");
-    let with = Asked { fleet: Some(&fleet), ..Asked::default() };
+    let with = Query { fleet: Some(&fleet), ..Query::default() };
     let all = [
         "age16mz removed eu/s ad still Readable",
         "age16mz removed gone/s aa Gone also eu,us",
@@ -95,10 +95,10 @@ fn the_configuration_says_who_is_a_recipient_else_the_published_files_do() {
     ];
     assert_eq!(asked(&facts, &with), all);
     // Nobody took it out of the files yet, so without a configuration it is no removed one.
-    assert_eq!(asked(&facts, &Asked::default())[0], "age16mz eu/s ad still Readable");
-    assert_eq!(asked(&facts, &Asked { removed: true, ..Asked::default() }), [all[1]]);
-    assert_eq!(asked(&facts, &Asked { removed: true, ..with }), &all[..2]);
-    let one = Asked { recipients: BTreeSet::from([Recipient::parse(US).unwrap()]), ..Asked::default() };
+    assert_eq!(asked(&facts, &Query::default())[0], "age16mz eu/s ad still Readable");
+    assert_eq!(asked(&facts, &Query { removed: true, ..Query::default() }), [all[1]]);
+    assert_eq!(asked(&facts, &Query { removed: true, ..with }), &all[..2]);
+    let one = Query { recipients: BTreeSet::from([Recipient::parse(US).unwrap()]), ..Query::default() };
     assert_eq!(asked(&facts, &one), [all[3]]);
 }
 
@@ -108,19 +108,19 @@ fn readers_whom_no_recipient_names_and_what_stands_beside_in_clear_are_told() {
         let text = format!(
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: s{metadata}}}\ndata: {{{data}}}\nsops: {{age: [{sops}]}}\n"
         );
-        let file = Sealed::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0);
+        let file = SealedSecret::read(text.as_bytes(), &mut Interner::new()).unwrap().remove(0);
         Stood { file: Arc::new(file), ..stood("eu", "s", &[], commits) }
     };
     let (leaf, other) = ("'ENC[AES256_GCM,data:qqo=,0'", "'ENC[AES256_GCM,data:qqqqqqo=,1'");
     let nameless = format!("{{recipient: {EU}, enc: x}}, {{enc: x}}");
     let fleet = fleet("");
-    let with = || Asked { fleet: Some(&fleet), ..Asked::default() };
+    let with = || Query { fleet: Some(&fleet), ..Query::default() };
     let known = facts(Vec::from([sealed(&format!("e: {leaf}"), "", &nameless, 0..=3)]));
     let all = ["reader  removed eu/s ad still Readable", "age1hwg eu/s ad still Readable"];
     assert_eq!(asked(&known, &with()), all);
-    assert_eq!(asked(&known, &Asked { removed: true, ..with() }), &all[..1]);
+    assert_eq!(asked(&known, &Query { removed: true, ..with() }), &all[..1]);
     // Whoever is asked for may be the one without a name.
-    let one = Asked { recipients: BTreeSet::from([Recipient::parse(OLD).unwrap()]), ..with() };
+    let one = Query { recipients: BTreeSet::from([Recipient::parse(OLD).unwrap()]), ..with() };
     let answer = expose(&known, &one, Looked::default());
     assert_eq!((told(&answer), answer.never), (Vec::from([all[0].into()]), Vec::from([OLD.into()])));
     let text = crate::report::exposure::exposure(
@@ -142,11 +142,11 @@ fn readers_whom_no_recipient_names_and_what_stands_beside_in_clear_are_told() {
 fn a_retired_region_has_no_recipients_and_escrow_is_said() {
     let facts = facts(Vec::from([stood("us", "s", &[US, OLD], 0..=3)]));
     let retired = fleet(", state: retired");
-    let answer = asked(&facts, &Asked { fleet: Some(&retired), ..Asked::default() });
+    let answer = asked(&facts, &Query { fleet: Some(&retired), ..Query::default() });
     assert!(answer.iter().all(|line| line.contains(" removed ")), "{answer:?}");
     let mut with_escrow = fleet("");
     with_escrow.escrow.insert(Recipient::parse(OLD).unwrap());
-    let answer = expose(&facts, &Asked { fleet: Some(&with_escrow), ..Asked::default() }, Looked::default());
+    let answer = expose(&facts, &Query { fleet: Some(&with_escrow), ..Query::default() }, Looked::default());
     let escrow: Vec<bool> = answer.readers.unwrap().iter().map(|reader| reader.escrow).collect();
     assert_eq!(escrow, [true, false]);
 }
@@ -161,7 +161,7 @@ fn other_fleets_stay_apart() {
     );
     facts.vouched.read(other.as_bytes(), &mut None, &mut Interner::new()).unwrap();
     let fleet = fleet("");
-    let answer = expose(&facts, &Asked { fleet: Some(&fleet), ..Asked::default() }, Looked::default());
+    let answer = expose(&facts, &Query { fleet: Some(&fleet), ..Query::default() }, Looked::default());
     let reader = &answer.readers.unwrap()[0];
     let told: Vec<_> = reader
         .secrets
@@ -192,6 +192,6 @@ fn folders_are_found_where_regions_are() {
 fn words_escape_what_histories_hold() {
     let facts = facts(Vec::from([stood("eu", "\"a\\u001b[31m\\n\"", &["\"x\\u202e\""], 0..=3)]));
     let looked = Looked { commits: facts.commits.len(), ..Looked::default() };
-    let text = crate::report::exposure::exposure(&expose(&facts, &Asked::default(), looked), Whom::default());
+    let text = crate::report::exposure::exposure(&expose(&facts, &Query::default(), looked), Whom::default());
     assert!(text.contains("a\\u{1b}[31m\\u{a}") && text.contains("x\\u{202e}") && !text.contains('\u{1b}'), "{text}");
 }

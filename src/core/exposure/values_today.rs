@@ -9,15 +9,15 @@ use alloc::vec::Vec;
 
 use super::listed_by::ListedBy;
 use super::schema::NowAt;
-use super::sealed::{Leaf, Sealed, Tags};
+use super::sealed::{SealedLeaf, SealedSecret, Tags};
 use crate::name::{Directory, ObjectKey};
 use crate::recipient::Recipient;
-use crate::reuse::{self, Change, Context, KeyRing};
+use crate::reuse::{self, Context, EntryChange, KeyRing};
 use crate::secret::{Payload, SecretBytes};
 use crate::sops::cipher;
 
 /// Today's values, and the keys that made the tags.
-pub struct Values<'a> {
+pub struct ValuesToday<'a> {
     /// The reuse keys.
     pub keys: &'a KeyRing,
     /// By region folder, the Secrets as the sources have them now.
@@ -30,7 +30,7 @@ pub struct Values<'a> {
 pub(super) type Today<'a> = BTreeMap<usize, Vec<(&'a Directory, &'a ObjectKey, &'a str, &'a SecretBytes)>>;
 
 /// Sorts today's values by length.
-pub(super) fn today<'a>(values: &'a Values<'a>) -> Today<'a> {
+pub(super) fn today<'a>(values: &'a ValuesToday<'a>) -> Today<'a> {
     let mut today = Today::new();
     for (directory, secrets) in &values.now {
         for (key, payload) in secrets {
@@ -48,7 +48,7 @@ pub(super) fn in_base64(value: &SecretBytes) -> usize {
 }
 
 /// A file's tags, with what comparing them needs.
-pub(super) struct Tagged<'f> {
+pub(super) struct Comparable<'f> {
     /// The tags.
     pub(super) tags: &'f Tags,
     /// Whom the file is sealed to.
@@ -57,14 +57,14 @@ pub(super) struct Tagged<'f> {
     pub(super) leaves: Vec<(String, String)>,
 }
 
-impl<'f> Tagged<'f> {
+impl<'f> Comparable<'f> {
     /// The tags of a file; none unless pouch sealed the whole file.
-    pub(super) fn of(file: &'f Sealed) -> Option<Self> {
+    pub(super) fn of(file: &'f SealedSecret) -> Option<Self> {
         let recipients = file.recipients.iter().map(|text| Recipient::parse(text).ok());
         let leaves = file.entries.iter().map(|(name, leaf)| match leaf {
-            Leaf::Empty => Some((name.clone(), String::new())),
-            Leaf::Sealed(text) => Some((name.clone(), String::from(&**text))),
-            Leaf::Clear => None,
+            SealedLeaf::Empty => Some((name.clone(), String::new())),
+            SealedLeaf::Sealed(text) => Some((name.clone(), String::from(&**text))),
+            SealedLeaf::Clear => None,
         });
         Some(Self {
             tags: file.tags.as_ref()?,
@@ -76,7 +76,7 @@ impl<'f> Tagged<'f> {
     /// Where the value of an entry is today.
     pub(super) fn living(
         &self,
-        values: &Values<'_>,
+        values: &ValuesToday<'_>,
         today: &Today<'_>,
         context: &Context<'_>,
         name: &str,
@@ -101,7 +101,8 @@ impl<'f> Tagged<'f> {
                     let payload = values.now.get(directory).and_then(|secrets| secrets.get(landing));
                     let changes =
                         payload.map(|payload| reuse::compare_entries(key, context, &tags.entry_lines, leaves, payload));
-                    let is_same = |(entry, change): &(String, Change)| entry == name && *change == Change::Same;
+                    let is_same =
+                        |(entry, change): &(String, EntryChange)| entry == name && *change == EntryChange::Same;
                     if changes.iter().flatten().any(is_same) {
                         found.insert(now_at(directory, landing, entry));
                     }

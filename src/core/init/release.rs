@@ -43,7 +43,7 @@ fn number(text: &str) -> Option<u16> {
 
 /// What is written for a release, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Chosen {
+pub struct ChosenRelease {
     /// The value of `providerInterfaces.builtin`.
     pub builtin: String,
     /// Why that set, as a sentence.
@@ -63,9 +63,9 @@ pub enum Interfaces {
 ///
 /// If nobody knows the release, the cluster's own ProviderInterfaces say what there is to know, and nothing is built in
 /// beside them; without any, the newest known set is better than none.
-pub fn choose(release: Option<Numbers>, interfaces: Interfaces) -> Chosen {
+pub fn choose(release: Option<Numbers>, interfaces: Interfaces) -> ChosenRelease {
     let of = |release: &Release| (1, u16::from(release.minor));
-    let chosen = |builtin: String, why: String| Chosen { builtin, why };
+    let chosen = |builtin: String, why: String| ChosenRelease { builtin, why };
     let Some(Numbers { major, minor }) = release else {
         return match (interfaces, Release::KNOWN.last()) {
             (Interfaces::None, Some(newest)) => {

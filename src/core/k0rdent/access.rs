@@ -15,7 +15,7 @@ use crate::name::{Name, Namespace, is_dns_label};
 use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::Object;
-use crate::selector::{Label, Selector, Truth, Unusable};
+use crate::selector::{Label, Selector, Truth, UnusableSelector};
 
 /// The only name that k0rdent gives to an AccessManagement.
 pub const NAME: &str = "kcm";
@@ -182,7 +182,7 @@ fn selector(node: &Node, at: &str, faults: &mut Faults) -> Result<Option<Selecto
         },
     };
     read.map(Some).map_err(|unusable| {
-        let (Unusable::Refused(why) | Unusable::NotUnderstood(why)) = unusable;
+        let (UnusableSelector::Refused(why) | UnusableSelector::NotUnderstood(why)) = unusable;
         faults.add(format!("{at}.{field} cannot be used: {why}"), "Write it as kubectl takes selectors.");
         Told
     })

@@ -13,7 +13,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 pub use content::{
-    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State, Via,
+    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
+    SourceIdentity,
 };
 pub use read::{Spot, Unusable, parse};
 
@@ -67,8 +68,8 @@ fn object(object: &ManifestObject) -> Tree<'_> {
     let from = object.from.as_ref().map(|from| ("from", place([], from.namespace.as_ref(), &from.name)));
     let group_kind = [("group", key.kind.group.as_str()), ("kind", key.kind.kind.as_str())];
     let (state, reason) = match object.state {
-        State::Current => ("current", None),
-        State::Carried(code) => ("carried", Some(("reason", Tree::text(code.text())))),
+        ObjectState::Current => ("current", None),
+        ObjectState::Carried(code) => ("carried", Some(("reason", Tree::text(code.text())))),
     };
     let fields = [
         ("key", place(group_kind, key.namespace.as_ref(), &key.name)),

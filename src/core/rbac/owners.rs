@@ -6,7 +6,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::Asked;
+use super::AskedByName;
 use crate::claim::Claim;
 use crate::closure::{close, of_root};
 use crate::config::{Companions, Resolution};
@@ -23,8 +23,8 @@ pub fn owners<'a>(
     claims: impl Iterator<Item = &'a Claim>,
     source: usize,
     asked: &BTreeSet<ObjectKey>,
-) -> (Asked, Vec<Finding>) {
-    let mut owned: Asked = asked.iter().map(|key| (key.clone(), BTreeSet::new())).collect();
+) -> (AskedByName, Vec<Finding>) {
+    let mut owned: AskedByName = asked.iter().map(|key| (key.clone(), BTreeSet::new())).collect();
     let mut findings = Vec::new();
     // By kind, name and namespace of an absent companion, which is no member.
     let mut companions: BTreeMap<ObjectKey, BTreeSet<_>> = BTreeMap::new();

@@ -16,7 +16,7 @@ const ASKED: &[(&str, &[&str])] = &[
     ("Secret team-a/true", &["team-a/a", "team-a/b", "team-a/c", "team-a/d", "team-a/e"]),
 ];
 
-fn asked(keys: &[(&str, &[&str])]) -> Asked {
+fn asked(keys: &[(&str, &[&str])]) -> AskedByName {
     let name = |text: &&str| {
         let (namespace, name) = text.split_once('/').unwrap();
         Claimant::credential(namespace.into(), name.into())
@@ -48,17 +48,17 @@ fn pouch() -> Subject {
     Subject::ServiceAccount { namespace: "pouch".into(), name: "pouch".into() }
 }
 
-fn made(fleet: &Fleet, secrets: Secrets, asked: &Asked) -> Vec<Manifest> {
+fn made(fleet: &Fleet, secrets: Secrets, asked: &AskedByName) -> Vec<RbacManifest> {
     let (source, subject, plurals) = (&fleet.sources[0], pouch(), BTreeMap::new());
     let listed = inquiry::listed(fleet, &source.provides);
-    manifests(&Terms { fleet, source, secrets, listed: &listed, asked, plurals: &plurals, subject: &subject }).unwrap()
+    manifests(&Basis { fleet, source, secrets, listed: &listed, asked, plurals: &plurals, subject: &subject }).unwrap()
 }
 
 /// A request, as the API server's authorizer sees it: verb, resource, namespace or none, name or none.
 type Request<'a> = (&'a str, &'a str, Option<&'a str>, Option<&'a str>);
 
 /// As RBAC decides: <https://kubernetes.io/docs/reference/access-authn-authz/rbac/>
-fn allows(manifests: &[Manifest], (verb, resource, namespace, name): Request<'_>) -> bool {
+fn allows(manifests: &[RbacManifest], (verb, resource, namespace, name): Request<'_>) -> bool {
     let has = |list: &Value, word: &str| list.as_array().is_some_and(|list| list.iter().any(|item| item == word));
     manifests.iter().map(|manifest| yaml(&manifest.text)).any(|role| {
         let here = match role["kind"].as_str() {
@@ -78,7 +78,7 @@ fn allows(manifests: &[Manifest], (verb, resource, namespace, name): Request<'_>
 }
 
 #[track_caller]
-fn check(manifests: &[Manifest], allowed: &[Request<'_>], denied: &[Request<'_>]) {
+fn check(manifests: &[RbacManifest], allowed: &[Request<'_>], denied: &[Request<'_>]) {
     for request in allowed {
         assert!(allows(manifests, *request), "denied: {request:?}");
     }
@@ -140,7 +140,7 @@ fn named_namespaces_are_listed_one_by_one() {
 
 #[test]
 fn namespaces_open_all_secrets_there_and_list_none() {
-    let manifests = made(&named(), Secrets::Namespaces, &Asked::new());
+    let manifests = made(&named(), Secrets::Namespaces, &AskedByName::new());
     let allowed = ["kcm-system", "team-a", "team-b"].map(|namespace| ("get", "secrets", Some(namespace), Some("any")));
     check(&manifests, &allowed, &[("list", "secrets", Some("team-a"), None), ("get", "secrets", Some("x"), Some("y"))]);
     check(
@@ -158,7 +158,7 @@ fn namespaces_open_all_secrets_there_and_list_none() {
 fn a_source_without_cluster_scoped_objects_gets_none() {
     let provides = json!({"namespaces": ["team-a", "kcm-system"]});
     let fleet = clusters(&json!({"sources": [{"name": "all", "provides": provides}]}), &["all"]);
-    let manifests = made(&fleet, Secrets::Namespaces, &Asked::new());
+    let manifests = made(&fleet, Secrets::Namespaces, &AskedByName::new());
     check(
         &manifests,
         &[("list", "credentials", Some("team-a"), None), ("get", "namespaces", None, Some("kube-system"))],
@@ -272,9 +272,9 @@ rules:
 fn many_names_are_divided_among_roles() {
     let owner = BTreeSet::from([Claimant::credential("team-a".into(), "c".into())]);
     let keys = (0..2_000).map(|n| ObjectKey::secret("team-a".into(), Name::new(format!("{}-{n}", "s".repeat(200)))));
-    let asked: Asked = keys.map(|key| (key, owner.clone())).collect();
+    let asked: AskedByName = keys.map(|key| (key, owner.clone())).collect();
     let manifests = made(&everything(), Secrets::Names, &asked);
-    let roles: Vec<&Manifest> = manifests.iter().filter(|manifest| manifest.kind == "Role").collect();
+    let roles: Vec<&RbacManifest> = manifests.iter().filter(|manifest| manifest.kind == "Role").collect();
     let names: Vec<&str> = roles.iter().map(|role| &*role.name).collect();
     assert_eq!(names, ["pouch-acme", "pouch-acme.2", "pouch-acme.3", "pouch-acme.4"]);
     let mut all = BTreeSet::new();
@@ -293,7 +293,7 @@ fn names_that_cannot_be_are_left_out() {
     let owner = BTreeSet::from([Claimant::credential("team-a".into(), "c\n- apiGroups: [\"*\"]".into())]);
     let secret = |namespace: &str, name: &str| ObjectKey::secret(namespace.into(), name.into());
     let keys = [secret("team-a", "a\n- b"), secret("Team_A", "a"), secret("team-a", ""), secret("team-a", "fine")];
-    let asked: Asked = keys.into_iter().map(|key| (key, owner.clone())).collect();
+    let asked: AskedByName = keys.into_iter().map(|key| (key, owner.clone())).collect();
     let manifests = made(&everything(), Secrets::Names, &asked);
     let role = manifests.iter().find(|manifest| manifest.kind == "Role").unwrap();
     assert_eq!(yaml(&role.text)["rules"][0]["resourceNames"], json!(["fine"]));
@@ -311,8 +311,8 @@ fn other_subjects_and_several_clusters() {
         (Subject::User("jane: x".into()), json!({"kind": "User", "name": "jane: x", "apiGroup": write::GROUP})),
         (Subject::Group("ops".into()), json!({"kind": "Group", "name": "ops", "apiGroup": write::GROUP})),
     ] {
-        let (asked, plurals) = (Asked::new(), BTreeMap::new());
-        let terms = Terms {
+        let (asked, plurals) = (AskedByName::new(), BTreeMap::new());
+        let terms = Basis {
             fleet: &fleet,
             source: &fleet.sources[1],
             secrets: Secrets::Names,
@@ -330,9 +330,9 @@ fn other_subjects_and_several_clusters() {
 #[test]
 fn patterns_without_credentials_tell_no_namespace() {
     let fleet = everything();
-    let (asked, plurals, subject) = (Asked::new(), BTreeMap::new(), pouch());
+    let (asked, plurals, subject) = (AskedByName::new(), BTreeMap::new(), pouch());
     let secrets = Secrets::Namespaces;
-    let terms = Terms {
+    let terms = Basis {
         fleet: &fleet,
         source: &fleet.sources[0],
         secrets,
@@ -342,7 +342,7 @@ fn patterns_without_credentials_tell_no_namespace() {
         subject: &subject,
     };
     assert_eq!(manifests(&terms), Err(Insufficient::NoNamespace("all".into())));
-    assert!(manifests(&Terms { secrets: Secrets::Names, ..terms }).is_ok());
+    assert!(manifests(&Basis { secrets: Secrets::Names, ..terms }).is_ok());
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn plurals_come_from_discovery_or_are_guessed_aloud() {
     let asked = asked(ASKED);
     let plurals = BTreeMap::from([(GroupKind::new("x.io", "Thing"), "thingies".to_owned())]);
     let subject = pouch();
-    let terms = Terms {
+    let terms = Basis {
         fleet: &fleet,
         source: &fleet.sources[0],
         secrets: Secrets::Namespaces,

@@ -30,7 +30,7 @@ pub enum Subject {
 
 /// One manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Manifest {
+pub struct RbacManifest {
     /// `ClusterRole`, `ClusterRoleBinding`, `Role` or `RoleBinding`.
     pub kind: &'static str,
     /// The namespace; none for the cluster-wide ones.
@@ -43,7 +43,7 @@ pub struct Manifest {
 
 /// One rule: a verb on one resource, in one place.
 #[derive(Clone)]
-pub(super) struct Rule {
+pub(super) struct PolicyRule {
     pub(super) why: Vec<String>,
     pub(super) group: String,
     pub(super) resource: String,
@@ -57,7 +57,12 @@ pub(super) const GROUP: &str = "rbac.authorization.k8s.io";
 /// A role for each part of the rules, with its binding, in a namespace or for the whole cluster.
 ///
 /// The first has the plain name, the others `.2` and so on behind it.
-pub(super) fn role(name: &str, namespace: Option<&Namespace>, parts: &[Vec<Rule>], subject: &Subject) -> Vec<Manifest> {
+pub(super) fn role(
+    name: &str,
+    namespace: Option<&Namespace>,
+    parts: &[Vec<PolicyRule>],
+    subject: &Subject,
+) -> Vec<RbacManifest> {
     let (kind, binding) = match namespace {
         Some(_) => ("Role", "RoleBinding"),
         None => ("ClusterRole", "ClusterRoleBinding"),
@@ -80,8 +85,8 @@ pub(super) fn role(name: &str, namespace: Option<&Namespace>, parts: &[Vec<Rule>
         let bound = Tree::map(head(binding, &name, namespace).into_iter().chain(bound));
         let bound = String::from(&*emit(&bound));
         let namespace = namespace.cloned();
-        manifests.push(Manifest { kind, namespace: namespace.clone(), name: name.clone(), text });
-        manifests.push(Manifest { kind: binding, namespace, name, text: bound });
+        manifests.push(RbacManifest { kind, namespace: namespace.clone(), name: name.clone(), text });
+        manifests.push(RbacManifest { kind: binding, namespace, name, text: bound });
     }
     manifests
 }
@@ -111,7 +116,7 @@ fn foreign<'a>(kind: &'a str, name: &'a str) -> Tree<'a> {
     Tree::map([("apiGroup", Tree::text(GROUP)), ("kind", Tree::text(kind)), ("name", Tree::text(name))])
 }
 
-fn rule(rule: &Rule) -> String {
+fn rule(rule: &PolicyRule) -> String {
     let one = |text| Tree::List(vec![Tree::text(text)]);
     let tree =
         Tree::map([("apiGroups", one(&*rule.group)), ("resources", one(&*rule.resource)), ("verbs", one(rule.verb))]);

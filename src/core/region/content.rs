@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use crate::claim::Edit;
-use crate::layout::manifest::Origin;
+use crate::layout::manifest::ReadFrom;
 use crate::layout::path::BundlePath;
 use crate::name::ObjectKey;
 
@@ -30,7 +30,7 @@ pub struct Order {
 
 impl Order {
     /// Where the Secret was read, as the manifest records it.
-    pub(super) fn origin(&self) -> Origin {
-        Origin { namespace: self.read.namespace.clone(), name: self.read.name.clone() }
+    pub(super) fn origin(&self) -> ReadFrom {
+        ReadFrom { namespace: self.read.namespace.clone(), name: self.read.name.clone() }
     }
 }

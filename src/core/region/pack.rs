@@ -15,10 +15,11 @@ use super::input::{Input, Terms};
 use super::published::document;
 use super::resealing;
 use super::revoked::{self, Admission, Revoked};
+use crate::closure::Via;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{ManifestObject, NeededBy, Via};
+use crate::layout::manifest::{ManifestObject, NeededBy, NeededVia};
 use crate::layout::namespace;
 use crate::layout::sanitise::sanitise;
 use crate::name::{Claimant, Namespace, ObjectKey};
@@ -153,8 +154,8 @@ fn fill(
     Some(())
 }
 
-fn needed_by(by: &Claimant, via: &[crate::closure::Via]) -> NeededBy {
-    let step = |via: &crate::closure::Via| Via { provider_interface: via.interface.clone(), field: via.field.clone() };
+fn needed_by(by: &Claimant, via: &[Via]) -> NeededBy {
+    let step = |via: &Via| NeededVia { provider_interface: via.interface.clone(), field: via.field.clone() };
     NeededBy { by: by.clone(), via: via.iter().map(step).collect() }
 }
 

@@ -26,7 +26,7 @@ use crate::hash::sha256_hex;
 use crate::judge::case::{Case, Ruling, Verdict};
 use crate::judge::region::{Incumbents, settle};
 use crate::layout::Layout;
-use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, SourceIdentity, State as ObjectState};
+use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath, Leaf};
 use crate::name::ObjectKey;
 use crate::reuse::{self, KeyRing};

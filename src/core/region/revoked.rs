@@ -21,7 +21,7 @@ use crate::judge::region::{Forced, immutable_changes};
 use crate::judge::{check_object, place};
 use crate::k0rdent::root::Root;
 use crate::kinds;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, Via};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
 use crate::listing::few;
 use crate::name::{Claimant, ObjectKey, SourceName, Version};
 use crate::selector::Truth;
@@ -32,7 +32,7 @@ pub(super) struct Admission<'a, 'i> {
     input: &'i Input<'a>,
     claims: BTreeMap<&'i Claimant, &'i Claim>,
     /// The objects of each claimant, by the references that lead to them.
-    reached: BTreeMap<(&'i Claimant, &'i [Via]), &'i ManifestObject>,
+    reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), &'i ManifestObject>,
 }
 
 impl<'a, 'i> Admission<'a, 'i> {

@@ -18,7 +18,7 @@ use super::summary::{Outcome, Summary};
 
 /// Which run it was.
 #[derive(Clone, Copy, Debug)]
-pub struct Run<'a> {
+pub struct RunFacts<'a> {
     /// The command, such as `render`.
     pub command: &'a str,
     /// The fleet; unknown where the configuration could not be read.
@@ -27,7 +27,7 @@ pub struct Run<'a> {
     pub region: Option<&'a str>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> RunFacts<'a> {
     fn labels(self) -> Vec<(&'static str, &'a str)> {
         let Self { command, fleet, region } = self;
         let labels = [("fleet", fleet), ("command", Some(command)), ("region", region)];
@@ -38,7 +38,7 @@ impl<'a> Run<'a> {
 /// The metrics of a run that did its work; `time` is in seconds since 1970.
 pub fn text(summary: &Summary, time: i64) -> String {
     let region = summary.verified.as_ref().map(|verified| &*verified.region);
-    let run = Run { command: summary.command, fleet: Some(&summary.fleet), region };
+    let run = RunFacts { command: summary.command, fleet: Some(&summary.fleet), region };
     let mut out = ended(run, summary.exit_code, time);
     let fleet = ("fleet", &*summary.fleet);
     out.family("pouch_credentials", "Credentials, by how the last run found them.");
@@ -89,12 +89,12 @@ pub fn text(summary: &Summary, time: i64) -> String {
 }
 
 /// The metrics of a run that ended without doing its work.
-pub fn failed(run: Run<'_>, exit_code: u8, time: i64) -> String {
+pub fn failed(run: RunFacts<'_>, exit_code: u8, time: i64) -> String {
     ended(run, exit_code, time).0
 }
 
-fn ended(run: Run<'_>, exit_code: u8, time: i64) -> Text {
-    let mut out = Text(String::new());
+fn ended(run: RunFacts<'_>, exit_code: u8, time: i64) -> Exposition {
+    let mut out = Exposition(String::new());
     for (name, help, value) in [
         (
             "pouch_last_run_exit_code",
@@ -109,9 +109,9 @@ fn ended(run: Run<'_>, exit_code: u8, time: i64) -> Text {
     out
 }
 
-struct Text(String);
+struct Exposition(String);
 
-impl Text {
+impl Exposition {
     /// Begins a metric. `help` has neither a backslash nor a line feed.
     fn family(&mut self, name: &str, help: &str) {
         // Writing to a `String` does not fail.
@@ -278,10 +278,10 @@ mod tests {
 
     #[test]
     fn a_failure_says_that_there_was_one() {
-        let run = Run { command: "render", fleet: Some("acme"), region: None };
+        let run = RunFacts { command: "render", fleet: Some("acme"), region: None };
         let samples = parsed(&failed(run, 5, 7));
         check(&samples, "pouch_last_run_exit_code", &[("fleet", "acme"), ("command", "render")], 5.0);
-        let nameless = Run { fleet: None, ..run };
+        let nameless = RunFacts { fleet: None, ..run };
         check(&parsed(&failed(nameless, 64, 7)), "pouch_last_run_exit_code", &[("command", "render")], 64.0);
         assert_eq!(samples.len(), 2);
     }

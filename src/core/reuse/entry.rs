@@ -111,7 +111,7 @@ pub fn own_tags(entry_lines: &str) -> BTreeMap<&str, &str> {
 
 /// What becomes of an entry of a published Secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Change {
+pub enum EntryChange {
     /// Its value stays.
     Same,
     /// Its value changes.
@@ -135,7 +135,7 @@ pub fn compare_entries(
     entry_lines: &str,
     published: &[(String, String)],
     payload: &Payload,
-) -> Vec<(String, Change)> {
+) -> Vec<(String, EntryChange)> {
     let tags = own_tags(entry_lines);
     let published: BTreeMap<&str, &str> = published.iter().map(|(name, leaf)| (name.as_str(), leaf.as_str())).collect();
     let short: Vec<(&str, &str)> = published
@@ -153,24 +153,24 @@ pub fn compare_entries(
             })
             .collect();
         match paired.and_then(|entries| joint_tag(key, context, &entries)).zip(joint) {
-            Some((tag, written)) if same_bytes(tag.as_bytes(), written.as_bytes()) => Change::Same,
-            _ if short.len() == 1 => Change::Changed,
-            _ => Change::PerhapsChanged,
+            Some((tag, written)) if same_bytes(tag.as_bytes(), written.as_bytes()) => EntryChange::Same,
+            _ if short.len() == 1 => EntryChange::Changed,
+            _ => EntryChange::PerhapsChanged,
         }
     };
     let of_short = judge_short();
     let weigh = |name: &str| match (published.get(name), payload.get(name)) {
-        (None, _) => Change::Added,
-        (_, None) => Change::Removed,
+        (None, _) => EntryChange::Added,
+        (_, None) => EntryChange::Removed,
         (Some(leaf), Some(value)) => match tags.get(name) {
-            _ if leaf.is_empty() && value.is_empty() => Change::Same,
-            _ if leaf.is_empty() || value.is_empty() => Change::Changed,
+            _ if leaf.is_empty() && value.is_empty() => EntryChange::Same,
+            _ if leaf.is_empty() || value.is_empty() => EntryChange::Changed,
             Some(written) => {
                 let tag = entry_tag(key, context, &EntryLeaf { name, leaf, value });
                 let same = same_bytes(tag.as_bytes(), written.as_bytes());
-                if same { Change::Same } else { Change::Changed }
+                if same { EntryChange::Same } else { EntryChange::Changed }
             }
-            None if value.len() >= LONG => Change::Changed,
+            None if value.len() >= LONG => EntryChange::Changed,
             None => of_short,
         },
     };

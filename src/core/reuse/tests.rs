@@ -256,7 +256,7 @@ fn plans_say_which_entry_changes() {
     const A: &str = "aaaaaaaaaaaaaaaaaaaa";
     const B: &str = "bbbbbbbbbbbbbbbbbbbb";
     #[track_caller]
-    fn check(old: &[(&str, &str)], new: &[(&str, &str)], expect: &[(&str, Change)]) {
+    fn check(old: &[(&str, &str)], new: &[(&str, &str)], expect: &[(&str, EntryChange)]) {
         let (owned, key, old, new) = (owned(), key(7), payload(old), payload(new));
         let context = owned.context();
         let leaves = sealed_leaves(&old, 1);
@@ -265,7 +265,7 @@ fn plans_say_which_entry_changes() {
         let changes: Vec<_> = changes.iter().map(|(name, change)| (name.as_str(), *change)).collect();
         assert_eq!(changes, expect);
     }
-    use Change::{Added, Changed, PerhapsChanged, Removed, Same};
+    use EntryChange::{Added, Changed, PerhapsChanged, Removed, Same};
     check(
         &[("k", A), ("l", "x"), ("e", "")],
         &[("k", A), ("l", "x"), ("e", "")],

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::iter::Peekable;
 
-use super::{Requirement, Selector, Test, Unusable, requirement};
+use super::{Requirement, Selector, Test, UnusableSelector, requirement};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Token<'a> {
@@ -22,14 +22,14 @@ enum Token<'a> {
     Compare,
 }
 
-const SHAPE: Unusable = Unusable::Refused("the text is not a selector");
+const SHAPE: UnusableSelector = UnusableSelector::Refused("the text is not a selector");
 
 impl Selector {
     /// Reads a selector from text; the empty text asks for nothing.
     ///
     /// # Errors
     /// Where Kubernetes would refuse the text, or where it compares numbers.
-    pub fn parse(text: &str) -> Result<Self, Unusable> {
+    pub fn parse(text: &str) -> Result<Self, UnusableSelector> {
         let tokens = tokens(text)?;
         let mut tokens = tokens.into_iter().peekable();
         let mut requirements = Vec::new();
@@ -46,7 +46,7 @@ impl Selector {
     }
 }
 
-fn tokens(text: &str) -> Result<Vec<Token<'_>>, Unusable> {
+fn tokens(text: &str) -> Result<Vec<Token<'_>>, UnusableSelector> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
@@ -71,7 +71,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Unusable> {
     Ok(tokens)
 }
 
-fn one<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<Requirement, Unusable> {
+fn one<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<Requirement, UnusableSelector> {
     let key = match tokens.next() {
         Some(Token::Not) => {
             let Some(Token::Word(key)) = tokens.next() else { return Err(SHAPE) };
@@ -82,7 +82,7 @@ fn one<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<Req
     };
     let test = match tokens.peek() {
         None | Some(Token::Comma) => return requirement(key, Test::Exists),
-        Some(Token::Compare) => return Err(Unusable::NotUnderstood("a selector compares numbers")),
+        Some(Token::Compare) => return Err(UnusableSelector::NotUnderstood("a selector compares numbers")),
         Some(operator) => *operator,
     };
     let _ = tokens.next();
@@ -104,7 +104,7 @@ fn value<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Box<str>
 }
 
 /// The values between parentheses; one may be empty, but `()` is refused.
-fn values<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<Vec<Box<str>>, Unusable> {
+fn values<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<Vec<Box<str>>, UnusableSelector> {
     if tokens.next() != Some(Token::Open) || tokens.peek() == Some(&Token::Close) {
         return Err(SHAPE);
     }
@@ -188,10 +188,10 @@ mod tests {
             "a=-b",
             "a/b/c",
         ] {
-            assert!(matches!(Selector::parse(text), Err(Unusable::Refused(_))), "{text}");
+            assert!(matches!(Selector::parse(text), Err(UnusableSelector::Refused(_))), "{text}");
         }
         for text in ["a>1", "a < 2"] {
-            assert!(matches!(Selector::parse(text), Err(Unusable::NotUnderstood(_))), "{text}");
+            assert!(matches!(Selector::parse(text), Err(UnusableSelector::NotUnderstood(_))), "{text}");
         }
     }
 }

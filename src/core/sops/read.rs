@@ -17,7 +17,7 @@ use super::cipher::{self, Cipher, Type};
 pub use super::format::MAX_STANZAS;
 use super::mac::Mac;
 use super::metadata::KEY;
-use super::rule::{FIELDS, Rule};
+use super::rule::{EncryptionRule, FIELDS};
 use super::{CipherError, OpenError};
 use crate::go_time::GoTime;
 use crate::node::Node;
@@ -62,7 +62,7 @@ pub fn key_fingerprint(data_key: &[u8; 32]) -> KeyFingerprint {
 /// The documents of one sealed file.
 pub struct Sealed {
     documents: Vec<Ordered>,
-    rule: Rule,
+    rule: EncryptionRule,
     last_modified: String,
     mac: Box<str>,
     mac_only_encrypted: bool,
@@ -86,7 +86,7 @@ impl Sealed {
         for (field, name) in fields.iter_mut().zip(FIELDS) {
             *field = text(block, name)?;
         }
-        let rule = Rule::new(fields)?;
+        let rule = EncryptionRule::new(fields)?;
         text(block, "version")?.filter(|version| !version.is_empty()).ok_or(OpenError::NoVersion)?;
         let last_modified = match block.get("lastmodified") {
             Some(Ordered::Time(moment)) => Some(*moment),

@@ -11,7 +11,7 @@ use regex_automata::util::syntax;
 use super::error::OpenError;
 use super::format::{ENCRYPTED_REGEX, is_sealed_key};
 
-/// The names of the fields that hold a rule, in the order of [`Rule::new`].
+/// The names of the fields that hold a rule, in the order of [`EncryptionRule::new`].
 pub const FIELDS: [&str; 6] = [
     "unencrypted_suffix",
     "encrypted_suffix",
@@ -31,26 +31,26 @@ const MAX_PATTERN_BYTES: usize = 1024;
 const MAX_COMPILED_BYTES: usize = 128 << 10;
 
 /// Which values of a file are sealed.
-pub struct Rule(Form);
+pub struct EncryptionRule(RuleForm);
 
-enum Form {
+enum RuleForm {
     /// Sealed unless a key on the path passes the test.
-    Unless(Test),
+    Unless(KeyTest),
     /// Sealed if a key on the path passes the test.
-    If(Test),
+    If(KeyTest),
     /// Comments decide, and they say no more than the values themselves: a value is sealed if it looks sealed.
     /// The MAC still proves as much, as it covers all values.
     Comments,
 }
 
-enum Test {
+enum KeyTest {
     Suffix(Box<str>),
     /// The test that pouch itself writes; by far the most frequent one.
     Own,
     Regex(Box<Regex>),
 }
 
-impl Rule {
+impl EncryptionRule {
     /// The rule that the fields of a `sops` block name, in the order of [`FIELDS`]; empty fields are ignored.
     ///
     /// # Errors
@@ -62,25 +62,25 @@ impl Rule {
             return Err(OpenError::Rules);
         }
         let regex = |pattern: &str| match pattern {
-            ENCRYPTED_REGEX => Ok(Test::Own),
-            pattern => compile(pattern).map(|regex| Test::Regex(Box::new(regex))),
+            ENCRYPTED_REGEX => Ok(KeyTest::Own),
+            pattern => compile(pattern).map(|regex| KeyTest::Regex(Box::new(regex))),
         };
-        let suffix = |text: &str| Test::Suffix(text.into());
+        let suffix = |text: &str| KeyTest::Suffix(text.into());
         Ok(Self(match fields {
-            [Some(text), ..] => Form::Unless(suffix(text)),
-            [_, Some(text), ..] => Form::If(suffix(text)),
-            [_, _, Some(pattern), ..] => Form::Unless(regex(pattern)?),
-            [_, _, _, Some(pattern), ..] => Form::If(regex(pattern)?),
-            [.., Some(_), _] | [.., Some(_)] => Form::Comments,
-            _ => Form::Unless(suffix(DEFAULT_SUFFIX)),
+            [Some(text), ..] => RuleForm::Unless(suffix(text)),
+            [_, Some(text), ..] => RuleForm::If(suffix(text)),
+            [_, _, Some(pattern), ..] => RuleForm::Unless(regex(pattern)?),
+            [_, _, _, Some(pattern), ..] => RuleForm::If(regex(pattern)?),
+            [.., Some(_), _] | [.., Some(_)] => RuleForm::Comments,
+            _ => RuleForm::Unless(suffix(DEFAULT_SUFFIX)),
         }))
     }
 
     /// Whether the rule marks a key, and with it all values below.
     pub fn marks(&self, key: &str) -> bool {
         match &self.0 {
-            Form::Unless(test) | Form::If(test) => test.matches(key),
-            Form::Comments => false,
+            RuleForm::Unless(test) | RuleForm::If(test) => test.matches(key),
+            RuleForm::Comments => false,
         }
     }
 
@@ -88,19 +88,19 @@ impl Rule {
     /// whether it looks sealed.
     pub fn seals(&self, marked: bool, looks: bool) -> bool {
         match self.0 {
-            Form::Unless(_) => !marked,
-            Form::If(_) => marked,
-            Form::Comments => looks,
+            RuleForm::Unless(_) => !marked,
+            RuleForm::If(_) => marked,
+            RuleForm::Comments => looks,
         }
     }
 }
 
-impl Test {
+impl KeyTest {
     fn matches(&self, key: &str) -> bool {
         match self {
-            Test::Suffix(suffix) => key.ends_with(&**suffix),
-            Test::Own => is_sealed_key(key),
-            Test::Regex(regex) => regex.is_match(key),
+            KeyTest::Suffix(suffix) => key.ends_with(&**suffix),
+            KeyTest::Own => is_sealed_key(key),
+            KeyTest::Regex(regex) => regex.is_match(key),
         }
     }
 }
@@ -122,8 +122,8 @@ fn compile(pattern: &str) -> Result<Regex, OpenError> {
 mod tests {
     use super::*;
 
-    fn rule(field: &str, text: &str) -> Result<Rule, OpenError> {
-        Rule::new(FIELDS.map(|name| (name == field).then_some(text)))
+    fn rule(field: &str, text: &str) -> Result<EncryptionRule, OpenError> {
+        EncryptionRule::new(FIELDS.map(|name| (name == field).then_some(text)))
     }
 
     #[test]
@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn suffixes_comments_and_none() {
-        let none = Rule::new([None; 6]).ok().unwrap();
+        let none = EncryptionRule::new([None; 6]).ok().unwrap();
         assert!(none.marks("x_unencrypted") && !none.marks("x") && none.seals(false, false));
-        let empty = Rule::new([Some(""); 6]).ok().unwrap();
+        let empty = EncryptionRule::new([Some(""); 6]).ok().unwrap();
         assert!(empty.marks("x_unencrypted"));
         let secret = rule("encrypted_suffix", "_secret").ok().unwrap();
         assert!(secret.marks("a_secret") && secret.seals(true, false) && !secret.seals(false, true));
@@ -180,6 +180,6 @@ mod tests {
         }
         let mut two = [None; 6];
         (two[0], two[5]) = (Some("a"), Some("b"));
-        assert_eq!(Rule::new(two).err(), Some(OpenError::Rules));
+        assert_eq!(EncryptionRule::new(two).err(), Some(OpenError::Rules));
     }
 }

@@ -22,7 +22,7 @@ use crate::hash::sha256_hex;
 use crate::judge::case::{Case as Heard, Ruling, Verdict};
 use crate::judge::cases;
 use crate::judge::region::{Incumbents, settle};
-use crate::layout::manifest::State;
+use crate::layout::manifest::ObjectState;
 use crate::layout::sanitise::sanitise;
 use crate::layout::{Style, path};
 use crate::name::{Claimant, Region};
@@ -445,7 +445,7 @@ fn one_region(desk: &Desk, region: &RegionConfig, published: &Published, world: 
         _ = writeln!(out, "{lost}{}", change.lost_entries.join(" "));
     }
     for object in &plan.manifest.objects {
-        if let State::Carried(code) = object.state {
+        if let ObjectState::Carried(code) = object.state {
             _ = writeln!(out, "  carried {}, {}", show(&object.key), code.text());
         }
     }

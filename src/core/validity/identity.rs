@@ -16,7 +16,7 @@ use crate::name::{is_dns_label, is_dns_subdomain};
 use crate::nearest::nearest;
 use crate::node::Node;
 use crate::object::Object;
-use crate::selector::{Selector, Unusable};
+use crate::selector::{Selector, UnusableSelector};
 
 /// The most faults that are reported for one object; the next ones would say the same.
 const MOST_FAULTS: usize = 16;
@@ -38,7 +38,8 @@ pub fn check(rules: &KindRules, object: &Object) -> Vec<Fault> {
         }
     }
     if rules.tenancy == Tenancy::Aws
-        && let Some(Err(Unusable::Refused(why))) = spec.at(&["allowedNamespaces", "selector"]).map(Selector::read)
+        && let Some(Err(UnusableSelector::Refused(why))) =
+            spec.at(&["allowedNamespaces", "selector"]).map(Selector::read)
     {
         let message = format!("spec.allowedNamespaces.selector is none that Kubernetes takes: {why}");
         say(&mut faults, message, "Write it as a label selector.".to_owned());

@@ -44,14 +44,14 @@ use book::{FORM_HELP, sets};
 pub use measure::Measure;
 use other::{Other, other, unproved};
 pub use plain::{holds_key, secret_in_clear, secret_manifest};
-pub use region::Region;
+pub use region::ProvedRegion;
 use region::judged;
-pub use sealed::{Looked, Sealed};
+pub use sealed::{Inspected, SealedFile};
 use tree::folders;
-pub use tree::{Above, Changes, STEERING, Scope, Standing, Tree, directory_of, is_regions};
+pub use tree::{Above, BundleTree, Changes, STEERING, Standing, TreeScope, directory_of, is_regions};
 
 /// Opens a tree: finds its regions and reads their manifests.
-pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding>) {
+pub fn open<'a>(measure: &'a Measure<'a>, tree: &BundleTree) -> (Book<'a>, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut regions = BTreeMap::new();
     let known: BTreeMap<&str, Destination<'_>> =
@@ -74,7 +74,7 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
         if missing && measure.scope.has(directory) {
             let message = format!("nothing is published in regions/{directory}");
             let (code, help) = match (&measure.scope, to.region.state) {
-                (Scope::Changed(_), _) => {
+                (TreeScope::Changed(_), _) => {
                     (Code::UntrustedBundle, "Undo the removal. To withdraw a region, set `state: retired` and render.")
                 }
                 (_, RegionState::Paused) => (
@@ -119,8 +119,8 @@ pub fn open<'a>(measure: &'a Measure<'a>, tree: &Tree) -> (Book<'a>, Vec<Finding
 /// Which regions each recipient should be able to open.
 fn owners(
     measure: &Measure<'_>,
-    tree: &Tree,
-    regions: &BTreeMap<String, Region<'_>>,
+    tree: &BundleTree,
+    regions: &BTreeMap<String, ProvedRegion<'_>>,
 ) -> BTreeMap<Recipient, BTreeSet<String>> {
     let mut owners: BTreeMap<Recipient, BTreeSet<String>> = BTreeMap::new();
     let mut add = |recipient: &Recipient, directory: &str| {
@@ -145,8 +145,8 @@ fn owners(
 
 impl Book<'_> {
     /// Looks at one file.
-    pub fn file(&self, path: &str, standing: &Standing) -> Looked {
-        let mut looked = Looked { findings: Vec::new(), sealed: None };
+    pub fn file(&self, path: &str, standing: &Standing) -> Inspected {
+        let mut looked = Inspected { findings: Vec::new(), sealed: None };
         if !self.concerns(path) {
             return looked;
         }
@@ -165,8 +165,8 @@ impl Book<'_> {
                 || TOPS.contains(&path)
                 || path.split_once('/').is_some_and(|(top, _)| top == "regions");
             let found = match standing.form {
-                Form::Large => Some(plain::Found::large(path)),
-                Form::Link | Form::Submodule if !ours => Some(plain::Found::elsewhere(standing.form)),
+                Form::Large => Some(plain::Readable::large(path)),
+                Form::Link | Form::Submodule if !ours => Some(plain::Readable::elsewhere(standing.form)),
                 _ => standing.found.or_else(|| plain::look(path, &standing.bytes)),
             };
             looked.findings.extend(found.map(|found| {
@@ -225,7 +225,7 @@ impl Book<'_> {
             Some(object) if object.key.kind.is_secret() => sealed::look(self, region, object, standing, &mut looked),
             _ => {
                 // A listed file is compared with what it should be; an unlisted file is a fault as such.
-                let clear = plain::look(path, &standing.bytes).filter(plain::Found::is_clear);
+                let clear = plain::look(path, &standing.bytes).filter(plain::Readable::is_clear);
                 looked.findings.extend(clear.map(|found| {
                     let finding = self.measure.find(found.code, path, found.line, format!("{path} {}", found.what));
                     finding.in_region(&region.name).help(found.help())
@@ -239,7 +239,7 @@ impl Book<'_> {
     }
 
     /// Looks at one region as a whole: nothing is missing, and consumers can use it.
-    pub fn region(&self, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
+    pub fn region(&self, region: &ProvedRegion<'_>, tree: &BundleTree) -> Vec<Finding> {
         let mut findings = Vec::new();
         let own = path::manifest(&region.directory);
         let objects = region.manifest.objects.iter().map(|object| &object.path);
@@ -258,11 +258,11 @@ impl Book<'_> {
 
     /// Looks at all files beside each other: no ciphertext stands twice, and the fleet's own files are
     /// as the configuration makes them.
-    pub fn across(&self, sealed: &[Sealed], tree: &Tree) -> Vec<Finding> {
+    pub fn across(&self, sealed: &[SealedFile], tree: &BundleTree) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let mut first: BTreeMap<&[u8; 32], &Sealed> = BTreeMap::new();
+        let mut first: BTreeMap<&[u8; 32], &SealedFile> = BTreeMap::new();
         for file in sealed {
-            let mut met: Option<&Sealed> = None;
+            let mut met: Option<&SealedFile> = None;
             for mark in &file.marks {
                 met = met.or(first.insert(mark, file));
             }
@@ -286,12 +286,12 @@ impl Book<'_> {
 mod tests {
     use super::*;
 
-    fn tree(paths: &[&str]) -> Tree {
+    fn tree(paths: &[&str]) -> BundleTree {
         let plain = |path: &&str| (String::from(*path), Standing::odd(Form::Plain));
         paths.iter().map(plain).collect()
     }
 
-    fn measure(scope: Scope) -> Measure<'static> {
+    fn measure(scope: TreeScope) -> Measure<'static> {
         Measure { fleet: None, keys: None, scope, shown: String::from("b/"), above: Vec::new() }
     }
 
@@ -300,14 +300,14 @@ mod tests {
         let tree = tree(&["argocd/x/y", "regions/a/b/c", "regions/a/d", "regions/b/e", "regions/f", "s/regions/g/h"]);
         assert_eq!(folders(&tree).collect::<Vec<_>>(), ["a", "b"]);
         let findings = |scope| open(&measure(scope), &tree).1.len();
-        assert_eq!(findings(Scope::Whole), 2);
-        assert_eq!(findings(Scope::Region("b".into())), 1);
-        assert_eq!(findings(Scope::Changed(Changes::default())), 0);
+        assert_eq!(findings(TreeScope::Whole), 2);
+        assert_eq!(findings(TreeScope::Region("b".into())), 1);
+        assert_eq!(findings(TreeScope::Changed(Changes::default())), 0);
     }
 
     #[test]
     fn a_place_is_where_the_user_finds_it() {
-        let finding = measure(Scope::Whole).find(Code::UnlistedFile, "regions/a/x", 0, "x");
+        let finding = measure(TreeScope::Whole).find(Code::UnlistedFile, "regions/a/x", 0, "x");
         assert_eq!(format!("{}", finding.origin.unwrap()), "b/regions/a/x:1:1");
     }
 }

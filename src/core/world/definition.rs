@@ -20,7 +20,7 @@ use crate::snapshot::Snapshot;
 
 /// What is known of one kind.
 #[derive(Default)]
-struct Known {
+struct KnownVersions {
     /// Definitions, at most one per version.
     definitions: Vec<Definition>,
     /// Why no claim of this kind can be resolved.
@@ -30,7 +30,7 @@ struct Known {
 /// Every definition that counts, by kind.
 #[derive(Default)]
 pub struct Definitions {
-    kinds: BTreeMap<GroupKind, Known>,
+    kinds: BTreeMap<GroupKind, KnownVersions>,
 }
 
 /// What looking a kind up gives.
@@ -49,7 +49,7 @@ impl Definitions {
     /// Collects the definitions of the sources and of the configured release.
     pub fn collect(fleet: &Fleet, snapshot: &Snapshot) -> (Self, Vec<Finding>) {
         let mut findings = Vec::new();
-        let mut kinds: BTreeMap<GroupKind, Known> = BTreeMap::new();
+        let mut kinds: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
         let mut faulty = Vec::new();
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "ProviderInterface")) {
             let read =
@@ -73,7 +73,7 @@ impl Definitions {
                 }
             }
         }
-        let mut builtin: BTreeMap<GroupKind, Known> = BTreeMap::new();
+        let mut builtin: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
         for definition in fleet.builtin.map(builtin::definitions).unwrap_or_default() {
             add(builtin.entry(definition.kind.clone()).or_default(), definition);
         }
@@ -153,7 +153,7 @@ fn same(a: &[Definition], b: &[Definition]) -> bool {
     a.len() == b.len() && a.iter().all(|a| b.iter().any(|b| a.version == b.version && a.references == b.references))
 }
 
-fn add(known: &mut Known, definition: Definition) {
+fn add(known: &mut KnownVersions, definition: Definition) {
     match known.definitions.iter().find(|earlier| earlier.version == definition.version) {
         None => known.definitions.push(definition),
         Some(earlier) if earlier.references == definition.references => {}

@@ -32,7 +32,7 @@ pub struct Accepted {
 
 /// What a run lets through, and what it does anew.
 #[derive(Debug, Default, clap::Args)]
-pub struct Wanted {
+pub struct Requested {
     /// What is let through.
     #[command(flatten)]
     pub accepted: Accepted,
@@ -44,7 +44,7 @@ pub struct Wanted {
     reseal: Vec<String>,
 }
 
-impl Wanted {
+impl Requested {
     /// Joins flags and `limits.accept`.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Accepted {
     /// Joins flags and `limits.accept`.
     ///
     /// # Errors
-    /// As [`Wanted::allowances`].
+    /// As [`Requested::allowances`].
     pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
         let mut accepted = fleet.limits.accept.clone();
         accepted.extend(self.of_flags(fleet)?);
@@ -96,7 +96,7 @@ impl Accepted {
     /// What flags let through of the brake.
     ///
     /// # Errors
-    /// As [`Wanted::allowances`].
+    /// As [`Requested::allowances`].
     pub fn of_flags(&self, fleet: &Fleet) -> Result<Vec<Acceptance>, Failure> {
         let mut accepted = Vec::new();
         for (what, values) in [

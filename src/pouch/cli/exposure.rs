@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use pouch_core::config::Fleet;
-use pouch_core::exposure::{Asked, Exposure, Facts, Values, expose, guessable};
+use pouch_core::exposure::{Exposure, History, Query, ValuesToday, expose, guessable};
 use pouch_core::finding::Code;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
@@ -21,7 +21,7 @@ use crate::error::{Ended, Failure};
 use crate::git;
 use crate::git::history::{Since, Wanted};
 use crate::harden::wiped;
-use crate::run::exposure::{Read, current, read};
+use crate::run::exposure::{ReadHistory, current, read};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::repository::{self, Repository};
@@ -114,7 +114,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let Repository { path, called, fetched } = repository::find(session, args.repository.as_deref(), opened.as_ref())?;
     let published_now = if args.rev.is_empty() { published(fleet) } else { Vec::new() };
     let wanted = Wanted { revisions: &args.rev, since, current: &published_now };
-    let Read { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), session)?;
+    let ReadHistory { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), session)?;
     // All that was wanted of it is read, and what follows may take its time.
     drop(fetched);
     looked.since = args.since.clone();
@@ -128,7 +128,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 
     let answer = match (key_id, opened.as_ref().zip(keys.as_ref())) {
         (Some(id), _) => guessable(&facts, Some(id).filter(|id| !id.is_empty()), fleet, looked),
-        (None, None) => expose(&facts, &Asked { recipients, removed: args.removed, fleet, values: None }, looked),
+        (None, None) => expose(&facts, &Query { recipients, removed: args.removed, fleet, values: None }, looked),
         (None, Some((opened, keys))) => {
             let fleet = &opened.settings.fleet;
             let reach = args.reach.reach(ambient);
@@ -138,8 +138,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             ui.findings(&survey.findings);
             let current = current(fleet, &survey);
             warn_of_broken(&current.broken, ui);
-            let values = Values { keys, now: current.values, proved: &proved };
-            let asked = Asked { recipients, removed: args.removed, fleet: Some(fleet), values: Some(values) };
+            let values = ValuesToday { keys, now: current.values, proved: &proved };
+            let asked = Query { recipients, removed: args.removed, fleet: Some(fleet), values: Some(values) };
             // Tags are made of the values.
             wiped(|| expose(&facts, &asked, looked))
         }
@@ -197,7 +197,7 @@ impl Args {
 
 /// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be
 /// guessed.
-fn has_key(id: &str, facts: &Facts) -> Result<(), Failure> {
+fn has_key(id: &str, facts: &History) -> Result<(), Failure> {
     let tags = facts.stood.iter().filter_map(|stood| stood.file.tags.as_ref());
     let known: BTreeSet<&str> = tags.map(|tags| tags.key_id.as_str()).filter(|known| is_key_id(known)).collect();
     if known.contains(id) {

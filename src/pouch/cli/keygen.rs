@@ -19,8 +19,8 @@ use crate::error::{Ended, Failure};
 use crate::git::ignored::{Care, care};
 use crate::git::objects::{self, ObjectsError};
 use crate::run::keyfiles::{
-    ARGOCD_NAMESPACE, FLUX_SECRET, IGNORE_IS_FOR, Key, MakeError, Place, REUSE_KEY, REUSE_KEY_IS_FOR, argocd_secret,
-    entry, is_there, key_file, write_new, write_reuse_key,
+    ARGOCD_NAMESPACE, FLUX_SECRET, IGNORE_IS_FOR, KeyFolder, KeyPair, MakeError, REUSE_KEY, REUSE_KEY_IS_FOR,
+    argocd_secret, entry, is_there, key_file, write_new, write_reuse_key,
 };
 use crate::session::Session;
 use crate::settings::Opened;
@@ -82,7 +82,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     // The first key may come before the configuration.
     let opened = Opened::open_if_there(session)?;
     let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
-    let place = Place::new(&global.file, ambient);
+    let place = KeyFolder::new(&global.file, ambient);
     let output = fleet.map(|fleet| place.base.join(&fleet.output.path));
     if let Some(file) = &args.reuse_key {
         return reuse_key(session, file.as_deref(), &place, fleet, output.as_deref());
@@ -128,7 +128,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         refuse_tracked(path)?;
     }
 
-    let key = Key::generate(subject.file.clone()).map_err(MakeError::from)?;
+    let key = KeyPair::generate(subject.file.clone()).map_err(MakeError::from)?;
     write_new(&file, &file.display().to_string(), key.text.as_bytes(), 0o600)?;
     ui.note(&format!("wrote {}: {}", file.display(), subject.what()));
     let text = secret.manifest(&key);
@@ -158,7 +158,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 fn reuse_key(
     session: &Session,
     file: Option<&Path>,
-    place: &Place,
+    place: &KeyFolder,
     fleet: Option<&Fleet>,
     output: Option<&Path>,
 ) -> Result<Ended, Failure> {
@@ -189,7 +189,7 @@ fn reuse_key(
 }
 
 /// Keeps the folder of the keys out of git.
-fn guard(place: &Place, ui: &Ui) -> Result<(), Failure> {
+fn guard(place: &KeyFolder, ui: &Ui) -> Result<(), Failure> {
     if let Some(ignore) = place.guard_keys()? {
         ui.note(&format!("wrote {ignore}: {IGNORE_IS_FOR}"));
     }
@@ -337,7 +337,7 @@ impl<'f> Subject<'f> {
     }
 
     /// What to do with the recipient: what to write, as it stands there then, and what to run.
-    fn next(&self, key: &Key, fleet: Option<&Fleet>) -> String {
+    fn next(&self, key: &KeyPair, fleet: Option<&Fleet>) -> String {
         let recipient = &key.recipient;
         let joined = |others: Vec<&Recipient>| {
             let all = others.iter().map(ToString::to_string).chain([recipient.to_string()]);
@@ -386,7 +386,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn manifest(&self, key: &Key) -> Zeroizing<String> {
+    fn manifest(&self, key: &KeyPair) -> Zeroizing<String> {
         self.with(Tree::Secret(key.text.clone()))
     }
 

@@ -2,7 +2,7 @@
 
 use pouch_core::region::allowances::Selection;
 
-use super::accept::Wanted;
+use super::accept::Requested;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::run::render::render;
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long)]
     first: bool,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: Requested,
     #[command(flatten)]
     reach: ReachArgs,
 }

@@ -7,7 +7,7 @@ use pouch_core::finding::{Severity, settle};
 use pouch_core::inquiry;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::rbac::owners::owners;
-use pouch_core::rbac::{Asked, Secrets, Subject, Terms, manifests};
+use pouch_core::rbac::{AskedByName, Basis, Secrets, Subject, manifests};
 
 use super::reach::ReachArgs;
 use crate::error::{Ended, Failure};
@@ -49,9 +49,9 @@ enum How {
 
 /// What came of asking a source.
 #[derive(Default)]
-struct Known {
+struct KnownSource {
     /// What it was asked for by name.
-    asked: Asked,
+    asked: AskedByName,
     /// What its cluster calls its resources.
     plurals: BTreeMap<GroupKind, String>,
     /// Whether its Namespaces were listed.
@@ -81,16 +81,16 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
     let (known, ended) = asked(&surveyor, secrets)?;
-    let nothing = Known::default();
+    let nothing = KnownSource::default();
     let mut documents = Vec::new();
     for source in clusters {
-        let Known { asked, plurals, namespaces } = known.get(&source.name).unwrap_or(&nothing);
+        let KnownSource { asked, plurals, namespaces } = known.get(&source.name).unwrap_or(&nothing);
         let mut listed = inquiry::listed(fleet, &source.provides);
         // Where nobody looked, or rules are to suffice for tomorrow's objects, a rule may select some.
         if source.provides.cluster_scoped && (*namespaces || secrets == Secrets::Namespaces) {
             listed.push(inquiry::listed_namespaces());
         }
-        let terms = Terms { fleet, source, secrets, listed: &listed, asked, plurals, subject: &subject };
+        let terms = Basis { fleet, source, secrets, listed: &listed, asked, plurals, subject: &subject };
         let made = manifests(&terms).map_err(|error| Failure::usage(error.to_string(), error.help()))?;
         documents.extend(made.into_iter().map(|manifest| manifest.text));
     }
@@ -106,7 +106,7 @@ fn is_cluster(source: &Source) -> bool {
 ///
 /// Where the configuration names every namespace, and Secrets are not named one by one, no cluster needs
 /// to be asked.
-fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceName, Known>, Ended), Failure> {
+fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceName, KnownSource>, Ended), Failure> {
     let Surveyor { session, fleet, .. } = *surveyor;
     let mut clusters = fleet.sources.iter().filter(|source| is_cluster(source));
     let named = clusters.all(|source| inquiry::namespaces(fleet, &source.provides).is_some());
@@ -125,7 +125,7 @@ fn asked(surveyor: &Surveyor<'_>, secrets: Secrets) -> Result<(BTreeMap<SourceNa
         findings.extend(unread);
         let plurals = resources.iter().map(|resource| (resource.kind.clone(), resource.plural.clone()));
         let namespaces = survey.snapshot.all(&namespace).any(|object| object.origin.source == *source);
-        known.insert(source.clone(), Known { asked, plurals: plurals.collect(), namespaces });
+        known.insert(source.clone(), KnownSource { asked, plurals: plurals.collect(), namespaces });
     }
     let findings = settle(findings);
     session.ui.findings(&findings);

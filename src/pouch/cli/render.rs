@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pouch_core::region::allowances::Selection;
 
-use super::accept::Wanted;
+use super::accept::Requested;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::run::render::render;
@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
     #[command(flatten)]
-    wanted: Wanted,
+    wanted: Requested,
     #[command(flatten)]
     reach: ReachArgs,
 }

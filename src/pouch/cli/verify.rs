@@ -11,7 +11,7 @@ use pouch_core::verify::bundles::Measure;
 use super::reach::RegionReach;
 use crate::cluster::Cluster;
 use crate::error::{Ended, Failure, Kind};
-use crate::run::live::{Subject, verify as compare};
+use crate::run::live::{Compared, verify as compare};
 use crate::run::told;
 use crate::run::verify::{is_fault, prove};
 use crate::session::Session;
@@ -128,7 +128,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
         }
         Ok(cluster)
     };
-    let verdict = compare(Subject { fleet, region, files, keys: keys.as_ref() }, connect, ui)?;
+    let verdict = compare(Compared { fleet, region, files, keys: keys.as_ref() }, connect, ui)?;
     ui.findings(&verdict.findings);
     ui.result(&verdict.line(region));
     let ended = if verdict.faults() == 0 { Ended::Done } else { Ended::Fault };

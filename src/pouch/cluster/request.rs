@@ -115,34 +115,34 @@ pub enum Trial {
 
 /// How much of an object is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum Portion {
     /// All of it.
     Whole,
     /// Its metadata, without a Secret's values.
     Metadata,
 }
 
-impl Form {
+impl Portion {
     /// The `Accept` header for one object.
     pub fn of_object(self) -> &'static str {
         match self {
-            Form::Whole => "application/json",
-            Form::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Portion::Whole => "application/json",
+            Portion::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
         }
     }
 
     /// The `Accept` header for a list.
     pub fn of_list(self) -> &'static str {
         match self {
-            Form::Whole => "application/json",
-            Form::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            Portion::Whole => "application/json",
+            Portion::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
         }
     }
 
     fn kind_of(self, resource: &Resource) -> (&str, String) {
         match self {
-            Form::Whole => (resource.kind.kind.as_str(), resource.kind.api_version(&resource.version)),
-            Form::Metadata => ("PartialObjectMetadata", String::from("meta.k8s.io/v1")),
+            Portion::Whole => (resource.kind.kind.as_str(), resource.kind.api_version(&resource.version)),
+            Portion::Metadata => ("PartialObjectMetadata", String::from("meta.k8s.io/v1")),
         }
     }
 }
@@ -231,7 +231,7 @@ const ITEM: &Shape =
 ///
 /// # Errors
 /// Where the answer is something else.
-pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Form) -> Result<(Node, Stamp), Garbled> {
+pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Portion) -> Result<(Node, Stamp), Garbled> {
     let (kind, api_version) = form.kind_of(resource);
     let text = |path: &[&str]| answer.str_at(path).unwrap_or_default();
     let is_asked = text(&["kind"]) == kind
@@ -291,7 +291,7 @@ pub struct Page {
 ///
 /// # Errors
 /// Where the answer is something else, or an object in it is of another kind or namespace.
-pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, form: Form) -> Result<Page, Garbled> {
+pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, form: Portion) -> Result<Page, Garbled> {
     let (kind, api_version) = form.kind_of(resource);
     let text = |path: &[&str]| answer.str_at(path).unwrap_or_default().to_owned();
     if text(&["kind"]).strip_suffix("List") != Some(kind) || text(&["apiVersion"]) != api_version {
@@ -309,7 +309,7 @@ pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, fo
     let list = match taken(answer, "items") {
         Some(Node::List(list)) => list,
         // API servers (1.36) write an empty list like this when they are asked for metadata, and only then.
-        Some(Node::Null) if form == Form::Metadata => Box::default(),
+        Some(Node::Null) if form == Portion::Metadata => Box::default(),
         _ => return Err(Garbled("the list has no field items, not even an empty one")),
     };
     let mut items = Vec::with_capacity(list.len());

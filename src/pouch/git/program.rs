@@ -16,7 +16,7 @@ use pouch_core::secret::holds_key;
 
 use super::address::{Address, address};
 use super::objects;
-use crate::child::{self, Bounds, ChildError, Ended};
+use crate::child::{self, Bounds, ChildError, ChildResult};
 
 /// How long one run may take unless somebody says otherwise.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
@@ -233,8 +233,8 @@ impl Git {
         let bounds = Bounds { timeout: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
         let name = command.to_owned();
         match child::run(program, &bounds) {
-            Ok(Ended { well: true, out, .. }) => Ok(out),
-            Ok(Ended { words, .. }) => Err(GitError::Failed { command: name, words: safe_words(&words) }),
+            Ok(ChildResult { well: true, out, .. }) => Ok(out),
+            Ok(ChildResult { words, .. }) => Err(GitError::Failed { command: name, words: safe_words(&words) }),
             Err(ChildError::Missing) => Err(GitError::Missing),
             Err(ChildError::Start(kind)) => Err(GitError::Start(kind)),
             Err(ChildError::TimedOut { seconds }) => Err(GitError::TimedOut { command: name, seconds }),

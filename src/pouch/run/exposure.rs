@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use pouch_core::config::Fleet;
 use pouch_core::destination;
 use pouch_core::exposure::listed_by::ListedBy;
-use pouch_core::exposure::sealed::Sealed;
-use pouch_core::exposure::{Commit, Facts, Looked, Skipped, SkippedFile, Stood, directory_of};
+use pouch_core::exposure::sealed::SealedSecret;
+use pouch_core::exposure::{Commit, History, Looked, Skipped, SkippedFile, Stood, directory_of};
 use pouch_core::finding::Code;
 use pouch_core::judge::case::Verdict;
 use pouch_core::judge::cases;
@@ -40,9 +40,9 @@ const FILES_PER_TASK: usize = 128;
 const MOST_NAMED: usize = 20;
 
 /// What a repository's history holds.
-pub struct Read {
+pub struct ReadHistory {
     /// The facts.
-    pub facts: Facts,
+    pub facts: History,
     /// What was looked at.
     pub looked: Looked,
     /// What those manifests say that a tag of the keys proves; nothing without keys.
@@ -60,7 +60,7 @@ pub fn read(
     wanted: &Wanted<'_>,
     keys: Option<(&Fleet, &KeyRing)>,
     session: &Session,
-) -> Result<Read, Failure> {
+) -> Result<ReadHistory, Failure> {
     let Session { ui, stop, .. } = session;
     let progress = ui.progress("walking", 0);
     progress.say(&called);
@@ -130,8 +130,8 @@ pub fn read(
         since: None,
         skipped: Skipped { count: skipped.len(), files: skipped.into_iter().take(MOST_NAMED).collect() },
     };
-    let facts = Facts { commits: history.commits.iter().map(commit).collect(), stood, vouched };
-    Ok(Read { facts, looked, proved })
+    let facts = History { commits: history.commits.iter().map(commit).collect(), stood, vouched };
+    Ok(ReadHistory { facts, looked, proved })
 }
 
 /// Why a history cannot be looked at. What `--since` names may have been meant as a time.
@@ -185,9 +185,9 @@ fn commit(moment: &Moment) -> Commit {
     Commit { id: moment.id.clone(), time: time.unwrap_or_default(), or_before: moment.or_before }
 }
 
-type Files = Vec<Arc<Sealed>>;
+type SealedFiles = Vec<Arc<SealedSecret>>;
 /// The Secrets of a file, or why it is passed over.
-type Contents = Result<Files, &'static str>;
+type Contents = Result<SealedFiles, &'static str>;
 
 /// The Secrets of each file.
 fn sealed(path: &Path, ids: &[Id], stop: &Stop) -> Result<BTreeMap<Id, Contents>, Failure> {
@@ -198,7 +198,7 @@ fn sealed(path: &Path, ids: &[Id], stop: &Stop) -> Result<BTreeMap<Id, Contents>
         let mut read = Vec::with_capacity(ids.len());
         for id in ids {
             stop.check()?;
-            let secrets = bytes(&store, *id)?.and_then(|bytes| Sealed::read(&bytes, &mut interner));
+            let secrets = bytes(&store, *id)?.and_then(|bytes| SealedSecret::read(&bytes, &mut interner));
             read.push((*id, secrets.map(|secrets| secrets.into_iter().map(Arc::new).collect())));
         }
         Ok(read)
@@ -216,7 +216,7 @@ fn bytes(store: &Store, id: Id) -> Result<Result<Vec<u8>, &'static str>, Failure
     }
 }
 
-type Faults = Vec<(Arc<str>, &'static str)>;
+type PassedOver = Vec<(Arc<str>, &'static str)>;
 
 /// What manifests say, and what those of them say that the keys prove.
 fn vouched(
@@ -224,11 +224,11 @@ fn vouched(
     manifests: &[&Span],
     keys: Option<(&Fleet, &KeyRing)>,
     stop: &Stop,
-) -> Result<(ListedBy, ListedBy, Faults), Failure> {
-    let task = |spans: &[&Span]| -> Result<(ListedBy, ListedBy, Faults), Failure> {
+) -> Result<(ListedBy, ListedBy, PassedOver), Failure> {
+    let task = |spans: &[&Span]| -> Result<(ListedBy, ListedBy, PassedOver), Failure> {
         let store = objects::open(path).map_err(HistoryError::from)?;
         let mut interner = Interner::new();
-        let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), Faults::new());
+        let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), PassedOver::new());
         let (mut before, mut before_proved) = (None, None);
         for span in spans {
             stop.check()?;
@@ -251,7 +251,7 @@ fn vouched(
     };
     let parts: Result<Vec<_>, Failure> =
         manifests.par_chunks(FILES_PER_TASK).map(|spans| wiped(|| task(spans))).collect();
-    let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), Faults::new());
+    let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), PassedOver::new());
     for part in parts? {
         said.absorb(part.0);
         proved.absorb(part.1);

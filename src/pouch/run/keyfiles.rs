@@ -69,7 +69,7 @@ const IGNORE: &str = "keys/.gitignore";
 pub const REUSE_KEY: &str = "keys/reuse.key";
 
 /// Where the files go.
-pub struct Place {
+pub struct KeyFolder {
     config: PathBuf,
     /// The folder of the configuration.
     pub base: PathBuf,
@@ -80,7 +80,7 @@ pub struct Place {
 }
 
 /// A key pair, not written yet.
-pub struct Key {
+pub struct KeyPair {
     file: String,
     /// The identity file.
     pub text: Zeroizing<String>,
@@ -88,7 +88,7 @@ pub struct Key {
     pub recipient: Recipient,
 }
 
-impl Key {
+impl KeyPair {
     /// Makes a pair for an identity file of this name.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Key {
     }
 }
 
-impl Place {
+impl KeyFolder {
     /// Beside the configuration of this path.
     pub fn new(path: &Path, ambient: &Ambient) -> Self {
         let config = ambient.cwd().join(path);
@@ -149,7 +149,7 @@ impl Place {
     ///
     /// # Errors
     /// Where a file is there already, or cannot be written.
-    pub fn write(&self, ambient: &Ambient, keys: &[Key], text: &str) -> Result<String, MakeError> {
+    pub fn write(&self, ambient: &Ambient, keys: &[KeyPair], text: &str) -> Result<String, MakeError> {
         let mut out = String::new();
         let mut wrote = |file: &str, what: &str| {
             let _ = writeln!(out, "wrote {file}: {what}");

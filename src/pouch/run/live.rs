@@ -18,13 +18,13 @@ use pouch_core::verify::live::compare::{Answers, compare};
 use pouch_core::verify::live::{Questions, open};
 
 use super::govern;
-use crate::cluster::request::{Form, Resource};
+use crate::cluster::request::{Portion, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError};
 use crate::error::Failure;
 use crate::ui::Ui;
 
 /// What is compared.
-pub struct Subject<'a> {
+pub struct Compared<'a> {
     /// The resolved configuration.
     pub fleet: &'a Fleet,
     /// The region.
@@ -36,14 +36,14 @@ pub struct Subject<'a> {
 }
 
 /// What came of it.
-pub struct Verdict {
+pub struct Comparison {
     /// How many objects the bundle has, Namespaces not counted.
     pub objects: usize,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
 }
 
-impl Verdict {
+impl Comparison {
     /// How many findings say that the region is not what its bundle says.
     pub fn faults(&self) -> usize {
         let is_fault = |finding: &&Finding| finding.code.class() == Class::Fault && finding.severity == Severity::Error;
@@ -72,11 +72,11 @@ impl Verdict {
 /// # Errors
 /// Where the cluster does not answer, or not all that must be asked.
 pub fn verify(
-    subject: Subject<'_>,
+    subject: Compared<'_>,
     connect: impl FnOnce() -> Result<Cluster, Failure>,
     ui: &Ui,
-) -> Result<Verdict, Failure> {
-    let Subject { fleet, region, files, keys } = subject;
+) -> Result<Comparison, Failure> {
+    let Compared { fleet, region, files, keys } = subject;
     let published = match keys {
         Some(keys) => Published::examine(&fleet.name, &region.directory, files, keys),
         None => Published::unproved(&fleet.name, &region.directory, files),
@@ -85,21 +85,21 @@ pub fn verify(
     let mut objects = 0;
     if let Some(bundle) = bundle {
         objects = bundle.objects();
-        let asked = Asked { cluster: &connect()?, ui };
+        let asked = AskedCluster { cluster: &connect()?, ui };
         let answers = asked.answers(bundle.questions())?;
         findings.extend(compare(&bundle, &answers));
         ui.detail(&format!("cluster {}: {} requests", asked.cluster.context, asked.cluster.requests()));
     }
-    Ok(Verdict { objects, findings: govern(fleet, findings) })
+    Ok(Comparison { objects, findings: govern(fleet, findings) })
 }
 
 /// The cluster that is asked.
-struct Asked<'a> {
+struct AskedCluster<'a> {
     cluster: &'a Cluster,
     ui: &'a Ui,
 }
 
-impl Asked<'_> {
+impl AskedCluster<'_> {
     fn answers(&self, questions: Questions) -> Result<Answers, Failure> {
         let mut answers = Answers::default();
         let served = self.cluster.discover(questions.groups.iter().map(String::as_str));
@@ -108,7 +108,7 @@ impl Asked<'_> {
             answers.served.insert(kind.clone(), versions.iter().cloned().collect());
         }
         let keys = questions.namespaces.iter().map(ObjectKey::namespace).collect();
-        for (key, found) in self.get(&Resource::namespaces(), keys, Form::Metadata)? {
+        for (key, found) in self.get(&Resource::namespaces(), keys, Portion::Metadata)? {
             answers.namespaces.insert(Namespace::new(key.name.shared()), found);
         }
         for (kind, versions) in questions.objects {
@@ -119,7 +119,7 @@ impl Asked<'_> {
                 let Some(resource) = served.resource(&kind) else { continue };
                 let in_version = answers.served.get(&kind).is_none_or(|versions| versions.contains(&version));
                 if in_version {
-                    answers.objects.extend(self.get(&Resource { version, ..resource }, keys, Form::Whole)?);
+                    answers.objects.extend(self.get(&Resource { version, ..resource }, keys, Portion::Whole)?);
                 }
             }
         }
@@ -130,7 +130,7 @@ impl Asked<'_> {
                 }
                 continue;
             };
-            match self.cluster.labelled(&resource, (MANAGED_LABEL, "true"), Form::Metadata) {
+            match self.cluster.labelled(&resource, (MANAGED_LABEL, "true"), Portion::Metadata) {
                 Ok(listing) => answers.copies.extend(listing.into_iter().map(|(key, _, node)| (key, node))),
                 Err(ListError::Forbidden) => _ = answers.unlisted.insert(resource.name()),
                 Err(ListError::Broken(broken)) => return Err(self.unreadable(&resource.name(), &broken)),
@@ -145,7 +145,7 @@ impl Asked<'_> {
         &self,
         resource: &Resource,
         keys: Vec<ObjectKey>,
-        form: Form,
+        form: Portion,
     ) -> Result<BTreeMap<ObjectKey, Option<Node>>, Failure> {
         let mut found = self.get_once(resource, keys, form)?;
         let absent: Vec<ObjectKey> =
@@ -160,7 +160,7 @@ impl Asked<'_> {
         &self,
         resource: &Resource,
         keys: Vec<ObjectKey>,
-        form: Form,
+        form: Portion,
     ) -> Result<BTreeMap<ObjectKey, Option<Node>>, Failure> {
         let progress = self.ui.progress("reading", u64::try_from(keys.len()).unwrap_or_default());
         let got = self.cluster.get(resource, keys, form, &|| progress.step());

@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use pouch_core::report::metrics::{self, Run};
+use pouch_core::report::metrics::{self, RunFacts};
 use pouch_core::report::summary::Summary;
 
 use crate::session::Session;
@@ -31,7 +31,7 @@ pub fn write_failed(session: &Session, (command, region): (&str, Option<&str>), 
     let Some(path) = &global.metrics else { return };
     let settings = settings::load(&global.file, ambient);
     let fleet = settings.as_ref().ok().map(|settings| settings.fleet.name.as_str());
-    let run = Run { command, fleet, region };
+    let run = RunFacts { command, fleet, region };
     if let Err(error) = replace(path, &metrics::failed(run, exit_code, ambient.now().as_second())) {
         ui.warn(&format!("cannot write the metrics to {}: {error}", path.display()));
     }

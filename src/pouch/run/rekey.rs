@@ -12,7 +12,7 @@ use pouch_core::config::Acceptance;
 use pouch_core::destination::Destination;
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
-use pouch_core::layout::manifest::{Manifest, ManifestFile, State as ObjectState};
+use pouch_core::layout::manifest::{Manifest, ManifestFile, ObjectState};
 use pouch_core::layout::{BundlePath, Layout, Leaf};
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
@@ -21,7 +21,7 @@ use pouch_core::region::published::{Files, Published, State};
 use pouch_core::region::rekey::{self, Opened, Reopened, Unopened, open, reopen, strangers, unopened};
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::Context;
-use pouch_core::verify::bundles::{Form, Measure, Scope, Standing, Tree};
+use pouch_core::verify::bundles::{BundleTree, Form, Measure, Standing, TreeScope};
 use rayon::prelude::*;
 
 use super::seal::{FILES_PER_TASK, Sealer};
@@ -258,11 +258,11 @@ impl Work<'_> {
         let standing = |(path, file): (&BundlePath, &NewFile)| {
             (path.as_str().to_owned(), Standing::file(path.as_str(), Form::Plain, bytes(file)))
         };
-        let tree: Tree = new.iter().map(standing).collect();
+        let tree: BundleTree = new.iter().map(standing).collect();
         let measure = Measure {
             fleet: Some(self.run.fleet),
             keys: Some(self.run.keys),
-            scope: Scope::Region(to.directory().to_string()),
+            scope: TreeScope::Region(to.directory().to_string()),
             shown: String::new(),
             above: Vec::new(),
         };

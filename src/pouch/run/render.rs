@@ -14,14 +14,14 @@ use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
 use pouch_core::judge::cases;
 use pouch_core::layout::delivery::argocd::shared_decryptors;
-use pouch_core::layout::manifest::State;
+use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::region::content::Content;
 use pouch_core::region::input::Terms;
 use pouch_core::region::plan::{RegionPlan, bundle_yaml, plan};
 use pouch_core::region::published::Published;
 use pouch_core::report::summary::{self, Outcome};
-use pouch_core::verify::bundles::{Measure, Scope, beside};
+use pouch_core::verify::bundles::{Measure, TreeScope, beside};
 use pouch_core::world::World;
 use rayon::prelude::*;
 
@@ -128,7 +128,7 @@ fn is_written(outcome: Outcome) -> bool {
 fn named_beside(run: &Run<'_>, published: &dyn Look) -> Result<Vec<Finding>, Failure> {
     let Beside { tree, above, shown } =
         published.beside(&destination::all(run.fleet).map(|to| to.directory()).collect())?;
-    let measure = Measure { fleet: Some(run.fleet), keys: Some(run.keys), scope: Scope::Whole, shown, above };
+    let measure = Measure { fleet: Some(run.fleet), keys: Some(run.keys), scope: TreeScope::Whole, shown, above };
     Ok(beside(&measure, &tree))
 }
 
@@ -233,7 +233,7 @@ fn outcome(region: &RegionConfig, plan: &RegionPlan) -> Outcome {
 fn count(record: &mut summary::Region, plan: &RegionPlan) {
     for object in plan.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
         record.objects += 1;
-        if object.state != State::Current {
+        if object.state != ObjectState::Current {
             record.carried += 1;
         } else if object.key.kind.is_secret() {
             match plan.files.get(&object.path) {

@@ -12,8 +12,8 @@ use pouch_core::listing::counted;
 use pouch_core::name::Region;
 use pouch_core::recipient::Recipient;
 use pouch_core::report::summary::{self, FindingRecord, Summary};
-use pouch_core::verify::bundles::opened::{Answers, judge};
-use pouch_core::verify::bundles::{Book, Measure, Sealed, Tree, open};
+use pouch_core::verify::bundles::opened::{StanzaAnswers, judge};
+use pouch_core::verify::bundles::{Book, BundleTree, Measure, SealedFile, open};
 use rayon::prelude::*;
 
 use super::{govern, told};
@@ -22,9 +22,9 @@ use crate::error::Ended;
 use crate::harden::wiped;
 
 /// What came of a proof.
-pub struct Verdict {
+pub struct Proof {
     /// The regions that were looked at, by folder.
-    pub regions: Vec<Proved>,
+    pub regions: Vec<RegionProof>,
     /// To which regions' files each identity belongs.
     pub belongs: BTreeMap<Recipient, Vec<Region>>,
     /// Whose identities opened something, rightly or not.
@@ -33,7 +33,7 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
 }
 
-impl Verdict {
+impl Proof {
     /// One line for each region, and one for what is outside of them.
     pub fn lines(&self) -> String {
         let mut faults: BTreeMap<&str, usize> = BTreeMap::new();
@@ -91,7 +91,7 @@ impl Verdict {
 }
 
 /// One region.
-pub struct Proved {
+pub struct RegionProof {
     /// Its name.
     pub name: Region,
     /// Its folder.
@@ -114,7 +114,7 @@ pub fn is_fault(finding: &Finding) -> bool {
 }
 
 /// Proves what `measure` asks of a tree, as far as that goes with the identities at hand.
-pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: Vec<Finding>) -> Verdict {
+pub fn prove(measure: &Measure<'_>, tree: &BundleTree, identities: &Identities, more: Vec<Finding>) -> Proof {
     let (book, mut findings) = open(measure, tree);
     findings.extend(more);
     let held: BTreeSet<Recipient> = identities.recipients().cloned().collect();
@@ -133,7 +133,7 @@ pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: 
             (looked, openers)
         })
         .collect();
-    let mut sealed: Vec<Sealed> = Vec::new();
+    let mut sealed: Vec<SealedFile> = Vec::new();
     let mut opened: BTreeMap<Region, usize> = BTreeMap::new();
     let mut secrets: BTreeMap<Region, usize> = BTreeMap::new();
     let mut all: BTreeSet<Recipient> = BTreeSet::new();
@@ -150,7 +150,7 @@ pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: 
     let of_regions: Vec<Vec<Finding>> = regions.par_iter().map(|region| book.region(region, tree)).collect();
     findings.extend(of_regions.into_iter().flatten());
     findings.extend(book.across(&sealed, tree));
-    let proved = |region: &&pouch_core::verify::bundles::Region<'_>| Proved {
+    let proved = |region: &&pouch_core::verify::bundles::ProvedRegion<'_>| RegionProof {
         name: region.name.clone(),
         directory: region.directory.to_string(),
         fleet: region.manifest.fleet.to_string(),
@@ -163,11 +163,11 @@ pub fn prove(measure: &Measure<'_>, tree: &Tree, identities: &Identities, more: 
         Some(fleet) => govern(fleet, findings),
         None => settle(findings),
     };
-    Verdict { regions: regions.iter().map(proved).collect(), belongs: belongs(&book, &held), openers: all, findings }
+    Proof { regions: regions.iter().map(proved).collect(), belongs: belongs(&book, &held), openers: all, findings }
 }
 
 /// What the identities make of a file's stanzas.
-fn answers(sealed: &Sealed, identities: &Identities) -> Answers {
+fn answers(sealed: &SealedFile, identities: &Identities) -> StanzaAnswers {
     let answer = |(label, armored): &(String, String)| {
         identities.opening(label, armored).map(|(recipient, data_key)| (recipient.clone(), data_key))
     };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
 use pouch_core::name::Directory;
-use pouch_core::verify::bundles::{Above, STEERING, Standing, Tree};
+use pouch_core::verify::bundles::{Above, BundleTree, STEERING, Standing};
 
 use crate::git::objects::MOST_DEPTH;
 use crate::git::objects::standing::Mode;
@@ -18,7 +18,7 @@ const MOST: usize = 100_000;
 #[derive(Default)]
 pub struct Beside {
     /// By path; bytes of manifests, and of files that steer git or Flux.
-    pub tree: Tree,
+    pub tree: BundleTree,
     /// What git and Flux are told of the output from further up.
     pub above: Vec<Above>,
     /// What stands before a path where it is shown.
@@ -49,7 +49,7 @@ pub(super) fn beside<L: Listed>(
     let entries = listed.list(root);
     let ignores = |name: &str| STEERING.last().is_some_and(|ignore| *ignore == name);
     let is_whole = above.iter().any(|above| ignores(above.name)) || entries.iter().any(|(name, ..)| ignores(name));
-    let mut walk = Walk { listed, tree: Tree::new(), room: MOST };
+    let mut walk = Walk { listed, tree: BundleTree::new(), room: MOST };
     for (name, form, id) in entries {
         let is_top = TOPS.contains(&&*name);
         match form {
@@ -97,7 +97,7 @@ pub fn further_up(way: &str) -> Vec<(&'static str, String, String)> {
 
 struct Walk<'a, L> {
     listed: &'a L,
-    tree: Tree,
+    tree: BundleTree,
     /// How many more paths are looked at.
     room: usize,
 }

@@ -10,7 +10,7 @@ mod place;
 use std::path::{Path, PathBuf};
 
 use pouch_core::finding::Finding;
-use pouch_core::verify::bundles::{Above, MOST_BYTES, Scope, Tree};
+use pouch_core::verify::bundles::{Above, BundleTree, MOST_BYTES, TreeScope};
 
 use self::files::unreadable;
 use self::place::{no_bundles, roots};
@@ -26,11 +26,11 @@ use crate::settings::Opened;
 /// What was read, and from where.
 pub struct Read {
     /// The files.
-    pub tree: Tree,
+    pub tree: BundleTree,
     /// What stands before a path where it is shown.
     pub shown: String,
     /// What of it is asked about.
-    pub scope: Scope,
+    pub scope: TreeScope,
     /// The commit that was read, or that a work tree is held against.
     pub commit: Option<String>,
     /// Whether it is a work tree that is held against the commit.
@@ -171,8 +171,8 @@ impl Asking<'_> {
         Ok(found)
     }
 
-    pub(super) fn scope(&self) -> Scope {
-        self.region.clone().map_or(Scope::Whole, Scope::Region)
+    pub(super) fn scope(&self) -> TreeScope {
+        self.region.clone().map_or(TreeScope::Whole, TreeScope::Region)
     }
 }
 

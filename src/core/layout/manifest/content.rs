@@ -46,20 +46,20 @@ pub struct ManifestObject {
     /// What it is on the region.
     pub key: ObjectKey,
     /// What it was read from; none for what pouch makes itself.
-    pub from: Option<Origin>,
+    pub from: Option<ReadFrom>,
     /// Its file; always what [`path::of_object`](crate::layout::path::of_object) says.
     pub path: BundlePath,
     /// SHA-256 of the file in lower-case hex.
     pub sha256: String,
     /// Whether it is fresh.
-    pub state: State,
+    pub state: ObjectState,
     /// Who needs it.
     pub needed_by: Vec<NeededBy>,
 }
 
 /// Namespace and name of the object that another one was made from; kind and group are the same.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Origin {
+pub struct ReadFrom {
     /// The namespace; none for cluster-scoped kinds.
     pub namespace: Option<Namespace>,
     /// The name.
@@ -68,7 +68,7 @@ pub struct Origin {
 
 /// Whether an object says what the sources say now.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum State {
+pub enum ObjectState {
     /// It does.
     Current,
     /// It stays as published, because of a finding with this code.
@@ -81,12 +81,12 @@ pub struct NeededBy {
     /// The claimant.
     pub by: Claimant,
     /// The references that lead from it to the object, in order.
-    pub via: Vec<Via>,
+    pub via: Vec<NeededVia>,
 }
 
 /// One reference.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Via {
+pub struct NeededVia {
     /// The ProviderInterface that defines it; none where pouch itself knows it.
     pub provider_interface: Option<Name>,
     /// The path of the field that refers, such as `spec.secretRef`.

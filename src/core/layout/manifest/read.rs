@@ -11,7 +11,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::content::{
-    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, Origin, SourceIdentity, State, Via,
+    API_VERSION, KIND, Manifest, ManifestFile, ManifestObject, NeededBy, NeededVia, ObjectState, ReadFrom,
+    SourceIdentity,
 };
 use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
@@ -141,7 +142,7 @@ fn object(node: &Node, directory: &Directory) -> Result<ManifestObject, Unusable
         Some(_) => {
             let [namespace, name] = map(from, "from", ["namespace", "name"])?;
             let namespace = optional(namespace, "from.namespace")?.map(Into::into);
-            Some(Origin { namespace, name: text(name, "from.name")?.into() })
+            Some(ReadFrom { namespace, name: text(name, "from.name")?.into() })
         }
     };
     let derived = path::of_object(directory, &key);
@@ -149,9 +150,9 @@ fn object(node: &Node, directory: &Directory) -> Result<ManifestObject, Unusable
         return Err(malformed(format!("path of {key} is not {derived}")));
     }
     let state = match (text(state, "state")?, optional(reason, "reason")?) {
-        ("current", None) => State::Current,
+        ("current", None) => ObjectState::Current,
         ("carried", Some(reason)) => {
-            State::Carried(Code::parse(reason).ok_or_else(|| malformed("reason is no code of a finding"))?)
+            ObjectState::Carried(Code::parse(reason).ok_or_else(|| malformed("reason is no code of a finding"))?)
         }
         _ => return Err(malformed("state is neither current nor carried with a reason")),
     };
@@ -165,7 +166,7 @@ fn needed_by(node: &Node) -> Result<NeededBy, Unusable> {
     let via = each(via, "via", |node| {
         let [interface, field] = map(Some(node), "an entry", ["providerInterface", "field"])?;
         let provider_interface = optional(interface, "providerInterface")?.map(Name::from);
-        Ok(Via { provider_interface, field: text(field, "field")?.into() })
+        Ok(NeededVia { provider_interface, field: text(field, "field")?.into() })
     })?;
     let (kind, namespace) = (text(kind, "kind")?.into(), text(namespace, "namespace")?.into());
     Ok(NeededBy { by: Claimant { kind, namespace, name: text(name, "name")?.into() }, via })

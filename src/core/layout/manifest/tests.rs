@@ -34,7 +34,7 @@ fn sample() -> Manifest {
         needed_by,
     };
     let by = |name: &str, via| NeededBy { by: Claimant::credential("team-a".into(), name.into()), via };
-    let via = |interface: Option<&str>, field: &str| Via {
+    let via = |interface: Option<&str>, field: &str| NeededVia {
         provider_interface: interface.map(Into::into),
         field: field.into(),
     };
@@ -46,17 +46,17 @@ fn sample() -> Manifest {
         objects: vec![
             object(
                 ObjectKey::new(identity, None, "aws".into()),
-                Some(Origin { namespace: None, name: "aws".into() }),
-                State::Carried(Code::MissingReference),
+                Some(ReadFrom { namespace: None, name: "aws".into() }),
+                ObjectState::Carried(Code::MissingReference),
                 vec![by("b", vec![]), by("a", vec![])],
             ),
             object(
                 ObjectKey::secret("kcm-system".into(), "aws".into()),
-                Some(Origin { namespace: Some("kcm-system".into()), name: "aws".into() }),
-                State::Current,
+                Some(ReadFrom { namespace: Some("kcm-system".into()), name: "aws".into() }),
+                ObjectState::Current,
                 vec![by("a", vec![via(Some("aws"), "spec.identityRef"), via(None, "spec.secretRef")])],
             ),
-            object(ObjectKey::namespace(&"team-a".into()), None, State::Current, vec![by("a", vec![])]),
+            object(ObjectKey::namespace(&"team-a".into()), None, ObjectState::Current, vec![by("a", vec![])]),
         ],
         files: ["regions/eu-west/kustomization.yaml", "flux/eu-west/core.yaml", "argocd/eu-west/application.yaml"]
             .map(|text| ManifestFile { path: BundlePath::parse(text).expect("a path"), sha256: sha256_hex(b"") })

@@ -1,7 +1,7 @@
 //! Tests of `rekey`: each flaw that the proof looks for is found.
 
 use super::*;
-use crate::layout::manifest::State as ObjectState;
+use crate::layout::manifest::ObjectState;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 

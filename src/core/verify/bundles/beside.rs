@@ -11,7 +11,7 @@ use super::delivery::steered;
 use super::measure::Measure;
 use super::other::other;
 use super::region::judged;
-use super::tree::{Tree, folders};
+use super::tree::{BundleTree, folders};
 use crate::destination;
 use crate::finding::{Code, Finding, Severity};
 use crate::layout::form::Form;
@@ -23,7 +23,7 @@ const MOST_NAMED: usize = 3;
 /// Findings about a tree without the folders of the configuration's regions: warnings, whatever `verify` calls them.
 ///
 /// Bytes are needed of manifests, and of files that steer git or Flux.
-pub fn beside(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
+pub fn beside(measure: &Measure<'_>, tree: &BundleTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut others = BTreeMap::new();
     let known = measure.fleet.into_iter().flat_map(destination::all);

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::measure::Measure;
 use super::other::Other;
-use super::region::Region;
-use super::tree::Scope;
+use super::region::ProvedRegion;
+use super::tree::TreeScope;
 use crate::finding::{Code, Finding};
 use crate::layout::path::{BundlePath, TOPS, application_set};
 use crate::name::FleetName;
@@ -20,7 +20,7 @@ pub(super) const FORM_HELP: &str = "Pouch writes plain files only. Find out who 
 pub struct Book<'a> {
     pub(super) measure: &'a Measure<'a>,
     /// The regions that are proved, by folder.
-    pub regions: BTreeMap<String, Region<'a>>,
+    pub regions: BTreeMap<String, ProvedRegion<'a>>,
     /// Which regions a recipient should be able to open, by folder. Escrow recipients have none.
     pub(super) owners: BTreeMap<Recipient, BTreeSet<String>>,
     /// The folders that hold files of a region, proved or not: what is wrong with one as a whole is said once.
@@ -33,7 +33,7 @@ pub struct Book<'a> {
 
 impl<'a> Book<'a> {
     /// The region whose folders a path lies in.
-    pub(super) fn region_of(&self, path: &str) -> Option<&Region<'a>> {
+    pub(super) fn region_of(&self, path: &str) -> Option<&ProvedRegion<'a>> {
         let (top, rest) = path.split_once('/')?;
         let (folder, _) = rest.split_once('/')?;
         if TOPS.contains(&top) { self.regions.get(folder) } else { None }
@@ -41,7 +41,7 @@ impl<'a> Book<'a> {
 
     /// Whether a path is asked about: with one region in mind, nothing else is.
     pub(super) fn concerns(&self, path: &str) -> bool {
-        !matches!(self.measure.scope, Scope::Region(_)) || self.region_of(path).is_some()
+        !matches!(self.measure.scope, TreeScope::Region(_)) || self.region_of(path).is_some()
     }
 
     /// Whether a path stands among the bundles and is nobody's: beside the regions' folders, or in a folder
@@ -70,7 +70,7 @@ impl<'a> Book<'a> {
     /// Holds the recipients that something names against those that it should have.
     pub(super) fn recipients(
         &self,
-        region: &Region<'_>,
+        region: &ProvedRegion<'_>,
         path: &str,
         line: usize,
         said: &BTreeSet<&Recipient>,

@@ -13,9 +13,9 @@ use alloc::vec::Vec;
 use super::document::{first_difference, only_document};
 use super::ignore::leaves_out;
 use super::measure::{Measure, at};
-use super::region::Region;
+use super::region::ProvedRegion;
 use super::tree::{ATTRIBUTES, IGNORE};
-use super::tree::{Above, Standing, Tree, folders};
+use super::tree::{Above, BundleTree, Standing, folders};
 use crate::config::error::quoted;
 use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
@@ -34,7 +34,7 @@ const DELIVERY: &str = "A consumer would apply something other than the bundle, 
                         who changed it, and render the bundle anew, which also follows a change of the configuration.";
 
 /// Looks at a region's open files.
-pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> Vec<Finding> {
+pub(super) fn look(measure: &Measure<'_>, region: &ProvedRegion<'_>, tree: &BundleTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let (delivery, output) = match (region.to, measure.fleet) {
         (Some(to), Some(fleet)) if region.follows() => (to.delivery().clone(), fleet.output.path.clone()),
@@ -63,7 +63,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, tree: &Tree) -> V
 }
 
 /// The open files that a region should have.
-fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) -> Files {
+fn files(region: &ProvedRegion<'_>, tree: &BundleTree, delivery: &Delivery, output: &str) -> Files {
     let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
     let layout = Layout { fleet: &region.manifest.fleet, directory: &region.directory, delivery, output };
     // A leaf that holds nothing any more stays; only the tree tells which leaves there were.
@@ -75,7 +75,7 @@ fn files(region: &Region<'_>, tree: &Tree, delivery: &Delivery, output: &str) ->
 }
 
 /// Compares one open file with what it should be.
-fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
+fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &BundleTree) -> Option<Finding> {
     let is_build = path.as_str().ends_with(FILE) && path.as_str().starts_with("regions/");
     let (code, help) = if is_build { (Code::NotBuildable, BUILD) } else { (Code::UnsafeDelivery, DELIVERY) };
     let find = |line, message: String| Some(measure.find(code, path.as_str(), line, message).help(help));
@@ -115,7 +115,7 @@ fn hold(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -
 
 /// The delivery that a region's own files describe, and the output's path in them; else the file that cannot be
 /// understood.
-fn inferred(region: &Region<'_>, tree: &Tree) -> Result<(Delivery, String), String> {
+fn inferred(region: &ProvedRegion<'_>, tree: &BundleTree) -> Result<(Delivery, String), String> {
     let directory = &region.directory;
     let flux = format!("{}/core.yaml", path::flux(directory));
     let argo = format!("{}/application.yaml", path::argocd(directory));
@@ -144,7 +144,7 @@ fn inferred(region: &Region<'_>, tree: &Tree) -> Result<(Delivery, String), Stri
     Ok((Delivery::None, String::new()))
 }
 
-fn flux_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
+fn flux_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, String)> {
     let text = |path: &[&str]| document.str_at(path);
     let flux = Flux {
         namespace: text(&["metadata", "namespace"])?.into(),
@@ -158,7 +158,7 @@ fn flux_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
     Some((Delivery::Flux(flux), String::from(output)))
 }
 
-fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
+fn argo_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, String)> {
     let text = |path: &[&str]| document.str_at(path);
     let applied = text(&["spec", "source", "path"])?;
     let folder = path::region(&region.directory);
@@ -180,7 +180,7 @@ fn argo_of(region: &Region<'_>, document: &Node) -> Option<(Delivery, String)> {
 }
 
 /// Looks at the files of the whole fleet, which follow from the configuration alone, as far as they are to be verified.
-pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
+pub(super) fn fleet(measure: &Measure<'_>, tree: &BundleTree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = converted(measure, tree).into_iter().collect();
     findings.extend(steered(measure, tree));
     let Some(fleet) = measure.fleet else { return findings };
@@ -199,7 +199,7 @@ pub(super) fn fleet(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
 }
 
 /// Looks at what steers git or Flux: files further up, and what leaves files of the tree out.
-pub(super) fn steered(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
+pub(super) fn steered(measure: &Measure<'_>, tree: &BundleTree) -> Vec<Finding> {
     let above = measure.above.iter().filter_map(|above| match above.name {
         IGNORE => ignored_above(above, tree),
         _ => converted_above(above),
@@ -210,7 +210,7 @@ pub(super) fn steered(measure: &Measure<'_>, tree: &Tree) -> Vec<Finding> {
 /// Whether git would change bytes below the output.
 ///
 /// Without a configuration, the tree may be a part of the output, without the file.
-fn converted(measure: &Measure<'_>, tree: &Tree) -> Option<Finding> {
+fn converted(measure: &Measure<'_>, tree: &BundleTree) -> Option<Finding> {
     let path = path::gitattributes();
     let standing = tree.get(path.as_str()).filter(|standing| standing.form != Form::Link);
     let wanted = match measure.fleet {
@@ -272,7 +272,7 @@ const IGNORED: &str = "The files that it names never reach the region, and their
                        the bundles' folder.";
 
 /// Whether a file among the bundles tells Flux to leave files out.
-fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) -> Option<Finding> {
+fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &BundleTree) -> Option<Finding> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_above = folder.is_empty() || folder.split('/').next().is_some_and(|top| TOPS.contains(&top));
     if name != IGNORE || !is_above || !measure.scope.has_below(path) {
@@ -290,7 +290,7 @@ fn ignored(measure: &Measure<'_>, path: &str, standing: &Standing, tree: &Tree) 
 }
 
 /// Whether a file further up tells Flux to leave bundles' files out.
-fn ignored_above(above: &Above, tree: &Tree) -> Option<Finding> {
+fn ignored_above(above: &Above, tree: &BundleTree) -> Option<Finding> {
     let line = leaves_out(&above.bytes, &above.way, tree)?;
     let message = format!("{} may make Flux leave bundles' files out of what it fetches", above.shown);
     Some(at(Finding::new(Code::UnsafeDelivery, message), above.shown.clone(), line).help(IGNORED))
@@ -303,7 +303,7 @@ fn first_pattern(bytes: &[u8]) -> Option<usize> {
 }
 
 /// As [`hold`], for a file that may hold several documents.
-fn hold_stream(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &Tree) -> Option<Finding> {
+fn hold_stream(measure: &Measure<'_>, path: &BundlePath, expected: &str, tree: &BundleTree) -> Option<Finding> {
     let find =
         |line, message: String| Some(measure.find(Code::UnsafeDelivery, path.as_str(), line, message).help(DELIVERY));
     let Some(standing) = tree.get(path.as_str()) else { return find(1, format!("{path} is missing")) };

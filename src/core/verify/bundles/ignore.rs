@@ -8,14 +8,14 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
-use super::tree::Tree;
+use super::tree::BundleTree;
 use crate::layout::path::TOPS;
 
 /// The characters that make a part of a pattern stand for several names.
 const WILD: [char; 5] = ['*', '?', '[', ']', '\\'];
 
 /// The line, from one, by which a file may leave bundles' files out; `way` leads from the file's folder to the bundles.
-pub(super) fn leaves_out(found: &[u8], way: &str, tree: &Tree) -> Option<usize> {
+pub(super) fn leaves_out(found: &[u8], way: &str, tree: &BundleTree) -> Option<usize> {
     let Ok(text) = core::str::from_utf8(found) else { return Some(1) };
     let way: Vec<&str> = way.split('/').filter(|part| !part.is_empty()).collect();
     let names: BTreeSet<&str> = way.iter().copied().chain(tree.keys().flat_map(|path| path.split('/'))).collect();
@@ -72,7 +72,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expect: Option<usize>) {
         let path = "regions/eu/core/secrets/docs/a.sops.yaml";
-        let tree = Tree::from([(path.into(), Standing::odd(Form::Plain))]);
+        let tree = BundleTree::from([(path.into(), Standing::odd(Form::Plain))]);
         assert_eq!(leaves_out(text.as_bytes(), "fleet/bundles", &tree), expect, "{text:?}");
     }
 
@@ -120,7 +120,7 @@ mod tests {
         check("/*\n!/fleets\n", Some(1));
         check("!/fleet\n/*\n", Some(2));
         check("/*\n!/fleet/bundles\n", Some(1));
-        assert_eq!(leaves_out(b"\xff", "", &Tree::new()), Some(1));
-        assert_eq!(leaves_out(b"/*\n!/regions\n", "", &Tree::new()), Some(1));
+        assert_eq!(leaves_out(b"\xff", "", &BundleTree::new()), Some(1));
+        assert_eq!(leaves_out(b"/*\n!/regions\n", "", &BundleTree::new()), Some(1));
     }
 }

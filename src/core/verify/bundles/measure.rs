@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use super::tree::{Above, Scope};
+use super::tree::{Above, TreeScope};
 use crate::config::Fleet;
 use crate::destination;
 use crate::finding::{Code, Finding, Origin, Place};
@@ -19,7 +19,7 @@ pub struct Measure<'a> {
     /// The reuse keys; without them nobody vouches for a manifest.
     pub keys: Option<&'a KeyRing>,
     /// How much is asked about.
-    pub scope: Scope,
+    pub scope: TreeScope,
     /// What stands before a path of the tree where it is shown: a folder, or a revision and a folder.
     pub shown: String,
     /// What git and Flux are told of the tree's folder from further up.

@@ -8,12 +8,12 @@ use alloc::vec::Vec;
 
 use super::document::{first_difference, only_document};
 use super::measure::Measure;
-use super::region::Region;
+use super::region::ProvedRegion;
 use crate::cleartext::published_secrets;
 use crate::config::error::quoted;
 use crate::finding::{Code, Finding};
 use crate::kinds::{self, MANAGED_LABEL};
-use crate::layout::manifest::{ManifestObject, State};
+use crate::layout::manifest::{ManifestObject, ObjectState};
 use crate::layout::sanitise::{steering, steers};
 use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL, Style, namespace};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, split_api_version};
@@ -29,7 +29,12 @@ const LEAKED: &str = "Pouch does not publish this. Find out who put it there, tr
                       bundle anew.";
 
 /// Looks at an object that is no Secret.
-pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestObject, bytes: &[u8]) -> Vec<Finding> {
+pub(super) fn look(
+    measure: &Measure<'_>,
+    region: &ProvedRegion<'_>,
+    entry: &ManifestObject,
+    bytes: &[u8],
+) -> Vec<Finding> {
     let path = entry.path.as_str();
     let find = |code, line, message: String| {
         measure.find(code, path, line, message).in_region(&region.name).about(&entry.key).help(HELP)
@@ -68,7 +73,7 @@ pub(super) fn look(measure: &Measure<'_>, region: &Region<'_>, entry: &ManifestO
 /// Compares what a document says it is with what its path says.
 pub(super) fn identity(
     measure: &Measure<'_>,
-    region: &Region<'_>,
+    region: &ProvedRegion<'_>,
     entry: &ManifestObject,
     document: &Node,
     bytes: &[u8],
@@ -140,7 +145,7 @@ fn is_published(measure: &Measure<'_>, kind: &GroupKind) -> bool {
 
 /// What is wrong with the labels or annotations that tell a consumer what to do with an object, and which of the two it
 /// is.
-fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
+fn steered(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node) -> Option<(&'static str, String)> {
     const LABELS: &str = "labels";
     let kind = &entry.key.kind;
     let configured = region.to.and_then(|to| to.region.labels.get(&Namespace::new(entry.key.name.shared())));
@@ -182,14 +187,14 @@ fn steered(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Opti
     annotated(region, entry, document).map(|what| ("annotations", what))
 }
 
-fn annotated(region: &Region<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
+fn annotated(region: &ProvedRegion<'_>, entry: &ManifestObject, document: &Node) -> Option<String> {
     let kind = &entry.key.kind;
     let annotations = document.at(&["metadata", "annotations"]).map(Node::entries).unwrap_or_default();
     let is_own = |key: &str| steers(key) && !(kind.is_config_map() && key == TEMPLATE_ANNOTATION);
     let found: BTreeMap<&str, Option<&str>> =
         annotations.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (&**key, value.as_str())).collect();
     // What is carried over, or stands in a paused region, may have been written for another delivery.
-    let kept = entry.state != State::Current || !region.follows();
+    let kept = entry.state != ObjectState::Current || !region.follows();
     let styles = match region.to {
         Some(to) if !kept => Vec::from([Style::of(to.delivery())]),
         _ => Vec::from([Style::Plain, Style::Flux, Style::ArgoCd]),

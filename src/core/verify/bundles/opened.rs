@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use zeroize::Zeroizing;
 
 use super::book::Book;
-use super::sealed::Sealed;
+use super::sealed::SealedFile;
 use super::tree::Standing;
 use crate::finding::{Code, Finding};
 use crate::object::never_leaves;
@@ -21,7 +21,7 @@ use crate::sops;
 use crate::yaml::emit::{Tree, emit};
 
 /// How the stanzas of one file answered: for each, by whose identity it opened, and the data key.
-pub type Answers = Vec<Option<(Recipient, Zeroizing<[u8; 32]>)>>;
+pub type StanzaAnswers = Vec<Option<(Recipient, Zeroizing<[u8; 32]>)>>;
 
 const HELP: &str = "Find out who changed the file, and have the region sealed anew.";
 
@@ -30,10 +30,10 @@ const HELP: &str = "Find out who changed the file, and have the region sealed an
 /// `held` are the recipients of all identities at hand.
 pub fn judge(
     book: &Book<'_>,
-    sealed: &Sealed,
+    sealed: &SealedFile,
     standing: &Standing,
     held: &BTreeSet<Recipient>,
-    answers: &Answers,
+    answers: &StanzaAnswers,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let path = &*sealed.path;

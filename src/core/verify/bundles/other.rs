@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::manifest::listed_by;
 use super::measure::Measure;
-use super::tree::Tree;
+use super::tree::BundleTree;
 use crate::config::Fleet;
 use crate::finding::{Code, Finding};
 use crate::layout::form::Form;
@@ -26,7 +26,7 @@ pub(super) struct Other {
 ///
 /// Its manifest is believed only so far as to leave alone what it lists, and must be a proper manifest for that:
 /// anybody may name a fleet.
-pub(super) fn other(fleet: &Fleet, tree: &Tree, folder: &str) -> Option<Other> {
+pub(super) fn other(fleet: &Fleet, tree: &BundleTree, folder: &str) -> Option<Other> {
     let own = format!("regions/{folder}/bundle.yaml");
     let standing = tree.get(&own).filter(|standing| standing.form == Form::Plain)?;
     let (_, manifest) = listed_by(folder, &standing.bytes).ok()?;
@@ -39,7 +39,7 @@ pub(super) fn other(fleet: &Fleet, tree: &Tree, folder: &str) -> Option<Other> {
 }
 
 /// Reports the bundles of other fleets, which are not verified.
-pub(super) fn unproved(measure: &Measure<'_>, tree: &Tree, others: &BTreeMap<String, Other>) -> Vec<Finding> {
+pub(super) fn unproved(measure: &Measure<'_>, tree: &BundleTree, others: &BTreeMap<String, Other>) -> Vec<Finding> {
     let mut folders: BTreeMap<&FleetName, Vec<String>> = BTreeMap::new();
     for (folder, other) in others.iter().filter(|(folder, _)| measure.scope.has(folder)) {
         folders.entry(&other.fleet).or_default().push(format!("regions/{folder}"));

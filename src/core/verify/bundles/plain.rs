@@ -49,7 +49,7 @@ const ENCODED: [(usize, &str); 12] = [
 
 /// What is readable in a file, or keeps the file from being searched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct Readable {
     pub(super) code: Code,
     /// The line, from one.
     pub(super) line: usize,
@@ -57,7 +57,7 @@ pub struct Found {
     pub(super) what: &'static str,
 }
 
-impl Found {
+impl Readable {
     fn clear(line: usize, what: &'static str) -> Self {
         Self { code: Code::PlaintextSecret, line, what }
     }
@@ -194,9 +194,9 @@ fn decodes_to_key(letters: &[u8]) -> bool {
 }
 
 /// What is secret and readable in a file, or keeps the file from being searched.
-pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
+pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Readable> {
     if let Some(line) = holds_key(bytes) {
-        return Some(Found::clear(line, "holds an age identity or a reuse key"));
+        return Some(Readable::clear(line, "holds an age identity or a reuse key"));
     }
     let is_manifest = is_manifest(path);
     let (text, unread) = match read::text_of(bytes) {
@@ -206,27 +206,27 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
     if !is_manifest && !text.contains("Secret") && !text.contains(GENERATOR) {
         return None;
     }
-    let unreadable = |line| Found {
+    let unreadable = |line| Readable {
         code: Code::NotReadable,
         line,
         what: "cannot be read whole from here on, and another reader may find a Secret in it",
     };
-    let template = |line| Found {
+    let template = |line| Readable {
         code: Code::NotSearched,
         line,
         what: "is a template and not YAML, so it was searched for Secrets line by line only",
     };
-    let mut flawed: Option<Found> = unread.map(unreadable);
+    let mut flawed: Option<Readable> = unread.map(unreadable);
     let mut interner = Interner::new();
     for document in read::documents(&text) {
         let line = usize::try_from(document.line).unwrap_or(usize::MAX);
         match holds_secrets(&document, &mut interner) {
-            Ok(true) => return Some(Found::clear(line, "holds a Secret in clear")),
+            Ok(true) => return Some(Readable::clear(line, "holds a Secret in clear")),
             Ok(false) => {}
             Err(at) => {
                 if let Some(line) = by_lines(document.text) {
                     let line = line.saturating_add(document.lines_before());
-                    return Some(Found::clear(
+                    return Some(Readable::clear(
                         line,
                         "looks like a Secret in clear, but is not YAML that pouch can read",
                     ));
@@ -240,7 +240,7 @@ pub(super) fn look(path: &str, bytes: &[u8]) -> Option<Found> {
 
 /// The line on which a Secret in clear, an age identity or a reuse key stands in a file.
 pub fn secret_in_clear(path: &str, bytes: &[u8]) -> Option<usize> {
-    look(path, bytes).filter(Found::is_clear).map(|found| found.line)
+    look(path, bytes).filter(Readable::is_clear).map(|found| found.line)
 }
 
 /// The line of a Secret in clear in a readable manifest, for files that belong to no bundle; prose that shows a Secret,
@@ -445,8 +445,8 @@ mod tests {
         check("x.txt", b"Secret: \xff\n", None);
         check("chart.yaml", "a: {{ .Values.x }}\nb: [\n", Some((Code::NotSearched, 1)));
         unread("chart.yaml", "a: b # {{ x }}\nb: [\n", 2);
-        assert_eq!(Found::large("a/x.YML").code, Code::NotReadable);
-        assert_eq!(Found::large("a/x.png").code, Code::NotSearched);
+        assert_eq!(Readable::large("a/x.YML").code, Code::NotReadable);
+        assert_eq!(Readable::large("a/x.png").code, Code::NotSearched);
     }
 
     /// A text in UTF-16 and UTF-32, either way round, with a byte order mark or without.

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::manifest::{Wrong, listed_by, manifest_of};
 use super::measure::Measure;
-use super::tree::Tree;
+use super::tree::BundleTree;
 use crate::config::RegionState;
 use crate::config::error::quoted;
 use crate::destination::Destination;
@@ -20,7 +20,7 @@ use crate::region::published::fleet_of;
 use crate::yaml::read;
 
 /// A region that is proved.
-pub struct Region<'a> {
+pub struct ProvedRegion<'a> {
     /// Its name: the configuration's, else its folder's.
     pub name: RegionName,
     /// Its folder.
@@ -37,7 +37,7 @@ pub struct Region<'a> {
     pub(super) by_path: BTreeMap<String, usize>,
 }
 
-impl Region<'_> {
+impl ProvedRegion<'_> {
     /// How many objects it has, Namespaces not counted.
     pub fn objects(&self) -> usize {
         self.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count()
@@ -66,18 +66,18 @@ impl Region<'_> {
     }
 
     /// What the manifest says of a path.
-    pub(super) fn listed(&self, path: &str) -> Option<Listed<'_>> {
+    pub(super) fn listed(&self, path: &str) -> Option<ListedPath<'_>> {
         let Manifest { objects, files, .. } = &self.manifest;
         if let Some(object) = self.by_path.get(path).and_then(|at| objects.get(*at)) {
-            return Some(Listed { sha256: &object.sha256, object: Some(object) });
+            return Some(ListedPath { sha256: &object.sha256, object: Some(object) });
         }
         let at = files.binary_search_by(|file| file.path.as_str().cmp(path)).ok()?;
-        files.get(at).map(|file| Listed { sha256: &file.sha256, object: None })
+        files.get(at).map(|file| ListedPath { sha256: &file.sha256, object: None })
     }
 }
 
 /// What a manifest says of one path.
-pub(super) struct Listed<'b> {
+pub(super) struct ListedPath<'b> {
     pub(super) sha256: &'b str,
     pub(super) object: Option<&'b ManifestObject>,
 }
@@ -85,10 +85,10 @@ pub(super) struct Listed<'b> {
 /// Judges one folder of `regions/`, and reads its manifest.
 pub(super) fn judged<'a>(
     measure: &'a Measure<'a>,
-    tree: &Tree,
+    tree: &BundleTree,
     folder: &str,
     to: Option<Destination<'a>>,
-) -> (Option<Region<'a>>, Vec<Finding>) {
+) -> (Option<ProvedRegion<'a>>, Vec<Finding>) {
     let own = format!("regions/{folder}/bundle.yaml");
     let name = to.map_or_else(|| RegionName::from(folder), |to| to.region.name.clone());
     let find_at = |code, line, message: String, help: &str| {
@@ -133,5 +133,5 @@ pub(super) fn judged<'a>(
     };
     let objects = manifest.objects.iter().enumerate();
     let by_path = objects.map(|(at, object)| (String::from(object.path.as_str()), at)).collect();
-    (Some(Region { name, directory: folder.into(), manifest, authentic, to, recipients, by_path }), findings)
+    (Some(ProvedRegion { name, directory: folder.into(), manifest, authentic, to, recipients, by_path }), findings)
 }

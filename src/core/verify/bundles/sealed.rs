@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::book::Book;
 use super::document::{first_difference, header_lines, only_document};
 use super::plain::is_readable;
-use super::region::Region;
+use super::region::ProvedRegion;
 use super::tree::Standing;
 use super::{object, plain, stanza};
 use crate::finding::{Code, Finding};
@@ -34,7 +34,7 @@ const HELP: &str = "Pouch does not write this. Find out who changed it, treat wh
                     the bundle anew.";
 
 /// A sealed file, taken apart.
-pub struct Sealed {
+pub struct SealedFile {
     /// The region whose bundle it is in.
     pub region: RegionName,
     /// Its path.
@@ -49,20 +49,20 @@ pub struct Sealed {
 }
 
 /// What looking at one file gave.
-pub struct Looked {
+pub struct Inspected {
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// The file, if it is a sealed Secret in a region's bundle.
-    pub sealed: Option<Sealed>,
+    pub sealed: Option<SealedFile>,
 }
 
 /// Looks at one.
 pub(super) fn look(
     book: &Book<'_>,
-    region: &Region<'_>,
+    region: &ProvedRegion<'_>,
     entry: &ManifestObject,
     standing: &Standing,
-    looked: &mut Looked,
+    looked: &mut Inspected,
 ) {
     let path = entry.path.as_str();
     let find = |code: Code, line: usize, message: String| {
@@ -79,7 +79,7 @@ pub(super) fn look(
     let document = match only_document(body) {
         Ok(document) => document,
         Err(line) => {
-            match plain::look(path, &standing.bytes).filter(plain::Found::is_clear) {
+            match plain::look(path, &standing.bytes).filter(plain::Readable::is_clear) {
                 Some(found) => looked.findings.push(find(found.code, found.line, format!("{path} {}", found.what))),
                 None => {
                     let message = format!("{path} is not one document of YAML");
@@ -127,7 +127,7 @@ pub(super) fn look(
     let stanzas = metadata::stanzas(&document);
     let mut marks: Vec<[u8; 32]> = stanzas.iter().map(|(_, armored)| Sha256::digest(armored).into()).collect();
     ciphertexts(&document, &mut marks);
-    looked.sealed = Some(Sealed {
+    looked.sealed = Some(SealedFile {
         region: region.name.clone(),
         path: path.into(),
         key: entry.key.clone(),
@@ -205,7 +205,7 @@ fn tree(document: &Node) -> Tree<'_> {
 }
 
 /// Holds the stanzas of a file against the recipients that it should have.
-fn recipients(book: &Book<'_>, region: &Region<'_>, path: &str, document: &Node, line: usize) -> Vec<Finding> {
+fn recipients(book: &Book<'_>, region: &ProvedRegion<'_>, path: &str, document: &Node, line: usize) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut find = |what: String| {
         let finding = book.measure.find(Code::WrongRecipients, path, line, format!("{path} {what}"));

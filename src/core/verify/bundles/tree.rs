@@ -20,7 +20,7 @@ pub struct Standing {
     /// The bytes of a file; empty if it is not a file, and for a large file that belongs to no bundle.
     pub bytes: Vec<u8>,
     /// What was found in bytes that are not kept.
-    pub(super) found: Option<plain::Found>,
+    pub(super) found: Option<plain::Readable>,
 }
 
 impl Standing {
@@ -82,10 +82,10 @@ pub(super) const IGNORE: &str = ".sourceignore";
 pub const STEERING: [&str; 2] = [ATTRIBUTES, IGNORE];
 
 /// A tree of bundles: everything below `output.path`, by path.
-pub type Tree = BTreeMap<String, Standing>;
+pub type BundleTree = BTreeMap<String, Standing>;
 
 /// How much of a tree is to be verified.
-pub enum Scope {
+pub enum TreeScope {
     /// All of it.
     Whole,
     /// One region, by its folder.
@@ -109,35 +109,35 @@ impl FromIterator<String> for Changes {
     }
 }
 
-impl Scope {
+impl TreeScope {
     pub(super) fn has(&self, directory: &str) -> bool {
         match self {
-            Scope::Whole => true,
-            Scope::Region(wanted) => directory == wanted,
-            Scope::Changed(changes) => changes.directories.contains(directory),
+            TreeScope::Whole => true,
+            TreeScope::Region(wanted) => directory == wanted,
+            TreeScope::Changed(changes) => changes.directories.contains(directory),
         }
     }
 
     /// Whether a file on which all files below it depend is to be verified.
     pub(super) fn has_below(&self, path: &str) -> bool {
         match self {
-            Scope::Region(wanted) => directory_of(path).is_none_or(|directory| directory == wanted),
-            Scope::Whole | Scope::Changed(_) => self.has_shared(path),
+            TreeScope::Region(wanted) => directory_of(path).is_none_or(|directory| directory == wanted),
+            TreeScope::Whole | TreeScope::Changed(_) => self.has_shared(path),
         }
     }
 
     /// Whether a path that belongs to no region is to be verified.
     pub(super) fn has_shared(&self, path: &str) -> bool {
         match self {
-            Scope::Whole => true,
-            Scope::Region(_) => false,
-            Scope::Changed(changes) => changes.paths.contains(path),
+            TreeScope::Whole => true,
+            TreeScope::Region(_) => false,
+            TreeScope::Changed(changes) => changes.paths.contains(path),
         }
     }
 }
 
 /// The folders below `regions/` that hold a file, sorted.
-pub(super) fn folders(tree: &Tree) -> impl Iterator<Item = &str> {
+pub(super) fn folders(tree: &BundleTree) -> impl Iterator<Item = &str> {
     let mut last = "";
     tree.range(String::from("regions/")..)
         .map_while(|(path, _)| path.strip_prefix("regions/"))

@@ -20,7 +20,7 @@ use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Namespace, ObjectKey, Version};
 use crate::node::Node;
-use crate::reuse::{self, Change};
+use crate::reuse::{self, EntryChange};
 use crate::secret::{Payload, SecretBytes};
 
 /// How many paths of one object a finding names.
@@ -262,11 +262,11 @@ fn secret(
     let mut perhaps = Vec::new();
     for (name, change) in reuse::compare_entries(reuse_key, &context, tagged.entry_lines, &leaves, &payload) {
         match change {
-            Change::Same => {}
-            Change::Changed => differences.add(entry_path("data", &name)),
-            Change::PerhapsChanged => perhaps.push(entry_path("data", &name)),
-            Change::Added => extra.push(("data", name)),
-            Change::Removed => differences.add(format!("{} is missing", entry_path("data", &name))),
+            EntryChange::Same => {}
+            EntryChange::Changed => differences.add(entry_path("data", &name)),
+            EntryChange::PerhapsChanged => perhaps.push(entry_path("data", &name)),
+            EntryChange::Added => extra.push(("data", name)),
+            EntryChange::Removed => differences.add(format!("{} is missing", entry_path("data", &name))),
         }
     }
     if !perhaps.is_empty() {

@@ -21,10 +21,10 @@ use pouch_core::{inquiry, k0rdent};
 use super::args::Args;
 use super::names::{check_fleet, file_flag, filled, hand_over};
 use crate::ambient::Ambient;
-use crate::cluster::request::{Form, Resource};
+use crate::cluster::request::{Portion, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError, Listing, Served, core_resource};
 use crate::error::Failure;
-use crate::run::keyfiles::{Key, MakeError, Place, key_file};
+use crate::run::keyfiles::{KeyFolder, KeyPair, MakeError, key_file};
 use crate::session::Session;
 use crate::stop::Stop;
 use crate::survey::source::live::Values;
@@ -49,7 +49,7 @@ const RIGHTS: &str = "Nothing is written unless everything can be read. Grant th
 pub(super) fn draft(session: &Session, args: &Args) -> Result<String, Failure> {
     let Session { global, ambient, stop, .. } = session;
     check_fleet(args)?;
-    let place = Place::new(&global.file, ambient);
+    let place = KeyFolder::new(&global.file, ambient);
     // Before anything is asked that would be of no use.
     place.check(&[])?;
     let reach = args.reach.reach(ambient);
@@ -74,7 +74,7 @@ pub(super) fn draft(session: &Session, args: &Args) -> Result<String, Failure> {
     let mut regions = BTreeMap::new();
     for (region, directory) in &directories {
         let Some(file) = files.get(region) else { continue };
-        let key = Key::generate(file.clone()).map_err(MakeError::from)?;
+        let key = KeyPair::generate(file.clone()).map_err(MakeError::from)?;
         let drafted = DraftRegion {
             directory: directory.clone(),
             recipient: key.recipient.clone(),
@@ -106,7 +106,7 @@ pub(super) fn draft(session: &Session, args: &Args) -> Result<String, Failure> {
 }
 
 /// A path as the configuration writes it: from its folder, where it is below that.
-fn written(path: &Path, place: &Place) -> Result<String, Failure> {
+fn written(path: &Path, place: &KeyFolder) -> Result<String, Failure> {
     let below = path.strip_prefix(&place.base).unwrap_or(path);
     match below.to_str() {
         Some(text) if !text.chars().any(char::is_control) => Ok(text.to_owned()),
@@ -322,14 +322,14 @@ impl Asker {
     /// Lists a kind of k0rdent's; none where it is not served.
     fn list(&self, kind: &str) -> Result<Option<Listing>, Failure> {
         let Some(resource) = self.resource(kind) else { return Ok(None) };
-        match self.cluster.list(resource, None, Form::Whole, &|_| {}) {
+        match self.cluster.list(resource, None, Portion::Whole, &|_| {}) {
             Ok(listing) => Ok(Some(listing)),
             Err(ListError::Forbidden) => Err(self.refused("list", resource, None)),
             Err(ListError::Broken(broken)) => Err(unavailable(&self.cluster, &resource.name(), &broken)),
         }
     }
 
-    fn get(&self, resource: &Resource, key: &ObjectKey, form: Form) -> Result<Got, Failure> {
+    fn get(&self, resource: &Resource, key: &ObjectKey, form: Portion) -> Result<Got, Failure> {
         let got = self.cluster.get(resource, vec![key.clone()], form, &|| {});
         let mut got = got.map_err(|broken| unavailable(&self.cluster, &resource.name(), &broken))?;
         match got.pop() {
@@ -353,7 +353,7 @@ impl Asker {
     fn namespace(&self, name: &Namespace) -> Result<Got, Failure> {
         let key = ObjectKey::namespace(name);
         let Some(resource) = core_resource(&key.kind) else { return Err(Failure::bug("Namespaces are not known")) };
-        match self.get(&resource, &key, Form::Metadata)? {
+        match self.get(&resource, &key, Portion::Metadata)? {
             Got::Forbidden => Err(self.refused("get", &resource, Some(&key))),
             got => Ok(got),
         }
@@ -410,7 +410,7 @@ impl Asker {
     fn object(&self, kind: &str, name: &str) -> Result<Option<Node>, Failure> {
         let Some(resource) = self.resource(kind) else { return Ok(None) };
         let key = ObjectKey::new(GroupKind::new(k0rdent::GROUP, kind), None, name.into());
-        match self.get(resource, &key, Form::Whole)? {
+        match self.get(resource, &key, Portion::Whole)? {
             Got::Found(node, _) => Ok(Some(node)),
             Got::Absent => Ok(None),
             Got::Forbidden => Err(self.refused("get", resource, Some(&key))),

@@ -11,7 +11,9 @@ use pouch_core::report::shell;
 
 use super::args::Args;
 use crate::ambient::Ambient;
-use crate::run::keyfiles::{ARGOCD_NAMESPACE, FLUX_SECRET, Key, MakeError, Place, argocd_secret, entry, key_file};
+use crate::run::keyfiles::{
+    ARGOCD_NAMESPACE, FLUX_SECRET, KeyFolder, KeyPair, MakeError, argocd_secret, entry, key_file,
+};
 
 /// Writes the files beside the configuration `path` and makes what goes to standard output.
 ///
@@ -19,10 +21,10 @@ use crate::run::keyfiles::{ARGOCD_NAMESPACE, FLUX_SECRET, Key, MakeError, Place,
 /// Where a name is no name, a file is there already (then nothing is written), or one cannot be written.
 pub fn draft(args: &Args, path: &Path, ambient: &Ambient) -> Result<String, MakeError> {
     check_names(args)?;
-    let place = Place::new(path, ambient);
+    let place = KeyFolder::new(path, ambient);
     let files: Vec<String> = args.regions.iter().map(|region| key_file(region)).collect();
     place.check(&files)?;
-    let keys: Vec<Key> = files.into_iter().map(Key::generate).collect::<Result<_, _>>()?;
+    let keys: Vec<KeyPair> = files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
     let recipients: Vec<(&str, Recipient)> =
         args.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
     let mut blocks = blocks(&recipients);
@@ -59,7 +61,7 @@ fn check_names(args: &Args) -> Result<(), MakeError> {
     Ok(())
 }
 
-fn next_steps(out: &mut String, args: &Args, place: &Place) {
+fn next_steps(out: &mut String, args: &Args, place: &KeyFolder) {
     let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown("manifests")));
     let _ = write!(
         out,
@@ -76,7 +78,7 @@ pub(super) fn file_flag(config: &str) -> String {
 
 /// How each region gets its key: in the Secret that `pouch keygen` would make for it. Who delivers there is
 /// not decided yet, so it is said for both.
-pub(super) fn hand_over<'a>(out: &mut String, place: &Place, regions: impl Iterator<Item = (&'a str, String)>) {
+pub(super) fn hand_over<'a>(out: &mut String, place: &KeyFolder, regions: impl Iterator<Item = (&'a str, String)>) {
     let (mut flux, mut argocd) = (String::new(), String::new());
     for (region, file) in regions {
         let entry = entry(Path::new(&file), region);

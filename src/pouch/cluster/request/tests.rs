@@ -42,7 +42,7 @@ fn paths_are_those_of_the_api_whatever_the_names() {
 }
 
 #[track_caller]
-fn object_is(text: &str, form: Form, expect: Option<&str>) {
+fn object_is(text: &str, form: Portion, expect: Option<&str>) {
     let key = ObjectKey::secret("team-a".into(), "aws".into());
     let got = object(node(text), &secrets(), &key, form);
     assert_eq!(got.map(|_| ()).map_err(|garbled| garbled.0), expect.map_or(Ok(()), Err), "{text}");
@@ -54,23 +54,23 @@ fn an_object_is_the_one_that_was_asked_for_or_none() {
     let meta = r#""metadata":{"name":"aws","namespace":"team-a","uid":"u","resourceVersion":"7"}"#;
     let whole =
         |kind: &str, version: &str, meta: &str| format!(r#"{{"kind":"{kind}","apiVersion":"{version}",{meta}}}"#);
-    object_is(&whole("Secret", "v1", meta), Form::Whole, None);
-    object_is(&whole("PartialObjectMetadata", "meta.k8s.io/v1", meta), Form::Metadata, None);
-    object_is(&whole("Secret", "v1", meta), Form::Metadata, OTHER);
-    object_is(&whole("PartialObjectMetadata", "meta.k8s.io/v1", meta), Form::Whole, OTHER);
-    object_is(&whole("ConfigMap", "v1", meta), Form::Whole, OTHER);
-    object_is(&whole("Secret", "v2", meta), Form::Whole, OTHER);
-    object_is(&whole("Secret", "v1", &meta.replace("aws", "gcp")), Form::Whole, OTHER);
-    object_is(&whole("Secret", "v1", &meta.replace("team-a", "team-b")), Form::Whole, OTHER);
-    object_is(&whole("Status", "v1", meta), Form::Whole, OTHER);
-    object_is("[]", Form::Whole, OTHER);
+    object_is(&whole("Secret", "v1", meta), Portion::Whole, None);
+    object_is(&whole("PartialObjectMetadata", "meta.k8s.io/v1", meta), Portion::Metadata, None);
+    object_is(&whole("Secret", "v1", meta), Portion::Metadata, OTHER);
+    object_is(&whole("PartialObjectMetadata", "meta.k8s.io/v1", meta), Portion::Whole, OTHER);
+    object_is(&whole("ConfigMap", "v1", meta), Portion::Whole, OTHER);
+    object_is(&whole("Secret", "v2", meta), Portion::Whole, OTHER);
+    object_is(&whole("Secret", "v1", &meta.replace("aws", "gcp")), Portion::Whole, OTHER);
+    object_is(&whole("Secret", "v1", &meta.replace("team-a", "team-b")), Portion::Whole, OTHER);
+    object_is(&whole("Status", "v1", meta), Portion::Whole, OTHER);
+    object_is("[]", Portion::Whole, OTHER);
     let unstamped = Some("an object in the answer has no uid or resourceVersion");
-    object_is(&whole("Secret", "v1", &meta.replace("\"u\"", "\"\"")), Form::Whole, unstamped);
-    object_is(&whole("Secret", "v1", &meta.replace("resourceVersion", "rv")), Form::Whole, unstamped);
+    object_is(&whole("Secret", "v1", &meta.replace("\"u\"", "\"\"")), Portion::Whole, unstamped);
+    object_is(&whole("Secret", "v1", &meta.replace("resourceVersion", "rv")), Portion::Whole, unstamped);
 }
 
 #[track_caller]
-fn page_is(text: &str, namespace: Option<&str>, form: Form, expect: Result<&str, &str>) {
+fn page_is(text: &str, namespace: Option<&str>, form: Portion, expect: Result<&str, &str>) {
     let namespace = namespace.map(Namespace::from);
     let got = page(node(text), &credentials(), namespace.as_ref(), form).map_err(|garbled| garbled.0);
     let shown = got.map(|page| {
@@ -95,26 +95,26 @@ fn a_page_is_of_the_list_that_was_asked_for_or_none() {
     };
     let rv = r#""resourceVersion":"9""#;
     let two = format!("[{},{}]", item("a", "n"), item("b", "m"));
-    page_is(&list(rv, &two), None, Form::Whole, Ok("9   a,b"));
+    page_is(&list(rv, &two), None, Portion::Whole, Ok("9   a,b"));
     let more = r#""resourceVersion":"9","continue":"t","remainingItemCount":3"#;
-    page_is(&list(more, &two), None, Form::Whole, Ok("9 t 3 a,b"));
-    page_is(&list(rv, "[]"), Some("n"), Form::Whole, Ok("9   "));
+    page_is(&list(more, &two), None, Portion::Whole, Ok("9 t 3 a,b"));
+    page_is(&list(rv, "[]"), Some("n"), Portion::Whole, Ok("9   "));
 
     const NO_LIST: &str = "the answer is not a list of the kind that was asked for";
     const NO_ITEMS: &str = "the list has no field items, not even an empty one";
     const NO_ITEM: &str = "an item of the list is no object of the kind and place asked for";
-    page_is(&list(rv, &two), Some("n"), Form::Whole, Err(NO_ITEM));
-    page_is(&list(rv, &two.replace("\"Credential\"", "\"Region\"")), None, Form::Whole, Err(NO_ITEM));
-    page_is(&list(rv, &two.replace("\"name\":\"a\"", "\"name\":\"\"")), None, Form::Whole, Err(NO_ITEM));
-    page_is(&list(rv, &two.replace("\"namespace\":\"n\"", "\"x\":\"n\"")), None, Form::Whole, Err(NO_ITEM));
-    page_is(&list(rv, "null"), None, Form::Whole, Err(NO_ITEMS));
-    page_is(&list(rv, "{}"), None, Form::Whole, Err(NO_ITEMS));
-    page_is(&list("", &two), None, Form::Whole, Err("the list does not say which state of the cluster it shows"));
-    page_is(&list(rv, &two).replace("CredentialList", "SecretList"), None, Form::Whole, Err(NO_LIST));
-    page_is(&list(rv, &two).replace("CredentialList", "Status"), None, Form::Whole, Err(NO_LIST));
+    page_is(&list(rv, &two), Some("n"), Portion::Whole, Err(NO_ITEM));
+    page_is(&list(rv, &two.replace("\"Credential\"", "\"Region\"")), None, Portion::Whole, Err(NO_ITEM));
+    page_is(&list(rv, &two.replace("\"name\":\"a\"", "\"name\":\"\"")), None, Portion::Whole, Err(NO_ITEM));
+    page_is(&list(rv, &two.replace("\"namespace\":\"n\"", "\"x\":\"n\"")), None, Portion::Whole, Err(NO_ITEM));
+    page_is(&list(rv, "null"), None, Portion::Whole, Err(NO_ITEMS));
+    page_is(&list(rv, "{}"), None, Portion::Whole, Err(NO_ITEMS));
+    page_is(&list("", &two), None, Portion::Whole, Err("the list does not say which state of the cluster it shows"));
+    page_is(&list(rv, &two).replace("CredentialList", "SecretList"), None, Portion::Whole, Err(NO_LIST));
+    page_is(&list(rv, &two).replace("CredentialList", "Status"), None, Portion::Whole, Err(NO_LIST));
     let meta = list(rv, "null").replace("CredentialList", "PartialObjectMetadataList");
-    page_is(&meta.replace("k0rdent.mirantis.com/v1beta1", "meta.k8s.io/v1"), None, Form::Metadata, Ok("9   "));
-    page_is(&list(rv, "null"), None, Form::Metadata, Err(NO_LIST));
+    page_is(&meta.replace("k0rdent.mirantis.com/v1beta1", "meta.k8s.io/v1"), None, Portion::Metadata, Ok("9   "));
+    page_is(&list(rv, "null"), None, Portion::Metadata, Err(NO_LIST));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn what_is_no_json_is_garbled_and_not_quoted() {
 fn items_of_built_in_kinds_say_their_kind_themselves() {
     let namespaces = Resource::core("Namespace", "namespaces", Scope::Cluster);
     let text = r#"{"kind":"NamespaceList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"a","uid":"u","resourceVersion":"1","labels":{"x":"y"}}}]}"#;
-    let page = page(node(text), &namespaces, None, Form::Whole).ok().unwrap();
+    let page = page(node(text), &namespaces, None, Portion::Whole).ok().unwrap();
     let (key, _, item) = &page.items[0];
     assert_eq!(
         (key.to_string(), item.str_at(&["kind"]), item.str_at(&["apiVersion"])),

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use pouch_core::verify::bundles::{Form, MOST_BYTES, Standing, Tree};
+use pouch_core::verify::bundles::{BundleTree, Form, MOST_BYTES, Standing};
 use rustix::fs::{FlockOperation, flock};
 
 use super::super::ShelfError;
@@ -12,7 +12,7 @@ use super::read_plain;
 use crate::git::objects::{Budget, ObjectsError};
 
 /// Adds a path; a path that is not all text never takes another's place.
-pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
+pub fn insert(tree: &mut BundleTree, mut path: String, standing: Standing) {
     while path.contains('\u{fffd}') && tree.contains_key(&path) {
         path.push('\u{fffd}');
     }
@@ -23,18 +23,24 @@ pub fn insert(tree: &mut Tree, mut path: String, standing: Standing) {
 ///
 /// # Errors
 /// Where something cannot be read, another run writes there, or there is more than [`Budget`] allows.
-pub fn read(root: &Path) -> Result<Tree, ShelfError> {
+pub fn read(root: &Path) -> Result<BundleTree, ShelfError> {
     let lock = File::open(root).map_err(|error| ShelfError::unread(root, error))?;
     flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
         rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
         error => ShelfError::unread(root, error.into()),
     })?;
-    let mut tree = Tree::new();
+    let mut tree = BundleTree::new();
     walk(root, "", 0, &mut Budget::default(), &mut tree)?;
     Ok(tree)
 }
 
-fn walk(folder: &Path, before: &str, depth: usize, budget: &mut Budget, tree: &mut Tree) -> Result<(), ShelfError> {
+fn walk(
+    folder: &Path,
+    before: &str,
+    depth: usize,
+    budget: &mut Budget,
+    tree: &mut BundleTree,
+) -> Result<(), ShelfError> {
     let unread = |error| ShelfError::unread(folder, error);
     let too_much = |error: ObjectsError| ShelfError::Unreachable {
         message: format!("{} cannot be looked at: {error}", folder.display()),

@@ -6,7 +6,7 @@ use std::path::Path;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::layout::path::gitattributes;
 use pouch_core::name::SourceName;
-use pouch_core::verify::bundles::{Above, Form, MOST_BYTES, Standing, Tree, directory_of, is_regions};
+use pouch_core::verify::bundles::{Above, BundleTree, Form, MOST_BYTES, Standing, directory_of, is_regions};
 
 use super::files::{self, unreadable};
 use super::place::{self, no_bundles, roots};
@@ -116,7 +116,7 @@ impl Asking<'_> {
     pub(super) fn held(
         &self,
         folder: &Path,
-        tree: &Tree,
+        tree: &BundleTree,
         shown: &str,
         allowed: &Path,
     ) -> Result<(String, Vec<Finding>), Failure> {
@@ -129,7 +129,7 @@ impl Asking<'_> {
                 let found = store.everything(entry.id).map_err(|error| unreadable(&error))?;
                 files::tree(&store, found)?
             }
-            Ok(_) | Err(ObjectsError::NoPath(_)) => Tree::new(),
+            Ok(_) | Err(ObjectsError::NoPath(_)) => BundleTree::new(),
             Err(error) => return Err(unreadable(&error)),
         };
         let asked = |path: &&String| match &self.region {

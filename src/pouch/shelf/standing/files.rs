@@ -1,6 +1,6 @@
 //! The bytes of what git has, and why they cannot be read.
 
-use pouch_core::verify::bundles::{Form, MOST_BYTES, Standing, Tree};
+use pouch_core::verify::bundles::{BundleTree, Form, MOST_BYTES, Standing};
 
 use crate::error::Failure;
 use crate::git::objects::standing::{Found, Mode};
@@ -33,8 +33,8 @@ pub(super) fn blob(store: &Store, found: &Found) -> Result<Option<Vec<u8>>, Fail
 }
 
 /// The bytes of what was found.
-pub(super) fn tree(store: &Store, found: Vec<Found>) -> Result<Tree, Failure> {
-    let (mut tree, mut budget) = (Tree::new(), Budget::default());
+pub(super) fn tree(store: &Store, found: Vec<Found>) -> Result<BundleTree, Failure> {
+    let (mut tree, mut budget) = (BundleTree::new(), Budget::default());
     for Found { path, mode, id } in found {
         let form = form_of(mode);
         let is_file = matches!(mode, Mode::File | Mode::Executable | Mode::Nameless);

@@ -8,7 +8,7 @@ use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::region::published::fleet_of;
 use pouch_core::verify::bundles::{
-    Above, MOST_BYTES, Scope, directory_of, holds_key, secret_in_clear, secret_manifest,
+    Above, MOST_BYTES, TreeScope, directory_of, holds_key, secret_in_clear, secret_manifest,
 };
 
 use super::files::{blob, tree, unreadable};
@@ -85,7 +85,7 @@ impl Asking<'_> {
             Some(region) => directory_of(path).is_some_and(|directory| directory == region),
             None => true,
         };
-        let scope = Scope::Changed(changed.iter().filter_map(|path| inside(path)).filter(asked).collect());
+        let scope = TreeScope::Changed(changed.iter().filter_map(|path| inside(path)).filter(asked).collect());
         let within =
             found.into_iter().filter_map(|found| Some(Found { path: inside(&found.path)?, ..found })).collect();
         let tree = tree(&store, within)?;

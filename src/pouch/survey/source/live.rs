@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use pouch_core::config::{Fleet, Source};
 use pouch_core::finding::{Origin, Place};
-use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, Listed};
+use pouch_core::inquiry::{self, IDENTITY_NAMESPACE, ListedKind};
 use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::node::{Key, Node};
 use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
 
 use super::reading::SourceError;
-use crate::cluster::request::{Form, Resource, Stamp};
+use crate::cluster::request::{Portion, Resource, Stamp};
 use crate::cluster::{Broken, Cluster, Got, ListError, Served};
 
 /// Whether Secrets are read.
@@ -136,7 +136,7 @@ impl Live {
         let keys: Vec<ObjectKey> = namespaces.iter().map(ObjectKey::namespace).collect();
         let resource = Resource::namespaces();
         self.order.push((resource.kind.clone(), keys.clone()));
-        let got = self.cluster.get(&resource, keys, Form::Metadata, &|| {});
+        let got = self.cluster.get(&resource, keys, Portion::Metadata, &|| {});
         for (key, got) in got.map_err(|broken| self.unreachable("its namespaces", &broken))? {
             let seen = match got {
                 Got::Found(node, stamp) => {
@@ -166,7 +166,7 @@ impl Live {
     ///
     /// # Errors
     /// Where the kind cannot be listed, and nothing can be read without it.
-    pub fn list(&mut self, listed: &Listed, seen: &dyn Fn(usize)) -> Result<usize, SourceError> {
+    pub fn list(&mut self, listed: &ListedKind, seen: &dyn Fn(usize)) -> Result<usize, SourceError> {
         let Some(resource) = self.served.resource(&listed.kind) else {
             return self.unserved(listed);
         };
@@ -178,7 +178,7 @@ impl Live {
         for namespace in places {
             let before = count;
             let told = |number: usize| seen(number.saturating_add(before));
-            let listing = match self.cluster.list(&resource, namespace.as_ref(), Form::Whole, &told) {
+            let listing = match self.cluster.list(&resource, namespace.as_ref(), Portion::Whole, &told) {
                 Ok(listing) => listing,
                 Err(ListError::Forbidden) => return Err(self.refused("list", &resource, namespace.as_ref(), None)),
                 Err(ListError::Broken(broken)) => return Err(self.unreachable(&resource.name(), &broken)),
@@ -196,7 +196,7 @@ impl Live {
     }
 
     /// Handles a kind that the cluster does not serve.
-    fn unserved(&mut self, listed: &Listed) -> Result<usize, SourceError> {
+    fn unserved(&mut self, listed: &ListedKind) -> Result<usize, SourceError> {
         if let Some(broken) = self.served.unknown.get(listed.kind.group.as_str()) {
             return Err(self.unreachable(&format!("the API group {}", listed.kind.group), broken));
         }
@@ -249,7 +249,7 @@ impl Live {
             return Ok(keys.into_iter().map(answer).collect());
         };
         self.order.push((kind.clone(), keys.clone()));
-        let got = self.cluster.get(&resource, keys, Form::Whole, seen);
+        let got = self.cluster.get(&resource, keys, Portion::Whole, seen);
         let got = got.map_err(|broken| self.unreachable(&resource.name(), &broken))?;
         let mut answers = Vec::with_capacity(got.len());
         for (key, got) in got {
@@ -322,7 +322,7 @@ impl Live {
     /// Where the cluster cannot be asked.
     pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Option<Changed>, SourceError> {
         for list in &self.lists {
-            let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Form::Metadata, &|_| seen());
+            let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Portion::Metadata, &|_| seen());
             let listing = match listing {
                 Ok(listing) => listing,
                 Err(ListError::Forbidden) => {
@@ -342,7 +342,7 @@ impl Live {
         }
         for (kind, keys) in std::mem::take(&mut self.order) {
             let Some(resource) = self.served.resource(&kind) else { continue };
-            let got = self.cluster.get(&resource, keys, Form::Metadata, seen);
+            let got = self.cluster.get(&resource, keys, Portion::Metadata, seen);
             for (key, got) in got.map_err(|broken| self.unreachable(&resource.name(), &broken))? {
                 let now = match got {
                     Got::Found(_, stamp) => Seen::Stamped(stamp),

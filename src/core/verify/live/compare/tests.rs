@@ -9,7 +9,7 @@ use super::*;
 use crate::config::Fleet;
 use crate::finding::settle;
 use crate::hash::sha256_hex;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, State, emit};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, ObjectState, emit};
 use crate::layout::path;
 use crate::recipient::Recipient;
 use crate::region::published::{Files, Published};
@@ -95,7 +95,7 @@ impl Shelf {
                 from: None,
                 path: path.clone(),
                 sha256: sha256_hex(&bytes),
-                state: State::Current,
+                state: ObjectState::Current,
                 needed_by: vec![NeededBy {
                     by: crate::name::Claimant::credential("team-b".into(), "c".into()),
                     via: vec![],

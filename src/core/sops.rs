@@ -287,17 +287,11 @@ fn arranged(node: &Node) -> Ordered {
 }
 
 /// Opens a Secret and gives the entries of its `data`, decoded and sorted by name.
-///
-/// # Errors
-/// As [`decrypt`], and where an entry is no base64 text.
 pub fn open(document: &Node, data_key: &[u8; 32]) -> Result<Vec<(String, SecretBytes)>, OpenError> {
     entries(&decrypt(document, data_key)?)
 }
 
 /// The entries of the `data` of a Secret that was opened, decoded and sorted by name.
-///
-/// # Errors
-/// Where an entry is no base64 text.
 pub fn entries(opened: &Node) -> Result<Vec<(String, SecretBytes)>, OpenError> {
     let entries = opened.at(&["data"]).map(Node::entries).unwrap_or_default();
     let decode = |(name, value): &(crate::node::Key, Node)| {

@@ -173,9 +173,6 @@ pub fn prepare(recipients: &[Recipient]) -> Result<Vec<Prepared>, AgeError> {
 }
 
 /// Wraps a data key for one recipient, as an armored age file with line feeds.
-///
-/// # Errors
-/// Where age fails to write to memory.
 pub fn wrap(data_key: &[u8; 32], recipient: &Prepared) -> Result<String, AgeError> {
     let armored = age::encrypt_and_armor(&recipient.key, data_key);
     let armored = armored.map_err(|_| AgeError::Wrap(recipient.recipient.clone()))?;
@@ -184,9 +181,6 @@ pub fn wrap(data_key: &[u8; 32], recipient: &Prepared) -> Result<String, AgeErro
 }
 
 /// Wraps a data key for every recipient, in their order: the stanzas of one file.
-///
-/// # Errors
-/// As [`wrap`].
 pub fn stanzas(data_key: &[u8; 32], recipients: &[Prepared]) -> Result<Vec<(Recipient, String)>, AgeError> {
     let stanza = |recipient: &Prepared| Ok((recipient.recipient.clone(), wrap(data_key, recipient)?));
     recipients.iter().map(stanza).collect()
@@ -203,9 +197,6 @@ pub fn generate_identity() -> Result<(Zeroizing<String>, Recipient), AgeError> {
 }
 
 /// The recipient of an identity's text.
-///
-/// # Errors
-/// Where the text is no X25519 identity.
 pub fn recipient_of(identity: &str) -> Result<Recipient, AgeError> {
     let identity: age::x25519::Identity = identity.parse().map_err(|_| AgeError::Identity)?;
     Recipient::parse(&identity.to_public().to_string()).map_err(|_| AgeError::Identity)

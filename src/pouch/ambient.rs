@@ -138,9 +138,6 @@ impl Ambient {
     }
 
     /// A random part of a length of time, so that runs that met once do not meet again.
-    ///
-    /// # Errors
-    /// As [`Ambient::fill`].
     pub fn part_of(&self, whole: Duration) -> Result<Duration, NoEntropy> {
         let mut random = [0_u8; 1];
         self.fill(&mut random)?;

@@ -251,9 +251,6 @@ impl Cluster {
     ///
     /// A list is one state of the cluster, whatever changes meanwhile; if that state expires, or pages are
     /// missing or come twice, the list is started over.
-    ///
-    /// # Errors
-    /// Where there is no whole list.
     pub fn list(
         &self,
         resource: &Resource,
@@ -265,9 +262,6 @@ impl Cluster {
     }
 
     /// As [`Cluster::list`], for the objects of the whole cluster that have a label with this value.
-    ///
-    /// # Errors
-    /// Where there is no whole list.
     pub fn labelled(
         &self,
         resource: &Resource,

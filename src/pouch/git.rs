@@ -19,9 +19,6 @@ pub use self::address::{Address, address, full, identity, is_commit_id, is_refer
 pub const FETCHED: &str = "refs/pouch/fetched";
 
 /// Fetches one reference or commit of a remote repository, without its history, into a new bare repository.
-///
-/// # Errors
-/// As [`program::Git::run`].
 pub fn fetch(git: &program::Git, remote: &str, named: &str, into: &Path) -> Result<(), program::GitError> {
     let reference = &*full(named);
     // No template: its hooks would see the environment.
@@ -55,9 +52,6 @@ fn fetch_head(repository: &Path) -> String {
 }
 
 /// Fetches a remote repository with all its references and its whole history into a new bare repository.
-///
-/// # Errors
-/// As [`program::Git::run`].
 pub fn mirror(git: &program::Git, remote: &str, into: &Path) -> Result<(), program::GitError> {
     // No template: its hooks would see the environment.
     let options = ["--mirror", "--quiet", "--template=", "--no-recurse-submodules"];

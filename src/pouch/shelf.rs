@@ -36,36 +36,21 @@ pub type NewFiles = BTreeMap<BundlePath, NewFile>;
 /// Where bundles are published, to look at.
 pub trait Look: Sync {
     /// The folders under `regions/`.
-    ///
-    /// # Errors
-    /// Where the tree cannot be read.
     fn regions(&self) -> Result<BTreeSet<String>, ShelfError>;
 
     /// The bytes of `regions/<folder>/bundle.yaml`; none where it is not there or cannot be read.
-    ///
-    /// # Errors
-    /// Where another part of the run failed.
     fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError>;
 
     /// Every file in a region's folders, and what stands there beside plain files or cannot be read.
-    ///
-    /// # Errors
-    /// Where another part of the run failed.
     fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError>;
 
     /// What stands in the output beside the folders of these regions. What cannot be read is left out.
-    ///
-    /// # Errors
-    /// Where another part of the run failed.
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError>;
 }
 
 /// Where bundles are published.
 pub trait Shelf: Look {
     /// Prepares a region's new files, without making them visible.
-    ///
-    /// # Errors
-    /// Where they cannot be stored.
     fn stage(&self, directory: &Directory, files: NewFiles, published: &Published) -> Result<(), ShelfError>;
 
     /// Prepares a fleet-wide file. One that is the repository's stays as it is where that is good enough, and so does

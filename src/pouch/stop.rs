@@ -104,9 +104,6 @@ impl Stop {
     }
 
     /// Fails if somebody asked: to be called between two pieces of work.
-    ///
-    /// # Errors
-    /// Where the run should end.
     pub fn check(&self) -> Result<(), Stopped> {
         if self.is_asked() { Err(Stopped) } else { Ok(()) }
     }
@@ -131,9 +128,6 @@ impl Stop {
     }
 
     /// Waits, unless the run should end.
-    ///
-    /// # Errors
-    /// Where the run should end.
     pub fn pause(&self, length: Duration) -> Result<(), Stopped> {
         let glances = length.as_millis().div_ceil(GLANCE.as_millis());
         for _ in 0..glances {

@@ -16,9 +16,6 @@ const SUBJECT: &str = "{% if regions | length == 0 %}{{ fleet }}: files of the w
 const MOST: usize = 120;
 
 /// Writes the message of a commit: a subject, a line for each region, and trailers.
-///
-/// # Errors
-/// Says what of the configured template does not work.
 pub fn commit_message(
     template: Option<&str>,
     fleet: &str,

@@ -48,9 +48,6 @@ impl ListedBy {
     ///
     /// `before` is the version that was read before it, if there was one: what both have is known already. Afterwards
     /// `before` holds this version, unless it cannot be read.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
     pub fn read(
         &mut self,
         bytes: &[u8],

@@ -91,9 +91,6 @@ pub fn may_be_secret(bytes: &[u8]) -> bool {
 
 impl SealedSecret {
     /// Reads the Secrets of a file; documents of other kinds are passed over.
-    ///
-    /// # Errors
-    /// Why the file, which may hold a Secret, cannot be read.
     pub fn read(bytes: &[u8], interner: &mut Interner) -> Result<Vec<Self>, &'static str> {
         if !may_be_secret(bytes) {
             return Ok(Vec::new());

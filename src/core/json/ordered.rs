@@ -15,9 +15,6 @@ use crate::sops_document::Ordered;
 use crate::yaml::Flaw;
 
 /// Reads one JSON document as SOPS does: in its order, and an integer beyond 64 bits as a number.
-///
-/// # Errors
-/// As [`read`](super::read).
 pub fn read_ordered(text: &str, interner: &mut Interner) -> Result<Ordered, Flaw> {
     let twice = Cell::new(false);
     let mut json = serde_json::Deserializer::from_str(text);

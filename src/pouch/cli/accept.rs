@@ -76,9 +76,6 @@ fn pair(flag: &str, value: &str, fleet: &Fleet) -> Result<(String, String), Fail
 
 impl Accepted {
     /// Joins flags and `limits.accept`.
-    ///
-    /// # Errors
-    /// As [`Requested::allowances`].
     pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
         let mut accepted = fleet.limits.accept.clone();
         accepted.extend(self.of_flags(fleet)?);
@@ -94,9 +91,6 @@ impl Accepted {
     }
 
     /// What flags let through of the brake.
-    ///
-    /// # Errors
-    /// As [`Requested::allowances`].
     pub fn of_flags(&self, fleet: &Fleet) -> Result<Vec<Acceptance>, Failure> {
         let mut accepted = Vec::new();
         for (what, values) in [

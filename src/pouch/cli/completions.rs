@@ -14,9 +14,6 @@ pub struct Args {
 }
 
 /// Runs the command for this command line.
-///
-/// # Errors
-/// Never; the signature is that of all commands.
 pub fn run(session: &Session, args: &Args, mut line: Command) -> Result<Ended, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut line, "pouch", &mut script);

@@ -30,9 +30,6 @@ pub enum Format {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Where the configuration is wrong.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let settings = settings::load(&session.global.file, &session.ambient)?;
     session.ui.result(&text(args.output, &settings.fleet));

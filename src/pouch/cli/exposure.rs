@@ -86,9 +86,6 @@ enum Format {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Where the repository is not there or not whole, or the command line asks for what there is not.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let Session { ambient, ui, .. } = session;
     let recipients = args.recipients()?;

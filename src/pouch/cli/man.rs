@@ -16,9 +16,6 @@ pub struct Args {
 }
 
 /// Runs the command for this command line.
-///
-/// # Errors
-/// Where the folder cannot be written.
 pub fn run(session: &Session, args: &Args, line: Command) -> Result<Ended, Failure> {
     if let Some(folder) = &args.out {
         let failed = |error: std::io::Error| {

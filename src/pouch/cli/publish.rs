@@ -31,9 +31,6 @@ pub struct Args {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Where nothing was published, or only a part.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;

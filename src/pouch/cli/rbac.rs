@@ -59,9 +59,6 @@ struct KnownSource {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Where there is no cluster among the sources, or the rights cannot be told.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let subject = args.subject()?;
     let opened = Opened::open(session)?;

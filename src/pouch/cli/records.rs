@@ -21,9 +21,6 @@ pub fn refused() -> [Arg; 2] {
 }
 
 /// Refuses the flags of a command that writes neither file: a job that waits for one would never see it.
-///
-/// # Errors
-/// Where one of them was given.
 pub fn refuse(global: &Global) -> Result<(), Failure> {
     let flag = match (&global.summary, &global.metrics) {
         (Some(_), _) => "--summary",
@@ -37,9 +34,6 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
 }
 
 /// Refuses metrics of a run that only looks: who watches them would take it for one that published.
-///
-/// # Errors
-/// Where they are wanted.
 pub fn refuse_metrics(global: &Global) -> Result<(), Failure> {
     match &global.metrics {
         None => Ok(()),
@@ -51,9 +45,6 @@ pub fn refuse_metrics(global: &Global) -> Result<(), Failure> {
 }
 
 /// Looks whether both files can be written, and removes the summary of an earlier run.
-///
-/// # Errors
-/// Where one of them cannot be written.
 pub fn prepare(global: &Global) -> Result<(), Failure> {
     let refused = |what: &str, path: &Path, why: &str| {
         Failure::usage(

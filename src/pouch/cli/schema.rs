@@ -46,9 +46,6 @@ impl Document {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Never; the signature is that of all commands.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     session.ui.result(&text(args.document));
     Ok(Ended::Done)

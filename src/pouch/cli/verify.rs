@@ -93,9 +93,6 @@ struct BundleArgs {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Where the bundle or the cluster cannot be read, or the command line leaves open which are meant.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     match args.live.as_deref() {
         Some(context) => live(session, args, context),

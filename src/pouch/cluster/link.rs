@@ -82,9 +82,6 @@ pub enum Reply {
 
 impl Reply {
     /// The node that was asked for; none if it is not there.
-    ///
-    /// # Errors
-    /// Any other answer, as the status that it has.
     pub(super) fn found(self) -> Result<Option<Node>, Broken> {
         match self {
             Reply::Found(node) => Ok(Some(node)),
@@ -149,9 +146,6 @@ pub struct Link {
 
 impl Link {
     /// Makes a link; nothing is sent yet. Must be called inside a runtime.
-    ///
-    /// # Errors
-    /// Where the credentials cannot be used.
     pub(super) fn new(access: Access, patience: Patience, seed: u64) -> Result<Self, AccessError> {
         let client = access.client()?;
         Ok(Self {
@@ -190,9 +184,6 @@ impl Link {
     }
 
     /// GETs a path, and tries again after trouble; `meant` decides whether a reply is an answer.
-    ///
-    /// # Errors
-    /// The last trouble.
     pub(super) async fn get<T>(
         &self,
         path: &str,
@@ -240,9 +231,6 @@ impl Link {
 
     /// POSTs a YAML document once, and returns the answer's status; the answer's body is not read. The request
     /// is never sent again by itself: nobody knows whether a request without an answer was obeyed.
-    ///
-    /// # Errors
-    /// Where there is no answer.
     pub(super) async fn post(&self, path: &str, document: &str) -> Result<u16, Broken> {
         self.requests.set(self.requests.get().saturating_add(1));
         let request = http::Request::post(path)

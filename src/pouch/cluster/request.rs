@@ -161,9 +161,6 @@ pub struct Garbled(pub &'static str);
 const NO_JSON: Garbled = Garbled("the answer is not JSON, or is cut off or nested too deeply");
 
 /// Reads a JSON body.
-///
-/// # Errors
-/// Where the body is not JSON.
 pub fn parse(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
     let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
     json::read(text, interner).map_err(|_| NO_JSON)
@@ -173,9 +170,6 @@ pub fn parse(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
 ///
 /// Nothing that is listed is published, and tenants write some of it: their clusters' settings fill no memory
 /// here, and one item that is nested deeper than others makes none of them unreadable.
-///
-/// # Errors
-/// Where the body is not JSON.
 pub fn parse_list(body: &[u8], interner: &mut Interner) -> Result<Node, Garbled> {
     let text = std::str::from_utf8(body).map_err(|_| NO_JSON)?;
     json::read_shaped(text, interner, &LIST).map_err(|_| NO_JSON)
@@ -228,9 +222,6 @@ const ITEM: &Shape =
     &Shape::Fields(&[("apiVersion", ALL), ("kind", ALL), ("metadata", METADATA), ("spec", SPEC), ("status", STATUS)]);
 
 /// Takes the one object that was asked for.
-///
-/// # Errors
-/// Where the answer is something else.
 pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Portion) -> Result<(Node, Stamp), Garbled> {
     let (kind, api_version) = form.kind_of(resource);
     let text = |path: &[&str]| answer.str_at(path).unwrap_or_default();
@@ -288,9 +279,6 @@ pub struct Page {
 }
 
 /// Takes a page of the list that was asked for.
-///
-/// # Errors
-/// Where the answer is something else, or an object in it is of another kind or namespace.
 pub fn page(answer: Node, resource: &Resource, namespace: Option<&Namespace>, form: Portion) -> Result<Page, Garbled> {
     let (kind, api_version) = form.kind_of(resource);
     let text = |path: &[&str]| answer.str_at(path).unwrap_or_default().to_owned();
@@ -363,9 +351,6 @@ pub fn says_absent(status: &Node, resource: &Resource, key: &ObjectKey) -> bool 
 }
 
 /// The versions of a group, from `/apis/GROUP`.
-///
-/// # Errors
-/// Where the answer is something else.
 pub fn group_versions(answer: &Node, group: &str) -> Result<Vec<Version>, Garbled> {
     if answer.str_at(&["kind"]) != Some("APIGroup") || answer.str_at(&["name"]) != Some(group) {
         return Err(Garbled("the answer does not describe the API group that was asked for"));
@@ -375,9 +360,6 @@ pub fn group_versions(answer: &Node, group: &str) -> Result<Vec<Version>, Garble
 }
 
 /// The kinds of a version, from `/apis/GROUP/VERSION`; subresources are left out.
-///
-/// # Errors
-/// Where the answer is something else.
 pub fn resources(answer: &Node, group: &str, version: &Version) -> Result<Vec<Resource>, Garbled> {
     let names = answer.str_at(&["groupVersion"]) == Some(&format!("{group}/{version}"));
     if answer.str_at(&["kind"]) != Some("APIResourceList") || !names {

@@ -35,9 +35,6 @@ pub struct FileId(Oid);
 
 impl Writer {
     /// Opens the bare repository at `path`; new commits get `base` as parent, if there is one.
-    ///
-    /// # Errors
-    /// Where it cannot be opened, or has no such commit.
     pub fn open(path: &Path, base: Option<&str>) -> Result<Self, ObjectsError> {
         let repository = Repository::open_bare(path)?;
         let base = match base {
@@ -53,17 +50,11 @@ impl Writer {
     }
 
     /// Stores a file's bytes.
-    ///
-    /// # Errors
-    /// Where the object cannot be written.
     pub fn file(&self, bytes: &[u8]) -> Result<FileId, ObjectsError> {
         Ok(FileId(self.repository.blob(bytes)?))
     }
 
     /// Stores a folder of files, given by paths below it with `/` between names; none for no files.
-    ///
-    /// # Errors
-    /// Where an object cannot be written.
     pub fn folder(&self, files: &BTreeMap<String, FileId>) -> Result<Option<FolderId>, ObjectsError> {
         if files.is_empty() {
             return Ok(None);
@@ -96,9 +87,6 @@ impl Writer {
     /// the folders `over` anything may stand.
     ///
     /// Returns the commit's id, or none if nothing would change.
-    ///
-    /// # Errors
-    /// Where an object cannot be read or written.
     pub fn commit(
         &self,
         folders: &BTreeMap<String, Option<FolderId>>,

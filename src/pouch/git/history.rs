@@ -77,9 +77,6 @@ pub struct History {
 }
 
 /// The folder of the repository that `path` is in, if it is not one itself.
-///
-/// # Errors
-/// As [`read`].
 pub fn find(path: &Path) -> Result<std::path::PathBuf, HistoryError> {
     let none: [&Path; 0] = [];
     let repository = Repository::open_ext(path, RepositoryOpenFlags::empty(), none);

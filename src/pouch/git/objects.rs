@@ -159,9 +159,6 @@ pub struct Budget {
 
 impl Budget {
     /// Counts a file or folder that lies `depth` folders deep.
-    ///
-    /// # Errors
-    /// Where that is too deep, or there are too many.
     pub fn enter(&mut self, path: &str, depth: usize) -> Result<(), ObjectsError> {
         self.entries = self.entries.saturating_add(1);
         if depth > MOST_DEPTH {
@@ -174,9 +171,6 @@ impl Budget {
     }
 
     /// Counts what is kept of a file.
-    ///
-    /// # Errors
-    /// Where all files together are too large.
     pub fn keep(&mut self, length: usize) -> Result<(), ObjectsError> {
         self.bytes = self.bytes.saturating_add(length);
         if self.bytes > MOST_TOGETHER {
@@ -207,9 +201,6 @@ pub fn open(path: &Path) -> Result<Store, ObjectsError> {
 /// The object that a revision names: `HEAD`, a full `refs/…`, a whole commit id, a branch, a branch of a remote, or the
 /// beginning of a commit id, in this order; `~2` and `^` lead from there to ancestors. A tag is named in full or not at
 /// all, so that none stands for a branch.
-///
-/// # Errors
-/// Where nothing is called so.
 pub(in crate::git) fn named<'r>(repository: &'r Repository, revision: &str) -> Result<Object<'r>, ObjectsError> {
     let (name, ancestor) = revision.split_at(revision.find(['~', '^']).unwrap_or(revision.len()));
     let found = exactly(repository, name).and_then(|object| match ancestor {
@@ -308,18 +299,12 @@ impl Store {
     }
 
     /// The commit that a revision names, as [`named`] understands it.
-    ///
-    /// # Errors
-    /// Where nothing is called so, or it is no commit.
     pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
         let found = named(&self.repository, revision)?.peel_to_commit()?;
         Ok(Id(found.id()))
     }
 
     /// Whether a commit carries a signature, by anybody.
-    ///
-    /// # Errors
-    /// Where the commit cannot be read.
     pub fn is_signed(&self, commit: Id) -> Result<bool, ObjectsError> {
         match self.repository.extract_signature(&commit.0, None) {
             Ok(_) => Ok(true),
@@ -336,9 +321,6 @@ impl Store {
     }
 
     /// What a commit has at `path`; an empty path is the root. Links on the way are not followed.
-    ///
-    /// # Errors
-    /// Where there is nothing.
     pub fn at(&self, commit: Id, path: &str) -> Result<Entry, ObjectsError> {
         let tree = self.repository.find_commit(commit.0)?.tree()?;
         if path.is_empty() {
@@ -348,9 +330,6 @@ impl Store {
     }
 
     /// What a folder has at `path`, which is not empty. Links on the way are not followed.
-    ///
-    /// # Errors
-    /// Where there is nothing.
     pub fn in_folder(&self, folder: Id, path: &str) -> Result<Entry, ObjectsError> {
         Self::below(&self.repository.find_tree(folder.0)?, path)
     }
@@ -364,9 +343,6 @@ impl Store {
     }
 
     /// The entries of one folder, in git's order.
-    ///
-    /// # Errors
-    /// Where the folder's object cannot be read.
     pub fn folder(&self, id: Id) -> Result<Vec<(String, Kind, Id)>, ObjectsError> {
         let tree = self.repository.find_tree(id.0)?;
         let named = |entry: git2::TreeEntry<'_>| {
@@ -387,9 +363,6 @@ impl Store {
     }
 
     /// The size of a file in bytes, without reading it.
-    ///
-    /// # Errors
-    /// Where the object cannot be read or is no file.
     pub fn size(&self, id: Id) -> Result<u64, ObjectsError> {
         match self.repository.odb()?.read_header(id.0)? {
             (size, ObjectType::Blob) => Ok(u64::try_from(size).unwrap_or(u64::MAX)),

@@ -34,9 +34,6 @@ pub fn is_usable(text: &str) -> bool {
 }
 
 /// Whether a signer in the file `allowed`, an absolute path, has signed the commit; if not, what git says.
-///
-/// # Errors
-/// Where git cannot be run, or does not take the repository.
 pub fn verify(git: Git, repository: &Path, commit: &str, allowed: &Path) -> Result<Result<(), String>, GitError> {
     let mut setting = OsString::from("gpg.ssh.allowedSignersFile=");
     setting.push(allowed);

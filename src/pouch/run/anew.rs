@@ -45,9 +45,6 @@ impl Anew<'_> {
     }
 
     /// As [`Self::make`], on a branch: one that is not there is not made.
-    ///
-    /// # Errors
-    /// As [`Self::make`], or where there is no branch.
     pub fn of_branch(
         &self,
         branch: &Branch<'_>,
@@ -66,9 +63,6 @@ impl Anew<'_> {
     /// Seals everything anew and stages it on the shelf, if there is one. A region without a bundle is not
     /// sealed; where it was asked for, or where no region has one, that is no success. `place` is the
     /// shelf's name.
-    ///
-    /// # Errors
-    /// Where nothing may be published at all.
     pub fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>, place: &str) -> Result<Made, Failure> {
         let Run { session, fleet, .. } = *self.run;
         let (mut bare, mut all) = (BTreeSet::new(), true);

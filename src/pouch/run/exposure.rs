@@ -51,9 +51,6 @@ pub struct ReadHistory {
 
 /// Reads the history of the repository at `path`, which messages call `called`. Manifests are proved by
 /// `keys` for this fleet, where there are some.
-///
-/// # Errors
-/// Where the repository cannot be read, or is not whole, or the run should end.
 pub fn read(
     path: &Path,
     called: String,

@@ -90,9 +90,6 @@ pub struct KeyPair {
 
 impl KeyPair {
     /// Makes a pair for an identity file of this name.
-    ///
-    /// # Errors
-    /// Where there is no entropy.
     pub fn generate(file: String) -> Result<Self, AgeError> {
         let (identity, recipient) = age::generate_identity()?;
         let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *identity));
@@ -115,9 +112,6 @@ impl KeyFolder {
     }
 
     /// Looks whether the files can be new.
-    ///
-    /// # Errors
-    /// Where one is there.
     pub fn check(&self, key_files: &[String]) -> Result<(), MakeError> {
         let targets = key_files.iter().map(String::as_str).chain([REUSE_KEY]);
         let mut existing: Vec<String> =
@@ -146,9 +140,6 @@ impl KeyFolder {
     }
 
     /// Writes everything, and says what.
-    ///
-    /// # Errors
-    /// Where a file is there already, or cannot be written.
     pub fn write(&self, ambient: &Ambient, keys: &[KeyPair], text: &str) -> Result<String, MakeError> {
         let mut out = String::new();
         let mut wrote = |file: &str, what: &str| {
@@ -179,9 +170,6 @@ pub const REUSE_KEY_IS_FOR: &str = "the reuse key; needed only where bundles are
 pub const IGNORE_IS_FOR: &str = "keeps the keys out of git";
 
 /// Makes a reuse key and writes it for its owner only; messages call the file `shown`.
-///
-/// # Errors
-/// Where there is no entropy, or as [`write_new`].
 pub fn write_reuse_key(path: &Path, shown: &str, ambient: &Ambient) -> Result<(), MakeError> {
     let mut bytes = Zeroizing::new([0_u8; 32]);
     ambient.fill(bytes.as_mut())?;
@@ -211,9 +199,6 @@ fn make_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Writes a file that must not be there yet; messages call it `shown`.
-///
-/// # Errors
-/// Where it is there already, or cannot be written.
 pub fn write_new(path: &Path, shown: &str, bytes: &[u8], mode: u32) -> Result<(), MakeError> {
     let fault = |error| MakeError::Write { path: shown.to_owned(), error };
     let mut options = OpenOptions::new();

@@ -68,9 +68,6 @@ impl Comparison {
 }
 
 /// Compares a region's cluster with its bundle. `connect` is called if there is a bundle to compare with.
-///
-/// # Errors
-/// Where the cluster does not answer, or not all that must be asked.
 pub fn verify(
     subject: Compared<'_>,
     connect: impl FnOnce() -> Result<Cluster, Failure>,

@@ -17,9 +17,6 @@ use crate::settings;
 const MODE: u32 = 0o666;
 
 /// Writes the metrics of a run that did its work.
-///
-/// # Errors
-/// Where the file cannot be written.
 pub fn write(path: &Path, summary: &Summary, session: &Session) -> io::Result<()> {
     replace(path, &metrics::text(summary, session.ambient.now().as_second()))
 }

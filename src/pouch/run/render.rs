@@ -64,9 +64,6 @@ pub fn render(run: &Run<'_>, survey: &Survey, shelf: &dyn Shelf) -> Result<Repor
 }
 
 /// Says what [`render`] would do. Nothing is sealed.
-///
-/// # Errors
-/// As [`render`].
 pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<Report, Failure> {
     work(run, survey, published, None)
 }

@@ -31,18 +31,12 @@ pub struct Sealer {
 
 impl Sealer {
     /// Prepares a region's recipients.
-    ///
-    /// # Errors
-    /// Where a recipient cannot be used after all.
     pub fn new(ambient: &Ambient, recipients: &[Recipient]) -> Result<Self, Failure> {
         let prepared = age::prepare(recipients).map_err(|error| Failure::failed(error.to_string(), ""))?;
         Ok(Self { prepared, recipients: recipients.to_vec(), time: ambient.now().to_string() })
     }
 
     /// Seals one Secret: a data key, IVs and stanzas that nothing else ever uses.
-    ///
-    /// # Errors
-    /// Where there is no entropy, or the result does not pass its own check.
     pub fn seal(
         &self,
         run: &Run<'_>,
@@ -59,9 +53,6 @@ impl Sealer {
     }
 
     /// Seals a Secret that was published and opened, as it is.
-    ///
-    /// # Errors
-    /// As [`Sealer::seal`].
     pub fn seal_again(
         &self,
         run: &Run<'_>,

@@ -87,9 +87,6 @@ fn unneeded(acceptance: &Acceptance, report: &Report) -> Option<&'static str> {
 }
 
 /// The message of the commit that publishes these regions.
-///
-/// # Errors
-/// Where the configuration's template does not work.
 pub fn commit_message(
     fleet: &Fleet,
     regions: &[summary::Region],
@@ -101,9 +98,6 @@ pub fn commit_message(
 }
 
 /// Ends a run: writes the summary and the metrics, and says how it went.
-///
-/// # Errors
-/// Where one of them cannot be written.
 pub fn finish(
     session: &Session,
     report: &Report,

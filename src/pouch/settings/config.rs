@@ -22,9 +22,6 @@ pub struct Settings {
 }
 
 /// Reads and resolves the configuration at `path`, which is relative to the current folder.
-///
-/// # Errors
-/// Everything that is wrong with it.
 pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
     let shown = path.display().to_string();
     let whole = ambient.cwd().join(path);

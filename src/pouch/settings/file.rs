@@ -63,9 +63,6 @@ impl FileFault {
 }
 
 /// Reads a file of UTF-8 of at most so many bytes.
-///
-/// # Errors
-/// Why it cannot be read.
 pub fn read_text(path: &Path, most: u64) -> Result<String, FileFault> {
     let fault = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => FileFault::Absent,

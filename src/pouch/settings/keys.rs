@@ -157,9 +157,6 @@ fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> String {
 }
 
 /// The identities of several files, as the user named them; warnings go to `ui`.
-///
-/// # Errors
-/// As [`identities`].
 pub fn all_identities(files: &[PathBuf], session: &Session) -> Result<Identities, SettingsError> {
     let mut all = Identities::default();
     for file in files {

@@ -24,9 +24,6 @@ pub struct Opened {
 
 impl Opened {
     /// Reads the configuration that the global flags name.
-    ///
-    /// # Errors
-    /// Where it cannot be read or is wrong.
     pub fn open(session: &Session) -> Result<Self, Failure> {
         let file = &session.global.file;
         let settings = load(file, &session.ambient)?;
@@ -34,9 +31,6 @@ impl Opened {
     }
 
     /// The same for a command that can do without: none where nobody named one and there is none.
-    ///
-    /// # Errors
-    /// As [`Opened::open`].
     pub fn open_if_there(session: &Session) -> Result<Option<Self>, Failure> {
         let file = &session.global.file;
         if file == Path::new(USUAL) && !session.ambient.cwd().join(file).exists() {
@@ -51,9 +45,6 @@ impl Opened {
     }
 
     /// Reads the reuse keys.
-    ///
-    /// # Errors
-    /// Where one is missing, empty or malformed.
     pub fn keys(&self, session: &Session) -> Result<KeyRing, Failure> {
         let (keys, warnings) = reuse_keys(&self.settings, &session.ambient)?;
         for warning in warnings {
@@ -64,9 +55,6 @@ impl Opened {
 }
 
 /// The region that a flag names, by its name or its folder.
-///
-/// # Errors
-/// Where the configuration has no such region.
 pub fn region_called<'a>(fleet: &'a Fleet, called: &str) -> Result<&'a RegionConfig, Failure> {
     let is_it = |region: &&RegionConfig| region.name == *called || region.directory == *called;
     fleet.regions.values().find(is_it).ok_or_else(|| {

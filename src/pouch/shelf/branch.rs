@@ -62,9 +62,6 @@ pub enum Pushed {
 
 impl BranchShelf {
     /// Fetches the tip of `branch`, if there is one.
-    ///
-    /// # Errors
-    /// Where the repository cannot be reached.
     pub fn open(git: Git, remote: &str, branch: &str, output: &str) -> Result<Self, ShelfError> {
         use std::os::unix::fs::PermissionsExt as _;
         let private = std::fs::Permissions::from_mode(0o700);
@@ -102,9 +99,6 @@ impl BranchShelf {
     }
 
     /// Whether there is such a branch.
-    ///
-    /// # Errors
-    /// Where another part of the run failed.
     pub fn is_there(&self) -> Result<bool, ShelfError> {
         self.with(|inner| Ok(inner.tip.is_some()))
     }

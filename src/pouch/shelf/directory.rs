@@ -126,9 +126,6 @@ impl DirectoryShelf {
     }
 
     /// As [`DirectoryShelf::commit`], unless the run was asked to stop before, and says what was found in the way.
-    ///
-    /// # Errors
-    /// As [`DirectoryShelf::commit`], or where the run should end.
     pub fn publish(self, session: &Session) -> Result<(), Failure> {
         session.stop.begin_publishing()?;
         let root = self.root.clone();

@@ -14,9 +14,6 @@ use crate::session::Session;
 use crate::settings::Opened;
 
 /// A temporary folder for what is fetched, which only its owner can read.
-///
-/// # Errors
-/// Where none can be made.
 pub fn private_folder() -> Result<TempDir, Failure> {
     use std::os::unix::fs::PermissionsExt as _;
     let private = std::fs::Permissions::from_mode(0o700);
@@ -35,9 +32,6 @@ pub struct Branch<'a> {
 
 impl<'a> Branch<'a> {
     /// Works out where the branch is.
-    ///
-    /// # Errors
-    /// Where the configuration has none.
     pub fn of(opened: &'a Opened) -> Result<Self, Failure> {
         let fleet = &opened.settings.fleet;
         let Some(output) = &fleet.output.git else {
@@ -71,9 +65,6 @@ impl<'a> Branch<'a> {
     }
 
     /// Fetches its tip.
-    ///
-    /// # Errors
-    /// Where the repository cannot be reached.
     pub fn open(&self, session: &Session) -> Result<BranchShelf, Failure> {
         let program = git(&session.ambient.environment()).stopped_by(session.stop.flag());
         Ok(BranchShelf::open(program, &self.remote, &self.output.branch, &self.fleet.output.path)?)
@@ -81,9 +72,6 @@ impl<'a> Branch<'a> {
 
     /// A copy of its tip without history, at [`git::FETCHED`] in a repository that only its owner can read:
     /// for looking at files of no region too.
-    ///
-    /// # Errors
-    /// Where the repository cannot be reached, or has no such branch.
     pub fn copy(&self, session: &Session) -> Result<TempDir, Failure> {
         let folder = private_folder()?;
         let program = git(&session.ambient.environment()).stopped_by(session.stop.flag());

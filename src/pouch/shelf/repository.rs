@@ -25,9 +25,6 @@ pub struct Repository {
 
 /// Finds the repository that was typed, or that the configuration publishes to, or else the one around the current
 /// folder.
-///
-/// # Errors
-/// Where it is not there, or cannot be fetched.
 pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> Result<Repository, Failure> {
     let ambient = &session.ambient;
     let written = opened.and_then(|opened| Some((opened, opened.settings.fleet.output.git.as_ref()?)));

@@ -67,9 +67,6 @@ pub struct Asking<'a> {
 
 impl Asking<'_> {
     /// Reads the bundles from where the command line says they are.
-    ///
-    /// # Errors
-    /// Where they cannot be read, or the command line leaves open which are meant.
     pub fn read(&self) -> Result<Read, Failure> {
         let Self { path, opened, output, .. } = *self;
         let (start, typed) = match (path, opened) {

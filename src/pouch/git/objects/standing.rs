@@ -116,9 +116,6 @@ impl Store {
     }
 
     /// Whether every folder on the way to a path of a commit is one that git writes.
-    ///
-    /// # Errors
-    /// Where one is not, or an object is missing.
     pub fn check_way(&self, commit: Id, way: &str) -> Result<(), ObjectsError> {
         let mut tree = self.repository.find_commit(commit.0)?.tree()?;
         check_tree(&tree)?;
@@ -157,9 +154,6 @@ impl Store {
 
     /// What one folder holds: names, what they are, none for a folder, and where it is. What git would not write is
     /// [`Mode::Nameless`].
-    ///
-    /// # Errors
-    /// Where the folder's object cannot be read.
     pub fn entries(&self, folder: Id) -> Result<Vec<(String, Option<Mode>, Id)>, ObjectsError> {
         let tree = self.repository.find_tree(folder.0)?;
         let named = |entry: git2::TreeEntry<'_>| {
@@ -176,9 +170,6 @@ impl Store {
 
     /// Every path of the index: what the next commit will hold. `file` is another index than the
     /// repository's own, as `git commit --all` gives one to its hooks.
-    ///
-    /// # Errors
-    /// Where it cannot be read.
     pub fn index(&self, file: Option<&Path>) -> Result<Vec<Found>, ObjectsError> {
         let index = self.open_index(file)?;
         // An entry that is only intended to be added holds nothing yet.
@@ -194,9 +185,6 @@ impl Store {
     }
 
     /// The paths in which the index differs from the last commit: every staged path, removed ones too.
-    ///
-    /// # Errors
-    /// Where the index or the commit cannot be read.
     pub fn staged(&self, file: Option<&Path>) -> Result<Vec<String>, ObjectsError> {
         let index = self.open_index(file)?;
         let head = self.repository.head().ok().and_then(|head| head.peel_to_tree().ok());

@@ -227,9 +227,6 @@ impl Live {
     }
 
     /// Asks for objects of one kind by name.
-    ///
-    /// # Errors
-    /// Where the cluster as a whole cannot be asked any more.
     pub fn ask(
         &mut self,
         kind: &GroupKind,
@@ -317,9 +314,6 @@ impl Live {
     /// An object with the same stamp in both looks did not change between them: at the moment when the first
     /// look ended, all that was found stood together. Absence in both looks is less certain: an object may have
     /// been made and removed in between.
-    ///
-    /// # Errors
-    /// Where the cluster cannot be asked.
     pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Option<Changed>, SourceError> {
         for list in &self.lists {
             let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Portion::Metadata, &|_| seen());

@@ -36,11 +36,15 @@ impl Release {
 
     /// Reads a release such as `v1.11`.
     ///
+    /// One newer than all known releases counts: what the newest of them ships was never taken back.
+    ///
     /// # Errors
     /// Names the neighbours of a release without data, else all known releases.
     pub fn parse(text: &str) -> Result<Release, UnknownRelease> {
-        if let Some(release) = Self::KNOWN.iter().find(|release| release.name() == text) {
-            return Ok(*release);
+        let minor = text.strip_prefix("v1.").and_then(|minor| minor.parse().ok());
+        let named = minor.map(|minor| Release { minor }).filter(|release| release.name() == text);
+        if let Some(release) = named.filter(|release| Self::KNOWN.contains(release) || release.is_newer()) {
+            return Ok(release);
         }
         let names = |which: &dyn Fn(u8) -> bool| {
             let names: Vec<String> = Self::KNOWN.iter().filter(|r| which(r.minor)).map(|r| r.name()).collect();
@@ -50,6 +54,11 @@ impl Release {
             "v1.7" => UnknownRelease::NoData(text.to_string(), names(&|minor| minor == 6 || minor == 8)),
             _ => UnknownRelease::Unlisted(names(&|_| true)),
         })
+    }
+
+    /// Whether the release is newer than all known ones, so that the newest of them stands for it.
+    pub fn is_newer(self) -> bool {
+        Self::KNOWN.iter().all(|known| *known < self)
     }
 
     /// The release as the configuration writes it: `v1.11`.

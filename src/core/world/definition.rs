@@ -16,6 +16,7 @@ use crate::name::{GroupKind, Name, ObjectKey, Version, split_api_version};
 use crate::nearest::edits;
 use crate::node::Node;
 use crate::object::{Object, finding_of};
+use crate::release::Release;
 use crate::snapshot::Snapshot;
 
 /// What is known of one kind.
@@ -73,6 +74,7 @@ impl Definitions {
                 }
             }
         }
+        findings.extend(fleet.builtin.filter(|release| release.is_newer()).map(newer));
         let mut builtin: BTreeMap<GroupKind, KnownVersions> = BTreeMap::new();
         for definition in fleet.builtin.map(builtin::definitions).unwrap_or_default() {
             add(builtin.entry(definition.kind.clone()).or_default(), definition);
@@ -123,6 +125,15 @@ impl Definitions {
     pub fn exactly(&self, kind: &GroupKind, version: &Version) -> Option<&Definition> {
         self.kinds.get(kind)?.definitions.iter().find(|definition| definition.version == *version)
     }
+}
+
+fn newer(release: Release) -> Finding {
+    let newest = Release::KNOWN.last().map(|newest| newest.name()).unwrap_or_default();
+    let message =
+        format!("the ProviderInterfaces of k0rdent {} are not known; those of {newest} are used", release.name());
+    Finding::new(Code::NewerRelease, message).help(
+        "Use a newer pouch, or give pouch the ProviderInterfaces of the cluster; `none` builds in nothing beside them.",
+    )
 }
 
 /// The faults of definitions whose kinds, or those that they refer to, are unknown and nearly ones that pouch publishes.

@@ -55,7 +55,43 @@ pub fn read(document: &Document<'_>, interner: &mut Interner) -> Result<Node, Fl
     })
 }
 
+/// Reads a text, and indents what stands in quotes where only that is amiss: kubectl takes it as it is.
+///
+/// The indentation of such a line says nothing, since readers drop it.
 fn compose(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
+    let first = match compose_strictly(text, interner) {
+        Err(flaw) if flaw.what == NOT_INDENTED => flaw,
+        read => return read,
+    };
+    let mut lines: Vec<Cow<'_, str>> = text.split_inclusive('\n').map(Cow::Borrowed).collect();
+    let indent = lines.iter().map(|line| line.len().saturating_sub(line.trim_start().len())).max().unwrap_or_default();
+    let indent = " ".repeat(indent.saturating_add(1));
+    let mut from = first.line;
+    for _ in 0..MOST_INDENTED {
+        // What follows without a quote still stands in the same ones.
+        let mut is_last = false;
+        for line in lines.iter_mut().skip(usize::try_from(from).unwrap_or(usize::MAX).saturating_sub(1)) {
+            if is_last {
+                break;
+            }
+            is_last = line.contains(['"', '\'']);
+            line.to_mut().insert_str(0, &indent);
+        }
+        match compose_strictly(&lines.concat(), interner) {
+            Err(flaw) if flaw.what == NOT_INDENTED && flaw.line > from => from = flaw.line,
+            Err(flaw) if flaw.what == NOT_INDENTED => break,
+            read => return read,
+        }
+    }
+    Err(first)
+}
+
+/// How often quotes that go on in lines that are not indented are put right.
+const MOST_INDENTED: usize = 64;
+
+const NOT_INDENTED: &str = "quotes are opened and not closed, or the text in them is not indented";
+
+fn compose_strictly(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
     let mut composer = Composer {
         events: Events::of(text)?,
         interner,
@@ -176,7 +212,7 @@ impl<'text> Composer<'text, '_> {
             let (event, at) = self.events.next()?;
             let key = match event {
                 Event::MappingEnd => break,
-                Event::Scalar(text, ScalarStyle::Plain, 0, None) if text == "<<" => {
+                Event::Scalar(text, style, 0, tag) if is_merge(&text, style, tag.as_deref()) => {
                     let (event, value_at) = self.events.next()?;
                     let value = self.node(event, value_at, depth)?;
                     let sources = merge_sources(value).ok_or_else(|| flaw(value_at, "only maps can be merged"))?;
@@ -276,6 +312,12 @@ fn deeper(depth: usize, at: Marker) -> Result<usize, Flaw> {
     if depth > MAX_DEPTH { Err(flaw(at, "lists and maps are nested too deeply here")) } else { Ok(depth) }
 }
 
+/// Whether a key is the merge key: by what it is, or by its tag.
+fn is_merge(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
+    let tagged = tag.map(|tag| tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() == Some("merge"));
+    text == "<<" && tagged.unwrap_or(style == ScalarStyle::Plain)
+}
+
 /// The entries that `<<` brings; in a list of maps, the earlier ones win.
 fn merge_sources(value: Node) -> Option<BTreeMap<Key, Node>> {
     let maps = match value {
@@ -365,16 +407,25 @@ fn flaw(at: Marker, what: &'static str) -> Flaw {
 /// Refuses what YAML's `c-printable` leaves out, as kubectl does: a parser may stop at a NUL, and a
 /// terminal obeys an escape. <https://yaml.org/spec/1.2.2/#51-character-set>
 fn refuse_unprintable(text: &str) -> Result<(), Flaw> {
-    // C1 controls begin with 0xC2, U+FFFE and U+FFFF with 0xEF: most texts have none of these bytes.
-    let suspicious = |byte: u8| matches!(byte, 0..=8 | 11 | 12 | 14..=31 | 127 | 0xC2 | 0xEF);
+    // C1 controls begin with 0xC2, U+2028 with 0xE2, U+FFFE and U+FFFF with 0xEF: most texts have none of these bytes.
+    let suspicious = |byte: u8| matches!(byte, 0..=8 | 11 | 12 | 14..=31 | 127 | 0xC2 | 0xE2 | 0xEF);
     // Without an early exit the compiler can look at many bytes at once.
     if !text.bytes().fold(false, |found, byte| found | suspicious(byte)) {
         return Ok(());
     }
-    match text.find(|c: char| !is_printable(c)) {
-        Some(at) => Err(Flaw::after(text.get(..at).unwrap_or_default(), "there is a control character here")),
-        None => Ok(()),
-    }
+    let Some((at, c)) = text.char_indices().find(|(_, c)| is_break_of_some(*c) || !is_printable(*c)) else {
+        return Ok(());
+    };
+    let what = match is_break_of_some(c) {
+        true => "some readers take this character for a line break; write it as an escape in double quotes",
+        false => "there is a control character here",
+    };
+    Err(Flaw::after(text.get(..at).unwrap_or_default(), what))
+}
+
+/// Whether YAML 1.1, and so kubectl, takes a character for a line break and YAML 1.2 does not.
+fn is_break_of_some(c: char) -> bool {
+    matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// YAML's `c-printable`.
@@ -391,9 +442,7 @@ fn scan_flaw(error: &ScanError) -> Flaw {
         | Kind::TabInIndentation
         | Kind::TabInPlainScalar
         | Kind::TabAtBlockScalarStart => "there is a tab here, where YAML needs spaces",
-        Kind::UnclosedQuotedScalar | Kind::InvalidQuotedScalarIndent => {
-            "quotes are opened and not closed, or the text in them is not indented"
-        }
+        Kind::UnclosedQuotedScalar | Kind::InvalidQuotedScalarIndent => NOT_INDENTED,
         Kind::DocumentIndicatorInQuotedScalar => "the document ends inside of quotes",
         Kind::UnclosedFlowCollection { .. }
         | Kind::UnexpectedEofFlowSequence

@@ -75,6 +75,8 @@ fn anchors_and_merges_are_followed() {
     check("a: &x {p: 1, q: 2}\nb:\n  <<: *x\n  q: 3\n", "{a:{p:1,q:2},b:{p:1,q:3}}");
     check("a: &x {p: 1}\nb: {<<: [*x, {p: 2, q: 3}]}\n", "{a:{p:1},b:{p:1,q:3}}");
     check("'<<': 1\n", "{<<:1}");
+    check("a: &x {p: 1}\nb:\n  !!merge <<: *x\n  q: 3\n", "{a:{p:1},b:{p:1,q:3}}");
+    check("a: &x {p: 1}\nb: {!!merge '<<': *x}\n", "{a:{p:1},b:{p:1}}");
     check(
         "b: {p: 1, <<: {p: 2}}",
         "line 1, column 11: this merge sets a key that is before it, and readers disagree on which one counts; put the \
@@ -85,6 +87,20 @@ fn anchors_and_merges_are_followed() {
     check("<<: [{}, 1]", "line 1, column 5: only maps can be merged");
     check("a: &x [*x]", "line 1, column 8: an alias is inside the value that it names");
     check("a: *x", "line 1, column 4: an alias names an anchor that does not exist");
+}
+
+/// kubectl's reader minds no indentation in quotes.
+#[test]
+fn quotes_go_on_wherever_the_next_line_begins() {
+    check("a: \"x\ny\"\n", r#"{a:"x y"}"#);
+    check("a:\n  b: 'x\n  y'\n  c: 1\n", r#"{a:{b:"x y",c:1}}"#);
+    check("a:\n- b: \"x\n\n  y\\\n  z\"\n- c\n", r#"{a:[{b:"x\nyz"},"c"]}"#);
+    check("a: 'x\nit''s\ny'\nb: \"1\n2\"\n", r#"{a:"x it's y",b:"1 2"}"#);
+    check("a: |\n  b: \"x\n  y\"\nc: \"1\n2\"\n", r#"{a:"b: \"x\ny\"\n",c:"1 2"}"#);
+    let open = "quotes are opened and not closed, or the text in them is not indented";
+    check("a: \"x\ny\nb: 1\n", &format!("line 2, column 1: {open}"));
+    let many = "a\n\"b\n".repeat(200);
+    assert!(read_one(&format!("x: '{many}'\n")).is_err(), "it is not tried without end");
 }
 
 #[test]
@@ -139,7 +155,11 @@ fn flaws_say_where_and_in_our_words() {
     check("a: x\0CANARY", "line 1, column 5: there is a control character here");
     check("a: \u{9b}CANARY", "line 1, column 4: there is a control character here");
     check("a: é\u{fffe}", "line 1, column 5: there is a control character here");
-    check("a: °\u{85}\u{fffd}\n", "{a:\"°\\u{85}\u{fffd}\"}");
+    check("a: °“\u{fffd}\n", "{a:\"°“\u{fffd}\"}");
+    for c in ['\u{85}', '\u{2028}', '\u{2029}'] {
+        let some = "some readers take this character for a line break; write it as an escape in double quotes";
+        check(&format!("a: b # c{c}d: e\n"), &format!("line 1, column 9: {some}"));
+    }
 }
 
 #[test]

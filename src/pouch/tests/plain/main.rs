@@ -37,6 +37,7 @@ mod harden;
 mod interop;
 mod isolation;
 mod keygen;
+mod kubectl_reading;
 mod passes;
 mod proof;
 mod publish;

@@ -33,7 +33,7 @@ const SLIPS: u64 = 120;
 const TYPED: &[u8] = b"abcdeginorstz012 \n#:-\"'{}[],.|&*!%@`/_\t=~";
 
 /// A generator of numbers: the same seed gives the same slips everywhere (splitmix64).
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
     fn roll(&mut self, below: usize) -> usize {
@@ -45,7 +45,7 @@ impl Dice {
     }
 
     /// The text with one character replaced, inserted, left out or swapped with the next, and the line where.
-    fn slip(&mut self, text: &str) -> (String, usize) {
+    pub(super) fn slip(&mut self, text: &str) -> (String, usize) {
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
         // Lines of values are long, and most of what they say is nobody's concern.
         let line = self.roll(lines.len());

@@ -16,9 +16,11 @@ use pouch_core::destination::{self, Destination};
 use pouch_core::finding::{Class, Finding, Severity, settle};
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
+use pouch_core::region::change::Hold;
 use pouch_core::region::published::fleet_of;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::{KeyRing, manifest_verifies};
+use rayon::prelude::*;
 
 use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
@@ -43,6 +45,47 @@ impl<'a> Run<'a> {
     fn destinations(&self) -> Vec<Destination<'a>> {
         destination::all(self.fleet).filter(|to| self.selection.takes_up(to)).collect()
     }
+
+    /// Does a piece of work for each of them, by as many threads as there are.
+    fn each<T: Send>(
+        &self,
+        label: &'static str,
+        work: impl Fn(Destination<'a>) -> Result<T, Failure> + Sync,
+    ) -> Result<Vec<T>, Failure> {
+        let destinations = self.destinations();
+        let progress = self.session.ui.progress(label, u64::try_from(destinations.len()).unwrap_or_default());
+        let one = |to| work(to).inspect(|_| progress.step());
+        destinations.into_par_iter().map(one).collect()
+    }
+}
+
+/// What is told of one region.
+struct Told {
+    record: summary::Region,
+    findings: Vec<Finding>,
+    accepted: Vec<Acceptance>,
+    wanted: Vec<Acceptance>,
+    credentials: summary::Credentials,
+}
+
+impl Told {
+    fn new(to: &Destination<'_>, outcome: Outcome) -> Self {
+        Self {
+            record: summary::Region::new(&to.region.name, to.directory(), outcome),
+            findings: Vec::new(),
+            accepted: Vec::new(),
+            wanted: Vec::new(),
+            credentials: summary::Credentials::default(),
+        }
+    }
+
+    /// Takes what holds the region.
+    fn hold(&mut self, holds: impl IntoIterator<Item = Hold>) {
+        for hold in holds {
+            self.findings.push(hold.finding);
+            self.wanted.extend(hold.lifted_by);
+        }
+    }
 }
 
 /// What a run did and found.
@@ -60,6 +103,20 @@ pub struct Report {
 }
 
 impl Report {
+    /// The report of these regions; `found` is what was found beside them.
+    fn of(fleet: &Fleet, told: Vec<Told>, found: Vec<Finding>) -> Self {
+        let mut report =
+            Self { regions: Vec::new(), credentials: None, findings: found, accepted: Vec::new(), wanted: Vec::new() };
+        for mut told in told {
+            report.findings.append(&mut told.findings);
+            report.accepted.append(&mut told.accepted);
+            report.wanted.append(&mut told.wanted);
+            report.regions.push(told.record);
+        }
+        report.findings = govern(fleet, report.findings);
+        report
+    }
+
     /// Whether some region is held by a brake.
     pub fn is_held(&self) -> bool {
         self.regions.iter().any(|region| region.outcome == Outcome::Held)

@@ -8,7 +8,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::config::Acceptance;
 use pouch_core::destination::Destination;
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
@@ -26,7 +25,7 @@ use rayon::prelude::*;
 
 use super::seal::{FILES_PER_TASK, Sealer};
 use super::verify::{self, is_fault};
-use super::{Report, Run, check_regions, govern};
+use super::{Report, Run, Told, check_regions};
 use crate::age::Identities;
 use crate::error::Failure;
 use crate::harden::wiped;
@@ -56,39 +55,14 @@ pub fn rekey(
 ) -> Result<Report, Failure> {
     check_regions(run, published)?;
     let work = Work { run, identities, unproved, published, shelf };
-    let destinations = run.destinations();
-    let progress = run.session.ui.progress("sealing", u64::try_from(destinations.len()).unwrap_or_default());
-    let done: Result<Vec<Done>, Failure> = destinations
-        .par_iter()
-        .map(|to| {
-            let done = work.region(to);
-            progress.step();
-            done
-        })
-        .collect();
-    let done = done?;
-    drop(progress);
-    if !done.is_empty() && done.iter().all(|done| done.strange) {
+    let (done, strange): (Vec<Told>, Vec<bool>) = run.each("sealing", |to| work.region(&to))?.into_iter().unzip();
+    if !strange.is_empty() && strange.iter().all(|strange| *strange) {
         return Err(Failure::usage(
             "the identities of --identity open none of the regions",
             "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
         ));
     }
-    let mut report = Report {
-        regions: Vec::new(),
-        credentials: None,
-        findings: Vec::new(),
-        accepted: Vec::new(),
-        wanted: Vec::new(),
-    };
-    for mut done in done {
-        report.regions.push(done.record);
-        report.findings.append(&mut done.findings);
-        report.accepted.append(&mut done.accepted);
-        report.wanted.append(&mut done.wanted);
-    }
-    report.findings = govern(run.fleet, report.findings);
-    Ok(report)
+    Ok(Report::of(run.fleet, done, Vec::new()))
 }
 
 /// Proves what was sealed anew before anybody sees it.
@@ -114,21 +88,12 @@ struct Work<'a> {
     shelf: Option<&'a dyn Shelf>,
 }
 
-/// What became of one region.
-struct Done {
-    record: summary::Region,
-    findings: Vec<Finding>,
-    accepted: Vec<Acceptance>,
-    wanted: Vec<Acceptance>,
-    /// No identity is one of its recipients.
-    strange: bool,
-}
-
 impl Work<'_> {
-    fn region(&self, to: &Destination<'_>) -> Result<Done, Failure> {
+    /// What is told of a region, and whether no identity is one of its recipients.
+    fn region(&self, to: &Destination<'_>) -> Result<(Told, bool), Failure> {
         let (run, region) = (self.run, to.region);
         run.session.stop.check()?;
-        let mut record = summary::Region::new(&region.name, to.directory(), Outcome::Unchanged);
+        let mut told = Told::new(to, Outcome::Unchanged);
         let (files, odd) = self.published.read(to.directory())?;
         let mut published = Published::examine(&run.fleet.name, to.directory(), files, run.keys);
         let taken = self.unproved == Unproved::Taken && matches!(published.state, State::Unsigned);
@@ -137,16 +102,13 @@ impl Work<'_> {
         }
         published = published.with(odd);
         let Some(reopened) = reopen(to, &published, run.allowances) else {
-            let (findings, accepted, wanted) = (Vec::new(), Vec::new(), Vec::new());
-            return Ok(Done { record, findings, accepted, wanted, strange: false });
+            return Ok((told, false));
         };
-        let Reopened { manifest, before, changes, holds, accepted, mut findings } = reopened;
-        let mut wanted = Vec::new();
-        let mut held = Vec::new();
-        for hold in holds {
-            wanted.extend(hold.lifted_by);
-            held.push(hold.finding);
-        }
+        let Reopened { manifest, before, changes, holds, accepted, findings } = reopened;
+        (told.accepted, told.findings) = (accepted, findings);
+        let found = told.findings.len();
+        told.hold(holds);
+        let record = &mut told.record;
         record.objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count();
         record.carried = manifest.objects.iter().filter(|object| object.state != ObjectState::Current).count();
         record.changes = changes.iter().map(summary::ChangeRecord::from).collect();
@@ -154,10 +116,10 @@ impl Work<'_> {
         let given: Vec<&Recipient> = self.identities.recipients().collect();
         let strange = if changes.is_empty() { None } else { strangers(&region.name, &before, &given) };
         let is_strange = strange.is_some();
-        held.extend(strange);
+        told.findings.extend(strange);
         // Without a Secret there is still a manifest to say who the recipients are.
         let is_due = taken || !changes.is_empty() || before != region.recipients;
-        if held.is_empty() && is_due {
+        if told.findings.len() == found && is_due {
             let worth = if taken { Unproved::Taken } else { Unproved::Held };
             match self.files(to, &published, manifest, &before, worth)? {
                 Ok(new) => {
@@ -173,14 +135,13 @@ impl Work<'_> {
                         shelf.stage(to.directory(), new, &published)?;
                     }
                 }
-                Err(finding) => held.push(finding),
+                Err(finding) => told.findings.push(finding),
             }
         }
-        if !held.is_empty() {
+        if told.findings.len() > found {
             record.outcome = Outcome::Held;
         }
-        findings.append(&mut held);
-        Ok(Done { record, findings, accepted, wanted, strange: is_strange })
+        Ok((told, is_strange))
     }
 
     /// The files of a region sealed anew; empty where nothing was to be sealed. Or why they cannot be.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use pouch_core::claim::Asked;
-use pouch_core::config::{Acceptance, RegionConfig, RegionState};
+use pouch_core::config::{RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
@@ -25,7 +25,7 @@ use pouch_core::verify::bundles::{Measure, TreeScope, beside};
 use pouch_core::world::World;
 use rayon::prelude::*;
 
-use super::{Report, Run, check_regions, govern, rekey, seal};
+use super::{Report, Run, Told, check_regions, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
 use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf};
@@ -43,15 +43,6 @@ impl<'a> Shared<'a> {
         let Run { keys, allowances, selection, .. } = *self.run;
         Terms { world: self.world, to, keys, allowances, selection, sources: &self.survey.sources }
     }
-}
-
-/// What is told of one region.
-struct Told {
-    record: summary::Region,
-    findings: Vec<Finding>,
-    accepted: Vec<Acceptance>,
-    wanted: Vec<Acceptance>,
-    credentials: summary::Credentials,
 }
 
 /// Plans every region and stages what changed on the shelf.
@@ -81,18 +72,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         findings.extend(asked.findings.iter().cloned());
     }
 
-    let destinations = run.destinations();
-    let progress = run.session.ui.progress("rendering", u64::try_from(destinations.len()).unwrap_or_default());
-    let told: Result<Vec<Told>, Failure> = destinations
-        .into_par_iter()
-        .map(|to| {
-            let told = wiped(|| one_region(&shared, to, published, shelf));
-            progress.step();
-            told
-        })
-        .collect();
-    let told = told?;
-    drop(progress);
+    let told = run.each("rendering", |to| wiped(|| one_region(&shared, to, published, shelf)))?;
     // Where nothing is sealed anew, no file of the fleet makes a commit either.
     let is_due = run.selection.rekey.is_none() || told.iter().any(|told| is_written(told.record.outcome));
     if let Some(shelf) = shelf.filter(|_| is_due) {
@@ -100,21 +80,14 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     }
     findings.extend(named_beside(run, published)?);
 
-    let (mut accepted, mut wanted) = (Vec::new(), Vec::new());
-    let mut records = Vec::new();
-    for mut told in told {
-        findings.append(&mut told.findings);
-        accepted.append(&mut told.accepted);
-        wanted.append(&mut told.wanted);
-        credentials.admitted += told.credentials.admitted;
-        credentials.refused += told.credentials.refused;
-        credentials.broken += told.credentials.broken;
-        credentials.paused += told.credentials.paused;
-        records.push(told.record);
+    for Told { credentials: of_region, .. } in &told {
+        credentials.admitted += of_region.admitted;
+        credentials.refused += of_region.refused;
+        credentials.broken += of_region.broken;
+        credentials.paused += of_region.paused;
     }
     findings.extend(survey.findings.iter().cloned());
-    let findings = govern(run.fleet, findings);
-    Ok(Report { regions: records, credentials: Some(credentials), findings, accepted, wanted })
+    Ok(Report { credentials: Some(credentials), ..Report::of(run.fleet, told, findings) })
 }
 
 fn is_written(outcome: Outcome) -> bool {
@@ -146,13 +119,7 @@ fn one_region<'a>(
 ) -> Result<Told, Failure> {
     let region = to.region;
     shared.run.session.stop.check()?;
-    let mut told = Told {
-        record: summary::Region::new(&region.name, to.directory(), Outcome::Paused),
-        findings: Vec::new(),
-        accepted: Vec::new(),
-        wanted: Vec::new(),
-        credentials: summary::Credentials::default(),
-    };
+    let mut told = Told::new(&to, Outcome::Paused);
     let asked = || shared.world.facts.asked_for(&to);
     if !region.is_rendered() {
         // Nothing comes of these claims, so nothing that they need was read.
@@ -204,10 +171,7 @@ impl Told {
             self.record.compare_recipients(before.unwrap_or_default(), &region.recipients);
         }
         self.findings.append(&mut plan.findings);
-        for hold in plan.holds.drain(..) {
-            self.findings.push(hold.finding);
-            self.wanted.extend(hold.lifted_by);
-        }
+        self.hold(plan.holds.drain(..));
         self.accepted.append(&mut plan.accepted);
         for (case, ruled) in cases.into_iter().zip(plan.rulings.drain(..)) {
             self.hear(ruled.verdict, case.findings.into_iter().chain(ruled.added));

@@ -8,7 +8,7 @@ use crate::capi::tenancy::Tenancy;
 use crate::capi::{self, Admits};
 use crate::claim::Claim;
 use crate::config::Fleet;
-use crate::name::{GroupKind, ObjectKey};
+use crate::name::{GroupKind, ObjectKey, SourceName};
 use crate::object::Object;
 
 /// The rule by which a claim may use an object.
@@ -36,6 +36,8 @@ pub struct Sought<'a> {
     pub template: bool,
     /// The object that names it; none for the claim's root.
     pub referrer: Option<&'a ObjectKey>,
+    /// The source that the object stands in which names it, if it was read.
+    pub source: Option<&'a SourceName>,
 }
 
 /// The rule that lets a claim look at a namespaced object, if one does.
@@ -50,7 +52,14 @@ pub fn of_namespaced(fleet: &Fleet, claim: &Claim, sought: &Sought<'_>) -> Optio
         let kind_may = sought.read.kind.is_secret() || sought.template;
         match sought.referrer {
             _ if claim.managed => return Some(Rule::Managed),
-            Some(referrer) if kind_may && referrer.namespace.is_none() => return Some(Rule::ThroughIdentity),
+            // A source that may bring an identity by its name may not reach with it what others keep there.
+            Some(referrer)
+                if kind_may
+                    && referrer.namespace.is_none()
+                    && sought.source.is_none_or(|source| fleet.may_provide(source, sought.read)) =>
+            {
+                return Some(Rule::ThroughIdentity);
+            }
             _ => {}
         }
     }

@@ -214,7 +214,7 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
             None
         }
         Lookup::Unasked => {
-            let sought = sought(closure, member);
+            let sought = sought(world, closure, member);
             let referrer = member.referrer.and_then(|index| closure.members.get(index));
             let shut = referrer.and_then(|referrer| world.snapshot.get(&referrer.read));
             let shut = shut.is_some_and(|identity| admission::is_shut(world.fleet, claim, identity));
@@ -418,11 +418,12 @@ fn is_needed(object: &Object, path: &[Key]) -> bool {
 }
 
 /// A member as admission sees it.
-pub fn sought<'c>(closure: &'c Closure, member: &'c Member) -> Sought<'c> {
+pub fn sought<'c>(world: &World<'c>, closure: &'c Closure, member: &'c Member) -> Sought<'c> {
     let referrer = member.referrer.and_then(|index| closure.members.get(index));
     Sought {
         read: &member.read,
         template: member.role == Role::ResourceTemplate,
         referrer: referrer.map(|referrer| &referrer.read),
+        source: referrer.and_then(|it| world.snapshot.get(&it.read)).map(|it| &it.origin.source),
     }
 }

@@ -7,6 +7,7 @@
 pub mod error;
 pub mod file;
 pub mod grant;
+pub mod overlap;
 pub mod repository;
 pub mod resolve;
 pub mod shape;
@@ -71,6 +72,42 @@ pub struct Provides {
     pub namespaces: Globs,
     /// Whether the source may provide cluster-scoped objects and objects of the system namespace.
     pub cluster_scoped: bool,
+    /// Objects that the source may provide beside those.
+    pub objects: Vec<ProvidedObjects>,
+}
+
+/// Objects of one kind and namespace that a source may provide.
+#[derive(Clone, Debug)]
+pub struct ProvidedObjects {
+    /// Their kind.
+    pub kind: GroupKind,
+    /// Their namespace; none for a cluster-scoped kind.
+    pub namespace: Option<Namespace>,
+    /// Their names: one glob with `*` and `?`.
+    pub names: Globs,
+}
+
+impl Provides {
+    /// Whether a source may provide an object (DESIGN §2.4).
+    pub fn admits(&self, key: &ObjectKey, system_namespace: &Namespace) -> bool {
+        let by_place = match &key.namespace {
+            None => self.cluster_scoped,
+            Some(namespace) if namespace == system_namespace => self.cluster_scoped,
+            Some(namespace) => self.namespaces.matches(namespace.as_str()),
+        };
+        by_place || self.objects.iter().any(|objects| objects.are(&key.kind, key.namespace.as_ref(), key.name.as_str()))
+    }
+}
+
+impl ProvidedObjects {
+    fn are(&self, kind: &GroupKind, namespace: Option<&Namespace>, name: &str) -> bool {
+        self.kind == *kind && self.namespace.as_ref() == namespace && self.names.matches(name)
+    }
+
+    /// The glob over their names.
+    pub fn glob(&self) -> &str {
+        self.names.patterns().first().map(String::as_str).unwrap_or_default()
+    }
 }
 
 /// One source, in the order of the configuration.
@@ -417,6 +454,12 @@ impl Fleet {
     /// Whether objects of a kind may be published: of one that pouch knows, or that `kinds` adds.
     pub fn publishes(&self, kind: &GroupKind) -> bool {
         kinds::is_published(kind) || self.kinds.contains_key(kind)
+    }
+
+    /// Whether a source may provide an object; true of a source that the configuration does not know.
+    pub fn may_provide(&self, source: &SourceName, key: &ObjectKey) -> bool {
+        let known = self.sources.iter().find(|known| known.name == *source);
+        known.is_none_or(|source| source.provides.admits(key, &self.system_namespace))
     }
 
     /// Whether some stage reads objects of a kind.

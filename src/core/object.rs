@@ -21,6 +21,7 @@ use crate::kinds::{self, MANAGED_LABEL, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, holds_key};
+use crate::unread_words::UnreadWords;
 
 /// The group and kind that a document states; each is empty if it states none.
 pub fn kind_of(document: &Node) -> GroupKind {
@@ -95,6 +96,14 @@ pub trait Keep {
     }
 }
 
+/// A document that became no object.
+pub struct Unusable {
+    /// Why.
+    pub why: Refusal,
+    /// Which object it might have been meant for.
+    pub words: UnreadWords,
+}
+
 /// Why a document became no object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
@@ -129,35 +138,15 @@ pub fn admit(
     scopes: &Scopes,
     default_namespace: Option<&Namespace>,
     keep: &dyn Keep,
-) -> Result<Object, Refusal> {
+) -> Result<Object, Unusable> {
     let doc = &document;
-    let text = |path: &[&str]| match doc.at(path) {
-        None => Ok(None),
-        Some(Node::Text(text)) => Ok(Some(&**text)),
-        Some(other) => Err(Refusal::Unusable(format!("{} is {}, not text", path.join("."), other.type_name()))),
-    };
-    let unusable = |why: &str| Refusal::Unusable(why.to_owned());
-    let (group, version) = split_api_version(text(&["apiVersion"])?.unwrap_or_default());
-    let kind = GroupKind::new(group, text(&["kind"])?.unwrap_or_default());
-    let metadata = doc.get("metadata").ok_or_else(|| unusable("metadata is missing"))?;
-    if !metadata.is_map() {
-        return Err(Refusal::Unusable(format!("metadata is {}, not a map", metadata.type_name())));
-    }
-    let name = text(&["metadata", "name"])?.ok_or_else(|| unusable("metadata.name is missing"))?;
-    let name: Name = name.into();
-    let written = text(&["metadata", "namespace"])?.filter(|n| !n.is_empty()).map(Namespace::from);
-    let namespace = match scopes.of(&kind) {
-        Some(Scope::Cluster) => None,
-        Some(Scope::Namespaced) => match written.or_else(|| default_namespace.cloned()) {
-            Some(namespace) => Some(namespace),
-            None => return Err(Refusal::NamespaceMissing(kind, name)),
-        },
-        None => written,
-    };
-
+    let unusable = |why| Unusable { why, words: UnreadWords::of_document(doc) };
+    let (key, version) = identify(doc, scopes, default_namespace).map_err(unusable)?;
+    let kind = &key.kind;
+    let metadata = doc.get("metadata").unwrap_or(&Node::Null);
     let mut faults = Vec::new();
-    let selected = keep.is_selected(&kind, namespace.as_ref());
-    let read = kinds::known(&kind).and_then(|known| known.label);
+    let selected = keep.is_selected(kind, key.namespace.as_ref());
+    let read = kinds::known(kind).and_then(|known| known.label);
     let labels = pairs(metadata.get("labels"), "labels", &mut faults, |key| {
         key == MANAGED_LABEL || read == Some(key) || selected || keep.label(key)
     });
@@ -167,8 +156,8 @@ pub fn admit(
     let deleting = metadata.at(&["deletionTimestamp"]).is_some();
     let has_block = doc.get("sops").is_some();
     let mut object = Object {
-        key: ObjectKey::new(kind, namespace, name),
-        version: version.into(),
+        key,
+        version,
         origin,
         labels,
         annotations,
@@ -195,6 +184,38 @@ pub fn admit(
         }
     }
     Ok(object)
+}
+
+/// The key and version that a document states.
+fn identify(
+    doc: &Node,
+    scopes: &Scopes,
+    default_namespace: Option<&Namespace>,
+) -> Result<(ObjectKey, Version), Refusal> {
+    let text = |path: &[&str]| match doc.at(path) {
+        None => Ok(None),
+        Some(Node::Text(text)) => Ok(Some(&**text)),
+        Some(other) => Err(Refusal::Unusable(format!("{} is {}, not text", path.join("."), other.type_name()))),
+    };
+    let unusable = |why: &str| Refusal::Unusable(why.to_owned());
+    let (group, version) = split_api_version(text(&["apiVersion"])?.unwrap_or_default());
+    let kind = GroupKind::new(group, text(&["kind"])?.unwrap_or_default());
+    let metadata = doc.get("metadata").ok_or_else(|| unusable("metadata is missing"))?;
+    if !metadata.is_map() {
+        return Err(Refusal::Unusable(format!("metadata is {}, not a map", metadata.type_name())));
+    }
+    let name = text(&["metadata", "name"])?.ok_or_else(|| unusable("metadata.name is missing"))?;
+    let name: Name = name.into();
+    let written = text(&["metadata", "namespace"])?.filter(|n| !n.is_empty()).map(Namespace::from);
+    let namespace = match scopes.of(&kind) {
+        Some(Scope::Cluster) => None,
+        Some(Scope::Namespaced) => match written.or_else(|| default_namespace.cloned()) {
+            Some(namespace) => Some(namespace),
+            None => return Err(Refusal::NamespaceMissing(kind, name)),
+        },
+        None => written,
+    };
+    Ok((ObjectKey::new(kind, namespace, name), version.into()))
 }
 
 /// The finding about a fault of an object, for a claim that needs the object.

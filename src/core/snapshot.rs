@@ -6,6 +6,7 @@
 //! [supplied](Snapshot::supply) as the closures ask. Nothing here knows files, clusters or YAML.
 
 mod copies;
+mod doubts;
 mod elsewhere;
 mod mistyped;
 mod objects;
@@ -22,16 +23,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::config::{Fleet, Source};
-use crate::finding::{Code, Finding, Origin};
+use crate::finding::{Code, Fault, Finding, Origin};
 use crate::kinds::{DEFINITION, K0RDENT, Scopes, is_definition, is_listed};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, SourceName, Version};
 use crate::node::Node;
-use crate::object::{Object, Refusal, admit, finding_of, kind_of};
+use crate::object::{Object, Refusal, Unusable, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
 
+use doubts::Doubts;
 use mistyped::Mistyped;
-use objects::{Objects, place};
-use state::{Lacks, State, may_provide};
+use objects::{Held, Objects, place};
+use state::{Lacks, State};
 use unopened::{Unopened, Word};
 
 pub use copies::{File, Proof};
@@ -42,6 +44,7 @@ pub use state::Inquiry;
 pub use unopened::SealedDocument;
 
 /// What one source gave: documents in a fixed order, and whether they are all.
+#[derive(Default)]
 pub struct Reading {
     /// Documents that have `apiVersion` and `kind`, and where they stand.
     pub documents: Vec<(Node, Origin)>,
@@ -135,7 +138,7 @@ impl Snapshot {
         let found = self.objects.get(key);
         let mut unread = None;
         for (index, state) in self.sources.iter().enumerate() {
-            if !may_provide(&state.provides, key, &self.system_namespace) {
+            if !state.provides.admits(key, &self.system_namespace) {
                 continue;
             }
             match state.word(key) {
@@ -167,7 +170,7 @@ impl Snapshot {
     /// The sources, by index, that have yet to be asked for a key.
     pub fn unasked(&self, key: &ObjectKey) -> impl Iterator<Item = usize> {
         let unasked = |(_, state): &(usize, &State)| {
-            may_provide(&state.provides, key, &self.system_namespace) && matches!(state.word(key), Word::Unasked)
+            state.provides.admits(key, &self.system_namespace) && matches!(state.word(key), Word::Unasked)
         };
         self.sources.iter().enumerate().filter(unasked).map(|(index, _)| index)
     }
@@ -198,15 +201,36 @@ impl Snapshot {
                     }
                 }
             };
-            if let Some(State { lacks: Lacks::Unasked(inquiry), .. }) = self.sources.get_mut(index) {
+            if let Some(inquiry) = self.sources.get_mut(index).and_then(|state| state.lacks.inquiry.as_mut()) {
                 inquiry.asked.insert(key, told);
             }
+        }
+    }
+
+    /// Notes that an object of a source changed while the source was read: what else was read did not stand together with
+    /// it, so who needs it waits.
+    pub fn changes(&mut self, fleet: &Fleet, index: usize, key: &ObjectKey, why: &str) {
+        let help = "Run pouch again; if it happens often, see what writes this object all the time.";
+        let why = format!("{why} each time while it was read");
+        if let Some(held) = self.objects.get_mut(key) {
+            if let Some(object) = held.copy_of(index) {
+                object.faults.push(Fault::new(Code::Changing, &*why, help));
+            }
+            held.settle(fleet);
+        }
+        if let Some(state) = self.sources.get_mut(index) {
+            state.changing.insert(key.clone(), Reason::new(why, help));
         }
     }
 
     /// The object under a key, whether or not a later source might have another.
     pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
         self.objects.get(key).map(|held| &held.object)
+    }
+
+    /// All copies of an object, in whatever source: they may say different things.
+    pub fn copies(&self, key: &ObjectKey) -> impl Iterator<Item = &Object> {
+        self.objects.get(key).into_iter().flat_map(Held::copies)
     }
 
     /// All objects of a kind, sorted by key.
@@ -235,7 +259,7 @@ impl Snapshot {
     pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));
         let may = |state: &&State| {
-            may_provide(&state.provides, &key, &self.system_namespace) && state.may_hold_kind(kind, namespace)
+            state.provides.admits(&key, &self.system_namespace) && state.may_hold_kind(kind, namespace)
         };
         self.sources.iter().find(may).map(|state| &state.name)
     }
@@ -252,7 +276,7 @@ enum Weighed {
     /// A document of an unknown kind: what is said of it, the object that it was meant to be, and what else it could be.
     Mistyped(Box<(Finding, Option<Object>, Vec<Meant>)>),
     /// A document that cannot be admitted.
-    Refused(Refusal, GroupKind, Origin),
+    Refused(Unusable, GroupKind, Origin),
 }
 
 /// A document and where it stands.
@@ -290,7 +314,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
         };
     }
     match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
-        Ok(object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => Weighed::Ours(object),
+        Ok(object) if source.provides.admits(&object.key, &fleet.system_namespace) => Weighed::Ours(object),
         Ok(object) => Weighed::Foreign(object.key, object.origin),
         Err(refusal) => Weighed::Refused(refusal, kind, origin),
     }
@@ -314,7 +338,7 @@ fn weigh_mistyped(
     };
     let written = mistyped::as_meant(&document, &meant);
     match admit(written, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
-        Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
+        Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
             let finding = finding.about(&object.key);
             object.faults.push(fault);
             (finding, Some(object), could_be)
@@ -364,9 +388,9 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
     let mut elsewhere = BTreeMap::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
-        let mut complete = reading.complete;
+        let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry } = reading;
         let mut meant = Vec::new();
-        for Admitted(weighed) in each(reading.documents, &|document| Admitted(weigh(fleet, source, &known, document))) {
+        for Admitted(weighed) in each(documents, &|document| Admitted(weigh(fleet, source, &known, document))) {
             match weighed {
                 Weighed::Ours(mut object) => {
                     if let Some((finding, could_be)) = unrendered(&mut object) {
@@ -385,28 +409,32 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                 Weighed::Unread(kind, document, origin) => {
                     elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 }
-                Weighed::Refused(refusal, kind, origin) => {
-                    complete = false;
-                    findings.push(refused(&refusal, &kind, &origin));
+                Weighed::Refused(unusable, kind, origin) => {
+                    findings.push(refused(&unusable.why, &kind, &origin));
+                    words.push(unusable.words);
                 }
             }
         }
         let mut sealed = Unopened::default();
-        for (number, document) in reading.sealed.into_iter().enumerate() {
+        for (number, document) in documents_sealed.into_iter().enumerate() {
             let kind = kind_of(&document.document);
-            // What such an object says is not believed, so nothing proves that the source holds no other one;
-            // what lies out of the source's bounds could be none that counts.
             if let Some(reason) = document.trouble.as_ref().filter(|_| is_listed(&kind)) {
                 let origin = &document.origin;
                 match admit(document.document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
-                    Ok(object) if !may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
+                    Ok(object) if !source.provides.admits(&object.key, &fleet.system_namespace) => {
                         if !kind.is_namespace() {
                             findings.push(not_provided(source, &object.key, origin));
                         }
                     }
-                    _ => {
-                        complete = false;
+                    admitted => {
                         findings.push(unopened::shut(&kind, origin, reason));
+                        words.push(match admitted {
+                            Ok(Object { key, .. }) => {
+                                let namespace = key.namespace.as_ref().map(Namespace::as_str);
+                                UnreadWords::of_object(key.kind.kind.as_str(), namespace, key.name.as_str())
+                            }
+                            Err(unusable) => unusable.words,
+                        });
                     }
                 }
                 continue;
@@ -425,7 +453,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
             }
             let origin = document.origin.clone();
             match admit(document.document, document.origin, scopes, source.default_namespace.as_ref(), fleet) {
-                Ok(mut object) if may_provide(&source.provides, &object.key, &fleet.system_namespace) => {
+                Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
                     values.push((object.key.clone(), (index, document.file), document.leaves));
                     match document.trouble {
                         Some(reason) => unopened::close(&mut object, reason),
@@ -434,20 +462,16 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                     place(&mut objects, fleet, index, object);
                 }
                 Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
-                Err(refusal) => {
-                    complete = false;
-                    findings.push(refused(&refusal, &kind, &origin));
+                Err(unusable) => {
+                    findings.push(refused(&unusable.why, &kind, &origin));
+                    words.push(unusable.words);
                 }
             }
         }
-        let lacks = match reading.inquiry {
-            _ if !complete => Lacks::Anything,
-            Some(inquiry) => Lacks::Unasked(inquiry),
-            None if reading.unread_words.is_empty() => Lacks::Nothing,
-            None => Lacks::Words(reading.unread_words),
-        };
+        let lacks = Lacks { complete, doubts: Doubts::of(words), inquiry };
         let (name, provides) = (source.name.clone(), source.provides.clone());
-        states.push(State { name, provides, overrides: source.overrides, lacks, sealed, meant });
+        let changing = BTreeMap::new();
+        states.push(State { name, provides, overrides: source.overrides, lacks, sealed, meant, changing });
     }
     let copies = copies::Copies::among(values);
     let system_namespace = fleet.system_namespace.clone();
@@ -522,7 +546,7 @@ fn refused(refusal: &Refusal, kind: &GroupKind, origin: &Origin) -> Finding {
     match refusal {
         Refusal::Unusable(why) => Finding::new(Code::UnparsableDocument, format!("a {kind} cannot be used: {why}"))
             .at(origin)
-            .help("Correct the document; until then nothing that its source might hold counts as absent."),
+            .help("Correct the document; until then the object that it may be meant for does not count as absent."),
         Refusal::NamespaceMissing(kind, name) => {
             Finding::new(Code::NamespaceMissing, format!("{kind} {name} names no namespace"))
                 .at(origin)

@@ -54,7 +54,7 @@ impl Keep for KeepNothing {
 pub(crate) fn object(text: &str) -> Object {
     let origin = Origin { source: "test".into(), place: Place::Whole };
     let admitted = admit(node(&yaml(text)), origin, &Scopes::new(), None, &KeepNothing);
-    admitted.unwrap_or_else(|refusal| panic!("{refusal:?}"))
+    admitted.unwrap_or_else(|unusable| panic!("{:?}", unusable.why))
 }
 
 /// A path beside the project; `None`, said aloud, where this machine has not got it.

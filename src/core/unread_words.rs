@@ -1,21 +1,35 @@
-//! Unread words: what a document that could not be read might hold, as far as its words tell.
+//! Unread words: what a document that could not be used might hold, as far as its words tell.
 //!
-//! One broken file must not make every absence of its source doubtful. An unreadable document is unknown, but
+//! One broken document must not make every absence of its source doubtful. An unreadable document is unknown, but
 //! an object's kind and name would have to stand in its text word by word: YAML and JSON can write them
-//! otherwise only with escapes, and a text that has such escapes might hold anything. The words can be parts of
-//! secrets: they cannot be printed, only asked for.
+//! otherwise only with escapes, and a text that has such escapes might hold anything. A document that was read and is
+//! merely wrong might hold one object: the one that it names. The words can be parts of secrets: they cannot be
+//! printed, only asked for.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
+use alloc::string::ToString as _;
 
 use zeroize::Zeroize as _;
+
+use crate::node::Node;
 
 /// The largest text whose words are kept, in bytes; a larger one might hold anything.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// The words of a document that could not be read.
+/// How a value that SOPS sealed begins.
+const SEALED: &str = "ENC[";
+
+/// The words of a document that could not be used.
+#[derive(Default)]
 pub struct UnreadWords {
     words: BTreeSet<Box<str>>,
+    /// Whether the kind can be any, because the document does not say it.
+    pub(crate) any_kind: bool,
+    /// Whether the name can be any, because it is sealed.
+    pub(crate) any_name: bool,
+    /// The one namespace that the object can be in; none if it can be in any.
+    namespace: Option<Box<str>>,
 }
 
 impl UnreadWords {
@@ -31,21 +45,56 @@ impl UnreadWords {
         }
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
         let words = text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(Box::from);
-        Some(Self { words: words.collect() })
+        let mut found = Self::default();
+        found.words.extend(words);
+        Some(found)
     }
 
-    /// Whether the document might hold an object of a kind.
-    pub fn may_hold_kind(&self, kind: &str) -> bool {
-        self.has(kind)
+    /// What identifies an object that was seen, and of which nothing else is believed.
+    pub fn of_object(kind: &str, namespace: Option<&str>, name: &str) -> Self {
+        let mut found = Self::default();
+        found.words.extend([kind, name].map(Box::from));
+        found.namespace = namespace.map(Box::from);
+        found
     }
 
-    /// Whether the document might hold an object of this kind and name.
-    pub fn may_hold(&self, kind: &str, name: &str) -> bool {
-        self.has(name) && self.may_hold_kind(kind)
+    /// What a document names that was read and is no object.
+    ///
+    /// Where `metadata.name` is missing, the name may stand under another key beside it, above it or in a map like it;
+    /// values of Secrets and specifications are not looked at.
+    pub fn of_document(document: &Node) -> Self {
+        let mut found = Self::default();
+        match document.str_at(&["kind"]).filter(|kind| !kind.is_empty() && !kind.starts_with(SEALED)) {
+            Some(kind) => _ = found.words.insert(kind.into()),
+            None => found.any_kind = true,
+        }
+        let namespace = document.str_at(&["metadata", "namespace"]);
+        found.namespace = namespace.filter(|text| !text.is_empty() && !text.starts_with(SEALED)).map(Box::from);
+        match document.at(&["metadata", "name"]) {
+            Some(Node::Text(name)) if name.starts_with(SEALED) => found.any_name = true,
+            Some(Node::Text(name)) if !name.is_empty() => _ = found.words.insert(name.clone()),
+            Some(Node::Int(number)) => _ = found.words.insert(number.to_string().into()),
+            _ => {
+                let other =
+                    |key: &str| !matches!(key, "apiVersion" | "data" | "stringData" | "spec" | "status" | "sops");
+                for (_, value) in document.entries().iter().filter(|(key, _)| other(key)) {
+                    let below = value.entries().iter().map(|(_, value)| value);
+                    let texts = core::iter::once(value).chain(below).filter_map(Node::as_str);
+                    found.words.extend(texts.map(Box::from));
+                }
+            }
+        }
+        found
     }
 
-    fn has(&self, word: &str) -> bool {
-        self.words.contains(word)
+    /// Takes out the words among which the kind and the name are.
+    pub(crate) fn take_words(&mut self) -> BTreeSet<Box<str>> {
+        core::mem::take(&mut self.words)
+    }
+
+    /// Whether the document might hold an object in a namespace; none is any namespace.
+    pub(crate) fn may_be_in(&self, namespace: Option<&str>) -> bool {
+        self.namespace.as_deref().zip(namespace).is_none_or(|(written, asked)| written == asked)
     }
 }
 
@@ -63,7 +112,8 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, kind: &str, name: &str, expect: Option<bool>) {
-        assert_eq!(UnreadWords::of(text).map(|words| words.may_hold(kind, name)), expect, "{text}");
+        let may_hold = |found: UnreadWords| found.words.contains(kind) && found.words.contains(name);
+        assert_eq!(UnreadWords::of(text).map(may_hold), expect, "{text}");
     }
 
     #[test]

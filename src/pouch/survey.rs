@@ -2,8 +2,9 @@
 //!
 //! Files are read as a whole. A live cluster is asked in turns with the closures: what they want that
 //! nobody has asked yet is asked, until they want nothing more. Then everything read from clusters is
-//! looked at again, and where something changed meanwhile the survey starts over: what it gives is a
-//! state that existed, or nothing. What the objects mean is not known here.
+//! looked at again, and where something changed meanwhile the survey starts over. What still changes at the last look
+//! is marked, so that only who needs it waits; the rest is a state that existed. What the objects mean is not known
+//! here.
 
 mod openers;
 pub mod source;
@@ -19,7 +20,7 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
-use pouch_core::snapshot::{Answer, Reading, SealedDocument, Snapshot, assemble_by};
+use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
 use pouch_core::world::{Facts, World};
 
 use crate::ambient::Timer;
@@ -31,9 +32,9 @@ use crate::harden::wiped;
 use crate::session::Session;
 use openers::{openers, shared};
 use rayon::prelude::*;
-use source::Given;
 use source::decrypt::{Opener, Seen, Vault, unopened};
 use source::live::{Changed, Live, Values};
+use source::{Given, SourceError};
 
 /// How many documents a thread makes objects of before it wipes its stack.
 const DOCUMENTS_PER_TASK: usize = 1024;
@@ -150,28 +151,24 @@ pub fn survey(surveyor: &Surveyor<'_>, values: Values) -> Result<Survey, Failure
         ));
     }
     let openers = openers(session, fleet, base, &values)?;
-    let mut last = String::new();
-    for look in 0..LOOKS {
-        if look > 0 {
-            ui.note(&format!("{last} while it was read; reading everything again"));
-            stop.pause(pause(surveyor, look)?)?;
-        }
-        match one_look(surveyor, &mut clusters, &openers)? {
+    // Standard input can be read only once.
+    let looks = if surveyor.reads_stdin() { 1 } else { LOOKS };
+    for look in 1..looks {
+        match one_look(surveyor, &mut clusters, &openers, Look::First)? {
             Ok(survey) => return Ok(survey),
-            Err(changed) => last = changed,
+            Err(changed) => ui.note(&format!("{changed} while it was read; reading everything again")),
         }
-        if surveyor.reads_stdin() {
-            // Standard input can be read only once.
-            break;
-        }
+        stop.pause(pause(surveyor, look)?)?;
     }
-    Err(Failure::unavailable(
-        format!(
-            "{last} each time while it was read; nothing is published, because the objects that were read may never \
-             have existed together"
-        ),
-        "Run pouch again; if it happens often, see what writes these objects all the time.",
-    ))
+    one_look(surveyor, &mut clusters, &openers, Look::Last)?
+        .map_err(|_| Failure::bug("what changes at the last look was not set apart"))
+}
+
+/// Whether everything can be read again where something changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    First,
+    Last,
 }
 
 /// A growing pause, half of it by chance.
@@ -180,31 +177,33 @@ fn pause(surveyor: &Surveyor<'_>, look: u32) -> Result<Duration, Failure> {
     Ok(base.saturating_add(surveyor.session.ambient.part_of(base)?))
 }
 
-/// Reads everything once, and proves that it stood together; or names what changed.
+/// Reads everything once, and proves that it stood together; or names what changed, unless it is the last look.
 fn one_look(
     surveyor: &Surveyor<'_>,
     clusters: &mut BTreeMap<usize, Live>,
     openers: &BTreeMap<usize, Arc<Opener>>,
+    look: Look,
 ) -> Result<Result<Survey, String>, Failure> {
-    let Surveyor { session: Session { stop, .. }, fleet, .. } = surveyor;
+    let Surveyor { session: Session { stop, ui, .. }, fleet, .. } = surveyor;
     let mut times = Times::new();
     let mut readings = Vec::new();
     let mut findings = shared(fleet, openers);
     let mut sources = Vec::new();
     let mut revisions = Vec::new();
     let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
+    let mut away: BTreeSet<usize> = BTreeSet::new();
     for (index, source) in fleet.sources.iter().enumerate() {
         stop.check()?;
         if let Some(live) = clusters.get_mut(&index) {
-            begin(surveyor, (index, source), live, &mut times)?;
+            if let Err(error) = begin(surveyor, (index, source), live, &mut times)? {
+                let reading = unless_trusted(surveyor, source, error)?;
+                findings.extend(reading.findings);
+                readings.push(Reading { complete: false, ..Reading::default() });
+                away.insert(index);
+                continue;
+            }
             // Its place among the readings; what it says is put there when it is known what else to list.
-            readings.push(Reading {
-                documents: Vec::new(),
-                sealed: Vec::new(),
-                complete: true,
-                unread_words: Vec::new(),
-                inquiry: None,
-            });
+            readings.push(Reading { complete: true, ..Reading::default() });
             sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
             continue;
         }
@@ -223,7 +222,7 @@ fn one_look(
     }
     list_namespaces(surveyor, clusters, &readings, &mut times)?;
     for (index, live) in &mut *clusters {
-        if let Some(reading) = readings.get_mut(*index) {
+        if let Some(reading) = readings.get_mut(*index).filter(|_| !away.contains(index)) {
             *reading = live.reading();
         }
     }
@@ -233,13 +232,25 @@ fn one_look(
         weighed.into_iter().flatten().collect()
     });
     findings.extend(found);
-    let (facts, facts_findings) = Facts::gather(fleet, &snapshot);
+    let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot);
     if !clusters.is_empty() || !vaults.is_empty() {
         ask(surveyor, clusters, &vaults, (&mut snapshot, &facts), &mut times)?;
     }
     if !clusters.is_empty() {
-        if let Some(changed) = prove(surveyor, clusters)? {
-            return Ok(Err(changed));
+        let at_hand = clusters.iter_mut().filter(|(index, _)| !away.contains(index));
+        let changed = prove(surveyor, at_hand)?;
+        if let Some((_, Changed { key, why })) = changed.first() {
+            if look == Look::First {
+                return Ok(Err(why.clone()));
+            }
+            let others = changed.len().saturating_sub(1);
+            ui.note(&format!(
+                "{why} each time while it was read, and so did {others} more objects; who needs {key} waits"
+            ));
+            for (index, Changed { key, why }) in changed {
+                snapshot.changes(fleet, index, &key, &why);
+            }
+            (facts, facts_findings) = Facts::gather(fleet, &snapshot);
         }
         times.tell(surveyor, clusters);
     }
@@ -310,7 +321,8 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
         stop: stop.flag(),
     };
     let progress = ui.progress("reading", 0);
-    let reading = source::read(source, &given)?;
+    let reading = source::read(source, &given);
+    let reading = reading.or_else(|error| unless_trusted(surveyor, source, error))?;
     drop(progress);
     ui.detail(&format!(
         "source {}: {} documents, {} skipped{}",
@@ -320,6 +332,13 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
         if reading.complete && reading.unread_words.is_empty() { "" } else { ", incomplete" }
     ));
     Ok(reading)
+}
+
+/// What takes the place of a source that cannot be reached: nothing where all others depend on it.
+fn unless_trusted(surveyor: &Surveyor<'_>, source: &Source, error: SourceError) -> Result<source::Reading, Failure> {
+    // A run that should end is no fault of the source.
+    surveyor.session.stop.check()?;
+    if source.provides.cluster_scoped { Err(error.into()) } else { Ok(error.reading(source)) }
 }
 
 /// How many objects of each kind were read from a source, and how long that took.
@@ -348,18 +367,22 @@ impl Times {
     }
 }
 
-/// Lists what a cluster is read for as a whole.
+/// Lists what a cluster is read for as a whole; or says why that cannot be.
 fn begin(
     surveyor: &Surveyor<'_>,
     (index, source): (usize, &Source),
     live: &mut Live,
     times: &mut Times,
-) -> Result<(), Failure> {
-    live.begin(surveyor.fleet, source)?;
-    for listed in inquiry::listed(surveyor.fleet, &source.provides) {
-        list(surveyor, live, index, &listed, times)?;
+) -> Result<Result<(), SourceError>, Failure> {
+    if let Err(error) = live.begin(surveyor.fleet, source) {
+        return Ok(Err(error));
     }
-    Ok(())
+    for listed in inquiry::listed(surveyor.fleet, &source.provides) {
+        if let Err(error) = list(surveyor, live, index, &listed, times)? {
+            return Ok(Err(error));
+        }
+    }
+    Ok(Ok(()))
 }
 
 fn list(
@@ -368,14 +391,13 @@ fn list(
     index: usize,
     listed: &ListedKind,
     times: &mut Times,
-) -> Result<(), Failure> {
+) -> Result<Result<(), SourceError>, Failure> {
     surveyor.session.stop.check()?;
     let timer = surveyor.session.ambient.timer();
     let progress = surveyor.session.ui.progress("reading", 0);
     let kind = listed.kind.kind.as_str();
-    let count = live.list(listed, &|count| progress.say(&format!("{kind} {count}")))?;
-    times.add(index, &listed.kind, count, timer);
-    Ok(())
+    let count = live.list(listed, &|count| progress.say(&format!("{kind} {count}")));
+    Ok(count.map(|count| times.add(index, &listed.kind, count, timer)))
 }
 
 /// Lists the Namespaces of clusters that may provide them, where a rule of any source selects some.
@@ -393,7 +415,7 @@ fn list_namespaces(
     }
     for (index, live) in clusters {
         if sources.get(*index).is_some_and(|source| source.provides.cluster_scoped) {
-            list(surveyor, live, *index, &inquiry::listed_namespaces(), times)?;
+            list(surveyor, live, *index, &inquiry::listed_namespaces(), times)??;
         }
     }
     Ok(())
@@ -423,7 +445,7 @@ fn ask(
                 snapshot.supply(fleet, index, answers);
                 continue;
             }
-            let Some(live) = clusters.get_mut(&index) else {
+            let (Some(live), Some(source)) = (clusters.get_mut(&index), fleet.sources.get(index)) else {
                 return Err(Failure::bug("a source that is no cluster was to be asked"));
             };
             let mut by_kind: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
@@ -436,7 +458,11 @@ fn ask(
                 let count = keys.len();
                 let progress = surveyor.session.ui.progress("reading", u64::try_from(count).unwrap_or_default());
                 progress.say(kind.kind.as_str());
-                let answers = live.ask(&kind, keys, &|| progress.step())?;
+                let answers = live.ask(&kind, keys.clone(), &|| progress.step()).or_else(|error| {
+                    unless_trusted(surveyor, source, error.clone())?;
+                    let unread = |key| (key, Answer::Unread(Reason::new(&*error.message, &*error.help)));
+                    Ok::<_, Failure>(keys.into_iter().map(unread).collect())
+                })?;
                 drop(progress);
                 let found = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..))).count();
                 times.add(index, &kind, found, timer);
@@ -446,16 +472,25 @@ fn ask(
     }
 }
 
-/// Looks at everything again; says what changed, as a sentence without an end.
-fn prove(surveyor: &Surveyor<'_>, clusters: &mut BTreeMap<usize, Live>) -> Result<Option<String>, Failure> {
-    for live in clusters.values_mut() {
+/// Looks at everything again; gives what changed, with the number of its source.
+fn prove<'l>(
+    surveyor: &Surveyor<'_>,
+    clusters: impl Iterator<Item = (&'l usize, &'l mut Live)>,
+) -> Result<Vec<(usize, Changed)>, Failure> {
+    let mut changed = Vec::new();
+    for (index, live) in clusters {
         surveyor.session.stop.check()?;
         let progress = surveyor.session.ui.progress("checking", 0);
-        let changed = live.prove(&|| progress.step())?;
+        let found = live.prove(&|| progress.step());
         drop(progress);
-        if let Some(Changed(what)) = changed {
-            return Ok(Some(what));
-        }
+        let found = match (found, surveyor.fleet.sources.get(*index)) {
+            (Err(error), Some(source)) => {
+                unless_trusted(surveyor, source, error)?;
+                live.all()
+            }
+            (found, _) => found?,
+        };
+        changed.extend(found.into_iter().map(|found| (*index, found)));
     }
-    Ok(None)
+    Ok(changed)
 }

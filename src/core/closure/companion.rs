@@ -47,8 +47,9 @@ fn resource_template(world: &World<'_>, claim: &Claim, closure: &mut Closure, ro
     };
     let lands = ObjectKey::config_map(own, name.clone());
     let reads = candidates.into_iter().map(|namespace| ObjectKey::config_map(namespace, name.clone()));
+    let source = world.snapshot.get(&root.read).map(|root| &root.origin.source);
     let is_open = |read: &ObjectKey| {
-        let sought = Sought { read, template: true, referrer: Some(&root.read) };
+        let sought = Sought { read, template: true, referrer: Some(&root.read), source };
         admission::of_namespaced(world.fleet, claim, &sought).is_some()
     };
     let (open, closed): (Vec<ObjectKey>, Vec<ObjectKey>) = reads.partition(is_open);
@@ -73,7 +74,8 @@ fn propagation_secret(world: &World<'_>, claim: &Claim, closure: &mut Closure, r
         _ => lands.clone(),
     };
     // Where the claim may not look it is nobody's to look for, and nobody else's to put there.
-    let sought = Sought { read: &read, template: false, referrer: Some(&root.read) };
+    let source = world.snapshot.get(&root.read).map(|root| &root.origin.source);
+    let sought = Sought { read: &read, template: false, referrer: Some(&root.read), source };
     let beyond = namespace != claim.by.namespace && !world.fleet.grants(&claim.by, claim.region(), &read);
     let found = match admission::of_namespaced(world.fleet, claim, &sought).is_some() {
         _ if beyond => return,

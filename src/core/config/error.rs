@@ -128,6 +128,11 @@ impl Faults {
         self.push(field, Spot::Value, message.into(), help.into(), true);
     }
 
+    /// Adds what was recorded apart.
+    pub(super) fn append(&mut self, later: Self) {
+        self.0.extend(later.0);
+    }
+
     /// Everything that was recorded, in order, each once.
     pub fn into_errors(self) -> Vec<ConfigError> {
         self.0

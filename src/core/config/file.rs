@@ -231,6 +231,25 @@ pub struct ProvidesFile {
     /// Whether it may provide cluster-scoped objects and those of the system namespace.
     #[serde(default)]
     pub cluster_scoped: bool,
+    /// Objects that it may provide beside those: a team's own cluster-scoped identity, its Secret in the
+    /// system namespace.
+    #[serde(default)]
+    pub objects: Vec<ProvidedObjectsFile>,
+}
+
+/// Objects of one kind and namespace.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProvidedObjectsFile {
+    /// Their API group, by default the core group's.
+    #[serde(default)]
+    pub group: String,
+    /// Their kind, one that is published at all.
+    pub kind: String,
+    /// Their namespace; none for a cluster-scoped kind.
+    pub namespace: Option<String>,
+    /// A glob over their names: `*` stands for any characters, `?` for one.
+    pub name: String,
 }
 
 /// Where identities are read.

@@ -44,8 +44,11 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let system_namespace = namespace(&file.system_namespace, &root.key("systemNamespace"), &mut faults);
     let builtin = builtin(&file.provider_interfaces.builtin, &mut faults);
     let output = output::resolve(&file.output, &mut faults);
-    let sources = source::resolve(file, &output, &mut faults);
-    let kinds = kinds(&file.kinds, &mut faults);
+    // Faults stand in the order of the fields.
+    let mut faults_of_kinds = Faults::default();
+    let kinds = kinds(&file.kinds, &mut faults_of_kinds);
+    let sources = source::resolve(file, &output, &kinds, &mut faults);
+    faults.append(faults_of_kinds);
     let keep_labels = globs(&file.keep.labels, &root.key("keep").key("labels"), &mut faults);
     let keep_annotations = annotations(&file.keep.annotations, &mut faults);
     let escrow = region::escrow(&file.escrow_recipients, &mut faults);

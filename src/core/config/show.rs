@@ -91,9 +91,19 @@ fn source(source: &Source) -> Tree<'_> {
             ("cluster", Tree::map(given))
         }
     };
+    let objects = source.provides.objects.iter().map(|objects| {
+        let fields = [
+            ("group", Tree::text(objects.kind.group.as_str())),
+            ("kind", Tree::text(objects.kind.kind.as_str())),
+            ("name", Tree::text(objects.glob())),
+        ];
+        let namespace = objects.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
+        Tree::map(fields.into_iter().chain(namespace))
+    });
     let provides = Tree::map([
         ("namespaces", globs(&source.provides.namespaces)),
         ("clusterScoped", Tree::Bool(source.provides.cluster_scoped)),
+        ("objects", Tree::List(objects.collect())),
     ]);
     let mut fields = vec![
         ("name", Tree::text(source.name.as_str())),

@@ -95,6 +95,7 @@ codes! {
     MissingReference "missing-reference" Broken Error "A claim needs an object that is proved absent.";
     MissingReferenceNamespace "missing-reference-namespace" Broken Error "A reference has a name but lacks the namespace that its definition requires.";
     Unread "unread" Broken Error "A claim needs an object whose absence is not proved, because a source was not read completely.";
+    Changing "changing" Broken Error "An object changed each time while its cluster was read.";
     TooManyHops "too-many-hops" Broken Error "A claim's chain of references is longer than 16 hops.";
     TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more objects than the limit.";
     VersionNotServed "version-not-served" Broken Error "An object is written in a version that the region does not serve.";
@@ -123,10 +124,11 @@ codes! {
     UnreadableBundle "unreadable-bundle" Held Error "What is published of a region cannot be read.";
     NewerFormat "newer-format" Held Error "The published bundle is written in a format newer than this pouch knows.";
 
-    UnparsableDocument "unparsable-document" Source Error "A document cannot be read; its source counts as incomplete.";
+    UnparsableDocument "unparsable-document" Source Error "A document cannot be read, so what it might hold counts as unread.";
     UnknownKind "unknown-kind" Source Error "A document is of no kind that k0rdent's API group is known to have.";
     UnreadableFile "unreadable-file" Source Error "A file cannot be read; its source counts as incomplete.";
     RefusedFile "refused-file" Source Error "A path is not a plain file inside the source; it is not read, and its source counts as incomplete.";
+    UnavailableSource "unavailable-source" Source Error "A source cannot be reached or read at all, so whatever it may provide counts as unread.";
     InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
     InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";
     NotProvidedHere "not-provided-here" Source Warning "A source holds an object that its `provides` does not admit; the object is ignored.";

@@ -123,5 +123,5 @@ fn verdict<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> Verdict {
 
 /// Whether a finding says that an object's content is not known.
 pub fn is_doubt(code: Code) -> bool {
-    matches!(code, Code::Unread | Code::UndecryptableSource | Code::CopiedCiphertext)
+    matches!(code, Code::Unread | Code::Changing | Code::UndecryptableSource | Code::CopiedCiphertext)
 }

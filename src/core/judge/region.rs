@@ -75,7 +75,22 @@ fn conflicts(world: &World<'_>, incumbents: &Incumbents, rulings: &mut [Ruling<'
         }
     }
     let mut losers: Vec<(usize, Finding)> = Vec::new();
-    for (lands, wants) in wanted {
+    // A claim that contradicts itself needs nothing of others, and takes nothing from them.
+    let mut in_itself: BTreeSet<usize> = BTreeSet::new();
+    for (lands, wants) in &wanted {
+        for (one, other) in wants.iter().zip(wants.iter().skip(1)).filter(|(one, other)| one.0 == other.0) {
+            if !same(world, one.1, other.1) && in_itself.insert(one.0) {
+                let message = format!(
+                    "the claim itself needs {lands} with different content: read as {} and as {}",
+                    one.1.read, other.1.read
+                );
+                let help = "Rename one of the objects, or let both references name the same one.";
+                losers.push((one.0, Finding::new(Code::ConflictingContent, message).about(lands).help(help)));
+            }
+        }
+    }
+    for (lands, mut wants) in wanted {
+        wants.retain(|(index, _)| !in_itself.contains(index));
         let Some(((_, first), rest)) = wants.split_first() else { continue };
         if rest.iter().all(|(_, member)| same(world, first, member)) {
             continue;

@@ -89,7 +89,7 @@ fn namespaced(
     namespace: &Namespace,
 ) -> Option<Finding> {
     let own = &claim.by.namespace;
-    if of_namespaced(world.fleet, claim, &sought(closure, member)).is_some() {
+    if of_namespaced(world.fleet, claim, &sought(world, closure, member)).is_some() {
         return None;
     }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);

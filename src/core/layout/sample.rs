@@ -31,7 +31,7 @@ impl Keep for Kept {
 pub(crate) fn object(document: &Value, keep: &[&str]) -> Object {
     let keep = Globs::new(&keep.iter().map(|glob| String::from(*glob)).collect::<Vec<_>>()).expect("globs");
     let origin = Origin { source: "test".into(), place: Place::Whole };
-    admit(node(document), origin, &Scopes::new(), None, &Kept(keep)).expect("an object")
+    admit(node(document), origin, &Scopes::new(), None, &Kept(keep)).ok().expect("an object")
 }
 
 /// The paths of a small bundle.

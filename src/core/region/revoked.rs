@@ -69,7 +69,8 @@ impl<'a, 'i> Admission<'a, 'i> {
         let referrer = needed_by.via.split_last().and_then(|(_, before)| self.reached.get(&(by, before)));
         let referrer = referrer.and_then(|referrer| read_as(referrer));
         let template = needed_by.via.last().is_some_and(|via| via.field == closure::TEMPLATE);
-        let sought = Sought { read: &read, template, referrer: referrer.as_ref() };
+        let source = referrer.as_ref().and_then(|it| world.snapshot.get(it)).map(|it| &it.origin.source);
+        let sought = Sought { read: &read, template, referrer: referrer.as_ref(), source };
         let why = match admission::of_namespaced(world.fleet, claim, &sought) {
             Some(Rule::ThroughIdentity) if world.fleet.grants(by, claim.region(), &read) => return None,
             Some(Rule::ThroughIdentity) => self.shut(claim, referrer.as_ref()?)?,

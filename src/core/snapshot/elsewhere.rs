@@ -6,7 +6,6 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::state::may_provide;
 use crate::config::{Fleet, Source};
 use crate::finding::Origin;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey};
@@ -41,7 +40,7 @@ pub(super) fn note(
     for name in names {
         let named = !name.starts_with(MARK);
         let key = ObjectKey::secret(namespace.clone(), Name::from(if named { name } else { "" }));
-        if may_provide(&source.provides, &key, &fleet.system_namespace) {
+        if source.provides.admits(&key, &fleet.system_namespace) {
             let elsewhere = Elsewhere { maker: maker.clone(), origin: origin.clone(), named };
             known.entry(key).or_insert(elsewhere);
         }

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use crate::config::Fleet;
 use crate::finding::{Code, Fault};
+use crate::kinds::K0RDENT;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey};
 use crate::object::Object;
 
@@ -54,6 +55,8 @@ pub(super) struct Held {
     pub(super) from: usize,
     pub(super) object: Object,
     pub(super) others: Vec<(usize, Object)>,
+    /// Further copies in one source that say something else, where it matters what each of them says.
+    repeated: Vec<Object>,
 }
 
 /// Puts an object among those of other sources, in whatever order they come.
@@ -61,33 +64,48 @@ pub(super) fn place(objects: &mut Objects, fleet: &Fleet, index: usize, mut obje
     let held = match objects.entry(&mut object.key) {
         Entry::Occupied(held) => held.into_mut(),
         Entry::Vacant(place) => {
-            place.insert(Held { from: index, object, others: Vec::new() });
+            place.insert(Held { from: index, object, others: Vec::new(), repeated: Vec::new() });
             return;
         }
     };
     let others = held.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object);
     let twice = if held.from == index { Some(&mut held.object) } else { others };
     match twice {
-        Some(earlier) => repeat(fleet, index, earlier, object),
+        Some(earlier) => {
+            let repeated = repeat(fleet, index, earlier, object);
+            held.repeated.extend(repeated.filter(|object| object.key.kind.is(K0RDENT, "ProviderInterface")));
+        }
         None => held.others.push((index, object)),
     }
     held.settle(fleet);
 }
 
-/// Notes on the copy that stands first in a source that there is another one.
-fn repeat(fleet: &Fleet, index: usize, earlier: &mut Object, mut object: Object) {
-    let Some(source) = fleet.sources.get(index) else { return };
+/// Notes on the copy that stands first in a source that there is another one, and gives the other one; two that say
+/// the same are one.
+fn repeat(fleet: &Fleet, index: usize, earlier: &mut Object, mut object: Object) -> Option<Object> {
+    let source = fleet.sources.get(index)?;
+    let told: Vec<Fault> = earlier.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject).collect();
+    let is_same = earlier.same_content(&object);
     if object.origin < earlier.origin {
         core::mem::swap(earlier, &mut object);
-        let told = object.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject);
-        earlier.faults.extend(told);
+    }
+    earlier.faults.extend(told);
+    if is_same {
+        return None;
     }
     let message = format!("{} is in source {} twice, also at {}", object.key, source.name, object.origin);
     let help = "Remove one of the two, or keep one out of the source with exclude.";
     earlier.faults.push(Fault::new(Code::DuplicateObject, message, help));
+    Some(object)
 }
 
 impl Held {
+    /// All copies.
+    pub(super) fn copies(&self) -> impl Iterator<Item = &Object> {
+        let others = self.others.iter().map(|(_, object)| object);
+        core::iter::once(&self.object).chain(others).chain(&self.repeated)
+    }
+
     pub(super) fn copy_of(&mut self, index: usize) -> Option<&mut Object> {
         if self.from == index {
             return Some(&mut self.object);

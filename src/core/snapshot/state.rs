@@ -3,12 +3,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::doubts::Doubts;
 use super::mistyped::Meant;
 use super::reason::Reason;
 use super::unopened::{Unopened, Word};
 use crate::config::Provides;
 use crate::name::{GroupKind, Namespace, ObjectKey, Scope, SourceName, Version};
-use crate::unread_words::UnreadWords;
 
 /// What is known of a source that is asked piece by piece: some kinds as a whole, objects by name.
 #[derive(Default)]
@@ -29,66 +29,54 @@ pub(super) struct State {
     pub(super) sealed: Unopened,
     /// Objects that documents could be meant to be.
     pub(super) meant: Vec<Meant>,
+    /// What changed each time while the source was read.
+    pub(super) changing: BTreeMap<ObjectKey, Reason>,
 }
 
 impl State {
     pub(super) fn word(&self, key: &ObjectKey) -> Word<'_> {
+        if let Some(reason) = self.changing.get(key) {
+            return Word::Unread(Some(reason));
+        }
         let meant = || self.meant.iter().find(|meant| meant.may_be(key));
         let meant = || meant().map(|meant| Word::Unread(Some(&meant.reason)));
         self.sealed.word(key).or_else(meant).unwrap_or_else(|| self.lacks.word(key))
     }
 
-    /// Whether some object of a kind might be in a namespace unseen.
+    /// Whether some object of a kind might be unseen in a namespace; none is any namespace.
     pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        let is_there =
+            |key: &ObjectKey| key.kind == *kind && (namespace.is_none() || key.namespace.as_ref() == namespace);
         let may_be = |meant: &Meant| meant.may_be_in(kind, namespace.map(Namespace::as_str));
-        self.meant.iter().any(may_be) || self.lacks.may_hold_kind(kind)
+        self.changing.keys().any(is_there) || self.meant.iter().any(may_be) || self.lacks.may_hold_kind(kind, namespace)
     }
 }
 
 /// What a source might hold beyond what was read.
-pub(super) enum Lacks {
-    Nothing,
-    Anything,
-    Words(Vec<UnreadWords>),
-    Unasked(Inquiry),
+pub(super) struct Lacks {
+    /// Whether nothing lacks but what stands in the other fields.
+    pub(super) complete: bool,
+    /// What documents that were not understood might hold.
+    pub(super) doubts: Doubts,
+    /// What was asked of a source that is asked piece by piece.
+    pub(super) inquiry: Option<Inquiry>,
 }
 
 impl Lacks {
     pub(super) fn word(&self, key: &ObjectKey) -> Word<'_> {
-        match self {
-            Lacks::Nothing => Word::Absent,
-            Lacks::Anything => Word::Unread(None),
-            Lacks::Words(unread_words) => {
-                let (kind, name) = (key.kind.kind.as_str(), key.name.as_str());
-                match unread_words.iter().any(|words| words.may_hold(kind, name)) {
-                    true => Word::Unread(None),
-                    false => Word::Absent,
-                }
-            }
-            Lacks::Unasked(inquiry) => match inquiry.listed.get(&key.kind).or_else(|| inquiry.asked.get(key)) {
-                Some(Ok(())) => Word::Absent,
-                Some(Err(reason)) => Word::Unread(Some(reason)),
-                None => Word::Unasked,
-            },
+        if !self.complete || self.doubts.may_hold(key) {
+            return Word::Unread(None);
+        }
+        let Some(inquiry) = &self.inquiry else { return Word::Absent };
+        match inquiry.listed.get(&key.kind).or_else(|| inquiry.asked.get(key)) {
+            Some(Ok(())) => Word::Absent,
+            Some(Err(reason)) => Word::Unread(Some(reason)),
+            None => Word::Unasked,
         }
     }
 
-    /// Whether some object of a kind might be there unseen.
-    pub(super) fn may_hold_kind(&self, kind: &GroupKind) -> bool {
-        match self {
-            Lacks::Nothing => false,
-            Lacks::Anything => true,
-            Lacks::Words(unread_words) => unread_words.iter().any(|words| words.may_hold_kind(kind.kind.as_str())),
-            Lacks::Unasked(inquiry) => !matches!(inquiry.listed.get(kind), Some(Ok(()))),
-        }
-    }
-}
-
-/// Whether a source may provide an object (DESIGN §2.4).
-pub(super) fn may_provide(provides: &Provides, key: &ObjectKey, system_namespace: &Namespace) -> bool {
-    match &key.namespace {
-        None => provides.cluster_scoped,
-        Some(namespace) if namespace == system_namespace => provides.cluster_scoped,
-        Some(namespace) => provides.namespaces.matches(namespace.as_str()),
+    fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
+        let listed = |inquiry: &Inquiry| matches!(inquiry.listed.get(kind), Some(Ok(())));
+        !self.complete || self.doubts.may_hold_kind(kind, namespace) || !self.inquiry.as_ref().is_none_or(listed)
     }
 }

@@ -44,11 +44,11 @@ type Say = fn(&Case) -> String;
 /// How many case files each stage has at least, so that none gets lost, and what says something of them.
 const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 51, claim),
-    ("closure", 100, judged),
-    ("judge", 83, judged),
-    ("region", 94, region),
+    ("closure", 103, judged),
+    ("judge", 87, judged),
+    ("region", 100, region),
     ("sanitise", 9, sanitised),
-    ("sources", 23, sources),
+    ("sources", 25, sources),
 ];
 
 fn run(stage: &str) {

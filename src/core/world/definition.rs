@@ -3,7 +3,7 @@
 //! The sources win over the built-in set, kind by kind; an exact version wins over the newest one.
 
 use alloc::borrow::ToOwned as _;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -67,7 +67,8 @@ impl Definitions {
                 }
                 Err(faults) => {
                     findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
-                    for kind in named_kinds(object) {
+                    let named: BTreeSet<GroupKind> = snapshot.copies(&object.key).flat_map(named_kinds).collect();
+                    for kind in named {
                         faulty.push((kind.kind.clone(), faults.clone()));
                         kinds.entry(kind).or_default();
                     }
@@ -84,7 +85,12 @@ impl Definitions {
                 None => {
                     kinds.insert(kind, known);
                 }
-                Some(ours) if ours.faults.is_empty() && !same(&ours.definitions, &known.definitions) => {
+                // Of a kind that has only faults, nothing is known that could differ.
+                Some(ours)
+                    if ours.faults.is_empty()
+                        && !ours.definitions.is_empty()
+                        && !same(&ours.definitions, &known.definitions) =>
+                {
                     let interface = ours.definitions.first().map(|d| (*d.interface).to_owned()).unwrap_or_default();
                     let message =
                         format!("ProviderInterface {interface} defines {kind} differently from the built-in one");

@@ -75,5 +75,11 @@ pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> V
 fn same_bounds(one: &Source, other: &Source) -> bool {
     let patterns =
         |source: &Source| -> BTreeSet<String> { source.provides.namespaces.patterns().iter().cloned().collect() };
-    patterns(one) == patterns(other) && one.provides.cluster_scoped == other.provides.cluster_scoped
+    let objects = |source: &Source| -> BTreeSet<_> {
+        let objects = source.provides.objects.iter();
+        objects.map(|of| (of.kind.clone(), of.namespace.clone(), of.glob().to_owned())).collect()
+    };
+    patterns(one) == patterns(other)
+        && one.provides.cluster_scoped == other.provides.cluster_scoped
+        && objects(one) == objects(other)
 }

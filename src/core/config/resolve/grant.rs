@@ -11,7 +11,7 @@ use super::super::grant::{Grant, GrantRegions, Granted, Grantee, key_of};
 use super::super::{ExtraKind, RegionConfig};
 use super::name::{namespace, object_name};
 use crate::kinds::{Scopes, is_published, published};
-use crate::name::{Claimant, GroupKind, ObjectKey, Region, Scope};
+use crate::name::{Claimant, GroupKind, Namespace, ObjectKey, Region, Scope};
 
 /// Resolves `grants`, sorted and each once.
 pub(super) fn resolve(
@@ -63,33 +63,45 @@ fn grantee(typed: &GrantFromFile, path: &FieldPath, faults: &mut Faults) -> Opti
     }
 }
 
-/// The object, whose kind must be publishable: a grant does not make a kind publishable.
+/// The object.
 fn object(
     typed: &GrantToFile,
     kinds: &BTreeMap<GroupKind, ExtraKind>,
     path: &FieldPath,
     faults: &mut Faults,
 ) -> ObjectKey {
-    let kind = GroupKind::new(&typed.group, &typed.kind);
-    let written = typed.namespace.as_ref().map(|name| namespace(name, &path.key("namespace"), faults));
+    let (kind, namespace) = placed((&typed.group, &typed.kind), typed.namespace.as_deref(), kinds, path, faults);
+    ObjectKey::new(kind, namespace, object_name(&typed.name, &path.key("name"), faults))
+}
+
+/// A kind and a namespace as its scope wants it. The kind must be publishable: naming it here does not make it so.
+pub(super) fn placed(
+    (group, typed): (&str, &str),
+    written: Option<&str>,
+    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    path: &FieldPath,
+    faults: &mut Faults,
+) -> (GroupKind, Option<Namespace>) {
+    let kind = GroupKind::new(group, typed);
+    let written = written.map(|name| namespace(name, &path.key("namespace"), faults));
     let built_in = || Scopes::new().of(&kind).filter(|_| is_published(&kind));
     let scope = kinds.get(&kind).map(|extra| extra.scope).or_else(built_in);
     match (scope, &written) {
         (None, _) => {
             let message = format!("pouch publishes no objects of kind {}", quoted(&format!("{kind}")));
-            faults.add(&path.key("kind"), message, suggest_kind(&typed.kind, kinds));
+            faults.add(&path.key("kind"), message, suggest_kind(typed, kinds));
         }
         (Some(Scope::Namespaced), None) => {
-            let message = format!("the namespace is missing, and objects of kind {} have one", typed.kind);
+            let message = format!("the namespace is missing, and objects of kind {typed} have one");
             faults.add(path, message, "Write `namespace`.");
         }
         (Some(Scope::Cluster), Some(_)) => {
-            let message = format!("objects of kind {} have no namespace", typed.kind);
+            let message = format!("objects of kind {typed} have no namespace");
             faults.add(&path.key("namespace"), message, "Remove the field.");
         }
         (Some(_), _) => {}
     }
-    ObjectKey::new(kind, written, object_name(&typed.name, &path.key("name"), faults))
+    (kind, written)
 }
 
 /// Suggests the group under which a kind is published, else lists the kinds there are.

@@ -6,13 +6,26 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{ClusterFile, FleetFile, GitFile, RefFile, SourceDecryptionFile, SourceFile};
-use super::super::{Decryption, FileGlobs, Globs, Output, Provides, Source, SourcePlace, repository};
+use super::super::file::{
+    ClusterFile, FleetFile, GitFile, ProvidedObjectsFile, RefFile, SourceDecryptionFile, SourceFile,
+};
+use super::super::overlap::overlap;
+use super::super::{
+    Decryption, ExtraKind, FileGlobs, Globs, Output, ProvidedObjects, Provides, Source, SourcePlace, repository,
+};
 use super::name::{globs, label, namespace, namespace_globs};
-use crate::name::SourceName;
+use crate::name::{GroupKind, SourceName};
+
+/// The longest glob over names, in bytes: names of objects are no longer.
+const MOST_GLOB_BYTES: usize = 253;
 
 /// Resolves all sources.
-pub(super) fn resolve(file: &FleetFile, output: &Output, faults: &mut Faults) -> Vec<Source> {
+pub(super) fn resolve(
+    file: &FleetFile,
+    output: &Output,
+    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    faults: &mut Faults,
+) -> Vec<Source> {
     let path = FieldPath::root().key("sources");
     if file.sources.is_empty() {
         faults.add(
@@ -39,7 +52,16 @@ pub(super) fn resolve(file: &FleetFile, output: &Output, faults: &mut Faults) ->
             stdin = stdin.or(Some(at));
         }
         let Some(place) = place(typed, &path, faults) else { continue };
-        let provides = provides(typed, file.sources.len(), &path, faults);
+        let mut provides = provides(typed, file.sources.len(), &path, faults);
+        let objects = typed.provides.as_ref().map(|provides| &*provides.objects).unwrap_or_default();
+        let path_of_objects = path.key("provides").key("objects");
+        if typed.cluster.is_some() && !objects.is_empty() {
+            let message = "a cluster's own rights say who may write which object in it";
+            faults.add_at_key(&path_of_objects, message, "Remove the field.");
+        }
+        for (at, typed) in objects.iter().enumerate() {
+            provides.objects.push(provided(typed, kinds, &path_of_objects.index(at), faults));
+        }
         if typed.cluster.is_some() && typed.default_namespace.is_some() {
             let message = "a cluster's objects name their namespaces themselves";
             faults.add_at_key(&path.key("defaultNamespace"), message, "Remove the field.");
@@ -58,7 +80,63 @@ pub(super) fn resolve(file: &FleetFile, output: &Output, faults: &mut Faults) ->
         let decryption = decryption.and_then(|wanted| decryption_of(typed, wanted, &path, output, faults));
         sources.push(Source { name, place, provides, overrides: typed.overrides, default_namespace, decryption });
     }
+    // Places in the list are those of the file only if all of it could be resolved.
+    if sources.len() == file.sources.len() {
+        overlaps(&sources, &file.system_namespace, faults);
+    }
     sources
+}
+
+fn provided(
+    typed: &ProvidedObjectsFile,
+    kinds: &BTreeMap<GroupKind, ExtraKind>,
+    path: &FieldPath,
+    faults: &mut Faults,
+) -> ProvidedObjects {
+    let (kind, namespace) =
+        super::grant::placed((&typed.group, &typed.kind), typed.namespace.as_deref(), kinds, path, faults);
+    let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.' | '*' | '?');
+    if typed.name.is_empty() || typed.name.len() > MOST_GLOB_BYTES || !typed.name.chars().all(is_of_name) {
+        let message = format!("{} is not a glob over names of objects", quoted(&typed.name));
+        faults.add(
+            &path.key("name"),
+            message,
+            "Use a-z, 0-9, dashes and dots, `*` for any characters and `?` for one.",
+        );
+    }
+    ProvidedObjects { kind, namespace, names: Globs::new(core::slice::from_ref(&typed.name)).unwrap_or_default() }
+}
+
+/// Finds objects that two sources may provide, of which at least one names them: each could put its own in the place of
+/// the other's. A source with `clusterScoped` is trusted with all of them.
+fn overlaps(sources: &[Source], system_namespace: &str, faults: &mut Faults) {
+    for (at, source) in sources.iter().enumerate() {
+        let path = FieldPath::root().key("sources").index(at).key("provides").key("objects");
+        for (number, objects) in source.provides.objects.iter().enumerate() {
+            let path = path.index(number).key("name");
+            for (other, them) in sources.iter().enumerate().filter(|(other, _)| *other != at) {
+                let is_same = |theirs: &&ProvidedObjects| {
+                    theirs.kind == objects.kind
+                        && theirs.namespace == objects.namespace
+                        && overlap(theirs.glob(), objects.glob())
+                };
+                // Of two that name the same, the later one is told.
+                let theirs = them.provides.objects.iter().find(is_same).filter(|_| other < at);
+                let by_namespace = objects.namespace.as_ref().is_some_and(|namespace| {
+                    namespace.as_str() != system_namespace
+                        && !them.provides.cluster_scoped
+                        && them.provides.namespaces.matches(namespace.as_str())
+                });
+                let what = match theirs {
+                    Some(theirs) => format!("those that match {}", quoted(theirs.glob())),
+                    None if by_namespace => String::from("all objects of that namespace"),
+                    None => continue,
+                };
+                let message = format!("sources[{other}] may provide some of these objects too: {what}");
+                faults.add(&path, message, "Narrow one of the two, so that each object has one source.");
+            }
+        }
+    }
 }
 
 fn decryption_of(
@@ -201,7 +279,7 @@ fn provides(typed: &SourceFile, sources: usize, path: &FieldPath, faults: &mut F
         Some(provides) => {
             let at = path.key("provides").key("namespaces");
             let namespaces = namespace_globs(&provides.namespaces, &at, faults);
-            Provides { namespaces, cluster_scoped: provides.cluster_scoped }
+            Provides { namespaces, cluster_scoped: provides.cluster_scoped, objects: Vec::new() }
         }
         None => {
             if sources > 1 {
@@ -210,7 +288,7 @@ fn provides(typed: &SourceFile, sources: usize, path: &FieldPath, faults: &mut F
                     "Add `provides: {namespaces: [GLOB]}`, and `clusterScoped: true` to the one that you trust most.";
                 faults.add_at_key(&path.key("provides"), message, help);
             }
-            Provides { namespaces: Globs::everything(), cluster_scoped: true }
+            Provides { namespaces: Globs::everything(), cluster_scoped: true, objects: Vec::new() }
         }
     }
 }

@@ -675,7 +675,7 @@ grants:
     let replaced = [
         (
             SOURCE,
-            "    git: {repository: \"https://git.example.com/a.git\", ref: {tag: v1}, path: x}\n    provides: {namespaces: [a], clusterScoped: true}\n    overrides: true\n    decryption: {ageIdentityFile: keys/a.txt}\n    defaultNamespace: a\n  - {name: in, stdin: {}, provides: {namespaces: []}, decryption: {environment: true}}",
+            "    git: {repository: \"https://git.example.com/a.git\", ref: {tag: v1}, path: x}\n    provides: {namespaces: [a], clusterScoped: true}\n    overrides: true\n    decryption: {ageIdentityFile: keys/a.txt}\n    defaultNamespace: a\n  - {name: in, stdin: {}, provides: {namespaces: [], objects: [{kind: Secret, namespace: kcm-system, name: \"in-*\"}]}, decryption: {environment: true}}",
         ),
         (
             ALLOWED,

@@ -10,6 +10,7 @@ use pouch_core::json;
 use pouch_core::name::{SourceName, split_api_version};
 use pouch_core::node::{Interner, Key, Node};
 use pouch_core::sops::cipher::MARK;
+use pouch_core::unread_words::UnreadWords;
 use pouch_core::yaml::Flaw;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
@@ -20,6 +21,9 @@ use crate::harden::wiped;
 
 /// How many documents of one file a task parses; they share their keys.
 const DOCUMENTS_PER_TASK: usize = 1024;
+
+/// How many broken JSON values of one file are told, and passed over.
+const MOST_BROKEN: usize = 16;
 
 /// How deep `List`s may lie in each other.
 const MOST_LISTS: usize = 4;
@@ -73,11 +77,20 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
     match yaml::text_of(text.bytes) {
         Err(flaw) => reading.lacks(text.unparsable(flaw)),
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
+            let mut broken = 0_usize;
             for value in values(words) {
                 match json::read(value.text, interner) {
                     Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
-                    // Only brackets separate the values, and JSON that is cut short lacks what followed: so its
-                    // text says nothing about what it might hold.
+                    // Only brackets separate the values: a broken one might hold whatever stands behind its beginning,
+                    // and one that no bracket ends was cut short.
+                    Err(flaw) if value.is_whole && text.form == Form::Json => {
+                        broken = broken.saturating_add(1);
+                        if broken > MOST_BROKEN {
+                            break;
+                        }
+                        let rest = if broken == 1 { words.get(value.start..).unwrap_or(words) } else { "" };
+                        reading.lacks_document(rest, text.unparsable(value.place(flaw)));
+                    }
                     Err(flaw) => reading.lacks(text.unparsable(value.place(flaw))),
                 }
             }
@@ -189,9 +202,10 @@ impl Text<'_> {
             Err(Headless::Other) => {
                 let what = "it is a sequence of objects, which kubectl would not take either";
                 let finding = self.finding(line, 1, what);
-                reading.lacks(finding.help("Write them as documents of their own, or as the items of a List."));
+                reading.findings.push(finding.help("Write them as documents of their own, or as the items of a List."));
+                reading.unread_words.extend(node.items().iter().map(UnreadWords::of_document));
             }
-            Err(Headless::Broken(what)) => reading.lacks(self.wrong(line, 1, what)),
+            Err(Headless::Broken(what)) => reading.lacks_object(&node, self.wrong(line, 1, what)),
         }
     }
 
@@ -222,9 +236,11 @@ impl Text<'_> {
                     reading.sealed.push(SealedFile::item(self.path, line, (item, self.at(line, 1))));
                 }
                 Ok(_) => reading.documents.push((item, self.at(line, 1))),
-                Err(Headless::Broken(what)) => reading.lacks(wrong(format!("item {at} of the List: {what}"))),
+                Err(Headless::Broken(what)) => {
+                    reading.lacks_object(&item, wrong(format!("item {at} of the List: {what}")));
+                }
                 Err(Headless::Other) => {
-                    reading.lacks(wrong(format!("item {at} of the List has no apiVersion and kind")));
+                    reading.lacks_object(&item, wrong(format!("item {at} of the List has no apiVersion and kind")));
                 }
             }
         }
@@ -354,6 +370,10 @@ fn is_json(text: &str) -> bool {
 #[derive(PartialEq, Eq, Debug)]
 struct Value<'a> {
     text: &'a str,
+    /// Where it starts, in bytes.
+    start: usize,
+    /// Whether a bracket ends it.
+    is_whole: bool,
     line: u32,
     column: u32,
 }
@@ -390,7 +410,7 @@ fn values(text: &str) -> Vec<Value<'_>> {
         let closes = matches!(byte, b'}' | b']') && !quoted && depth == 0;
         if let (Some((from, line, column)), true) = (start, closes) {
             let text = text.get(from..=at).unwrap_or_default();
-            found.push(Value { text, line, column });
+            found.push(Value { text, start: from, is_whole: true, line, column });
             start = None;
         }
         if byte == b'\n' {
@@ -401,7 +421,8 @@ fn values(text: &str) -> Vec<Value<'_>> {
         }
     }
     if let Some((from, line, column)) = start {
-        found.push(Value { text: text.get(from..).unwrap_or_default(), line, column });
+        let text = text.get(from..).unwrap_or_default();
+        found.push(Value { text, start: from, is_whole: false, line, column });
     }
     found
 }
@@ -524,7 +545,7 @@ mod tests {
         let placed: Vec<(u32, u32)> = values("{}\n  [1] {\n}").iter().map(|v| (v.line, v.column)).collect();
         assert_eq!(placed, [(1, 1), (2, 3), (2, 7)]);
         let flaw = |line, column| Flaw { line, column, what: Default::default() };
-        let value = Value { text: "", line: 2, column: 7 };
+        let value = Value { text: "", start: 0, is_whole: true, line: 2, column: 7 };
         assert_eq!((value.place(flaw(1, 1)), value.place(flaw(2, 1))), (flaw(2, 7), flaw(3, 1)));
     }
 

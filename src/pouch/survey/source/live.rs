@@ -67,8 +67,13 @@ enum Seen {
     Unread,
 }
 
-/// How the second look differs from the first, as a clause for people.
-pub struct Changed(pub String);
+/// What differs in the second look.
+pub struct Changed {
+    /// The object.
+    pub key: ObjectKey,
+    /// How it differs, as a clause for people.
+    pub why: String,
+}
 
 impl Live {
     /// Makes a source of a connected cluster.
@@ -219,10 +224,9 @@ impl Live {
     pub fn reading(&mut self) -> Reading {
         Reading {
             documents: std::mem::take(&mut self.documents),
-            sealed: Vec::new(),
             complete: true,
-            unread_words: Vec::new(),
             inquiry: Some(std::mem::take(&mut self.inquiry)),
+            ..Reading::default()
         }
     }
 
@@ -314,7 +318,8 @@ impl Live {
     /// An object with the same stamp in both looks did not change between them: at the moment when the first
     /// look ended, all that was found stood together. Absence in both looks is less certain: an object may have
     /// been made and removed in between.
-    pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Option<Changed>, SourceError> {
+    pub fn prove(&mut self, seen: &dyn Fn()) -> Result<Vec<Changed>, SourceError> {
+        let mut changed = Vec::new();
         for list in &self.lists {
             let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Portion::Metadata, &|_| seen());
             let listing = match listing {
@@ -329,27 +334,43 @@ impl Live {
             if !same {
                 let now: BTreeSet<_> = listing.iter().map(|(key, stamp, _)| (key, stamp)).collect();
                 let then: BTreeSet<_> = list.stamps.iter().map(|(key, stamp)| (key, stamp)).collect();
-                let which = now.symmetric_difference(&then).next().map(|(key, _)| key.to_string());
-                let which = which.unwrap_or_else(|| list.resource.name());
-                return Ok(Some(Changed(format!("{which} of cluster {} changed", self.context()))));
+                let keys: BTreeSet<&ObjectKey> = now.symmetric_difference(&then).map(|(key, _)| *key).collect();
+                changed.extend(keys.into_iter().map(|key| self.changed(key, "changed")));
             }
         }
-        for (kind, keys) in std::mem::take(&mut self.order) {
+        for (kind, keys) in self.order.clone() {
             let Some(resource) = self.served.resource(&kind) else { continue };
             let got = self.cluster.get(&resource, keys, Portion::Metadata, seen);
             for (key, got) in got.map_err(|broken| self.unreachable(&resource.name(), &broken))? {
                 let now = match got {
+                    Got::Found(node, _) if key.kind.is_namespace() && key.name == *IDENTITY_NAMESPACE => {
+                        if node.str_at(&["metadata", "uid"]) != Some(&self.identity) {
+                            let message = format!("cluster {} is another one than a moment ago", self.context());
+                            return Err(self.error(message, "Check what is between pouch and the API server."));
+                        }
+                        continue;
+                    }
                     Got::Found(_, stamp) => Seen::Stamped(stamp),
                     Got::Absent => Seen::Absent,
                     Got::Forbidden | Got::Failed(_) => Seen::Unread,
                 };
                 if self.seen.get(&key) != Some(&now) {
                     let what = if now == Seen::Unread { "could not be read again" } else { "changed" };
-                    return Ok(Some(Changed(format!("{key} of cluster {} {what}", self.context()))));
+                    changed.push(self.changed(&key, what));
                 }
             }
         }
-        Ok(None)
+        Ok(changed)
+    }
+
+    /// Everything that was read, where a second look at it was not to be had.
+    pub fn all(&self) -> Vec<Changed> {
+        let listed = self.lists.iter().flat_map(|list| &list.stamps).map(|(key, _)| key);
+        listed.chain(self.seen.keys()).map(|key| self.changed(key, "could not be looked at again")).collect()
+    }
+
+    fn changed(&self, key: &ObjectKey, what: &str) -> Changed {
+        Changed { key: key.clone(), why: format!("{key} of cluster {} {what}", self.context()) }
     }
 
     fn error(&self, message: impl Into<String>, help: impl Into<String>) -> SourceError {

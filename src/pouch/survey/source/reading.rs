@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use pouch_core::config::FileGlobs;
+use pouch_core::config::{FileGlobs, Source, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
@@ -14,6 +14,7 @@ use pouch_core::unread_words::UnreadWords;
 
 use super::sealed::{self, SealedFile};
 use crate::error::Failure;
+use crate::git;
 
 /// The largest file or stream that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -94,6 +95,12 @@ impl Reading {
         self.findings.push(finding);
     }
 
+    /// Notes a document that was read and is no object: the object that it may be meant for is in doubt.
+    pub(super) fn lacks_object(&mut self, document: &Node, finding: Finding) {
+        self.unread_words.push(UnreadWords::of_document(document));
+        self.findings.push(finding);
+    }
+
     /// Notes a path that is not read.
     pub(super) fn refuse(&mut self, source: &SourceName, path: &str, why: &str, help: &str) {
         let finding = Finding::new(Code::RefusedFile, format!("{path} {why}, and is not read"));
@@ -107,7 +114,7 @@ impl Reading {
     }
 }
 
-/// Why a source cannot be reached at all: nothing of it is known, and nothing can be published.
+/// Why a source cannot be reached at all: nothing of it is known.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("source {name}: {message}")]
 pub struct SourceError {
@@ -126,6 +133,17 @@ impl From<SourceError> for Failure {
 }
 
 impl SourceError {
+    /// What takes the place of a source's reading: whatever the source may provide is unknown.
+    pub(crate) fn reading(&self, source: &Source) -> Reading {
+        let mut reading = Reading::nothing();
+        if let SourcePlace::Git { repository, .. } = &source.place {
+            reading.identity = Some(git::identity(repository));
+        }
+        let finding = Finding::new(Code::UnavailableSource, self.to_string()).at(&whole(&self.name));
+        reading.lacks(finding.help(&*self.help));
+        reading
+    }
+
     pub(super) fn new(name: &SourceName, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { name: name.clone(), message: message.into(), help: help.into() }
     }

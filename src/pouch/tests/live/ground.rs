@@ -17,6 +17,7 @@ use pouch::shelf::directory::DirectoryShelf;
 use pouch::stop::Stop;
 use pouch::survey::source::live::Values;
 use pouch::survey::{Reach, Surveyor, survey};
+use pouch_core::finding::Code;
 use pouch_core::name::Claimant;
 use pouch_core::region::allowances::{Allowances, Selection};
 use serde_json::Value;
@@ -51,6 +52,24 @@ impl Ended {
         let findings = self.report.iter().flat_map(|report| &report.findings);
         let errors = findings.filter(|finding| finding.severity == pouch_core::finding::Severity::Error);
         errors.filter_map(|finding| finding.claimant.as_ref()).map(Claimant::path).collect()
+    }
+}
+
+impl Ended {
+    /// Whether all Credentials with an error have one because of what changed.
+    pub fn all_wait(&self) -> bool {
+        let findings = self.report.iter().flat_map(|report| &report.findings);
+        let changed = findings.filter(|finding| matches!(finding.code, Code::Changing | Code::Unread));
+        let waiting: Vec<String> =
+            changed.filter_map(|finding| finding.claimant.as_ref()).map(Claimant::path).collect();
+        self.broken().iter().all(|path| waiting.contains(path))
+    }
+
+    /// The codes of the errors, each once.
+    pub fn codes(&self) -> Vec<Code> {
+        let findings = self.report.iter().flat_map(|report| &report.findings);
+        let errors = findings.filter(|finding| finding.severity == pouch_core::finding::Severity::Error);
+        errors.map(|finding| finding.code).collect::<std::collections::BTreeSet<_>>().into_iter().collect()
     }
 }
 

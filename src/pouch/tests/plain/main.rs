@@ -29,6 +29,7 @@ mod churn_laws;
 mod corpus;
 mod crash;
 mod docs;
+mod doubt;
 mod encrypted;
 mod examples;
 mod exposure;

@@ -1,4 +1,7 @@
-//! What a git source's `ref` may be.
+//! What a git source's `ref` may be, and which objects a source may provide by name.
+
+use alloc::format;
+use alloc::string::String;
 
 use super::{SOURCE, edited, fleet, load};
 use crate::config::SourcePlace;
@@ -33,4 +36,59 @@ fn a_ref_says_what_it_is_or_is_no_tag() {
         let found = load(&edited(SOURCE, &format!("    git: {{repository: x, ref: {typed}}}"))).err();
         assert_eq!(found.as_deref(), Some(expect), "{typed}");
     }
+}
+
+/// Three sources: the first is trusted, the others name these objects.
+fn with_objects(one: &str, other: &str) -> String {
+    edited(
+        SOURCE,
+        &format!(
+            "    directory: {{path: m}}\n    provides: {{namespaces: [\"*\"], clusterScoped: true}}\n  \
+             - name: a\n    directory: {{path: a}}\n    provides: {{namespaces: [team-a], objects: [{one}]}}\n  \
+             - name: b\n    directory: {{path: b}}\n    provides: {{namespaces: [\"team-b*\"], objects: [{other}]}}"
+        ),
+    )
+}
+
+#[test]
+fn a_source_may_provide_objects_by_name() {
+    const AWS: &str = "group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity";
+    let secret = |name: &str| format!("{{kind: Secret, namespace: kcm-system, name: {name}}}");
+    let at_a = "sources[1].provides.objects[0]";
+    for (one, other, expect) in [
+        (format!("{{{AWS}, name: \"a-*\"}}, {}", secret("a-*")), secret("b-*"), Ok(())),
+        (secret("a"), secret("?b"), Ok(())),
+        (format!("{{{AWS}, name: same}}"), secret("same"), Ok(())),
+        (secret("a-*"), secret("\"*-b\""), Err("those that match \"a-*\"")),
+        (secret("\"*\""), secret("b"), Err("those that match \"*\"")),
+        ("{kind: Secret, namespace: team-b, name: x}".into(), secret("b"), Err("all objects of that namespace")),
+        ("{kind: Secret, namespace: team-c, name: x}".into(), secret("b"), Ok(())),
+        ("{kind: Secret, name: x}".into(), secret("b"), Err("the namespace is missing")),
+        (format!("{{{AWS}, namespace: kcm-system, name: x}}"), secret("b"), Err("have no namespace")),
+        (
+            "{kind: Credential, group: k0rdent.mirantis.com, namespace: kcm-system, name: x}".into(),
+            secret("b"),
+            Err("no objects of kind"),
+        ),
+        (
+            "{kind: CustomResourceDefinition, group: apiextensions.k8s.io, name: x}".into(),
+            secret("b"),
+            Err("no objects of kind"),
+        ),
+        (secret("\"[ab]\""), secret("b"), Err("is not a glob over names of objects")),
+        (secret("\"\""), secret("b"), Err("is not a glob over names of objects")),
+    ] {
+        let said = load(&with_objects(&one, &other)).map(drop);
+        match expect {
+            Ok(()) => assert_eq!(said, Ok(()), "{one} {other}"),
+            Err(expect) => assert!(said.as_ref().is_err_and(|said| said.contains(expect)), "{one} {other}: {said:?}"),
+        }
+    }
+    let both = load(&with_objects(&secret("a-*"), &secret("a-b"))).err().unwrap_or_default();
+    assert!(both.starts_with("13:") && both.contains("sources[2].provides.objects[0].name: sources[1] may"), "{both}");
+    let nobody = load(&with_objects(&secret("Ab"), "")).err().unwrap_or_default();
+    assert!(nobody.contains(&format!("{at_a}.name: \"Ab\" is not a glob")), "{nobody}");
+    let cluster =
+        edited(SOURCE, &format!("    cluster: {{}}\n    provides: {{namespaces: [a], objects: [{}]}}", secret("x")));
+    assert!(load(&cluster).err().unwrap_or_default().contains("sources[0].provides.objects: a cluster's own rights"));
 }

@@ -200,19 +200,19 @@ fn what_is_no_plain_file_is_refused_by_name() {
 }
 
 #[test]
-fn a_source_that_is_not_there_publishes_nothing() {
+fn a_source_that_is_not_there_publishes_nothing_of_its_own() {
     check("no folder", |fleet| fleet.remove("manifests"), 5, &["source platform", "manifests"]);
     check(
         "a device",
         |fleet| fleet.configure("path: tenant", "path: /dev/zero"),
-        5,
-        &["neither a folder nor a plain file"],
+        3,
+        &["error[unavailable-source]", "neither a folder nor a plain file"],
     );
     check(
-        "no repository",
-        |fleet| fleet.configure("directory: {path: tenant}", "git: {repository: ./nowhere}"),
-        5,
-        &["source tenant", "nowhere"],
+        "no tenant",
+        |fleet| fleet.configure("directory: {path: tenant}", "directory: {path: nowhere}"),
+        3,
+        &["error[unavailable-source]", "source tenant", "nowhere"],
     );
 }
 

@@ -298,7 +298,7 @@ impl Store {
         &self.path
     }
 
-    /// The commit that a revision names, as [`named`] understands it.
+    /// The commit that a revision names, as `named` understands it.
     pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
         let found = named(&self.repository, revision)?.peel_to_commit()?;
         Ok(Id(found.id()))

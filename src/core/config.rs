@@ -409,6 +409,10 @@ pub struct Limits {
     pub objects_per_region: usize,
     /// The most objects of one Credential namespace in one region.
     pub objects_per_namespace: usize,
+    /// The most Credentials of one namespace in one region.
+    pub credentials_per_namespace: usize,
+    /// The most bytes that Secrets for one namespace take in one region once they are sealed.
+    pub sealed_bytes_per_namespace: usize,
 }
 
 /// The resolved configuration.

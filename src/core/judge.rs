@@ -7,6 +7,7 @@
 pub mod case;
 mod grant;
 pub mod place;
+mod quota;
 mod readable;
 pub mod region;
 mod tenancy;
@@ -86,12 +87,8 @@ pub fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
         let message = format!("{} has a name or namespace that the API refuses", object.key);
         findings.push(find(Code::InvalidObject, message, "Use lower-case letters, digits, dashes and dots."));
     }
-    findings.extend(validity::config_map::check_size(object).iter().map(|fault| finding_of(fault, object)));
-    if object.key.kind.is_config_map() {
-        findings.extend(validity::config_map::check_config_map(object).iter().map(|fault| finding_of(fault, object)));
-    }
+    findings.extend(validity::faults(object).iter().map(|fault| finding_of(fault, object)));
     if object.key.kind.is_secret() {
-        findings.extend(validity::secret::check_secret(object).iter().map(|fault| finding_of(fault, object)));
         return findings;
     }
     for field in inline_secrets(object) {

@@ -11,16 +11,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use zeroize::Zeroizing;
-
 use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_value};
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::kinds::{self, MANAGED_LABEL, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
 use crate::node::{Key, Node};
-use crate::secret::{Payload, SecretBytes, holds_key};
+use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
 
 /// The group and kind that a document states; each is empty if it states none.
@@ -57,6 +53,12 @@ pub struct Object {
 }
 
 impl Object {
+    /// About how many bytes the entries of a Secret take in a sealed file.
+    pub fn sealed_bytes(&self) -> usize {
+        let entries = self.payload.as_ref().map(Payload::entries).unwrap_or_default();
+        entries.iter().map(|(name, bytes)| sealed_size(name, bytes)).sum()
+    }
+
     /// The label called `key`.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.iter().find(|(k, _)| **k == *key).map(|(_, v)| &**v)
@@ -303,18 +305,19 @@ fn admit_secret(doc: &Node, object: &mut Object) {
     let payload = Payload::new(entries);
     // Values alone, as the API counts; names are bounded by the size of a request.
     let size: usize = payload.entries().iter().map(|(_, bytes)| bytes.len()).sum();
-    let sealed: usize = payload.entries().iter().map(|(name, bytes)| sealed_size(name, bytes)).sum();
     if size > MAX_SECRET_BYTES {
         let message = format!("the values sum to {size} bytes; the API takes {MAX_SECRET_BYTES}");
         object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret."));
-    } else if sealed > MAX_SEALED_BYTES {
-        let message = format!("sealed, the Secret would have {sealed} bytes; Flux reads {MAX_SEALED_BYTES}");
-        object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret, or use fewer entries."));
     }
     if object.stays.is_none() && payload.entries().iter().any(|(_, bytes)| holds_key(bytes.expose())) {
         object.stays = Some(HOLDS_KEY);
     }
     object.payload = Some(payload);
+    let sealed = object.sealed_bytes();
+    if sealed > MAX_SEALED_BYTES && size <= MAX_SECRET_BYTES {
+        let message = format!("sealed, the Secret would have {sealed} bytes; Flux reads {MAX_SEALED_BYTES}");
+        object.faults.push(Fault::new(Code::TooLarge, message, "Split the Secret, or use fewer entries."));
+    }
 }
 
 /// Estimates how many bytes an entry takes in a sealed file: its name, base64 of base64 of the value, what SOPS
@@ -345,9 +348,7 @@ fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretB
     if !encoded || is_sealed_value(text.as_bytes()) {
         return Ok(SecretBytes::new(text.as_bytes().to_vec()));
     }
-    // Line breaks are ignored, as in Go's decoder, which the API uses.
-    let joined: Zeroizing<Vec<u8>> = Zeroizing::new(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect());
-    STANDARD.decode(&*joined).map(SecretBytes::new).map_err(|_| {
+    from_base64(text).map(SecretBytes::new).ok_or_else(|| {
         let message = format!("entry {name:?} of data is not base64");
         malformed(message, "Encode it with padding, in the standard alphabet, or move it to stringData as it is.")
     })
@@ -431,6 +432,8 @@ fn stays_by_annotation(doc: &Node) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::testing::object;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
 
     #[test]
     fn an_entry_without_a_value_is_told() {

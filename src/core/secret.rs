@@ -9,7 +9,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet::STANDARD as STANDARD_ALPHABET;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use subtle::ConstantTimeEq as _;
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -79,6 +80,14 @@ impl Drop for SecretBytes {
     }
 }
 
+/// Decodes base64 as Go's decoder does, which the API uses: line breaks and unused bits at the end are ignored.
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    const AS_GO: GeneralPurpose =
+        GeneralPurpose::new(&STANDARD_ALPHABET, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+    let joined: Zeroizing<Vec<u8>> = Zeroizing::new(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect());
+    AS_GO.decode(&*joined).ok()
+}
+
 /// Whether two byte strings are equal, in time that depends on their lengths only.
 pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     a.ct_eq(b).into()
@@ -130,6 +139,23 @@ mod tests {
         let folded = payload(&[("b", "1"), ("a", "old"), ("a", "new")]);
         assert_eq!(folded.get("a").map(|v| v.expose().to_vec()), Some(b"new".to_vec()));
         assert_eq!(folded.entries().iter().map(|(k, _)| &**k).collect::<Vec<_>>(), vec!["a", "b"]);
+    }
+
+    #[test]
+    fn base64_is_read_as_go_reads_it() {
+        for (text, expect) in [
+            ("QQ==", Some("A")),
+            ("QR==", Some("A")),
+            ("Q\nQ=\r=", Some("A")),
+            ("QUJ=", Some("AB")),
+            ("", Some("")),
+            ("QQ=", None),
+            ("QQ", None),
+            ("Q Q=", None),
+            ("-_==", None),
+        ] {
+            assert_eq!(from_base64(text), expect.map(|text| text.as_bytes().to_vec()), "{text:?}");
+        }
     }
 
     #[test]

@@ -6,3 +6,23 @@
 pub mod config_map;
 pub mod identity;
 pub mod secret;
+mod stored;
+
+use alloc::vec::Vec;
+
+use crate::finding::Fault;
+use crate::object::Object;
+
+/// Faults for which a region's API refuses an object of any kind, a ConfigMap or a Secret, beside those that the object
+/// has as it was read.
+pub fn faults(object: &Object) -> Vec<Fault> {
+    let mut faults = config_map::check_size(object);
+    if object.key.kind.is_config_map() {
+        faults.extend(config_map::check_config_map(object));
+    }
+    if object.key.kind.is_secret() {
+        faults.extend(secret::check_secret(object));
+    }
+    faults.extend(stored::check(object));
+    faults
+}

@@ -14,6 +14,7 @@ pub mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pouch_core::layout::form::MOST_BYTES;
 use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::Directory;
 use pouch_core::region::odd::Odd;
@@ -21,6 +22,7 @@ use pouch_core::region::published::{Files, Published};
 
 pub use self::beside::Beside;
 pub use self::error::ShelfError;
+use crate::git::objects::Budget;
 
 /// One file of a region as it should be.
 pub enum NewFile {
@@ -59,6 +61,33 @@ pub trait Shelf: Look {
     /// # Errors
     /// Where it cannot be stored, or somebody else's file stands in its place.
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError>;
+}
+
+/// Why a region's new files could not be read back, by the bounds of [`Look::read`]; none where they can.
+///
+/// What is published and cannot be read is held for good, so it is not published.
+pub fn too_large(files: &NewFiles, published: &Published) -> Option<String> {
+    let mut budget = Budget::default();
+    let folders: BTreeSet<&str> =
+        files.keys().filter_map(|path| path.as_str().rsplit_once('/')).map(|(f, _)| f).collect();
+    for folder in folders {
+        if let Err(error) = budget.enter(folder, 0) {
+            return Some(error.to_string());
+        }
+    }
+    for (path, file) in files {
+        let length = match file {
+            NewFile::Bytes(bytes) => bytes.len(),
+            NewFile::Kept(from) => published.files.get(from.as_str()).map(Vec::len).unwrap_or_default(),
+        };
+        if u64::try_from(length).unwrap_or(u64::MAX) > MOST_BYTES {
+            return Some(format!("{path} would have {length} bytes, of at most {MOST_BYTES}"));
+        }
+        if let Err(error) = budget.enter(path.as_str(), 0).and_then(|()| budget.keep(length)) {
+            return Some(error.to_string());
+        }
+    }
+    None
 }
 
 /// A region's files, for who can do nothing where something else stands among them.

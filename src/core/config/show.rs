@@ -269,6 +269,8 @@ fn limits(limits: &Limits) -> Tree<'_> {
         ("attempts", count(limits.attempts)),
         ("objectsPerRegion", count(limits.objects_per_region)),
         ("objectsPerNamespace", count(limits.objects_per_namespace)),
+        ("credentialsPerNamespace", count(limits.credentials_per_namespace)),
+        ("sealedBytesPerNamespace", count(limits.sealed_bytes_per_namespace)),
     ])
 }
 

@@ -97,7 +97,7 @@ codes! {
     Unread "unread" Broken Error "A claim needs an object whose absence is not proved, because a source was not read completely.";
     Changing "changing" Broken Error "An object changed each time while its cluster was read.";
     TooManyHops "too-many-hops" Broken Error "A claim's chain of references is longer than 16 hops.";
-    TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more objects than the limit.";
+    TooManyObjects "too-many-objects" Broken Error "A claim, a namespace or a region needs more than the limit.";
     VersionNotServed "version-not-served" Broken Error "An object is written in a version that the region does not serve.";
     ProviderNotEnabled "provider-not-enabled" Broken Error "The Region object does not list the provider that the identity needs.";
     Shadowed "shadowed" Broken Error "Two sources hold one object with different content.";
@@ -121,6 +121,7 @@ codes! {
     SourceChanged "source-changed" Held Error "A source is a different cluster or repository than the published bundle says.";
     CarryImpossible "carry-impossible" Held Error "An object must be carried over, but its published bytes cannot be used.";
     RekeyImpossible "rekey-impossible" Held Error "A region cannot be sealed anew as a whole, so it stays as it is.";
+    BundleTooLarge "bundle-too-large" Held Error "A region's new bundle would be larger than pouch can read back.";
     UnreadableBundle "unreadable-bundle" Held Error "What is published of a region cannot be read.";
     NewerFormat "newer-format" Held Error "The published bundle is written in a format newer than this pouch knows.";
 

@@ -9,6 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::case::{Case, Ruling, Verdict};
+use super::quota;
 use crate::capi;
 use crate::closure::Member;
 use crate::config::RegionConfig;
@@ -25,16 +26,36 @@ pub struct Incumbents {
     pub claimants: BTreeSet<Claimant>,
     /// For every published object, the namespace and name that it was read from.
     pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
+    /// For every published object, the size of its file in bytes and who needs it.
+    pub files: BTreeMap<ObjectKey, (usize, Vec<Claimant>)>,
+    /// Whether every claim counts as published, so that none asks for more.
+    are_supposed: bool,
 }
 
 impl Incumbents {
     /// Supposes that every resolved claim is published already.
     pub fn suppose(cases: &[Case]) -> Self {
-        let mut incumbents = Self::default();
+        let mut incumbents = Self { are_supposed: true, ..Self::default() };
         for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
             incumbents.claimants.insert(case.claim.by.clone());
         }
         incumbents
+    }
+
+    /// The size of a published object's file in bytes.
+    pub(super) fn bytes(&self, key: &ObjectKey) -> Option<usize> {
+        self.files.get(key).map(|(bytes, _)| *bytes)
+    }
+
+    /// What each claimant has published.
+    pub(super) fn by_claimant(&self) -> BTreeMap<&Claimant, BTreeSet<&ObjectKey>> {
+        let mut published: BTreeMap<&Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
+        for (key, (_, claimants)) in &self.files {
+            for claimant in claimants {
+                published.entry(claimant).or_default().insert(key);
+            }
+        }
+        published
     }
 }
 
@@ -44,7 +65,9 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
         provider(world, region, incumbents, ruling);
     }
     conflicts(world, incumbents, rulings);
-    caps(world, region, incumbents, rulings);
+    if !incumbents.are_supposed {
+        quota::apply(world, region, incumbents, rulings);
+    }
 }
 
 /// Checks that the Region object lists the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.
@@ -134,78 +157,6 @@ fn same(world: &World<'_>, a: &Member, b: &Member) -> bool {
         (Some(x), Some(y)) => x.same_content(y),
         _ => false,
     }
-}
-
-/// Applies quotas: newcomers fail, published claims stay.
-///
-/// Namespaces come first, so that one tenant's excess does not fill the region for the others.
-fn caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
-    namespace_caps(world, region, incumbents, rulings);
-    region_cap(world, region, incumbents, rulings);
-}
-
-fn namespace_caps(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
-    let limit = world.fleet.limits.objects_per_namespace;
-    // An upper bound first: shared objects are counted for each claim.
-    let mut most: BTreeMap<&Namespace, usize> = BTreeMap::new();
-    for case in rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case) {
-        let count = most.entry(&case.claim.by.namespace).or_default();
-        *count = count.saturating_add(case.published_members().count());
-    }
-    if most.values().all(|count| *count <= limit) {
-        return;
-    }
-    let mut by_namespace: BTreeMap<&Namespace, BTreeSet<&ObjectKey>> = BTreeMap::new();
-    for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
-        for member in ruling.case.published_members() {
-            by_namespace.entry(&ruling.case.claim.by.namespace).or_default().insert(&member.lands);
-        }
-    }
-    let full: BTreeMap<Namespace, usize> = by_namespace
-        .into_iter()
-        .filter(|(_, keys)| keys.len() > limit)
-        .map(|(namespace, keys)| (namespace.clone(), keys.len()))
-        .collect();
-    for ruling in newcomers(incumbents, rulings) {
-        let namespace = &ruling.case.claim.by.namespace;
-        let Some(count) = full.get(namespace) else { continue };
-        let message = format!(
-            "Credentials of namespace {namespace} need {count} objects in region {}; limits.objectsPerNamespace is {limit}",
-            region.name
-        );
-        too_many(ruling, message);
-    }
-}
-
-fn region_cap(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
-    let limit = world.fleet.limits.objects_per_region;
-    let admitted = || rulings.iter().filter(|ruling| ruling.is_admitted());
-    if admitted().map(|ruling| ruling.case.published_members().count()).sum::<usize>() <= limit {
-        return;
-    }
-    let all: BTreeSet<&ObjectKey> =
-        admitted().flat_map(|ruling| ruling.case.published_members()).map(|member| &member.lands).collect();
-    let total = all.len();
-    if total <= limit {
-        return;
-    }
-    for ruling in newcomers(incumbents, rulings) {
-        let message = format!("region {} would hold {total} objects; limits.objectsPerRegion is {limit}", region.name);
-        too_many(ruling, message);
-    }
-}
-
-/// The resolved claims that have nothing published yet.
-fn newcomers<'a, 'c>(
-    incumbents: &'a Incumbents,
-    rulings: &'a mut [Ruling<'c>],
-) -> impl Iterator<Item = &'a mut Ruling<'c>> {
-    rulings.iter_mut().filter(|ruling| ruling.is_admitted() && !incumbents.claimants.contains(&ruling.case.claim.by))
-}
-
-fn too_many(ruling: &mut Ruling<'_>, message: String) {
-    let finding = Finding::new(Code::TooManyObjects, message).at(&ruling.case.claim.origin);
-    ruling.find(finding.help("Raise the limit, or remove Credentials that nobody needs."));
 }
 
 /// Changes to the published copy of an object that a region's API does not allow.

@@ -202,6 +202,8 @@ mod tests {
             attempts: 5,
             objects_per_region: 5000,
             objects_per_namespace: 500,
+            credentials_per_namespace: 500,
+            sealed_bytes_per_namespace: 16 << 20,
         }
     }
 

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use crate::finding::{Code, Finding};
 use crate::layout::form::Form;
-use crate::name::Directory;
+use crate::name::{Directory, Region};
 
 /// What stands where a region's files belong and is no plain file, and what could not be read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -66,6 +66,15 @@ impl Odd {
         };
         self.tops.iter().filter(needed).map(say).collect()
     }
+}
+
+/// The finding that holds a region whose new bundle could not be read back.
+pub fn too_large(region: &Region, why: &str) -> Finding {
+    let message = format!("the new bundle of region {region} could not be read back: {why}");
+    Finding::new(Code::BundleTooLarge, message).in_region(region).help(
+        "Lower limits.objectsPerRegion or limits.sealedBytesPerNamespace, remove Credentials that nobody needs, or spread \
+         them over more regions.",
+    )
 }
 
 /// The finding for a file that pouch did not write in a region's folders.

@@ -15,7 +15,7 @@ use crate::hash::sha256_hex;
 use crate::judge::region::Incumbents;
 use crate::layout::manifest::{self, Manifest, ManifestObject};
 use crate::layout::path::{self, BundlePath};
-use crate::name::{Directory, FleetName, ObjectKey};
+use crate::name::{Claimant, Directory, FleetName, ObjectKey};
 use crate::node::{Interner, Node};
 use crate::reuse::{self, KeyRing};
 use crate::yaml::read;
@@ -157,7 +157,10 @@ impl Published {
     pub fn incumbents(&self) -> Incumbents {
         let mut incumbents = Incumbents::default();
         for object in self.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
-            incumbents.claimants.extend(object.needed_by.iter().map(|needed_by| needed_by.by.clone()));
+            let claimants: Vec<Claimant> = object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect();
+            incumbents.claimants.extend(claimants.iter().cloned());
+            let bytes = self.files.get(object.path.as_str()).map(Vec::len).unwrap_or_default();
+            incumbents.files.insert(object.key.clone(), (bytes, claimants));
             if let Some(from) = &object.from {
                 incumbents.sources.insert(object.key.clone(), (from.namespace.clone(), from.name.clone()));
             }

@@ -9,13 +9,12 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
+use super::stored::entries;
 use crate::finding::{Code, Fault};
 use crate::name::is_data_key;
 use crate::node::Node;
 use crate::object::{MAX_SECRET_BYTES, Object};
+use crate::secret::from_base64;
 
 /// The most bytes of all annotations, keys included.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
@@ -37,7 +36,7 @@ pub fn check_config_map(object: &Object) -> Vec<Fault> {
             }
             match value {
                 Node::Null => {}
-                Node::Text(text) if field == "data" || is_base64(text) => {}
+                Node::Text(text) if field == "data" || from_base64(text).is_some() => {}
                 Node::Text(_) => wrong.push(format!("an entry of {field} is not base64")),
                 other => wrong.push(format!("an entry of {field} is {}, not text", other.type_name())),
             }
@@ -67,9 +66,12 @@ pub fn check_size(object: &Object) -> Vec<Fault> {
         let message = format!("the annotations sum to {annotations} bytes; the API takes {MAX_ANNOTATION_BYTES}");
         add(Code::TooLarge, message, "Shorten them.");
     }
-    let size = bytes(&object.body);
+    let (what, size) = match object.key.kind.is_config_map() {
+        true => ("the values sum to", entries(object).iter().map(|(_, value)| value).sum()),
+        false => ("the object has", bytes(&object.body)),
+    };
     if size > MAX_SECRET_BYTES {
-        let message = format!("the object has {size} bytes; the API takes {MAX_SECRET_BYTES}");
+        let message = format!("{what} {size} bytes; the API takes {MAX_SECRET_BYTES}");
         add(Code::TooLarge, message, "Split it, or shorten what it holds.");
     }
     faults
@@ -84,11 +86,6 @@ fn bytes(node: &Node) -> usize {
         Node::Map(entries) => entries.iter().map(|(key, node)| key.len().saturating_add(bytes(node))).sum(),
         Node::Null | Node::Bool(_) | Node::Int(_) | Node::Uint(_) | Node::Float(_) => OTHER,
     }
-}
-
-/// Whether text is base64; line breaks are ignored, as in Go's decoder, which the API uses.
-fn is_base64(text: &str) -> bool {
-    STANDARD.decode(text.bytes().filter(|b| !matches!(b, b'\n' | b'\r')).collect::<Vec<u8>>()).is_ok()
 }
 
 fn is_label_value(text: &str) -> bool {
@@ -127,7 +124,7 @@ mod tests {
         check("binaryData: {a: '!'}", &["an entry of binaryData is not base64"]);
         check("data: {a: x}\nbinaryData: {a: eA==}", &["data and binaryData have an entry of the same name"]);
         let long = "x".repeat(1_100_000);
-        check(&format!("data: {{a: {long}}}"), &["the object has 1100005 bytes; the API takes 1048576"]);
+        check(&format!("data: {{a: {long}}}"), &["the values sum to 1100000 bytes; the API takes 1048576"]);
     }
 
     #[test]

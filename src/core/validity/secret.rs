@@ -63,7 +63,44 @@ fn holds_json_map(payload: &Payload, name: &str) -> bool {
     // This checks only that it is JSON: nothing is kept, and the error, which quotes the text, is dropped.
     let well_formed = serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok();
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    well_formed && matches!(first, Some(b'{' | b'n'))
+    well_formed && matches!(first, Some(b'{' | b'n')) && is_within_go(bytes)
+}
+
+/// The most levels of lists and maps that Go's reader takes:
+/// <https://github.com/golang/go/blob/master/src/encoding/json/scanner.go>
+const MOST_LEVELS: usize = 10_000;
+
+/// Whether well-formed JSON has no more levels than Go reads, and no number too large for its `float64`.
+fn is_within_go(json: &[u8]) -> bool {
+    let (mut levels, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    let mut rest = json;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            b'{' | b'[' => levels = levels.saturating_add(1),
+            b'}' | b']' => levels = levels.saturating_sub(1),
+            b'0'..=b'9' => {
+                let is_part = |byte: &&u8| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+                let length = after.iter().take_while(is_part).count();
+                let number = json.get(json.len().saturating_sub(after.len()).saturating_sub(1)..);
+                let number = number.and_then(|number| number.get(..=length));
+                let value = number.and_then(|number| core::str::from_utf8(number).ok()?.parse::<f64>().ok());
+                if !value.is_some_and(f64::is_finite) {
+                    return false;
+                }
+                rest = after.get(length..).unwrap_or_default();
+            }
+            _ => {}
+        }
+        if levels > MOST_LEVELS {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
@@ -122,5 +159,21 @@ mod tests {
         let bytes = crate::secret::SecretBytes::new(deep.into_bytes());
         let payload = Payload::new(alloc::vec![(".dockercfg".into(), bytes)]);
         assert!(check_entries("kubernetes.io/dockercfg", &payload).is_empty());
+    }
+
+    #[test]
+    fn numbers_and_levels_are_bounded_as_in_go() {
+        let nested = |levels: usize| format!("{}1{}", "{\"a\": ".repeat(levels), "}".repeat(levels));
+        for (json, fits) in [
+            (r#"{"a": 1e308, "b": [-1.7976931348623157e308, 1e-999, 0, -0.5E+3]}"#, true),
+            (r#"{"a": "1e999", "b\"1e999": "\\"}"#, true),
+            (r#"{"a": 1e309}"#, false),
+            (r#"{"a": [{"b": -1e999}]}"#, false),
+            (&*format!("{{\"a\": 1{}}}", "0".repeat(400)), false),
+            (&nested(MOST_LEVELS), true),
+            (&nested(MOST_LEVELS + 1), false),
+        ] {
+            assert_eq!(is_within_go(json.as_bytes()), fits, "{}", json.get(..30).unwrap_or(json));
+        }
     }
 }

@@ -15,6 +15,7 @@ use pouch_core::layout::manifest::{Manifest, ManifestFile, ObjectState};
 use pouch_core::layout::{BundlePath, Layout, Leaf};
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
+use pouch_core::region::odd;
 use pouch_core::region::plan::{bundle_yaml, list_files};
 use pouch_core::region::published::{Files, Published, State};
 use pouch_core::region::rekey::{self, Opened, Reopened, Unopened, open, reopen, strangers, unopened};
@@ -29,7 +30,7 @@ use super::{Report, Run, Told, check_regions};
 use crate::age::Identities;
 use crate::error::Failure;
 use crate::harden::wiped;
-use crate::shelf::{Look, NewFile, NewFiles, Shelf};
+use crate::shelf::{Look, NewFile, NewFiles, Shelf, too_large};
 
 /// What a bundle that no reuse key vouches for is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,8 +132,9 @@ impl Work<'_> {
                     }
                     record.outcome = Outcome::Published;
                     record.sealed = changes.len();
-                    if let Some(shelf) = self.shelf {
-                        shelf.stage(to.directory(), new, &published)?;
+                    match too_large(&new, &published) {
+                        Some(why) => held.push(odd::too_large(&region.name, &why)),
+                        None => self.shelf.map_or(Ok(()), |shelf| shelf.stage(to.directory(), new, &published))?,
                     }
                 }
                 Err(finding) => told.findings.push(finding),

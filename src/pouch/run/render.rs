@@ -18,6 +18,7 @@ use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::region::content::Content;
 use pouch_core::region::input::Terms;
+use pouch_core::region::odd;
 use pouch_core::region::plan::{RegionPlan, bundle_yaml, plan};
 use pouch_core::region::published::Published;
 use pouch_core::report::summary::{self, Outcome};
@@ -28,7 +29,7 @@ use rayon::prelude::*;
 use super::{Report, Run, Told, check_regions, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
-use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf};
+use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf, too_large};
 use crate::survey::Survey;
 
 /// What all regions of a run share.
@@ -146,7 +147,10 @@ fn one_region<'a>(
     };
     told.note(region, &published, &mut plan, cases);
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome)) {
-        write(shared, &to, (&published, plan), shelf)?;
+        if let Some(held) = write(shared, &to, (&published, plan), shelf)? {
+            told.record.outcome = Outcome::Held;
+            told.findings.push(held);
+        }
     }
     Ok(told)
 }
@@ -206,13 +210,13 @@ fn count(record: &mut summary::Region, plan: &RegionPlan) {
     record.changes = plan.changes.iter().map(summary::ChangeRecord::from).collect();
 }
 
-/// Seals what is to be sealed of one region, and stages its files.
+/// Seals what is to be sealed of one region, and stages its files; or says why they are not staged.
 fn write(
     shared: &Shared<'_>,
     to: &Destination<'_>,
     (published, plan): (&Published, RegionPlan),
     shelf: &dyn Shelf,
-) -> Result<(), Failure> {
+) -> Result<Option<Finding>, Failure> {
     let RegionPlan { files, mut manifest, .. } = plan;
     let sealer = seal::Sealer::new(&shared.run.session.ambient, &to.region.recipients)?;
     // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
@@ -256,6 +260,9 @@ fn write(
         let message = format!("the folders of region {} changed while pouch was reading them", to.region.name);
         return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
     }
+    if let Some(why) = too_large(&new, published) {
+        return Ok(Some(odd::too_large(&to.region.name, &why)));
+    }
     shelf.stage(to.directory(), new, published)?;
-    Ok(())
+    Ok(None)
 }

@@ -32,6 +32,38 @@ pub struct LimitsFile {
     #[serde(default = "objects_per_namespace")]
     #[schemars(range(min = 1))]
     pub objects_per_namespace: u32,
+    /// The most Credentials of one namespace in one region.
+    #[serde(default = "credentials_per_namespace")]
+    #[schemars(range(min = 1))]
+    pub credentials_per_namespace: u32,
+    /// The most bytes that Secrets for one namespace take in one region once they are sealed.
+    #[serde(default = "sealed_bytes_per_namespace")]
+    pub sealed_bytes_per_namespace: BytesFile,
+}
+
+/// A number of bytes: a whole number, or one with `Ki`, `Mi` or `Gi`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum BytesFile {
+    /// In bytes.
+    Number(u64),
+    /// With a unit.
+    Text(String),
+}
+
+impl BytesFile {
+    /// The number of bytes, if it is one.
+    pub fn bytes(&self) -> Option<u64> {
+        let text = match self {
+            Self::Number(number) => return Some(*number),
+            Self::Text(text) => text,
+        };
+        let units = [("Ki", 10_u32), ("Mi", 20), ("Gi", 30)];
+        let unit = units.into_iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)));
+        let (digits, shift) = unit.unwrap_or((text, 0));
+        let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse::<u64>().ok().filter(|_| is_plain)?.checked_mul(1_u64.checked_shl(shift)?)
+    }
 }
 
 impl Default for LimitsFile {
@@ -43,6 +75,8 @@ impl Default for LimitsFile {
             attempts: attempts(),
             objects_per_region: objects_per_region(),
             objects_per_namespace: objects_per_namespace(),
+            credentials_per_namespace: credentials_per_namespace(),
+            sealed_bytes_per_namespace: sealed_bytes_per_namespace(),
         }
     }
 }
@@ -166,4 +200,12 @@ fn objects_per_region() -> u32 {
 
 fn objects_per_namespace() -> u32 {
     500
+}
+
+fn credentials_per_namespace() -> u32 {
+    500
+}
+
+fn sealed_bytes_per_namespace() -> BytesFile {
+    BytesFile::Text(String::from("16Mi"))
 }

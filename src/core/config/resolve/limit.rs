@@ -22,6 +22,7 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         usize::try_from(value).unwrap_or(usize::MAX)
     };
     let deletions = at.key("deletions");
+    let sealed = typed.sealed_bytes_per_namespace.bytes().filter(|bytes| *bytes > 0);
     let mut limits = Limits {
         free_deletions: number(typed.deletions.free, 0, u32::MAX, deletions.key("free")),
         deletion_percent: number(typed.deletions.percent, 0, 100, deletions.key("percent")),
@@ -31,7 +32,18 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         attempts: number(typed.attempts, 1, 100, at.key("attempts")),
         objects_per_region: number(typed.objects_per_region, 1, u32::MAX, at.key("objectsPerRegion")),
         objects_per_namespace: number(typed.objects_per_namespace, 1, u32::MAX, at.key("objectsPerNamespace")),
+        credentials_per_namespace: number(
+            typed.credentials_per_namespace,
+            1,
+            u32::MAX,
+            at.key("credentialsPerNamespace"),
+        ),
+        sealed_bytes_per_namespace: sealed.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX),
     };
+    if sealed.is_none() {
+        let help = "Write a number of bytes above 0, such as 16Mi; units are Ki, Mi and Gi.";
+        faults.add(&at.key("sealedBytesPerNamespace"), "this is no number of bytes", help);
+    }
     for (index, typed) in typed.accept.iter().enumerate() {
         limits.accept.extend(acceptance(typed, &at.key("accept").index(index), regions, faults));
     }

@@ -28,6 +28,7 @@ mod ground;
 mod init;
 mod keygen;
 mod objects;
+mod odd_objects;
 mod progress;
 mod rbac;
 mod reach;

@@ -101,11 +101,47 @@ fn a_flood_from_one_namespace_leaves_room_for_others() {
     fleet.write("platform/b.yaml", plain("team-b", "one", "v"));
     let answer = fleet.render(&[]).exits(3);
     assert!(fleet.has("core/secrets/team-b/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
-    // The control: where a namespace may have as much as the region, the flood takes all the room.
+    // Where a namespace may have more than the region, what fails of it takes no room either.
     fleet.edit("pouch.yaml", "objectsPerNamespace: 5", "objectsPerNamespace: 12");
     fs::remove_dir_all(fleet.path("bundles")).unwrap();
     let answer = fleet.render(&[]).exits(3);
-    assert!(!fleet.has("core/secrets/team-b/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+    assert!(fleet.has("core/secrets/team-b/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+    assert!(!fleet.has("core/secrets/team-a/s0.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+}
+
+/// H1: thousands of Credentials on one identity made a manifest that no later run could read.
+#[test]
+fn a_flood_of_credentials_on_one_identity_freezes_nobody() {
+    let fleet = Fleet::new();
+    let flood: Vec<String> = (0..600).map(|n| credential("team-a", &format!("c{n}"), "v1", "Secret", "one")).collect();
+    fleet.write("tenant/flood.yaml", format!("{}---\n{}", flood.join("---\n"), secret("team-a", "one", "v")));
+    fleet.write("platform/b.yaml", plain("team-b", "one", "v"));
+    let answer = fleet.render(&[]).exits(3);
+    assert!(fleet.has("core/secrets/team-b/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+    assert!(!fleet.has("core/secrets/team-a/one.sops.yaml"), "{}{}", answer.stdout, answer.stderr);
+    assert!(answer.stderr.contains("limits.credentialsPerNamespace is 500"), "{}", answer.stderr);
+    // The control: without the limit all of them are in the manifest.
+    let fleet = Fleet::with("limits: {credentialsPerNamespace: 600}\n");
+    fleet.write("tenant/flood.yaml", format!("{}---\n{}", flood.join("---\n"), secret("team-a", "one", "v")));
+    fleet.render(&[]).exits(0);
+    let manifest = fs::read_to_string(fleet.path("bundles/regions/eu/bundle.yaml")).unwrap();
+    assert_eq!(manifest.matches("- kind: Credential").count(), 600);
+}
+
+/// Also who raises the limits publishes nothing that could never be changed again.
+#[test]
+fn what_could_not_be_read_back_is_not_staged() {
+    use pouch::shelf::{NewFile, NewFiles, too_large};
+    use pouch_core::layout::path::BundlePath;
+    use pouch_core::region::published::Published;
+    let path = |n: usize| BundlePath::parse(&format!("regions/eu/core/{n}.yaml")).unwrap();
+    let standing = Published::unexamined([(path(0).to_string(), vec![b'x'; 61 << 20])].into());
+    let kept = |count: usize| (1..=count).map(|n| (path(n), NewFile::Kept(path(0)))).collect::<NewFiles>();
+    assert_eq!(too_large(&kept(16), &standing), None);
+    assert!(too_large(&kept(17), &standing).is_some_and(|why| why.contains("bytes together")));
+    let mut new = kept(1);
+    new.insert(path(2), NewFile::Bytes(vec![b'x'; (64 << 20) + 1]));
+    assert!(too_large(&new, &standing).is_some_and(|why| why.contains("core/2.yaml would have")));
 }
 
 /// What is written into an identity is published in the open, so a password there stops the claim.

@@ -1,0 +1,319 @@
+//! Quotas: how much the claims of a namespace, and all claims of a region, may have published.
+//!
+//! Who is over a quota harms himself: claims that ask for more than they have published fail, and what they have stays.
+//! Where a region has no room for all who ask for more, namespaces that ask for less come first, and what fails takes
+//! no room.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::case::{Ruling, Verdict};
+use super::region::Incumbents;
+use crate::closure::Member;
+use crate::config::RegionConfig;
+use crate::finding::{Code, Finding};
+use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::world::World;
+
+/// The most bytes that `bundle.yaml` takes to say which objects one namespace's claims need: with it, what is published
+/// can be read back whoever asks for how much.
+const MOST_LISTED: usize = 8 << 20;
+
+/// The most bytes of `bundle.yaml`, by this estimate. It is read back up to 64 MiB.
+const MOST_LISTED_OF_REGION: usize = 48 << 20;
+
+/// The most bytes of a region's sealed Secrets. A region is read back up to 1 GiB.
+const MOST_SEALED_OF_REGION: usize = 768 << 20;
+
+/// What stands around the names in an object's entry of `bundle.yaml`, and in the entry of one who needs it.
+const AROUND_OBJECT: usize = 300;
+const AROUND_NEED: usize = 80;
+const AROUND_STEP: usize = 48;
+
+const FEWER: &str = "Raise the limit, or remove Credentials that nobody needs.";
+const SPREAD: &str = "Remove Credentials that nobody needs, or spread them over more regions.";
+
+/// How much something takes.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    claims: usize,
+    objects: usize,
+    sealed: usize,
+    listed: usize,
+}
+
+impl Load {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            claims: self.claims.saturating_add(other.claims),
+            objects: self.objects.saturating_add(other.objects),
+            sealed: self.sealed.saturating_add(other.sealed),
+            listed: self.listed.saturating_add(other.listed),
+        }
+    }
+}
+
+/// What quotas are judged by.
+struct Court<'a> {
+    world: &'a World<'a>,
+    region: &'a RegionConfig,
+    incumbents: &'a Incumbents,
+    /// The published objects of each claimant; filled where a quota is exceeded.
+    published: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
+}
+
+/// Applies quotas. Namespaces come first, so that one tenant's excess does not fill the region for the others.
+pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    let mut court = Court { world, region, incumbents, published: BTreeMap::new() };
+    // Upper bounds first: shared objects are counted for each claim.
+    let loads = court.loads(rulings);
+    let limits = &world.fleet.limits;
+    let is_full = |load: &Load| {
+        load.claims > limits.credentials_per_namespace
+            || load.objects > limits.objects_per_namespace
+            || load.sealed > limits.sealed_bytes_per_namespace
+            || load.listed > MOST_LISTED
+    };
+    let all = loads.values().fold(Load::default(), |sum, load| sum.plus(*load));
+    let is_crowded = all.objects > limits.objects_per_region
+        || all.sealed > MOST_SEALED_OF_REGION
+        || all.listed.saturating_add(all.objects.saturating_mul(AROUND_OBJECT)) > MOST_LISTED_OF_REGION;
+    let full: BTreeSet<Namespace> =
+        loads.iter().filter(|(_, load)| is_full(load)).map(|(name, _)| (*name).clone()).collect();
+    if full.is_empty() && !is_crowded {
+        return;
+    }
+    court.published = incumbents.by_claimant();
+    for namespace in &full {
+        court.of_namespace(namespace, rulings);
+    }
+    if is_crowded {
+        court.of_region(rulings);
+    }
+}
+
+impl<'a> Court<'a> {
+    /// What the resolved claims of each namespace take at most.
+    fn loads<'r>(&self, rulings: &'r [Ruling<'_>]) -> BTreeMap<&'r Namespace, Load> {
+        let mut loads: BTreeMap<&Namespace, Load> = BTreeMap::new();
+        for ruling in rulings.iter().filter(|ruling| ruling.is_admitted()) {
+            let load = loads.entry(&ruling.case.claim.by.namespace).or_default();
+            *load = load.plus(Load { claims: 1, ..Load::default() });
+            for member in ruling.case.published_members() {
+                let sealed = self.sealed(member);
+                *load = load.plus(Load { claims: 0, objects: 1, sealed, listed: listed(ruling, member) });
+            }
+        }
+        loads
+    }
+
+    /// About how many bytes a member's Secret takes once it is sealed.
+    fn sealed(&self, member: &Member) -> usize {
+        if !member.lands.kind.is_secret() {
+            return 0;
+        }
+        self.world.snapshot.get(&member.read).map(crate::object::Object::sealed_bytes).unwrap_or_default()
+    }
+
+    fn has(&self, ruling: &Ruling<'_>, lands: &ObjectKey) -> bool {
+        self.published.get(&ruling.case.claim.by).is_some_and(|keys| keys.contains(lands))
+    }
+
+    /// Whether a claim asks for objects that it has not published.
+    fn is_wider(&self, ruling: &Ruling<'_>) -> bool {
+        !self.published.contains_key(&ruling.case.claim.by)
+            || ruling.case.published_members().any(|member| !self.has(ruling, &member.lands))
+    }
+
+    /// Whether a claim asks for Secrets that it has not published, or for larger ones.
+    fn is_heavier(&self, ruling: &Ruling<'_>) -> bool {
+        let is_more = |member: &Member| {
+            let before = self.incumbents.bytes(&member.lands).filter(|_| self.has(ruling, &member.lands));
+            member.lands.kind.is_secret() && before.is_none_or(|before| self.sealed(member) > before)
+        };
+        ruling.case.published_members().any(is_more)
+    }
+
+    /// Holds one namespace to its quotas.
+    fn of_namespace(&self, namespace: &Namespace, rulings: &mut [Ruling<'_>]) {
+        let (mut claims, mut needs) = (0_usize, 0_usize);
+        let mut objects: BTreeMap<&ObjectKey, &Member> = BTreeMap::new();
+        let is_theirs = |ruling: &&Ruling<'_>| ruling.is_admitted() && ruling.case.claim.by.namespace == *namespace;
+        for ruling in rulings.iter().filter(is_theirs) {
+            claims = claims.saturating_add(1);
+            for member in ruling.case.published_members() {
+                objects.insert(&member.lands, member);
+                needs = needs.saturating_add(listed(ruling, member));
+            }
+        }
+        let (count, limits, region) = (objects.len(), &self.world.fleet.limits, &self.region.name);
+        let sealed = objects.values().map(|member| self.sealed(member)).fold(0_usize, usize::saturating_add);
+        type Grows<'s, 'a> = fn(&'s Court<'a>, &Ruling<'_>) -> bool;
+        let quotas: [(usize, usize, Grows<'_, 'a>, String, &str); 4] = [
+            (
+                claims,
+                limits.credentials_per_namespace,
+                |court, ruling| !court.published.contains_key(&ruling.case.claim.by),
+                format!(
+                    "namespace {namespace} has {claims} Credentials for region {region}; \
+                     limits.credentialsPerNamespace is {}",
+                    limits.credentials_per_namespace
+                ),
+                FEWER,
+            ),
+            (
+                count,
+                limits.objects_per_namespace,
+                Self::is_wider,
+                format!(
+                    "Credentials of namespace {namespace} need {count} objects in region {region}; \
+                     limits.objectsPerNamespace is {}",
+                    limits.objects_per_namespace
+                ),
+                FEWER,
+            ),
+            (
+                sealed,
+                limits.sealed_bytes_per_namespace,
+                Self::is_heavier,
+                format!(
+                    "Secrets for namespace {namespace} take {sealed} bytes in region {region} once they are sealed; \
+                     limits.sealedBytesPerNamespace is {}",
+                    limits.sealed_bytes_per_namespace
+                ),
+                FEWER,
+            ),
+            (
+                needs,
+                MOST_LISTED,
+                Self::is_wider,
+                format!(
+                    "to say what Credentials of namespace {namespace} need takes {needs} bytes in bundle.yaml of region \
+                     {region}; it has room for {MOST_LISTED}"
+                ),
+                SPREAD,
+            ),
+        ];
+        for (has, limit, grows, message, help) in quotas {
+            if has <= limit {
+                continue;
+            }
+            let theirs = |ruling: &&mut Ruling<'_>| is_theirs(&&**ruling) && grows(self, ruling);
+            for ruling in rulings.iter_mut().filter(theirs) {
+                fail(ruling, message.clone(), help);
+            }
+        }
+    }
+
+    /// Lets in who asks for more as long as the region has room, those first whose namespaces ask for less.
+    fn of_region(&self, rulings: &mut [Ruling<'_>]) {
+        let mut room = Room { court: self, keys: BTreeSet::new(), load: Load::default() };
+        let mut asking: BTreeMap<&Namespace, Vec<usize>> = BTreeMap::new();
+        for (index, ruling) in rulings.iter().enumerate() {
+            let by = &ruling.case.claim.by;
+            if ruling.is_admitted() && (self.is_wider(ruling) || self.is_heavier(ruling)) {
+                asking.entry(&by.namespace).or_default().push(index);
+            } else if ruling.is_admitted() {
+                room.take(ruling);
+            }
+            if ruling.verdict == Verdict::Broken || ruling.is_admitted() {
+                let stays = self.published.get(by).into_iter().flatten();
+                stays.for_each(|key| room.add(key, self.incumbents.bytes(key).unwrap_or_default()));
+            }
+        }
+        let mut order: Vec<(usize, &Namespace, Vec<usize>)> = Vec::new();
+        for (namespace, indexes) in asking {
+            let theirs = indexes.iter().filter_map(|index| rulings.get(*index));
+            let keys: BTreeSet<&ObjectKey> =
+                theirs.flat_map(|ruling| ruling.case.published_members()).map(|member| &member.lands).collect();
+            let new = keys.into_iter().filter(|key| !room.keys.contains(*key)).count();
+            order.push((new, namespace, indexes));
+        }
+        order.sort();
+        let mut failed: Vec<(usize, String, &str)> = Vec::new();
+        for (_, _, indexes) in order {
+            let mut with = room.clone();
+            indexes.iter().filter_map(|index| rulings.get(*index)).for_each(|ruling| with.take(ruling));
+            match with.lacks() {
+                None => room = with,
+                Some((message, help)) => failed.extend(indexes.into_iter().map(|index| (index, message.clone(), help))),
+            }
+        }
+        drop(room);
+        for (index, message, help) in failed {
+            if let Some(ruling) = rulings.get_mut(index) {
+                fail(ruling, message, help);
+            }
+        }
+    }
+}
+
+/// What a region holds.
+#[derive(Clone)]
+struct Room<'c, 'a> {
+    court: &'c Court<'a>,
+    keys: BTreeSet<ObjectKey>,
+    load: Load,
+}
+
+impl Room<'_, '_> {
+    fn add(&mut self, key: &ObjectKey, sealed: usize) {
+        if self.keys.insert(key.clone()) {
+            let names = key.name.as_str().len().saturating_add(key.namespace_text().len());
+            let listed = names.saturating_mul(3).saturating_add(AROUND_OBJECT);
+            self.load = self.load.plus(Load { claims: 0, objects: 1, sealed, listed });
+        }
+    }
+
+    fn take(&mut self, ruling: &Ruling<'_>) {
+        for member in ruling.case.published_members() {
+            let sealed = self.court.sealed(member);
+            // A Secret that grows takes what it grows by.
+            let before = self.court.incumbents.bytes(&member.lands).unwrap_or_default();
+            let more = if self.keys.contains(&member.lands) { sealed.saturating_sub(before) } else { 0 };
+            self.load = self.load.plus(Load { claims: 0, objects: 0, sealed: more, listed: listed(ruling, member) });
+            self.add(&member.lands, sealed);
+        }
+    }
+
+    /// What the region has no room for, and what to do.
+    fn lacks(&self) -> Option<(String, &'static str)> {
+        let Load { objects, sealed, listed, .. } = self.load;
+        let (region, limit) = (&self.court.region.name, self.court.world.fleet.limits.objects_per_region);
+        if objects > limit {
+            let message = format!("region {region} would hold {objects} objects; limits.objectsPerRegion is {limit}");
+            return Some((message, FEWER));
+        }
+        if sealed > MOST_SEALED_OF_REGION {
+            let message = format!(
+                "region {region} would hold {sealed} bytes of sealed Secrets, of at most {MOST_SEALED_OF_REGION}"
+            );
+            return Some((message, SPREAD));
+        }
+        let message = || {
+            format!(
+                "bundle.yaml of region {region} would have about {listed} bytes, of at most {MOST_LISTED_OF_REGION}"
+            )
+        };
+        (listed > MOST_LISTED_OF_REGION).then(|| (message(), SPREAD))
+    }
+}
+
+/// About how many bytes `bundle.yaml` takes to say that a claim needs a member.
+fn listed(ruling: &Ruling<'_>, member: &Member) -> usize {
+    let by = &ruling.case.claim.by;
+    let names = by.name.as_str().len().saturating_add(by.namespace.as_str().len());
+    let step = |via: &crate::closure::Via| {
+        let interface = via.interface.as_ref().map(|interface| interface.as_str().len()).unwrap_or_default();
+        interface.saturating_add(via.field.len()).saturating_add(AROUND_STEP)
+    };
+    let steps = member.via.iter().map(step).fold(0_usize, usize::saturating_add);
+    names.saturating_add(steps).saturating_add(AROUND_NEED)
+}
+
+fn fail(ruling: &mut Ruling<'_>, message: String, help: &str) {
+    let finding = Finding::new(Code::TooManyObjects, message).at(&ruling.case.claim.origin);
+    ruling.find(finding.help(help));
+}

@@ -6,6 +6,7 @@
 
 pub mod case;
 mod grant;
+pub mod incumbents;
 pub mod place;
 mod quota;
 mod readable;

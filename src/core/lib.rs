@@ -73,7 +73,8 @@
 //! | who may use what | [`admission`] (the rules), `judge/tenancy.rs` (what is said of it) |
 //! | which destinations there are, their folders, what must not land there | [`destination`] |
 //! | secrets in plain sight, before and after publishing | [`cleartext`] |
-//! | conflicts, quotas, immutable fields | [`judge::region`] |
+//! | conflicts, immutable fields | [`judge::region`] |
+//! | quotas of namespaces and regions | `judge/quota.rs` |
 //! | what makes a claim refused or broken | [`judge::case`] |
 //! | a finding code, its class or severity | [`finding::codes`] |
 //! | what of an object is published | [`layout::sanitise`] |
@@ -97,7 +98,7 @@
 //! | a kind of claim | [`kinds`] (a row with `claims`), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone); `config/file/grant.rs` if a grant may name it |
 //! | a kind of destination | [`destination`] (its address, its region, folder and delivery, what must not land there, and its place among `all`), and the file in [`claim`] whose claims go there; if its bundle gets there in a new way, a file in [`layout::delivery`] and its arm in [`layout`] |
 //! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `run/told.rs`, and `session.rs` for a flag. [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
-//! | a limit | [`config::Limits`], `config/file/limit.rs`, `config/resolve/limit.rs`, [`config::show`]; and [`judge::region`] for a quota, or [`region::brake`] for a bound on what changes |
+//! | a limit | [`config::Limits`], `config/file/limit.rs`, `config/resolve/limit.rs`, [`config::show`]; and `judge/quota.rs` for a quota, or [`region::brake`] for a bound on what changes |
 //! | a provider | its file in [`capi`], `all` in `capi.rs`, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`] and `admits` in `capi.rs` |
 //!
 //! A new file also needs its `mod` line in the file above it. A new finding code goes into [`finding::codes`] besides,

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::case::{Ruling, Verdict};
-use super::region::Incumbents;
+use super::incumbents::Incumbents;
 use crate::closure::Member;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding};

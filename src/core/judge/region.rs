@@ -8,56 +8,17 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::case::{Case, Ruling, Verdict};
+use super::case::Ruling;
+use super::incumbents::Incumbents;
 use super::quota;
 use crate::capi;
 use crate::closure::Member;
 use crate::config::RegionConfig;
 use crate::finding::{Code, Finding, Severity};
-use crate::name::{Claimant, Name, Namespace, ObjectKey};
+use crate::name::{Claimant, ObjectKey};
 use crate::object::finding_of;
 use crate::world::World;
 use crate::world::definition::Defined;
-
-/// What is published of a region, as far as judging needs it.
-#[derive(Default)]
-pub struct Incumbents {
-    /// The claimants that have something published.
-    pub claimants: BTreeSet<Claimant>,
-    /// For every published object, the namespace and name that it was read from.
-    pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
-    /// For every published object, the size of its file in bytes and who needs it.
-    pub files: BTreeMap<ObjectKey, (usize, Vec<Claimant>)>,
-    /// Whether every claim counts as published, so that none asks for more.
-    are_supposed: bool,
-}
-
-impl Incumbents {
-    /// Supposes that every resolved claim is published already.
-    pub fn suppose(cases: &[Case]) -> Self {
-        let mut incumbents = Self { are_supposed: true, ..Self::default() };
-        for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
-            incumbents.claimants.insert(case.claim.by.clone());
-        }
-        incumbents
-    }
-
-    /// The size of a published object's file in bytes.
-    pub(super) fn bytes(&self, key: &ObjectKey) -> Option<usize> {
-        self.files.get(key).map(|(bytes, _)| *bytes)
-    }
-
-    /// What each claimant has published.
-    pub(super) fn by_claimant(&self) -> BTreeMap<&Claimant, BTreeSet<&ObjectKey>> {
-        let mut published: BTreeMap<&Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
-        for (key, (_, claimants)) in &self.files {
-            for claimant in claimants {
-                published.entry(claimant).or_default().insert(key);
-            }
-        }
-        published
-    }
-}
 
 /// Judges a region's claims against each other.
 pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
@@ -65,7 +26,7 @@ pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents,
         provider(world, region, incumbents, ruling);
     }
     conflicts(world, incumbents, rulings);
-    if !incumbents.are_supposed {
+    if !incumbents.are_supposed() {
         quota::apply(world, region, incumbents, rulings);
     }
 }

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use super::odd::{Odd, foreign_file};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
-use crate::judge::region::Incumbents;
+use crate::judge::incumbents::Incumbents;
 use crate::layout::manifest::{self, Manifest, ManifestObject};
 use crate::layout::path::{self, BundlePath};
 use crate::name::{Claimant, Directory, FleetName, ObjectKey};

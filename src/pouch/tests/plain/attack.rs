@@ -131,7 +131,7 @@ fn a_flood_of_credentials_on_one_identity_freezes_nobody() {
 /// Also who raises the limits publishes nothing that could never be changed again.
 #[test]
 fn what_could_not_be_read_back_is_not_staged() {
-    use pouch::shelf::{NewFile, NewFiles, too_large};
+    use ::pouch::shelf::{NewFile, NewFiles, too_large};
     use pouch_core::layout::path::BundlePath;
     use pouch_core::region::published::Published;
     let path = |n: usize| BundlePath::parse(&format!("regions/eu/core/{n}.yaml")).unwrap();

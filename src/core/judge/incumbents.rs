@@ -1,0 +1,52 @@
+//! Incumbents: what is published of a region, as far as judging needs it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use super::case::{Case, Verdict};
+use crate::name::{Claimant, Name, Namespace, ObjectKey};
+
+/// What is published of a region, as far as judging needs it.
+#[derive(Default)]
+pub struct Incumbents {
+    /// The claimants that have something published.
+    pub claimants: BTreeSet<Claimant>,
+    /// For every published object, the namespace and name that it was read from.
+    pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
+    /// For every published object, the size of its file in bytes and who needs it.
+    pub files: BTreeMap<ObjectKey, (usize, Vec<Claimant>)>,
+    /// Whether every claim counts as published, so that none asks for more.
+    are_supposed: bool,
+}
+
+impl Incumbents {
+    /// Supposes that every resolved claim is published already.
+    pub fn suppose(cases: &[Case]) -> Self {
+        let mut incumbents = Self { are_supposed: true, ..Self::default() };
+        for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
+            incumbents.claimants.insert(case.claim.by.clone());
+        }
+        incumbents
+    }
+
+    /// Whether every claim counts as published, so that none asks for more.
+    pub(super) fn are_supposed(&self) -> bool {
+        self.are_supposed
+    }
+
+    /// The size of a published object's file in bytes.
+    pub(super) fn bytes(&self, key: &ObjectKey) -> Option<usize> {
+        self.files.get(key).map(|(bytes, _)| *bytes)
+    }
+
+    /// What each claimant has published.
+    pub(super) fn by_claimant(&self) -> BTreeMap<&Claimant, BTreeSet<&ObjectKey>> {
+        let mut published: BTreeMap<&Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
+        for (key, (_, claimants)) in &self.files {
+            for claimant in claimants {
+                published.entry(claimant).or_default().insert(key);
+            }
+        }
+        published
+    }
+}

@@ -133,7 +133,7 @@ impl Work<'_> {
                     record.outcome = Outcome::Published;
                     record.sealed = changes.len();
                     match too_large(&new, &published) {
-                        Some(why) => held.push(odd::too_large(&region.name, &why)),
+                        Some(why) => told.findings.push(odd::too_large(&region.name, &why)),
                         None => self.shelf.map_or(Ok(()), |shelf| shelf.stage(to.directory(), new, &published))?,
                     }
                 }

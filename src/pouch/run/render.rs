@@ -146,11 +146,11 @@ fn one_region<'a>(
         outcome => outcome,
     };
     told.note(region, &published, &mut plan, cases);
-    if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome)) {
-        if let Some(held) = write(shared, &to, (&published, plan), shelf)? {
-            told.record.outcome = Outcome::Held;
-            told.findings.push(held);
-        }
+    if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
+        && let Some(held) = write(shared, &to, (&published, plan), shelf)?
+    {
+        told.record.outcome = Outcome::Held;
+        told.findings.push(held);
     }
     Ok(told)
 }

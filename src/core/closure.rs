@@ -82,15 +82,20 @@ fn root(world: &World<'_>, claim: &Claim, closure: &mut Closure) -> Option<Place
             return None;
         }
         Defined::Faulty(faults) => {
-            for fault in faults {
-                let finding = Finding::new(fault.code, fault.message.clone()).at(&claim.origin);
-                closure.find(claim, finding.help(fault.help.clone()));
-            }
+            faulty(claim, closure, faults);
             return None;
         }
     }
     let written = landing::of_root(world, claim, claim.resolution);
     Some(as_kcm(world, claim, closure, &written).unwrap_or(written))
+}
+
+/// Tells what is wrong with the definitions of a kind, where they stand.
+fn faulty(claim: &Claim, closure: &mut Closure, faults: &[Finding]) {
+    for fault in faults {
+        let origin = fault.origin.clone().unwrap_or_else(|| claim.origin.clone());
+        closure.find(claim, fault.clone().at(&origin));
+    }
 }
 
 /// Where k0rdent would read the root, if it is absent where the claim says and a grant lets the claim use the one in
@@ -231,7 +236,13 @@ fn look_up<'a>(world: &World<'a>, claim: &Claim, closure: &mut Closure, member: 
                 None => format!("identityRef names {}, which is in no source", member.read),
                 Some(via) => format!("{} names {}, which is in no source", via.field, member.read),
             };
-            let mut help = "Add the object, or correct the reference.".to_owned();
+            let mut help = match world.snapshot.ignored(&member.read) {
+                Some(origin) => format!(
+                    "It stands at {origin}, in a source that may not provide it: move it to one that may, or widen \
+                     `provides` if you trust everybody who writes that source."
+                ),
+                None => "Add the object, or correct the reference.".to_owned(),
+            };
             for (code, at) in hints(world, claim, &member.read) {
                 help = format!("{} It stands at {}.", help, at.origin);
                 let message = format!("{} is absent, and {} is there", member.read, at.key);
@@ -309,9 +320,7 @@ fn expand(
             return;
         }
         Defined::Faulty(faults) => {
-            for fault in faults {
-                closure.find(claim, Finding::new(fault.code, fault.message.clone()).help(fault.help.clone()));
-            }
+            faulty(claim, closure, faults);
             return;
         }
     };

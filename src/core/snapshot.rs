@@ -128,6 +128,8 @@ pub struct Snapshot {
     pub definitions: BTreeMap<GroupKind, Definition>,
     /// The objects that would make Secrets that are in no source, by the Secret's key.
     elsewhere: BTreeMap<ObjectKey, Elsewhere>,
+    /// Where objects stand that their own source may not provide.
+    ignored: BTreeMap<ObjectKey, Origin>,
     /// The sealed values that stand in several files.
     copies: copies::Copies,
 }
@@ -253,6 +255,11 @@ impl Snapshot {
         let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };
         let secret = key.kind.is_secret();
         secret.then(|| self.elsewhere.get(key).or_else(|| self.elsewhere.get(&somewhere()))).flatten()
+    }
+
+    /// Where an object stands that is ignored, because its own source may not provide it.
+    pub fn ignored(&self, key: &ObjectKey) -> Option<&Origin> {
+        self.ignored.get(key)
     }
 
     /// The first source that might hold an unseen object of `kind` in `namespace`.
@@ -386,6 +393,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
     let mut objects = Objects::default();
     let mut states = Vec::new();
     let mut elsewhere = BTreeMap::new();
+    let mut ignored = BTreeMap::new();
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry } = reading;
@@ -405,7 +413,10 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                     meant.extend(could_be);
                     object.into_iter().for_each(|object| place(&mut objects, fleet, index, object));
                 }
-                Weighed::Foreign(key, origin) => findings.push(not_provided(source, &key, &origin)),
+                Weighed::Foreign(key, origin) => {
+                    findings.push(not_provided(source, &key, &origin));
+                    ignored.entry(key).or_insert(origin);
+                }
                 Weighed::Unread(kind, document, origin) => {
                     elsewhere::note(&mut elsewhere, fleet, source, &kind, &document, &origin);
                 }
@@ -476,7 +487,16 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
     let copies = copies::Copies::among(values);
     let system_namespace = fleet.system_namespace.clone();
     (
-        Snapshot { objects, sources: states, system_namespace, scopes: known.scopes, definitions, elsewhere, copies },
+        Snapshot {
+            objects,
+            sources: states,
+            system_namespace,
+            scopes: known.scopes,
+            definitions,
+            elsewhere,
+            ignored,
+            copies,
+        },
         findings,
     )
 }

@@ -2,6 +2,7 @@
 
 mod asked;
 pub(crate) mod case;
+mod cures;
 mod laws;
 pub(crate) mod stages;
 

@@ -6,6 +6,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::member::Closure;
 use super::reference::{Field, dotted, text_at};
@@ -25,8 +26,8 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
     if detached || !claim.by.is_credential() || closure.findings.iter().any(Finding::stops_claim) {
         return;
     }
-    let why = match distribution_fails(world, claim) {
-        Distribution::Fails(why) => Some(why),
+    let failure = match distribution_fails(world, claim) {
+        Distribution::Fails(failure) => Some(failure),
         Distribution::Works => unready(world, claim, closure),
         Distribution::Unasked(key) => {
             // A Secret or ConfigMap whose content nobody needs is not worth reading; then nothing is said.
@@ -36,14 +37,31 @@ pub fn check(world: &World<'_>, claim: &Claim, closure: &mut Closure) {
             None
         }
     };
-    let Some(why) = why else { return };
+    let Some(Failure { why, cure }) = failure else { return };
     let message = format!("k0rdent will not report the Credential as ready: {why}");
-    let system = &world.fleet.system_namespace;
+    let cure = cure.map(|cure| format!("{cure}; or reduce")).unwrap_or_else(|| "Reduce".into());
     let help = format!(
-        "Put a copy into namespace {system} as well; or reduce the region's ProviderInterfaces to clusterIdentityKinds \
-         and set `detached: true` for the region."
+        "{cure} the region's ProviderInterfaces to clusterIdentityKinds and set `detached: true` for the region."
     );
     closure.find(claim, Finding::new(Code::CredentialNeverReady, message).at(&claim.origin).help(help));
+}
+
+/// Why k0rdent fails, and what helps beside leaving the distribution to pouch.
+struct Failure {
+    why: String,
+    cure: Option<String>,
+}
+
+fn fails(why: String, cure: Option<String>) -> Distribution {
+    Distribution::Fails(Failure { why, cure })
+}
+
+/// The failure of a lookup. What is in no namespace can have no copy in another one.
+fn looks_for(world: &World<'_>, key: &ObjectKey) -> Distribution {
+    let system = &world.fleet.system_namespace;
+    let is_copy = key.namespace.as_ref() == Some(system);
+    let cure = is_copy.then(|| format!("Put a copy of {} {} into namespace {system} as well", key.kind.kind, key.name));
+    fails(format!("it looks for {key}"), cure)
 }
 
 /// What `CopyClusterIdentities` does.
@@ -51,7 +69,7 @@ enum Distribution {
     /// It returns no error.
     Works,
     /// It returns an error; this is why.
-    Fails(String),
+    Fails(Failure),
     /// That depends on an object that no source was asked for.
     Unasked(ObjectKey),
 }
@@ -66,35 +84,53 @@ fn distribution_fails(world: &World<'_>, claim: &Claim) -> Distribution {
         (Some(Scope::Cluster), _) => ObjectKey::new(claim.root.kind.clone(), None, claim.root.name.clone()),
         (_, Some(_)) => ObjectKey::new(claim.root.kind.clone(), Some(system.clone()), claim.root.name.clone()),
         (_, None) => {
-            return Distribution::Fails("identityRef has no namespace, and its kind is namespaced".into());
+            let is_there = claim.by.namespace == *system;
+            let cure = is_there.then(|| format!("Write `namespace: {system}` into identityRef"));
+            return fails("identityRef has no namespace, and its kind is namespaced".into(), cure);
         }
     };
     if aws::is_controller_identity(&key) {
         return Distribution::Works;
     }
     match world.snapshot.look_up(&key) {
-        Lookup::Found(object) => {
-            let mut outcomes = definition.references.iter().map(|path| reference_fails(world, object, path));
-            outcomes.find(|outcome| !matches!(outcome, Distribution::Works)).unwrap_or(Distribution::Works)
-        }
+        Lookup::Found(object) => references_fail(world, claim, object, &definition.references),
         Lookup::Unasked => Distribution::Unasked(key),
         // Nobody knows, and a warning of something that may well work is worse than none.
         Lookup::Unread(_) => Distribution::Works,
-        Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
+        Lookup::Absent => looks_for(world, &key),
     }
 }
 
-fn reference_fails(world: &World<'_>, object: &Object, path: &ReferencePath) -> Distribution {
-    let required = |path: &[Key]| Distribution::Fails(format!("it requires {} of {}", dotted(path), object.key));
-    let Some(name) = text(object, &path.name) else { return required(&path.name) };
-    let namespace = match &path.namespace {
-        _ if world.scope_of(&path.kind) == Some(Scope::Cluster) => None,
-        None => Some(world.fleet.system_namespace.clone()),
-        Some(field) => match text(object, field) {
-            Some(namespace) => Some(Namespace::from(namespace)),
-            None => return required(field),
-        },
-    };
+/// Follows references one after the other, with two mistakes of k0rdent's own: the namespace of one is that of the next
+/// that names none, and a field that was rewritten for one is read again for the next.
+fn references_fail(world: &World<'_>, claim: &Claim, object: &Object, paths: &[ReferencePath]) -> Distribution {
+    let mut namespace = world.fleet.system_namespace.clone();
+    let mut rewritten: Vec<&[Key]> = Vec::new();
+    for path in paths {
+        let Some(name) = text(object, &path.name) else { return required(object, &path.name) };
+        if let Some(field) = &path.namespace {
+            namespace = match text(object, field) {
+                Some(_) if rewritten.contains(&&**field) => claim.by.namespace.clone(),
+                Some(namespace) => namespace.into(),
+                None => return required(object, field),
+            };
+            rewritten.push(field);
+        }
+        match reference_fails(world, path, name, &namespace) {
+            Distribution::Works => {}
+            failure => return failure,
+        }
+    }
+    Distribution::Works
+}
+
+fn required(object: &Object, path: &[Key]) -> Distribution {
+    fails(format!("it requires {} of {}", dotted(path), object.key), None)
+}
+
+fn reference_fails(world: &World<'_>, path: &ReferencePath, name: &str, namespace: &Namespace) -> Distribution {
+    let is_cluster_scoped = world.scope_of(&path.kind) == Some(Scope::Cluster);
+    let namespace = (!is_cluster_scoped).then(|| namespace.clone());
     let key = ObjectKey::new(path.kind.clone(), namespace, name.into());
     // The provider makes this one on the management cluster too.
     if aws::is_controller_identity(&key) {
@@ -103,18 +139,21 @@ fn reference_fails(world: &World<'_>, object: &Object, path: &ReferencePath) -> 
     match world.snapshot.look_up(&key) {
         Lookup::Found(_) | Lookup::Unread(_) => Distribution::Works,
         Lookup::Unasked => Distribution::Unasked(key),
-        Lookup::Absent => Distribution::Fails(format!("it looks for {key}")),
+        Lookup::Absent => looks_for(world, &key),
     }
 }
 
 /// Why the identity is not on the region where `identityRef` says, if it is not.
-fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<String> {
+fn unready(world: &World<'_>, claim: &Claim, closure: &Closure) -> Option<Failure> {
     let landed = closure.members.first()?;
     if world.scope_of(&claim.root.kind) == Some(Scope::Cluster) || landed.lands.namespace == claim.root.namespace {
         return None;
     }
     let wanted = ObjectKey::new(claim.root.kind.clone(), claim.root.namespace.clone(), claim.root.name.clone());
-    Some(format!("it looks for {wanted} on the region, but the object lands as {}", landed.lands))
+    let why = format!("it looks for {wanted} on the region, but the object lands as {}", landed.lands);
+    let cure =
+        landed.lands.namespace.as_ref().map(|namespace| format!("Write `namespace: {namespace}` into identityRef"));
+    Some(Failure { why, cure })
 }
 
 fn text<'a>(object: &'a Object, path: &[Key]) -> Option<&'a str> {

@@ -5,7 +5,9 @@
 //! claim what stands in the system namespace, which its source Credential may use; and what a grant names.
 //! [`admission`](crate::admission) says which rule admits. Everything else is refused.
 
+use alloc::borrow::ToOwned as _;
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::grant::last_resort;
@@ -14,10 +16,12 @@ use crate::capi::Admits;
 use crate::capi::tenancy::Tenancy;
 use crate::claim::Claim;
 use crate::closure::{Closure, Member, Role, sought};
-use crate::config::RegionConfig;
+use crate::config::{RegionConfig, Resolution};
 use crate::finding::{Code, Finding};
-use crate::name::Namespace;
+use crate::name::{Namespace, Region};
+use crate::node::Node;
 use crate::object::Object;
+use crate::selector::NAME_LABEL;
 use crate::world::World;
 
 /// Checks every member of a closure.
@@ -35,7 +39,7 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
                 findings.extend(namespaced(world, claim, closure, member, namespace));
                 // Wherever the object was read: its provider asks it where it lands.
                 if member.lands.namespace.as_ref() == Some(&claim.by.namespace) {
-                    findings.extend(object.and_then(|object| unusable(world, claim, object)));
+                    findings.extend(object.and_then(|object| unusable(world, region, claim, object)));
                 }
             }
         }
@@ -48,20 +52,49 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
     let why = match of_identity(world.fleet, claim, object) {
         Ok(Rule::Identity) => return None,
         // The region's own provider asks the identity alone.
-        Ok(_) => return unusable(world, claim, object),
+        Ok(_) => return unusable(world, region, claim, object),
         Err(why) => why,
     };
     let namespace = &claim.by.namespace;
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
-    Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(format!(
-        "Admit {namespace} in the identity, or write the namespace's labels into regions.{}.namespaces.labels. {}",
-        region.name,
-        last_resort(claim, &object.key)
-    )))
+    let cure = admit(world, object, claim, &region.name);
+    let help = format!("{cure} {}", last_resort(claim, &object.key));
+    Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(help))
+}
+
+/// What to write into an identity, or into the configuration, so that the identity admits a namespace.
+fn admit(world: &World<'_>, object: &Object, claim: &Claim, region: &Region) -> String {
+    let namespace = &claim.by.namespace;
+    let Some(tenancy) = tenancy_of(world.fleet, &object.key.kind) else {
+        return format!("Say in `kinds` who may use identities of kind {}.", object.key.kind);
+    };
+    let by_name = format!("{{matchLabels: {{{NAME_LABEL}: {namespace}}}}}");
+    let (field, all, one) = match tenancy {
+        Tenancy::None | Tenancy::All => {
+            return format!("Set `allowedNamespaces: all` for the kind {} in `kinds`.", object.key.kind.kind);
+        }
+        Tenancy::Aws | Tenancy::Azure => ("allowedNamespaces", "{}", format!("{{list: [{namespace}]}}")),
+        Tenancy::Vsphere => ("allowedNamespaces", "{}", format!("{{selector: {by_name}}}")),
+        Tenancy::Openstack => ("namespaceSelector", "{}", by_name),
+    };
+    let written = object.at(&["spec", field]);
+    let empty = |selector: &Node| {
+        selector.is_map()
+            && selector.entries().iter().all(|(_, node)| node.entries().is_empty() && node.items().is_empty())
+    };
+    if written.and_then(|written| written.at(&["selector"])).is_some_and(empty) {
+        return format!("An empty selector admits nobody: write `{field}: {all}` to admit all namespaces.");
+    }
+    let selects = written.is_some_and(|written| tenancy == Tenancy::Openstack || written.at(&["selector"]).is_some());
+    let labels = match selects {
+        true => format!(" Or, if the namespace has the labels, write them into regions.{region}.namespaces.labels."),
+        false => String::new(),
+    };
+    format!("To admit {namespace} alone, write `{field}: {one}` into its spec.{labels}")
 }
 
 /// Warns of an identity that the Credential may refer to although nobody in its namespace can use the identity.
-fn unusable(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding> {
+fn unusable(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
     let tenancy = tenancy_of(world.fleet, &object.key.kind)?;
     if tenancy == Tenancy::None && object.key.namespace.is_some() {
         return None;
@@ -72,12 +105,12 @@ fn unusable(world: &World<'_>, claim: &Claim, object: &Object) -> Option<Finding
         Admits::Unknown(why) => why,
     };
     let message = format!("{} cannot be used by clusters in namespace {}: {why}", object.key, claim.by.namespace);
-    Some(
-        Finding::new(Code::UnusableInNamespace, message)
-            .about(&object.key)
-            .at(&object.origin)
-            .help("Admit the namespace in the identity."),
-    )
+    Some(Finding::new(Code::UnusableInNamespace, message).about(&object.key).at(&object.origin).help(admit(
+        world,
+        object,
+        claim,
+        &region.name,
+    )))
 }
 
 /// A namespaced object: the Credential's own namespace, or the system namespace through an identity.
@@ -93,8 +126,16 @@ fn namespaced(
         return None;
     }
     let message = format!("{} is not open to Credentials of namespace {own}", member.read);
-    Some(Finding::new(Code::NotAdmitted, message).about(&member.read).at(&claim.origin).help(format!(
-        "Put the object into namespace {own}, or the Credential into namespace {namespace}. {}",
-        last_resort(claim, &member.read)
-    )))
+    // As k0rdent does, an identity is read from the system namespace, wherever the Credential says.
+    let moved = match (closure.resolution, member.referrer) {
+        (Resolution::AsWritten, None) => {
+            format!("Put the object into namespace {own} and say so in identityRef, or put")
+        }
+        (_, Some(_)) if *namespace != world.fleet.system_namespace => {
+            format!("Put the object into namespace {own} and refer to it there, or put")
+        }
+        _ => "Put".to_owned(),
+    };
+    let help = format!("{moved} the Credential into namespace {namespace}. {}", last_resort(claim, &member.read));
+    Some(Finding::new(Code::NotAdmitted, message).about(&member.read).at(&claim.origin).help(help))
 }

@@ -25,7 +25,7 @@ struct KnownVersions {
     /// Definitions, at most one per version.
     definitions: Vec<Definition>,
     /// Why no claim of this kind can be resolved.
-    faults: Vec<Fault>,
+    faults: Vec<Finding>,
 }
 
 /// Every definition that counts, by kind.
@@ -43,7 +43,7 @@ pub enum Defined<'a> {
     /// No ProviderInterface defines the kind.
     Unknown,
     /// The ProviderInterfaces contradict each other or cannot be followed.
-    Faulty(&'a [Fault]),
+    Faulty(&'a [Finding]),
 }
 
 impl Definitions {
@@ -66,7 +66,8 @@ impl Definitions {
                     }
                 }
                 Err(faults) => {
-                    findings.extend(faults.iter().map(|fault| finding_of(fault, object)));
+                    let faults: Vec<Finding> = faults.iter().map(|fault| finding_of(fault, object)).collect();
+                    findings.extend(faults.iter().cloned());
                     let named: BTreeSet<GroupKind> = snapshot.copies(&object.key).flat_map(named_kinds).collect();
                     for kind in named {
                         faulty.push((kind.kind.clone(), faults.clone()));
@@ -180,7 +181,7 @@ fn add(known: &mut KnownVersions, definition: Definition) {
                 earlier.interface, definition.interface, definition.kind
             );
             let help = "Make the two agree, or remove one of them from the sources.";
-            known.faults.push(Fault::new(Code::ConflictingDefinitions, message, help));
+            known.faults.push(Finding::new(Code::ConflictingDefinitions, message).help(help));
         }
     }
 }

@@ -27,28 +27,22 @@ pub fn line_of(text: &str, path: &[&str]) -> Option<u32> {
 /// The line, from one, on which an item of a top-level key's list begins; none if it is not found. Items count
 /// from zero.
 pub fn line_of_item(text: &str, list: &str, item: usize) -> Option<u32> {
-    let mut lines = (1..).zip(text.lines()).skip_while(|(_, line)| key(line) != Some(list));
-    lines.next()?;
-    let (mut depth, mut left) = (None, item);
-    for (number, line) in lines {
-        let indent = line.len().saturating_sub(line.trim_start_matches(' ').len());
-        let is_item = line.get(indent..).is_some_and(|rest| rest == "-" || rest.starts_with("- "));
-        if !is_item {
-            // The next key of the top level ends the list.
-            if indent == 0 && key(line).is_some() {
-                return None;
-            }
-            continue;
-        }
-        if *depth.get_or_insert(indent) != indent {
-            continue;
-        }
-        match left.checked_sub(1) {
-            Some(fewer) => left = fewer,
-            None => return Some(number),
-        }
-    }
-    None
+    lines_of_items(text, list).nth(item)
+}
+
+/// The lines, from one, on which the items of a top-level key's list begin.
+pub fn lines_of_items(text: &str, list: &str) -> impl Iterator<Item = u32> {
+    let lines = (1..).zip(text.lines()).skip_while(move |(_, line)| key(line) != Some(list)).skip(1);
+    let indent = |line: &str| line.len().saturating_sub(line.trim_start_matches(' ').len());
+    let is_item = move |line: &str| {
+        let rest = line.get(indent(line)..).unwrap_or_default();
+        rest == "-" || rest.starts_with("- ")
+    };
+    // The next key of the top level ends the list.
+    let own = lines.take_while(move |(_, line)| is_item(line) || indent(line) > 0 || key(line).is_none());
+    let mut depth = None;
+    own.filter(move |(_, line)| is_item(line) && *depth.get_or_insert(indent(line)) == indent(line))
+        .map(|(number, _)| number)
 }
 
 /// The key that a line begins with.

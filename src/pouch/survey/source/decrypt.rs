@@ -193,7 +193,7 @@ impl Vault {
         let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml };
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
             let mut reading = Reading::nothing();
-            text.take(node, part.line, &mut reading);
+            text.take(node, part.line, (&part.text, part.first_line), &mut reading);
             reading.documents
         });
         Ok((objects.collect(), Some(key_fingerprint(&data_key))))

@@ -12,6 +12,7 @@ use pouch_core::node::{Interner, Key, Node};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::unread_words::UnreadWords;
 use pouch_core::yaml::Flaw;
+use pouch_core::yaml::lines::lines_of_items;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
@@ -149,7 +150,14 @@ impl Text<'_> {
     fn lacks(&self, document: &Document<'_>, flaw: Flaw, reading: &mut Reading) {
         let lines = self.bytes.iter().filter(|b| **b == b'\n').count();
         let at_the_end = usize::try_from(flaw.line).unwrap_or(usize::MAX) >= lines;
-        let finding = self.unparsable(flaw);
+        let within = usize::try_from(flaw.line.saturating_sub(document.first_line)).unwrap_or(usize::MAX);
+        let is_template = document.text.lines().nth(within).is_some_and(|line| line.contains("{{"));
+        let finding = match is_template {
+            true => self
+                .finding(flaw.line, flaw.column, "there is an unrendered template here")
+                .help("Render the template, with helm template for example, or exclude the file."),
+            false => self.unparsable(flaw),
+        };
         if at_the_end || self.form == Form::Stream {
             reading.lacks(finding);
         } else {
@@ -173,9 +181,11 @@ impl Text<'_> {
     /// `lines` are the lines where the document and its text start.
     fn add(&self, node: Node, lines: (u32, u32), (text, written): (&str, Written), reading: &mut Reading) {
         let (line, first_line) = lines;
-        let Some(mac) = sealed::mac(&node) else { return self.take(node, line, reading) };
+        let Some(mac) = sealed::mac(&node) else {
+            return self.take(node, line, (text, first_line), reading);
+        };
         let mut part = Reading::nothing();
-        self.take(node, line, &mut part);
+        self.take(node, line, (text, first_line), &mut part);
         let documents = std::mem::take(&mut part.documents);
         reading.absorb(part);
         let part = SealedPart { text: text.into(), line, first_line, documents };
@@ -184,13 +194,17 @@ impl Text<'_> {
     }
 
     /// Sorts a document into objects, skipped documents and findings.
-    pub(super) fn take(&self, node: Node, line: u32, reading: &mut Reading) {
+    ///
+    /// `text` is the document's, and the line where that starts: items of a `List` have lines of their own.
+    pub(super) fn take(&self, node: Node, line: u32, text: (&str, u32), reading: &mut Reading) {
         match Head::of(&node) {
             _ if node == Node::Null => {}
             Ok(head) if head.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
             Ok(head) if head.is_list(&node) => {
                 let list = head.owned();
-                self.take_list(node, &list, line, 1, reading);
+                let (text, first_line) = text;
+                let lines = lines_of_items(text, "items").map(|line| line.saturating_add(first_line).saturating_sub(1));
+                self.take_list(node, &list, (line, lines.collect()), 1, reading);
             }
             Ok(_) => reading.documents.push((node, self.at(line, 1))),
             // An error page, or the words of a broken tool, in the place of a manifest: it proves no absence.
@@ -209,7 +223,14 @@ impl Text<'_> {
         }
     }
 
-    fn take_list(&self, list: Node, head: &ListHead, line: u32, depth: usize, reading: &mut Reading) {
+    fn take_list(
+        &self,
+        list: Node,
+        head: &ListHead,
+        (line, lines): (u32, Vec<u32>),
+        depth: usize,
+        reading: &mut Reading,
+    ) {
         let wrong = |what: String| self.wrong(line, 1, what);
         if list.at(&["metadata", "continue"]).is_some_and(|token| *token != Node::text(""))
             || list.at(&["metadata", "remainingItemCount"]).is_some_and(|count| *count != Node::Int(0))
@@ -221,13 +242,17 @@ impl Text<'_> {
         let Some(items) = into_items(list) else {
             return reading.lacks(wrong(format!("the items of {} are missing or no sequence", head.kind)));
         };
+        // In flow style, and where the text does not show them, items stand where their list does.
+        let lines = if lines.len() == items.len() { lines } else { Vec::new() };
         for (at, item) in items.into_iter().enumerate() {
             let item = head.complete(item);
+            let line = lines.get(at).copied().unwrap_or(line);
+            let wrong = |what: String| self.wrong(line, 1, what);
             match Head::of(&item) {
                 Ok(inner) if inner.is_passed_over() => reading.skipped = reading.skipped.saturating_add(1),
                 Ok(inner) if inner.is_list(&item) && depth < MOST_LISTS => {
                     let inner = inner.owned();
-                    self.take_list(item, &inner, line, depth.saturating_add(1), reading);
+                    self.take_list(item, &inner, (line, Vec::new()), depth.saturating_add(1), reading);
                 }
                 Ok(inner) if inner.is_list(&item) => {
                     reading.lacks(wrong(format!("more than {MOST_LISTS} Lists are nested in each other")));
@@ -522,6 +547,12 @@ mod tests {
         ] {
             check(&format!("apiVersion: v1\nkind: List\n{broken}\n"), "unparsable-document f:1:1\nincomplete\n");
         }
+        check(
+            &format!(
+                "apiVersion: v1\nkind: List\nitems:\n- {item}\n- apiVersion: v1\n  kind: Secret\n  metadata: {{name: b}}\n- x\n"
+            ),
+            "Secret a f:4:1\nSecret b f:5:1\nunparsable-document f:8:1\nincomplete\n",
+        );
         let deep = (0..9).fold(item.to_owned(), |inner, _| format!("{{apiVersion: v1, kind: List, items: [{inner}]}}"));
         check(&deep, "unparsable-document f:1:1\nincomplete\n");
     }

@@ -390,9 +390,29 @@ pub fn is_digest(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
+/// What the files of one source may cost.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SourceLimits {
+    /// The most documents.
+    pub documents: usize,
+    /// The most values, maps and lists in them, counted after aliases are followed.
+    pub nodes: usize,
+    /// The most bytes of its files together; one that stands in several places counts in each.
+    pub bytes: usize,
+    /// The most bytes of text that aliases copy.
+    pub copied_bytes: usize,
+}
+
+impl SourceLimits {
+    /// Room for 300,000 objects of the usual size three times over, in about a gigabyte of memory.
+    pub const DEFAULT: Self = Self { documents: 1_000_000, nodes: 10_000_000, bytes: 1 << 30, copied_bytes: 64 << 20 };
+}
+
 /// Bounds of one run.
 #[derive(Clone, Debug)]
 pub struct Limits {
+    /// What the files of one source may cost.
+    pub sources: SourceLimits,
     /// Withdrawals per region that always pass.
     pub free_deletions: usize,
     /// Above that, the most withdrawals per region in percent of its published objects.

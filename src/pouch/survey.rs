@@ -319,6 +319,7 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
         environment: &environment,
         timeout: TIMEOUT,
         stop: stop.flag(),
+        limits: &fleet.limits.sources,
     };
     let progress = ui.progress("reading", 0);
     let reading = source::read(source, &given);

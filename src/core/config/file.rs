@@ -20,7 +20,7 @@ pub use delivery::{
     RegionDeliveryFile, SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantToFile};
-pub use limit::{AcceptFile, DeletionsFile, LevelWord, LimitsFile, ResealFile};
+pub use limit::{AcceptFile, DeletionsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 
 use crate::finding::Code;
 

@@ -262,10 +262,17 @@ fn limits(limits: &Limits) -> Tree<'_> {
         ("percent", count(limits.deletion_percent)),
         ("objects", count(limits.deletion_objects)),
     ];
+    let sources = [
+        ("documents", count(limits.sources.documents)),
+        ("nodes", count(limits.sources.nodes)),
+        ("bytes", count(limits.sources.bytes)),
+        ("copiedBytes", count(limits.sources.copied_bytes)),
+    ];
     Tree::map([
         ("deletions", Tree::map(deletions)),
         ("reseal", Tree::map([("percent", count(limits.reseal_percent))])),
         ("accept", Tree::List(limits.accept.iter().map(acceptance).collect())),
+        ("sources", Tree::map(sources)),
         ("attempts", count(limits.attempts)),
         ("objectsPerRegion", count(limits.objects_per_region)),
         ("objectsPerNamespace", count(limits.objects_per_namespace)),

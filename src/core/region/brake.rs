@@ -189,6 +189,7 @@ fn deletions(load: &Load<'_>, lost: usize, digest: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::SourceLimits;
     use crate::name::GroupKind;
     use alloc::vec;
 
@@ -199,6 +200,7 @@ mod tests {
             deletion_objects: 10,
             reseal_percent: 20,
             accept: vec![],
+            sources: SourceLimits::DEFAULT,
             attempts: 5,
             objects_per_region: 5000,
             objects_per_namespace: 500,

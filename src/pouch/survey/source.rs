@@ -6,6 +6,7 @@
 //! refused by name. This module knows YAML, JSON and `List`, but not what the documents mean, so the readers of
 //! the result judge what a source may provide.
 
+mod budget;
 pub mod decrypt;
 mod directory;
 mod document;
@@ -34,7 +35,7 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
             let wanted = revision::Wanted { repository, reference, path, files };
             revision::read(&source.name, &wanted, given)
         }
-        SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock()),
+        SourcePlace::Stdin => stream::read(&source.name, std::io::stdin().lock(), given.limits),
         SourcePlace::Cluster { .. } => {
             let message = "a cluster is asked piece by piece, and not read as a whole";
             return Err(SourceError::new(&source.name, message, "This is a bug in pouch; please report it."));
@@ -50,7 +51,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use pouch_core::config::{FileGlobs, Globs};
+    use pouch_core::config::{FileGlobs, Globs, SourceLimits};
 
     use super::reading::Filter;
     use super::*;
@@ -84,6 +85,8 @@ mod tests {
         FileGlobs { include: globs(&["*.yaml", "*.yml", "*.json"]), exclude: globs(&[]) }
     }
 
+    static DEFAULT: SourceLimits = SourceLimits::DEFAULT;
+
     pub(super) fn given(base: &Path) -> Given<'_> {
         Given {
             base,
@@ -92,6 +95,7 @@ mod tests {
             environment: &[],
             timeout: Duration::from_secs(60),
             stop: Arc::default(),
+            limits: &DEFAULT,
         }
     }
 

@@ -7,6 +7,8 @@ use core::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::SourceLimits;
+
 /// Bounds of one run.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -20,6 +22,9 @@ pub struct LimitsFile {
     /// What may pass beyond that, once: the digests are those that the finding's help line prints.
     #[serde(default)]
     pub accept: Vec<AcceptFile>,
+    /// What the files of one source may cost; the costliest beyond that are left out.
+    #[serde(default)]
+    pub sources: SourceLimitsFile,
     /// How often a push that lost against another writer is tried again from the start.
     #[serde(default = "attempts")]
     #[schemars(range(min = 1, max = 100))]
@@ -72,12 +77,38 @@ impl Default for LimitsFile {
             deletions: DeletionsFile::default(),
             reseal: ResealFile::default(),
             accept: Vec::new(),
+            sources: SourceLimitsFile::default(),
             attempts: attempts(),
             objects_per_region: objects_per_region(),
             objects_per_namespace: objects_per_namespace(),
             credentials_per_namespace: credentials_per_namespace(),
             sealed_bytes_per_namespace: sealed_bytes_per_namespace(),
         }
+    }
+}
+
+/// What the files of one source may cost.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct SourceLimitsFile {
+    /// The most documents.
+    #[schemars(range(min = 1))]
+    pub documents: u32,
+    /// The most values, maps and lists in them.
+    #[schemars(range(min = 1))]
+    pub nodes: u32,
+    /// The most bytes of its files together.
+    #[schemars(range(min = 1))]
+    pub bytes: u32,
+    /// The most bytes of text that aliases in YAML copy.
+    pub copied_bytes: u32,
+}
+
+impl Default for SourceLimitsFile {
+    fn default() -> Self {
+        let of = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let SourceLimits { documents, nodes, bytes, copied_bytes } = SourceLimits::DEFAULT;
+        Self { documents: of(documents), nodes: of(nodes), bytes: of(bytes), copied_bytes: of(copied_bytes) }
     }
 }
 

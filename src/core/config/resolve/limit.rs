@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{AcceptFile, LevelWord, LimitsFile};
-use super::super::{Accept, Acceptance, Limits, RegionConfig, is_digest};
+use super::super::{Accept, Acceptance, Limits, RegionConfig, SourceLimits, is_digest};
 use crate::finding::{Class, Code, Severity};
 use crate::name::Region;
 
@@ -21,7 +21,7 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         }
         usize::try_from(value).unwrap_or(usize::MAX)
     };
-    let deletions = at.key("deletions");
+    let (deletions, sources) = (at.key("deletions"), at.key("sources"));
     let sealed = typed.sealed_bytes_per_namespace.bytes().filter(|bytes| *bytes > 0);
     let mut limits = Limits {
         free_deletions: number(typed.deletions.free, 0, u32::MAX, deletions.key("free")),
@@ -29,6 +29,12 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         deletion_objects: number(typed.deletions.objects, 0, u32::MAX, deletions.key("objects")),
         reseal_percent: number(typed.reseal.percent, 0, 100, at.key("reseal").key("percent")),
         accept: Vec::new(),
+        sources: SourceLimits {
+            documents: number(typed.sources.documents, 1, u32::MAX, sources.key("documents")),
+            nodes: number(typed.sources.nodes, 1, u32::MAX, sources.key("nodes")),
+            bytes: number(typed.sources.bytes, 1, u32::MAX, sources.key("bytes")),
+            copied_bytes: number(typed.sources.copied_bytes, 0, u32::MAX, sources.key("copiedBytes")),
+        },
         attempts: number(typed.attempts, 1, 100, at.key("attempts")),
         objects_per_region: number(typed.objects_per_region, 1, u32::MAX, at.key("objectsPerRegion")),
         objects_per_namespace: number(typed.objects_per_namespace, 1, u32::MAX, at.key("objectsPerNamespace")),

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pouch_core::ciphertext::sealed_value_below;
+use pouch_core::config::SourceLimits;
 use pouch_core::finding::Origin;
 use pouch_core::listing::few;
 use pouch_core::name::{ObjectKey, SourceName};
@@ -26,6 +27,7 @@ use pouch_core::yaml::read::{self as yaml, Document};
 use pouch_core::{json, kinds};
 use rayon::prelude::*;
 
+use super::budget::Meter;
 use super::document::{Form, Text};
 use super::reading::Reading;
 use super::sealed::{SealedFile, Written};
@@ -190,7 +192,9 @@ impl Vault {
         }
         let data_key = identities.unwrap(sealed.stanzas()).map_err(|error| locked(error, &sealed, identities, file))?;
         let nodes = sealed.open(&data_key).map_err(not_opened)?;
-        let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml };
+        // It was counted as it stands.
+        let meter = Meter::new(&SourceLimits::DEFAULT);
+        let text = Text { source: &self.source, path: &file.path, bytes: b"", form: Form::Yaml, meter: &meter };
         let objects = file.parts.iter().zip(nodes).map(|(part, node)| {
             let mut reading = Reading::nothing();
             text.take(node, part.line, (&part.text, part.first_line), &mut reading);

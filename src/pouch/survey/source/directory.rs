@@ -14,18 +14,17 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use pouch_core::config::FileGlobs;
+use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
-use rayon::prelude::*;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
+use super::budget::{self, Shown};
 use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, MOST_DEPTH};
-use crate::harden::wiped;
 
 /// How many files one task reads; its documents share their keys.
 const FILES_PER_TASK: usize = 32;
@@ -58,7 +57,8 @@ pub(super) fn read(
         return Err(SourceError::new(source, format!("{shown} is neither a folder nor a plain file"), help));
     };
     let root = openat(CWD, folder, FOLDER, Mode::empty()).map_err(|errno| unreachable(errno.into()))?;
-    let mut place = Place { source, root, real: folder, shown: &shown, skip: identities(given.skip) };
+    let mut place =
+        Place { source, limits: given.limits, root, real: folder, shown: &shown, skip: identities(given.skip) };
     if let (true, Some(name)) = (kind.is_file(), real.file_name()) {
         // The file was named, so no glob and no skipping applies.
         place.skip.clear();
@@ -82,6 +82,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 /// Where a source's files are.
 struct Place<'a> {
     source: &'a SourceName,
+    limits: &'a SourceLimits,
     root: OwnedFd,
     real: &'a Path,
     shown: &'a str,
@@ -94,6 +95,12 @@ struct Found {
     opened: PathBuf,
     /// How it is shown.
     shown: Arc<str>,
+}
+
+impl Shown for Found {
+    fn shown(&self) -> &Arc<str> {
+        &self.shown
+    }
 }
 
 /// A walk through the folders of a source.
@@ -279,14 +286,14 @@ impl Place<'_> {
     }
 
     fn read(&self, found: &[Found]) -> Reading {
-        let task = |files: &[Found]| {
+        budget::read((self.source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut interner = Interner::new();
             for file in files {
                 match self.bytes(&file.opened) {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
-                        let text = Text { source: self.source, path: &file.shown, bytes: &bytes, form };
+                        let text = Text { source: self.source, path: &file.shown, bytes: &bytes, form, meter };
                         reading.absorb(document::read(&text, &mut interner));
                     }
                     Err(Trouble::Skipped) => {}
@@ -300,11 +307,7 @@ impl Place<'_> {
                 }
             }
             reading
-        };
-        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(|part| wiped(|| task(part))).collect();
-        let mut reading = Reading::nothing();
-        parts.into_iter().for_each(|part| reading.absorb(part));
-        reading
+        })
     }
 
     fn bytes(&self, path: &Path) -> Result<Vec<u8>, Trouble> {

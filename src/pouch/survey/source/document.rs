@@ -16,6 +16,7 @@ use pouch_core::yaml::lines::lines_of_items;
 use pouch_core::yaml::read::{self as yaml, Document};
 use rayon::prelude::*;
 
+use super::budget::Meter;
 use super::reading::Reading;
 use super::sealed::{self, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
@@ -58,11 +59,20 @@ pub(super) struct Text<'a> {
     pub(super) path: &'a Arc<str>,
     pub(super) bytes: &'a [u8],
     pub(super) form: Form,
+    pub(super) meter: &'a Meter<'a>,
 }
 
 /// Reads all documents of a text. Long ones are parsed on several threads; the order stays.
 pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
     let mut reading = Reading::nothing();
+    if text.meter.leaves_out() {
+        match yaml::text_of(text.bytes).ok().and_then(UnreadWords::of) {
+            Some(words) => reading.unread_words.push(words),
+            None => reading.complete = false,
+        }
+        return reading;
+    }
+    text.meter.file(text.bytes.len());
     if text.bytes.starts_with(LFS_POINTER) {
         let help = "Run git lfs pull, or keep manifests out of git-lfs.";
         reading.refuse(text.source, text.path, "is a git-lfs pointer, not the file itself", help);
@@ -80,7 +90,13 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             let mut broken = 0_usize;
             for value in values(words) {
+                if text.meter.is_too_much(value.text) {
+                    let finding = text.finding(value.line, value.column, "it may hold more values than a source may");
+                    reading.lacks(finding.help("Split it, exclude it, or raise limits.sources.nodes."));
+                    continue;
+                }
                 match json::read(value.text, interner) {
+                    Ok(node) if !text.meter.keeps(&node, value.text) => {}
                     Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
                     // Only brackets separate the values: a broken one might hold whatever stands behind its beginning,
                     // and one that no bracket ends was cut short.
@@ -168,6 +184,7 @@ impl Text<'_> {
     fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
         for document in documents {
             match yaml::read(document, interner) {
+                Ok(node) if !self.meter.keeps(&node, document.text) => {}
                 Ok(node) => {
                     let lines = (document.line, document.first_line);
                     self.add(node, lines, (document.text, Written::Yaml), reading);
@@ -454,11 +471,14 @@ fn values(text: &str) -> Vec<Value<'_>> {
 
 #[cfg(test)]
 mod tests {
+    use pouch_core::config::SourceLimits;
+
     use super::*;
     use crate::survey::source::tests::summary;
 
     fn parse(form: Form, bytes: &[u8]) -> Reading {
-        let text = Text { source: &"s".into(), path: &Arc::from("f"), bytes, form };
+        let meter = Meter::new(&SourceLimits::DEFAULT);
+        let text = Text { source: &"s".into(), path: &Arc::from("f"), bytes, form, meter: &meter };
         read(&text, &mut Interner::new())
     }
 

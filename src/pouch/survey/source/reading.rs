@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use pouch_core::config::{FileGlobs, Source, SourcePlace};
+use pouch_core::config::{FileGlobs, Source, SourceLimits, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::name::SourceName;
 use pouch_core::node::Node;
@@ -38,6 +38,8 @@ pub struct Given<'a> {
     pub timeout: Duration,
     /// Set when the user asks pouch to stop: a running `git` is then ended.
     pub stop: Arc<AtomicBool>,
+    /// What the files of a source may cost.
+    pub limits: &'a SourceLimits,
 }
 
 /// What one source holds.

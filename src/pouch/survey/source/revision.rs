@@ -6,17 +6,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pouch_core::config::FileGlobs;
+use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
-use rayon::prelude::*;
 
+use super::budget::{self, Shown};
 use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
 use crate::git::{self, Address, program};
-use crate::harden::wiped;
 
 /// The most bytes that the files of one source sum to: one blob can stand in a tree a million times.
 const MOST_BYTES: u64 = 4 << 30;
@@ -69,7 +68,15 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
         }
         other => unreachable(source, &identity, &other),
     })?;
-    let tree = Tree { source, store: &store, commit, top: top.id, path: &path, reference: wanted.reference };
+    let tree = Tree {
+        source,
+        limits: given.limits,
+        store: &store,
+        commit,
+        top: top.id,
+        path: &path,
+        reference: wanted.reference,
+    };
     let mut reading = match top.kind {
         Kind::Folder => tree.walk(&Filter::new(wanted.files), given.skip_in_tree),
         Kind::File => tree.read(&[Found { shown: tree.show(""), id: top.id }]),
@@ -136,6 +143,7 @@ fn is_unknown_reference(words: &str) -> bool {
 /// A folder of a commit.
 struct Tree<'a> {
     source: &'a SourceName,
+    limits: &'a SourceLimits,
     store: &'a Store,
     commit: Id,
     top: Id,
@@ -147,6 +155,12 @@ struct Tree<'a> {
 struct Found {
     shown: Arc<str>,
     id: Id,
+}
+
+impl Shown for Found {
+    fn shown(&self) -> &Arc<str> {
+        &self.shown
+    }
 }
 
 impl Tree<'_> {
@@ -295,7 +309,7 @@ impl Tree<'_> {
 
     fn read(&self, found: &[Found]) -> Reading {
         let (source, place) = (self.source, self.store.path());
-        let task = |files: &[Found]| {
+        budget::read((source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut interner = Interner::new();
             // A repository belongs to one thread.
@@ -304,7 +318,7 @@ impl Tree<'_> {
                 match store.as_ref().map_err(Clone::clone).and_then(|store| store.blob(file.id, MAX_FILE_BYTES)) {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
-                        let text = Text { source, path: &file.shown, bytes: &bytes, form };
+                        let text = Text { source, path: &file.shown, bytes: &bytes, form, meter };
                         reading.absorb(document::read(&text, &mut interner));
                     }
                     Err(ObjectsError::TooLarge(most)) => {
@@ -315,11 +329,7 @@ impl Tree<'_> {
                 }
             }
             reading
-        };
-        let parts: Vec<Reading> = found.par_chunks(FILES_PER_TASK).map(|part| wiped(|| task(part))).collect();
-        let mut reading = Reading::nothing();
-        parts.into_iter().for_each(|part| reading.absorb(part));
-        reading
+        })
     }
 
     fn refuse(&self, reading: &mut Reading, path: &str, why: &str, help: &str) {

@@ -6,10 +6,12 @@
 use std::io::Read;
 use std::sync::Arc;
 
+use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
 
+use super::budget::Meter;
 use super::document::{self, Form, Text};
 use super::reading::{MAX_FILE_BYTES, Reading, SourceError, whole};
 
@@ -17,11 +19,8 @@ use super::reading::{MAX_FILE_BYTES, Reading, SourceError, whole};
 const PATH: &str = "<stdin>";
 
 /// Reads all documents of a stream.
-pub(super) fn read(source: &SourceName, input: impl Read) -> Result<Reading, SourceError> {
-    read_within(source, input, MAX_FILE_BYTES)
-}
-
-fn read_within(source: &SourceName, input: impl Read, most: u64) -> Result<Reading, SourceError> {
+pub(super) fn read(source: &SourceName, input: impl Read, limits: &SourceLimits) -> Result<Reading, SourceError> {
+    let most = u64::try_from(limits.bytes).unwrap_or(u64::MAX).min(MAX_FILE_BYTES);
     let mut bytes = Vec::new();
     if let Err(error) = input.take(most.saturating_add(1)).read_to_end(&mut bytes) {
         let help = "Check whether the program that writes to standard input failed.";
@@ -39,8 +38,14 @@ fn read_within(source: &SourceName, input: impl Read, most: u64) -> Result<Readi
         reading.lacks(finding.at(&whole(source)).help(help));
         return Ok(reading);
     }
-    let text = Text { source, path: &Arc::from(PATH), bytes: &bytes, form: Form::Stream };
-    Ok(document::read(&text, &mut Interner::new()))
+    let meter = Meter::new(limits);
+    let text = Text { source, path: &Arc::from(PATH), bytes: &bytes, form: Form::Stream, meter: &meter };
+    let reading = document::read(&text, &mut Interner::new());
+    let Some(passed) = meter.passed() else { return Ok(reading) };
+    let mut nothing = Reading::nothing();
+    let finding = Finding::new(Code::RefusedFile, format!("standard input costs more than a source may: {passed}"));
+    nothing.lacks(finding.at(&whole(source)).help("Give the manifests in several sources, or raise the limit."));
+    Ok(nothing)
 }
 
 #[cfg(test)]
@@ -50,7 +55,7 @@ mod tests {
 
     #[track_caller]
     fn check(input: &str, expect: &str) {
-        assert_eq!(summary(&read(&"s".into(), input.as_bytes()).unwrap()), expect, "{input:?}");
+        assert_eq!(summary(&read(&"s".into(), input.as_bytes(), &SourceLimits::DEFAULT).unwrap()), expect, "{input:?}");
     }
 
     const A: &str = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n";
@@ -87,14 +92,15 @@ mod tests {
 
     #[test]
     fn a_stream_that_is_too_long_or_fails_is_unreachable() {
-        assert!(read_within(&"s".into(), A.as_bytes(), 47).is_err());
-        assert!(read_within(&"s".into(), A.as_bytes(), 48).is_ok());
+        let limits = |bytes| SourceLimits { bytes, ..SourceLimits::DEFAULT };
+        assert!(read(&"s".into(), A.as_bytes(), &limits(47)).is_err());
+        assert!(read(&"s".into(), A.as_bytes(), &limits(48)).is_ok());
         struct Failing;
         impl Read for Failing {
             fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
                 Err(std::io::ErrorKind::ConnectionReset.into())
             }
         }
-        assert!(read(&"s".into(), Failing).is_err());
+        assert!(read(&"s".into(), Failing, &SourceLimits::DEFAULT).is_err());
     }
 }

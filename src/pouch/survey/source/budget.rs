@@ -1,0 +1,308 @@
+//! What the files of one source may cost, and which of them are left out where they cost more.
+//!
+//! As long as all files together are within the limits, they are read on several threads and that is all. Beyond the
+//! limits each file is measured by itself, and the costliest are left out: a file that grows when it is read stops
+//! itself, and small ones beside it are read. The same files are left out in every run.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use pouch_core::config::SourceLimits;
+use pouch_core::finding::{Code, Finding};
+use pouch_core::name::SourceName;
+use pouch_core::node::Node;
+use rayon::prelude::*;
+
+use super::reading::{Reading, start_of};
+use crate::harden::wiped;
+
+/// How many files are measured before it is asked whether to go on.
+const MEASURED_AT_ONCE: usize = 256;
+
+/// How often the limits may be spent on measuring; files after that are left out unmeasured.
+const MOST_MEASURED: usize = 4;
+
+/// Beyond so many files that are left out, what they might hold is not told apart.
+const MOST_TOLD_APART: usize = 1000;
+
+/// What a part of a source costs.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Cost {
+    documents: usize,
+    nodes: usize,
+    bytes: usize,
+    /// Bytes of text that stand in the documents and not in the file: what aliases copied.
+    copied: usize,
+}
+
+impl Cost {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            documents: self.documents.saturating_add(other.documents),
+            nodes: self.nodes.saturating_add(other.nodes),
+            bytes: self.bytes.saturating_add(other.bytes),
+            copied: self.copied.saturating_add(other.copied),
+        }
+    }
+
+    /// Each part of the cost, its limit, and what both are called.
+    fn parts(self, limits: &SourceLimits) -> [(usize, usize, &'static str); 4] {
+        [
+            (self.documents, limits.documents, "documents"),
+            (self.nodes, limits.nodes, "nodes"),
+            (self.bytes, limits.bytes, "bytes"),
+            (self.copied, limits.copied_bytes, "copiedBytes"),
+        ]
+    }
+
+    fn is_within(self, limits: &SourceLimits, times: usize) -> bool {
+        self.parts(limits).iter().all(|(cost, most, _)| *cost <= most.saturating_mul(times))
+    }
+
+    /// The largest part of its limit that the cost takes, in millionths.
+    fn share(self, limits: &SourceLimits) -> u128 {
+        let share = |(cost, most, _): &(usize, usize, &str)| {
+            let (cost, most) = (u128::try_from(*cost), u128::try_from((*most).max(1)));
+            cost.unwrap_or(u128::MAX).saturating_mul(1_000_000) / most.unwrap_or(1)
+        };
+        self.parts(limits).iter().map(share).max().unwrap_or_default()
+    }
+}
+
+/// Counts the nodes of a document, and the bytes of its text.
+fn weigh(node: &Node) -> (usize, usize) {
+    let sum = |(nodes, bytes): (usize, usize), node: &Node| {
+        let (more, text) = weigh(node);
+        (nodes.saturating_add(more), bytes.saturating_add(text))
+    };
+    match node {
+        Node::Text(text) => (1, text.len()),
+        Node::List(items) => items.iter().fold((1, 0), sum),
+        Node::Map(entries) => entries.iter().map(|(_, value)| value).fold((1, 0), sum),
+        _ => (1, 0),
+    }
+}
+
+/// What is done with documents.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// They are kept.
+    Reading,
+    /// They are measured and dropped.
+    Measuring,
+    /// They are not looked at; only their words are.
+    LeavingOut,
+}
+
+/// What was spent on a source so far, by all threads that read it.
+pub(super) struct Meter<'l> {
+    limits: &'l SourceLimits,
+    purpose: Purpose,
+    spent: Mutex<Cost>,
+}
+
+impl<'l> Meter<'l> {
+    pub(super) fn new(limits: &'l SourceLimits) -> Self {
+        Self { limits, purpose: Purpose::Reading, spent: Mutex::default() }
+    }
+
+    /// Counts a file's bytes.
+    pub(super) fn file(&self, bytes: usize) {
+        self.spend(Cost { bytes, ..Cost::default() });
+    }
+
+    /// Counts a document, and says whether it is to be kept.
+    pub(super) fn keeps(&self, document: &Node, text: &str) -> bool {
+        let (nodes, bytes) = weigh(document);
+        let copied = bytes.saturating_sub(text.len());
+        let spent = self.spend(Cost { documents: 1, nodes, bytes: 0, copied });
+        self.purpose == Purpose::Reading && spent.is_within(self.limits, 1)
+    }
+
+    /// Whether a JSON text could make more nodes than the source may have: then it is not even parsed.
+    pub(super) fn is_too_much(&self, json: &str) -> bool {
+        json.len() / 2 > self.limits.nodes
+            && json.bytes().filter(|byte| matches!(byte, b',' | b'[' | b'{')).count() > self.limits.nodes
+    }
+
+    /// Whether only the words of a file are wanted.
+    pub(super) fn leaves_out(&self) -> bool {
+        self.purpose == Purpose::LeavingOut
+    }
+
+    /// Which limit was passed, and how it is called; none while all is within them.
+    pub(super) fn passed(&self) -> Option<String> {
+        let parts = self.spent().parts(self.limits);
+        let (_, most, name) = parts.iter().find(|(cost, most, _)| cost > most)?;
+        Some(format!("limits.sources.{name} is {most}"))
+    }
+
+    fn spent(&self) -> Cost {
+        self.spend(Cost::default())
+    }
+
+    fn spend(&self, cost: Cost) -> Cost {
+        // Nothing under the lock can panic.
+        let mut spent = self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *spent = spent.plus(cost);
+        *spent
+    }
+}
+
+/// A file that counts, by the name that it is shown by.
+pub(super) trait Shown: Sync {
+    fn shown(&self) -> &Arc<str>;
+}
+
+/// Reads files, `at_once` of them by one task.
+pub(super) fn read<F: Shown>(
+    (source, limits): (&SourceName, &SourceLimits),
+    files: &[F],
+    at_once: usize,
+    task: impl Fn(&[&F], &Meter<'_>) -> Reading + Sync,
+) -> Reading {
+    let merge = |parts: Vec<Reading>| {
+        let mut reading = Reading::nothing();
+        parts.into_iter().for_each(|part| reading.absorb(part));
+        reading
+    };
+    let read = |files: &[&F], meter: &Meter<'_>| -> Vec<Reading> {
+        files.par_chunks(at_once).map(|part| wiped(|| task(part, meter))).collect()
+    };
+    let all: Vec<&F> = files.iter().collect();
+    let meter = Meter::new(limits);
+    let parts = read(&all, &meter);
+    let Some(passed) = meter.passed() else { return merge(parts) };
+    drop(parts);
+
+    let mut costs: Vec<Cost> = Vec::new();
+    let mut sum = Cost::default();
+    for part in all.chunks(MEASURED_AT_ONCE) {
+        if !sum.is_within(limits, MOST_MEASURED) {
+            break;
+        }
+        let measure = |file: &&F| {
+            let meter = Meter { purpose: Purpose::Measuring, ..Meter::new(limits) };
+            drop(wiped(|| task(&[file], &meter)));
+            meter.spent()
+        };
+        let measured: Vec<Cost> = part.par_iter().map(measure).collect();
+        sum = measured.iter().fold(sum, |sum, cost| sum.plus(*cost));
+        costs.extend(measured);
+    }
+    let mut cheapest: Vec<usize> = (0..costs.len()).collect();
+    cheapest.sort_by_key(|at| (costs.get(*at).map(|cost| cost.share(limits)), *at));
+    let mut kept = BTreeSet::new();
+    let mut sum = Cost::default();
+    for at in cheapest {
+        let next = sum.plus(costs.get(at).copied().unwrap_or_default());
+        if next.is_within(limits, 1) {
+            sum = next;
+            kept.insert(at);
+        }
+    }
+    let (mut in_place, mut left_out) = (Vec::new(), Vec::new());
+    for (at, file) in files.iter().enumerate() {
+        if kept.contains(&at) { in_place.push(file) } else { left_out.push(file) }
+    }
+    let mut reading = merge(read(&in_place, &Meter::new(limits)));
+    if let Some(first) = left_out.first() {
+        let others = match left_out.len() {
+            1 => String::new(),
+            count => format!(", and {} more files", count.saturating_sub(1)),
+        };
+        let message = format!("{}{others} cost more than a source may: {passed}; it is not read", first.shown());
+        let finding = Finding::new(Code::RefusedFile, message).at(&start_of(source, first.shown()));
+        reading.findings.push(finding.help("Split the source, exclude what is no manifest, or raise the limit."));
+    }
+    if left_out.len() > MOST_TOLD_APART {
+        reading.complete = false;
+    } else {
+        let words = Meter { purpose: Purpose::LeavingOut, ..Meter::new(limits) };
+        for part in read(&left_out, &words) {
+            reading.complete &= part.complete;
+            reading.unread_words.extend(part.unread_words);
+        }
+    }
+    reading
+}
+
+#[cfg(test)]
+mod tests {
+    use pouch_core::node::Interner;
+
+    use super::*;
+    use crate::survey::source::document::{self, Form, Text};
+    use crate::survey::source::tests::summary;
+
+    struct Written(Arc<str>, String);
+
+    impl Shown for Written {
+        fn shown(&self) -> &Arc<str> {
+            &self.0
+        }
+    }
+
+    const LIMITS: SourceLimits = SourceLimits { documents: 20, nodes: 400, bytes: 20_000, copied_bytes: 2_000 };
+
+    fn secret(name: &str) -> String {
+        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: a}}\ndata: {{key: dmFsdWU=}}\n")
+    }
+
+    fn written(name: &str, text: impl Into<String>) -> Written {
+        Written(Arc::from(name), text.into())
+    }
+
+    fn read_all(limits: &SourceLimits, files: &[Written]) -> Reading {
+        read((&"s".into(), limits), files, 2, |files, meter| {
+            let mut reading = Reading::nothing();
+            for Written(path, text) in files {
+                let text = Text { source: &"s".into(), path, bytes: text.as_bytes(), form: Form::of(path), meter };
+                reading.absorb(document::read(&text, &mut Interner::new()));
+            }
+            reading
+        })
+    }
+
+    #[test]
+    fn the_costliest_files_are_left_out_and_the_rest_is_read() {
+        // One text, and aliases that copy it.
+        let copies = format!("{}one: &x {}\nall: [{}]\n", secret("bomb"), "v".repeat(300), vec!["*x"; 20].join(", "));
+        let many = vec![secret("many"); 30].join("---\n");
+        let long = format!("# {}\n{}", "-".repeat(30_000), secret("long"));
+        let wide = format!("{}x: [{}]\n", secret("wide"), vec!["1"; 500].join(", "));
+        let json = format!(
+            "{{\"kind\": \"Secret\", \"metadata\": {{\"name\": \"json\"}}, \"x\": [{}]}}",
+            vec!["1"; 900].join(",")
+        );
+        for (name, text, passed) in [
+            ("bomb.yaml", copies, "limits.sources.copiedBytes is 2000"),
+            ("many.yaml", many, "limits.sources.documents is 20"),
+            ("long.yaml", long, "limits.sources.bytes is 20000"),
+            ("wide.yaml", wide, "limits.sources.nodes is 400"),
+        ] {
+            let files = [written("a.yaml", secret("first")), written(name, &*text), written("z.yaml", secret("last"))];
+            let reading = read_all(&LIMITS, &files);
+            let expect =
+                format!("Secret first a.yaml:1:1\nSecret last z.yaml:1:1\nrefused-file {name}:1:1\nincomplete\n");
+            assert_eq!(summary(&reading), expect);
+            assert!(reading.findings[0].message.contains(passed), "{}", reading.findings[0].message);
+            assert!(reading.complete && reading.unread_words.len() == 1, "only what the file might hold is in doubt");
+            // The control: with more room it is read.
+            let room = SourceLimits { documents: 40, nodes: 9_000, bytes: 90_000, copied_bytes: 90_000 };
+            assert!(read_all(&room, &files).findings.is_empty(), "{name}");
+        }
+        let reading = read_all(&LIMITS, &[written("a.json", json), written("z.yaml", secret("last"))]);
+        assert_eq!(summary(&reading), "Secret last z.yaml:1:1\nunparsable-document a.json:1:1\nincomplete\n");
+    }
+
+    #[test]
+    fn as_many_files_as_fit_are_read_and_always_the_same() {
+        let files: Vec<Written> = (0..60).map(|n| written(&format!("{n:02}.yaml"), secret(&format!("s{n}")))).collect();
+        let reading = read_all(&LIMITS, &files);
+        assert_eq!(reading.documents.len(), 20);
+        assert_eq!(reading.documents[0].1.to_string(), "00.yaml:1:1");
+        assert!(reading.findings[0].message.starts_with("20.yaml, and 39 more files cost"), "{:?}", reading.findings);
+        assert_eq!(summary(&read_all(&LIMITS, &files)), summary(&reading));
+    }
+}

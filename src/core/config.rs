@@ -15,8 +15,10 @@ pub mod show;
 pub mod written;
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
@@ -374,11 +376,13 @@ pub enum Accept {
     Reseal,
 }
 
-/// One acceptance: it fits one set of changes on one published base.
+/// One acceptance: it fits one set of changes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Acceptance {
     /// The region.
     pub region: Region,
+    /// The namespace whose withdrawals are accepted; none for the whole region.
+    pub namespace: Option<Namespace>,
     /// What is accepted.
     pub what: Accept,
     /// First 16 hex digits of the digest that the brake printed.
@@ -408,17 +412,66 @@ impl SourceLimits {
     pub const DEFAULT: Self = Self { documents: 1_000_000, nodes: 10_000_000, bytes: 1 << 30, copied_bytes: 64 << 20 };
 }
 
+impl Accept {
+    /// The word for it, in digests and in the trailers of commits.
+    pub fn word(self) -> &'static str {
+        match self {
+            Accept::Deletions => "deletions",
+            Accept::Recipients => "recipients",
+            Accept::Reseal => "reseal",
+        }
+    }
+}
+
+impl Acceptance {
+    /// Reads `REGION=DIGEST`, or for deletions `REGION/NAMESPACE=DIGEST`; none if it is neither.
+    pub fn parse(what: Accept, text: &str) -> Option<Self> {
+        let (whose, digest) = text.split_once('=')?;
+        let (region, namespace) = match whose.split_once('/') {
+            Some((region, namespace)) if what == Accept::Deletions => (region, Some(namespace.into())),
+            Some(_) => return None,
+            None => (whose, None),
+        };
+        is_digest(digest).then(|| Self { region: region.into(), namespace, what, digest: digest.into() })
+    }
+
+    /// What a commit that needed it says of it.
+    pub fn trailer(&self) -> String {
+        format!("{} {self}", self.what.word())
+    }
+
+    /// Reads what a commit says of an acceptance that it needed.
+    pub fn of_trailer(text: &str) -> Option<Self> {
+        let (word, rest) = text.split_once(' ')?;
+        let what = [Accept::Deletions, Accept::Recipients, Accept::Reseal].into_iter().find(|what| what.word() == word);
+        Self::parse(what?, rest)
+    }
+}
+
+/// An acceptance as flags and commits write it: `eu-west/team-a=0123456789abcdef`.
+impl fmt::Display for Acceptance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.region)?;
+        if let Some(namespace) = &self.namespace {
+            write!(f, "/{namespace}")?;
+        }
+        write!(f, "={}", self.digest)
+    }
+}
+
 /// Bounds of one run.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// What the files of one source may cost.
     pub sources: SourceLimits,
-    /// Withdrawals per region that always pass.
+    /// Withdrawals of one namespace from one region that always pass.
     pub free_deletions: usize,
-    /// Above that, the most withdrawals per region in percent of its published objects.
+    /// Above that, the most of them in percent of what the namespace has published.
     pub deletion_percent: usize,
-    /// Above that, the most withdrawals per region in objects.
+    /// Above that, the most of them in objects.
     pub deletion_objects: usize,
+    /// For how long withdrawals are counted together, in seconds.
+    pub deletion_window: u64,
     /// The most unchanged Secrets of a region that may be sealed anew, in percent.
     pub reseal_percent: usize,
     /// Acceptances of what goes beyond these bounds.

@@ -82,7 +82,7 @@
 //! | `bundle.yaml` | [`layout::manifest`] |
 //! | what is carried over, what keeps its bytes, what counts as a change | `carry`, `pack` and `compare` of [`region`] |
 //! | what is said of withdrawals that a document makes | `region/explain.rs` |
-//! | deletion budgets and acceptances | [`region::brake`], [`region::allowances`] |
+//! | deletion budgets and acceptances | [`region::brake`], [`region::allowances`]; since when they count: [`region::history`] |
 //! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
 //! | what counts as ciphertext where a value should be | [`ciphertext`] |
 //! | what `pouch init` drafts from a cluster | [`init`] |

@@ -4,6 +4,7 @@
 //!   where nobody vouches for it.
 //! - [`odd`]: what stands there and is no plain file, and what could not be read.
 //! - `carry`: what becomes of claimants that have something published; `revoked`: what of it they may no longer have.
+//! - [`history`]: what a branch's history says of it.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
@@ -18,6 +19,7 @@ pub mod change;
 mod compare;
 pub mod content;
 mod explain;
+pub mod history;
 pub mod input;
 mod labels;
 pub mod odd;

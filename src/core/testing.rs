@@ -5,6 +5,7 @@ pub(crate) mod case;
 mod cures;
 mod laws;
 pub(crate) mod stages;
+mod tenants;
 
 extern crate std;
 

@@ -4,6 +4,7 @@
 //! because the user's ssh, credential helpers and proxies work there. This page fetches.
 
 mod address;
+pub mod ancestors;
 pub mod commits;
 pub mod history;
 pub mod ignored;
@@ -49,6 +50,25 @@ pub fn fetch(git: &program::Git, remote: &str, named: &str, into: &Path) -> Resu
 /// What git notes of the references that it fetched.
 fn fetch_head(repository: &Path) -> String {
     std::fs::read_to_string(repository.join("FETCH_HEAD")).unwrap_or_default()
+}
+
+/// Fetches further commits of a branch into a repository that [`fetch`] made.
+///
+/// # Errors
+/// As [`program::Git::run`].
+pub fn deepen(
+    git: &program::Git,
+    remote: &str,
+    reference: &str,
+    into: &Path,
+    by: usize,
+) -> Result<(), program::GitError> {
+    let by = format!("--deepen={by}");
+    let quiet = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance"];
+    let options: Vec<&str> = quiet.iter().copied().chain([&*by]).collect();
+    // The branch may have moved since; what was fetched first stays where it is.
+    let one = format!("+{reference}:{FETCHED}-history");
+    git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())
 }
 
 /// Fetches a remote repository with all its references and its whole history into a new bare repository.

@@ -89,6 +89,7 @@ impl Told {
 }
 
 /// What a run did and found.
+#[derive(Default)]
 pub struct Report {
     /// The regions, sorted by name.
     pub regions: Vec<summary::Region>,
@@ -117,9 +118,10 @@ impl Report {
         report
     }
 
-    /// Whether some region is held by a brake.
+    /// Whether some region is held by a brake, or withdrawals of it are.
     pub fn is_held(&self) -> bool {
-        self.regions.iter().any(|region| region.outcome == Outcome::Held)
+        let is_held = |finding: &Finding| finding.code.class() == Class::Held;
+        self.regions.iter().any(|region| region.outcome == Outcome::Held) || self.findings.iter().any(is_held)
     }
 
     /// Whether some Credential is not published as asked, or a source was not read completely.

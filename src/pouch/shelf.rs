@@ -16,9 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::layout::form::MOST_BYTES;
 use pouch_core::layout::path::{BundlePath, TOPS};
-use pouch_core::name::Directory;
+use pouch_core::name::{Directory, FleetName, Region};
+use pouch_core::region::history::History;
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
+use pouch_core::reuse::KeyRing;
 
 pub use self::beside::Beside;
 pub use self::error::ShelfError;
@@ -48,6 +50,28 @@ pub trait Look: Sync {
 
     /// What stands in the output beside the folders of these regions. What cannot be read is left out.
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError>;
+
+    /// What the history says of a region; nothing where there is no history.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    fn history(&self, _: &Directory, _: &HistoryQuery<'_>) -> Result<History, ShelfError> {
+        Ok(History::default())
+    }
+}
+
+/// What is asked of a history.
+pub struct HistoryQuery<'a> {
+    /// The fleet.
+    pub fleet: &'a FleetName,
+    /// The region.
+    pub region: &'a Region,
+    /// What vouches for commits and manifests.
+    pub keys: &'a KeyRing,
+    /// When the window begins in which withdrawals are counted, in seconds since 1970-01-01 UTC.
+    pub since: i64,
+    /// Whether all of the history is asked for: an acceptance may have been used long ago.
+    pub whole: bool,
 }
 
 /// Where bundles are published.

@@ -15,13 +15,27 @@ const SUBJECT: &str = "{% if regions | length == 0 %}{{ fleet }}: files of the w
 /// The longest subject, in characters.
 const MOST: usize = 120;
 
+/// The trailer that names an acceptance which let something through.
+pub const ACCEPTED: &str = "Pouch-Accepted";
+
+/// The trailer that names the folders of regions which were not looked at, or left as they were.
+pub const UNPROVED: &str = "Pouch-Unproved";
+
+/// What the trailers of a message say.
+pub struct Trailers<'a> {
+    /// The fleet.
+    pub fleet: &'a str,
+    /// The commit of each git source, by its name.
+    pub revisions: &'a [(String, String)],
+    /// What was accepted.
+    pub accepted: Vec<String>,
+    /// The folders of regions of which this commit proves nothing.
+    pub unproved: Vec<&'a str>,
+}
+
 /// Writes the message of a commit: a subject, a line for each region, and trailers.
-pub fn commit_message(
-    template: Option<&str>,
-    fleet: &str,
-    regions: &[Region],
-    revisions: &[(String, String)],
-) -> Result<String, String> {
+pub fn commit_message(template: Option<&str>, regions: &[Region], trailers: &Trailers<'_>) -> Result<String, String> {
+    let Trailers { fleet, revisions, accepted, unproved } = trailers;
     let moved: Vec<&Region> =
         regions.iter().filter(|region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn)).collect();
     let changes: usize = moved.iter().map(|region| region.changes.len()).sum();
@@ -52,8 +66,14 @@ pub fn commit_message(
     }
     message.push_str(&format!("Pouch-Fleet: {}\n", escape(fleet)));
     message.push_str(&format!("Pouch-Version: {}\n", env!("CARGO_PKG_VERSION")));
-    for (source, revision) in revisions {
+    for (source, revision) in *revisions {
         message.push_str(&format!("Pouch-Source: {} {}\n", escape(source), escape(revision)));
+    }
+    for accepted in accepted {
+        message.push_str(&format!("{ACCEPTED}: {}\n", escape(accepted)));
+    }
+    if !unproved.is_empty() {
+        message.push_str(&format!("{UNPROVED}: {}\n", unproved.join(" ")));
     }
     Ok(message)
 }

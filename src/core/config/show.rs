@@ -11,9 +11,9 @@ use alloc::{format, vec};
 use super::file::{API_VERSION, KIND};
 use super::grant::key_of;
 use super::{
-    Accept, Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet,
-    Flux, Globs, Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState,
-    Resolution, ReuseKeyPlaces, Source, SourcePlace,
+    Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
+    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution,
+    ReuseKeyPlaces, Source, SourcePlace,
 };
 use crate::capi::tenancy::Tenancy;
 use crate::name::{GroupKind, Scope};
@@ -261,6 +261,7 @@ fn limits(limits: &Limits) -> Tree<'_> {
         ("free", count(limits.free_deletions)),
         ("percent", count(limits.deletion_percent)),
         ("objects", count(limits.deletion_objects)),
+        ("window", Tree::text(format!("{}s", limits.deletion_window))),
     ];
     let sources = [
         ("documents", count(limits.sources.documents)),
@@ -282,10 +283,8 @@ fn limits(limits: &Limits) -> Tree<'_> {
 }
 
 fn acceptance(acceptance: &Acceptance) -> Tree<'_> {
-    let what = match acceptance.what {
-        Accept::Deletions => "deletions",
-        Accept::Recipients => "recipients",
-        Accept::Reseal => "reseal",
-    };
-    Tree::map([("region", Tree::text(acceptance.region.as_str())), (what, Tree::text(acceptance.digest.as_str()))])
+    let what = acceptance.what.word();
+    let namespace = acceptance.namespace.as_ref().map(|namespace| ("namespace", Tree::text(namespace.as_str())));
+    let fields = [("region", Tree::text(acceptance.region.as_str())), (what, Tree::text(acceptance.digest.as_str()))];
+    Tree::map(fields.into_iter().chain(namespace))
 }

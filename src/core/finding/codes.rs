@@ -112,10 +112,11 @@ codes! {
     SecretTypeChanged "secret-type-changed" Broken Error "A Secret's type differs from the published one, and types are immutable.";
     ConflictingContent "conflicting-content" Broken Error "Two claims need one object on a region with different content.";
     TooLarge "too-large" Broken Error "An object is larger than a consumer accepts.";
+    RevocationIncomplete "revocation-incomplete" Broken Error "A removed recipient can still read a Secret that is carried over.";
 
     ForeignFile "foreign-file" Held Error "A region's folders hold a file that pouch did not write.";
     UnsignedBundle "unsigned-bundle" Held Error "A region has files and no manifest that the reuse key authenticates.";
-    DeletionsHeld "deletions-held" Held Error "More would be withdrawn from a region than its limits allow.";
+    DeletionsHeld "deletions-held" Held Error "More would be withdrawn than the limits allow, so it stays published.";
     RecipientAdded "recipient-added" Held Error "A recipient would be added to a published region.";
     ResealHeld "reseal-held" Held Error "More of a region's Secrets would be sealed anew, unchanged, than its limits allow.";
     SourceChanged "source-changed" Held Error "A source is a different cluster or repository than the published bundle says.";
@@ -157,6 +158,7 @@ codes! {
     KindNotOnRegion "kind-not-on-region" Fault Error "The region does not serve a kind of the bundle, or not in the bundle's version.";
 
     TamperedFile "tampered-file" Notice Warning "A published file does not match its manifest.";
+    NotAsPublished "not-as-published" Notice Warning "What stands in a region's folders is not what pouch published last.";
     RegionRetired "region-retired" Notice Info "A Credential names a retired region.";
     OverridesBuiltin "overrides-builtin" Notice Info "A ProviderInterface in the sources differs from the built-in one for the same kind.";
     VersionMismatch "version-mismatch" Notice Warning "A reference names a version that no definition has; the newest defined one is used.";

@@ -78,7 +78,9 @@ fn object(object: &ManifestObject) -> Tree<'_> {
         ("sha256", Tree::text(&*object.sha256)),
         ("state", Tree::text(state)),
     ];
-    Tree::map(from.into_iter().chain(fields).chain(reason))
+    let readers = sorted(&object.recipients).into_iter().map(|recipient| Tree::text(recipient.as_str())).collect();
+    let readers = (!object.recipients.is_empty()).then_some(("recipients", Tree::List(readers)));
+    Tree::map(from.into_iter().chain(fields).chain(reason).chain(readers))
 }
 
 /// A namespace, where there is one, and a name, with further fields.

@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 
 use crate::config::Acceptance;
 use crate::destination::Destination;
-use crate::name::Region;
+use crate::finding::{Class, Code};
+use crate::name::{Claimant, Region};
 
 /// What the user lets through, by region folder or name.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,10 @@ pub struct Allowances {
     pub remove_foreign: BTreeSet<String>,
     /// Regions whose Secrets are all sealed anew, as far as they can be; `all` names every region.
     pub reseal: BTreeSet<String>,
+    /// The claimants whose published objects are withdrawn although their claims are broken.
+    pub withdraw: BTreeSet<Claimant>,
+    /// Whether that is done for all whose claims are broken.
+    pub withdraw_broken: bool,
     /// Sources that may now be another cluster or repository: pairs of a region and the accepted identity.
     pub accept_source: BTreeSet<(String, String)>,
 }
@@ -32,6 +37,11 @@ impl Allowances {
     /// Whether foreign files in a region's folders are removed.
     pub fn removes_foreign(&self, to: &Destination<'_>) -> bool {
         named(&self.remove_foreign, to)
+    }
+
+    /// Whether what is carried over for a claimant because of a finding is withdrawn.
+    pub fn withdraws(&self, by: &Claimant, code: Code) -> bool {
+        self.withdraw.contains(by) || (self.withdraw_broken && code.class() == Class::Broken)
     }
 
     /// Whether a region's Secrets are all to be sealed anew.

@@ -1,19 +1,21 @@
 //! The brake: nothing downstream protects anyone, so pouch does (DESIGN §2.8).
 //!
-//! Flux and Argo CD prune what disappears from a bundle. A region whose withdrawals exceed its budget
-//! stays exactly as published until somebody accepts that very set on that very base.
+//! Flux and Argo CD prune what disappears from a bundle. Withdrawals are counted for each namespace that claims, so that
+//! one tenant's are never held for another's. What is beyond a budget stays published until somebody accepts that very
+//! set of that very content; everything else of the region goes on.
 
 use alloc::borrow::ToOwned as _;
+use alloc::collections::BTreeSet;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::change::{Action, Change, Hold};
+use super::change::Hold;
 use crate::config::{Accept, Acceptance, Limits};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::listing::{counted, few};
-use crate::name::{Directory, FleetName, ObjectKey, Region};
+use crate::name::{Directory, FleetName, Namespace, ObjectKey, Region};
 use crate::recipient::Recipient;
 
 /// What the brake looks at, of one region.
@@ -24,100 +26,221 @@ pub struct Load<'a> {
     pub region: &'a Region,
     /// Its folder.
     pub directory: &'a Directory,
-    /// The published `bundle.yaml`; empty where nothing is published.
-    pub base: &'a [u8],
-    /// Published objects without Namespaces.
-    pub published: usize,
-    /// Secrets and identities that are left afterwards.
+    /// What each namespace loses; those that lose nothing may be left out.
+    pub accounts: &'a [Account],
+    /// Objects that are published, or were at the baseline, without Namespaces.
+    pub objects: usize,
+    /// Secrets and identities that are left if nothing is held.
     pub left: usize,
-    /// What changes.
-    pub changes: &'a [Change],
     /// Recipients that were not there before; empty for a region that was not published.
     pub added_recipients: &'a [Recipient],
-    /// Unchanged Secrets that are sealed anew without anybody having asked.
-    pub unasked_reseals: &'a [ObjectKey],
+    /// Unchanged Secrets that are sealed anew without anybody having asked, as [`line`] writes them.
+    pub unasked_reseals: &'a [String],
     /// Secrets that are left afterwards.
     pub secrets: usize,
+    /// Acceptances that let something through before.
+    pub spent: &'a BTreeSet<Acceptance>,
 }
 
-/// The digest that an acceptance names: it fits one set on one base.
-pub fn digest(what: Accept, load: &Load<'_>, lines: &[String]) -> String {
-    let word = match what {
-        Accept::Deletions => "deletions",
-        Accept::Recipients => "recipients",
-        Accept::Reseal => "reseal",
+/// What one namespace loses.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// The namespace of the claimants; none where nobody knows who claims.
+    pub namespace: Option<Namespace>,
+    /// What it would lose now, sorted.
+    pub losses: Vec<Loss>,
+    /// How many objects it lost since the baseline.
+    pub lost_before: usize,
+    /// What it has published, or had at the baseline, without Namespaces.
+    pub objects: usize,
+    /// Whether none is left of two or more claimants.
+    pub loses_all: bool,
+}
+
+/// An object, or an entry of a Secret, that somebody loses.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Loss {
+    /// The object.
+    pub key: ObjectKey,
+    /// The entry of a Secret that stays.
+    pub entry: Option<String>,
+    /// The SHA-256 of the published file in lower-case hex.
+    pub sha256: String,
+}
+
+impl Account {
+    fn total(&self) -> usize {
+        self.losses.len().saturating_add(self.lost_before)
+    }
+
+    fn is_within(&self, limits: &Limits) -> bool {
+        let total = self.total();
+        let few = total <= limits.free_deletions
+            || (total <= limits.deletion_objects && !exceeds(total, limits.deletion_percent, self.objects));
+        self.losses.is_empty() || (few && !self.loses_all)
+    }
+}
+
+impl Loss {
+    fn line(&self) -> String {
+        let line = line(&self.key, &self.sha256);
+        self.entry.as_ref().map_or(line.clone(), |entry| format!("{line} {entry}"))
+    }
+
+    fn shown(&self) -> String {
+        let key = &self.key;
+        self.entry.as_ref().map_or(key.to_string(), |entry| format!("entry {entry} of {key}"))
+    }
+}
+
+/// An object as digests write it: `group/Kind/namespace/name`, and the SHA-256 of its published file.
+pub fn line(key: &ObjectKey, sha256: &str) -> String {
+    format!("{}/{}/{}/{} {sha256}", key.kind.group, key.kind.kind, key.namespace_text(), key.name)
+}
+
+/// The digest that an acceptance names: it fits one set of one content.
+pub fn digest(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, lines: &[String]) -> String {
+    let head = match what {
+        Accept::Deletions => format!("{}\n", namespace.map_or("", Namespace::as_str)),
+        Accept::Recipients | Accept::Reseal => String::new(),
     };
-    let base = sha256_hex(load.base);
-    let mut text = format!("pouch/v1 {word}\n{}\n{}\n{base}\n", load.fleet, load.directory);
-    let mut lines = lines.to_vec();
-    lines.sort();
+    let mut text = format!("pouch/v1 {}\n{}\n{}\n{head}", what.word(), load.fleet, load.directory);
+    let lines: BTreeSet<&String> = lines.iter().collect();
     for line in lines {
-        text.push_str(&line);
+        text.push_str(line);
         text.push('\n');
     }
     let full = sha256_hex(text.as_bytes());
     full.get(..16).unwrap_or(&full).to_owned()
 }
 
-/// `group/Kind/namespace/name`, as digests and flags write an object.
-pub fn line(key: &ObjectKey) -> String {
-    format!("{}/{}/{}/{}", key.kind.group, key.kind.kind, key.namespace_text(), key.name)
+/// Whose withdrawals are held.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Held {
+    /// Nobody's.
+    #[default]
+    Nothing,
+    /// Those of these namespaces.
+    Of(BTreeSet<Option<Namespace>>),
+    /// All of the region's.
+    All,
+}
+
+impl Held {
+    /// Whether the withdrawals of claimants in a namespace are held.
+    pub fn holds(&self, namespace: &Namespace) -> bool {
+        match self {
+            Held::Nothing => false,
+            Held::Of(namespaces) => namespaces.iter().flatten().any(|held| held == namespace),
+            Held::All => true,
+        }
+    }
 }
 
 /// What the brake says of a region.
 #[derive(Default)]
 pub struct Braked {
-    /// What holds the region; empty where it may be published.
+    /// What holds the region as a whole; empty where it may be published.
     pub holds: Vec<Hold>,
-    /// The acceptances that were needed: without them the region would be held, or held by more.
+    /// Whose withdrawals are held.
+    pub held: Held,
+    /// Why they are.
+    pub deletions: Vec<Hold>,
+    /// The acceptances that were needed: without them more would be held.
     pub accepted: Vec<Acceptance>,
-}
-
-impl Braked {
-    /// Lets a change through if its acceptance is given, else holds the region.
-    fn ask(&mut self, wanted: Acceptance, given: &[Acceptance], finding: impl FnOnce(&str) -> Finding) {
-        if given.contains(&wanted) {
-            self.accepted.push(wanted);
-        } else {
-            self.holds.push(Hold { finding: finding(&wanted.digest), lifted_by: Some(wanted) });
-        }
-    }
 }
 
 /// What the brake says of a region, given its acceptances.
 pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
-    let wanted = |what: Accept, lines: &[String]| {
-        let digest = digest(what, load, lines);
-        Acceptance { region: load.region.clone(), what, digest }
+    let wanted = |what: Accept, namespace: Option<&Namespace>, lines: &[String]| {
+        let digest = digest(what, load, namespace, lines);
+        Acceptance { region: load.region.clone(), namespace: namespace.cloned(), what, digest }
     };
-    let mut braked = Braked::default();
-
-    let lost = lost_lines(load.changes);
-    if !within_budget(load, limits, lost.len()) {
-        braked.ask(wanted(Accept::Deletions, &lost), given, |digest| deletions(load, lost.len(), digest));
-    }
+    let is_given = |wanted: &Acceptance| given.contains(wanted) && !load.spent.contains(wanted);
+    let mut braked = deletions(load, limits, &wanted, &is_given);
+    let mut ask = |wanted: Acceptance, finding: Finding| {
+        if is_given(&wanted) {
+            braked.accepted.push(wanted);
+        } else {
+            braked.holds.push(Hold { finding, lifted_by: Some(wanted) });
+        }
+    };
     if !load.added_recipients.is_empty() {
         let lines: Vec<String> = load.added_recipients.iter().map(|r| r.as_str().to_owned()).collect();
-        braked.ask(wanted(Accept::Recipients, &lines), given, |digest| {
-            let message = format!("region {} would become readable for {}", load.region, lines.join(", "));
-            Finding::new(Code::RecipientAdded, message)
-                .in_region(load.region)
-                .help(format!("If the key belongs there, pass --accept-recipients {}={digest}.", load.region))
-        });
+        let wanted = wanted(Accept::Recipients, None, &lines);
+        let message = format!("region {} would become readable for {}", load.region, lines.join(", "));
+        let help = format!("If the key belongs there, pass --accept-recipients {wanted}.");
+        ask(wanted, Finding::new(Code::RecipientAdded, message).in_region(load.region).help(help));
     }
     let reseals = load.unasked_reseals.len();
     if exceeds(reseals, limits.reseal_percent, load.secrets) {
-        let lines: Vec<String> = load.unasked_reseals.iter().map(line).collect();
-        braked.ask(wanted(Accept::Reseal, &lines), given, |digest| {
-            let message = format!(
-                "{reseals} of {} Secrets of region {} would be sealed anew because their files do not match the manifest",
-                load.secrets, load.region
-            );
-            Finding::new(Code::ResealHeld, message).in_region(load.region).help(format!(
-                "Find out who changed the files. To write them anew, pass --accept-reseal {}={digest}.",
-                load.region
-            ))
+        let wanted = wanted(Accept::Reseal, None, load.unasked_reseals);
+        let message = format!(
+            "{reseals} of {} Secrets of region {} would be sealed anew because their files do not match the manifest",
+            load.secrets, load.region
+        );
+        let help = format!("Find out who changed the files. To write them anew, pass --accept-reseal {wanted}.");
+        ask(wanted, Finding::new(Code::ResealHeld, message).in_region(load.region).help(help));
+    }
+    braked
+}
+
+/// Makes the acceptance that lets lines through: of a namespace, or of the whole region.
+type Wanted<'a> = dyn Fn(Accept, Option<&Namespace>, &[String]) -> Acceptance + 'a;
+
+/// Weighs the withdrawals: first those of each namespace, then what passes of all together.
+fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &dyn Fn(&Acceptance) -> bool) -> Braked {
+    let mut braked = Braked::default();
+    let losing = || load.accounts.iter().filter(|account| !account.losses.is_empty());
+    let all: Vec<&Loss> = losing().flat_map(|account| &account.losses).collect::<BTreeSet<_>>().into_iter().collect();
+    if all.is_empty() {
+        return braked;
+    }
+    let lines = |losses: &[&Loss]| losses.iter().map(|loss| loss.line()).collect::<Vec<_>>();
+    let whole = wanted(Accept::Deletions, None, &lines(&all));
+    if is_given(&whole) {
+        braked.accepted.push(whole);
+        return braked;
+    }
+    let mut passing: Vec<&Account> = Vec::new();
+    let mut held = BTreeSet::new();
+    for account in losing() {
+        if account.is_within(limits) {
+            passing.push(account);
+            continue;
+        }
+        let losses: Vec<&Loss> = account.losses.iter().collect();
+        let acceptance = wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses));
+        if is_given(&acceptance) {
+            braked.accepted.push(acceptance);
+            continue;
+        }
+        let whose = account.namespace.as_ref().map_or(format!("region {}", load.region), |namespace| {
+            format!("namespace {namespace} in region {}", load.region)
         });
+        let counts = count_losses(&losses, account.objects);
+        let why = match (account.lost_before, account.loses_all) {
+            (_, true) => String::from(", all of several Credentials"),
+            (0, false) => String::new(),
+            (before, false) => format!(", after {before} that went before"),
+        };
+        braked.deletions.push(held_deletions(load, &whose, &format!("{counts}{why}"), &losses, acceptance));
+        held.insert(account.namespace.clone());
+    }
+    // One namespace's losses have a bound of their own: what counts here is what the others lose beside it.
+    let together: usize = passing.iter().map(|account| account.total()).sum();
+    let most = passing.iter().map(|account| account.total()).max().unwrap_or_default();
+    let beside = together.saturating_sub(most);
+    let too_much = beside > limits.free_deletions && exceeds(beside, limits.deletion_percent, load.objects);
+    let empties = load.left == 0 && held.is_empty() && !passing.is_empty();
+    if too_much || empties {
+        let end = if empties { ", which empties it" } else { "" };
+        let counts = format!("{}{end}", count_losses(&all, load.objects));
+        let whose = format!("region {}", load.region);
+        braked.deletions = [held_deletions(load, &whose, &counts, &all, whole)].into();
+        braked.held = Held::All;
+    } else if !held.is_empty() {
+        braked.held = Held::Of(held);
     }
     braked
 }
@@ -128,41 +251,16 @@ pub(super) fn added_recipients(before: &[Recipient], now: &[Recipient]) -> Vec<R
     now.iter().filter(|recipient| !before.is_empty() && !before.contains(recipient)).cloned().collect()
 }
 
-/// Everything that is lost: objects, and entries of Secrets that stay.
-fn lost_lines(changes: &[Change]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for change in changes.iter().filter(|change| !change.key.kind.is_namespace()) {
-        if change.action == Action::Removed {
-            lines.push(line(&change.key));
-        }
-        lines.extend(change.lost_entries.iter().map(|entry| format!("{} {entry}", line(&change.key))));
-    }
-    lines.sort();
-    lines
-}
-
-fn within_budget(load: &Load<'_>, limits: &Limits, lost: usize) -> bool {
-    if lost == 0 {
-        return true;
-    }
-    if load.left == 0 {
-        return false;
-    }
-    lost <= limits.free_deletions
-        || (lost <= limits.deletion_objects && !exceeds(lost, limits.deletion_percent, load.published))
-}
-
 /// Whether `count` is more than `percent` of `whole`.
 fn exceeds(count: usize, percent: usize, whole: usize) -> bool {
     count.saturating_mul(100) > percent.saturating_mul(whole)
 }
 
 /// The losses, counted for people: `2 of its 5 objects and 1 entry of a Secret that stays`.
-fn count_losses(load: &Load<'_>) -> String {
-    let changes = || load.changes.iter().filter(|change| !change.key.kind.is_namespace());
-    let objects = changes().filter(|change| change.action == Action::Removed).count();
-    let entries: usize = changes().map(|change| change.lost_entries.len()).sum();
-    let whole = format!("{objects} of its {} objects", load.published);
+fn count_losses(losses: &[&Loss], of: usize) -> String {
+    let objects = losses.iter().filter(|loss| loss.entry.is_none()).count();
+    let entries = losses.len().saturating_sub(objects);
+    let whole = format!("{objects} of its {of} objects");
     let parts = counted(entries, "entry of a Secret that stays", "entries of Secrets that stay");
     match (objects, entries) {
         (_, 0) => whole,
@@ -171,26 +269,19 @@ fn count_losses(load: &Load<'_>) -> String {
     }
 }
 
-fn deletions(load: &Load<'_>, lost: usize, digest: &str) -> Finding {
+fn held_deletions(load: &Load<'_>, whose: &str, counts: &str, losses: &[&Loss], accept: Acceptance) -> Hold {
     const SHOWN: usize = 5;
-    let named = load.changes.iter().filter(|change| !change.key.kind.is_namespace()).flat_map(|change| {
-        let whole = (change.action == Action::Removed).then(|| format!("{}", change.key));
-        let entries = change.lost_entries.iter().map(|entry| format!("entry {entry} of {}", change.key));
-        whole.into_iter().chain(entries)
-    });
-    let empties = if load.left == 0 { ", which empties it" } else { "" };
-    let message =
-        format!("region {} would lose {}{empties}: {}", load.region, count_losses(load), few(named, lost, SHOWN));
-    Finding::new(Code::DeletionsHeld, message)
-        .in_region(load.region)
-        .help(format!("If all of them should go, pass --accept-deletions {}={digest}.", load.region))
+    let named = few(losses.iter().map(|loss| loss.shown()), losses.len(), SHOWN);
+    let message = format!("{whose} would lose {counts}: {named}");
+    let help = format!("If all of them should go, pass --accept-deletions {accept}.");
+    let finding = Finding::new(Code::DeletionsHeld, message).in_region(load.region).help(help);
+    Hold { finding, lifted_by: Some(accept) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::SourceLimits;
-    use crate::name::GroupKind;
     use alloc::vec;
 
     fn limits() -> Limits {
@@ -198,6 +289,7 @@ mod tests {
             free_deletions: 3,
             deletion_percent: 20,
             deletion_objects: 10,
+            deletion_window: 24 * 3600,
             reseal_percent: 20,
             accept: vec![],
             sources: SourceLimits::DEFAULT,
@@ -209,76 +301,99 @@ mod tests {
         }
     }
 
-    fn removed(count: usize) -> Vec<Change> {
-        (0..count)
-            .map(|n| Change {
-                key: ObjectKey::secret("team".into(), format!("s{n}").as_str().into()),
-                action: Action::Removed,
-                lost_entries: vec![],
-                claimants: vec![],
-            })
-            .collect()
+    fn account(namespace: &str, objects: usize, gone: usize, before: usize) -> Account {
+        let loss = |n| Loss {
+            key: ObjectKey::secret(namespace.into(), format!("s{n:03}").as_str().into()),
+            entry: None,
+            sha256: "aa".into(),
+        };
+        Account {
+            namespace: Some(namespace.into()),
+            losses: (0..gone).map(loss).collect(),
+            lost_before: before,
+            objects,
+            loses_all: gone > 1 && gone == objects,
+        }
     }
 
-    fn held(published: usize, gone: usize, accepted: &[Acceptance]) -> Vec<Hold> {
-        let (fleet, region, directory) = (FleetName::from("f"), Region::from("r"), Directory::from("r"));
-        let changes = removed(gone);
+    fn braked(accounts: &[Account], given: &[Acceptance], spent: &[Acceptance]) -> Braked {
+        let objects = accounts.iter().map(|account| account.objects).sum();
+        let gone: usize = accounts.iter().map(|account| account.losses.len()).sum();
         let load = Load {
-            fleet: &fleet,
-            region: &region,
-            directory: &directory,
-            base: b"base",
-            published,
-            left: published.saturating_sub(gone),
-            changes: &changes,
+            fleet: &"f".into(),
+            region: &"r".into(),
+            directory: &"d".into(),
+            accounts,
+            objects,
+            left: objects.saturating_sub(gone),
             added_recipients: &[],
             unasked_reseals: &[],
-            secrets: published,
+            secrets: objects,
+            spent: &spent.iter().cloned().collect(),
         };
-        hold(&load, &limits(), accepted).holds
+        hold(&load, &limits(), given)
     }
 
-    /// Every number of published and withdrawn objects up to 60, against the rule said another way.
+    /// Every number of published, withdrawn and formerly withdrawn objects, against the rule said another way.
     #[test]
     fn no_withdrawal_passes_beyond_its_budget() {
+        let others = account("others", 1000, 0, 0);
         for published in 0..=60_usize {
             for gone in 0..=published {
-                let fits_percent = gone * 5 <= published;
-                let passes = gone == 0 || (gone != published && (gone <= 3 || (gone <= 10 && fits_percent)));
-                assert_eq!(held(published, gone, &[]).is_empty(), passes, "{gone} of {published}");
+                for before in [0, 1, 4] {
+                    let mine = account("team", published, gone, before);
+                    let all = gone > 1 && gone == published;
+                    let (sum, fits) = (gone + before, (gone + before) * 5 <= published);
+                    let passes = gone == 0 || (!all && (sum <= 3 || (sum <= 10 && fits)));
+                    let held = braked(&[mine, others.clone()], &[], &[]).held;
+                    assert_eq!(held == Held::Nothing, passes, "{gone} of {published} after {before}");
+                }
             }
         }
     }
 
     #[test]
-    fn an_acceptance_fits_one_set_on_one_region() {
-        let hold = held(10, 9, &[]).remove(0);
-        let digest = hold.lifted_by.unwrap().digest;
-        assert!(hold.finding.help.ends_with(&format!("={digest}.")));
-        assert_eq!(digest.len(), 16);
-        let accept = |region: &str, what| Acceptance { region: region.into(), what, digest: digest.clone() };
-        assert!(held(10, 9, &[accept("r", Accept::Deletions)]).is_empty());
-        assert!(!held(10, 8, &[accept("r", Accept::Deletions)]).is_empty());
-        assert!(!held(10, 9, &[accept("q", Accept::Deletions)]).is_empty());
-        assert!(!held(10, 9, &[accept("r", Accept::Reseal)]).is_empty());
+    fn an_acceptance_fits_one_set_of_one_namespace_once() {
+        let both = |gone| [account("team", 10, gone, 0), account("other", 90, 0, 0)];
+        let braked_by = |gone, given: &[Acceptance], spent: &[Acceptance]| braked(&both(gone), given, spent);
+        let hold = braked_by(9, &[], &[]).deletions.remove(0);
+        let accepted = hold.lifted_by.unwrap();
+        assert!(hold.finding.help.ends_with(&format!(" --accept-deletions r/team={}.", accepted.digest)));
+        assert_eq!(accepted.digest.len(), 16);
+        let passes = |gone, given: Acceptance| braked_by(gone, &[given], &[]).held == Held::Nothing;
+        assert!(passes(9, accepted.clone()));
+        assert!(!passes(8, accepted.clone()));
+        assert!(!passes(9, Acceptance { region: "q".into(), ..accepted.clone() }));
+        assert!(!passes(9, Acceptance { namespace: Some("other".into()), ..accepted.clone() }));
+        assert!(!passes(9, Acceptance { what: Accept::Reseal, ..accepted.clone() }));
+        let given = core::slice::from_ref(&accepted);
+        assert_ne!(braked_by(9, given, given).held, Held::Nothing);
     }
 
     #[test]
-    fn entries_count_and_namespaces_do_not() {
-        let mut changes = removed(3);
-        if let Some(change) = changes.first_mut() {
-            change.action = Action::Changed;
-            change.lost_entries = vec!["a".into(), "b".into()];
+    fn a_digest_is_what_the_documentation_says() {
+        let hold = braked(&[account("team", 2, 2, 0), account("other", 9, 0, 0)], &[], &[]).deletions.remove(0);
+        let text = "pouch/v1 deletions\nf\nd\nteam\n/Secret/team/s000 aa\n/Secret/team/s001 aa\n";
+        assert_eq!(hold.lifted_by.unwrap().digest, sha256_hex(text.as_bytes()).get(..16).unwrap());
+    }
+
+    #[test]
+    fn one_namespace_holds_no_other() {
+        let quiet = account("quiet", 40, 2, 0);
+        for hostile in 0..=60 {
+            let held = braked(&[quiet.clone(), account("hostile", 60, hostile, 0)], &[], &[]).held;
+            assert!(!held.holds(&"quiet".into()), "{hostile}");
+            assert_eq!(held.holds(&"hostile".into()), hostile > 10, "{hostile}");
         }
-        changes.push(Change {
-            key: ObjectKey::new(GroupKind::new("", "Namespace"), None, "n".into()),
-            action: Action::Removed,
-            lost_entries: vec![],
-            claimants: vec![],
-        });
-        assert_eq!(
-            lost_lines(&changes),
-            ["/Secret/team/s0 a", "/Secret/team/s0 b", "/Secret/team/s1", "/Secret/team/s2"]
-        );
+    }
+
+    #[test]
+    fn what_passes_of_many_namespaces_is_bounded_together() {
+        let many = |count: usize| -> Vec<Account> {
+            (0..20).map(|n| account(&format!("n{n:02}"), 5, if n < count { 3 } else { 0 }, 0)).collect()
+        };
+        assert_eq!(braked(&many(7), &[], &[]).held, Held::Nothing);
+        let held = braked(&many(8), &[], &[]);
+        assert_eq!((held.held, held.deletions.len()), (Held::All, 1));
     }
 }

@@ -79,7 +79,10 @@ pub(super) fn fates(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Fates {
     for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
         for needed_by in &object.needed_by {
             let ruling = by_name.get(&needed_by.by).copied();
-            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| fate(input, ruling, by));
+            fates.entry(needed_by.by.clone()).or_insert_with_key(|by| match fate(input, ruling, by) {
+                Fate::Carried(code) if input.allowances.withdraws(by, code) => Fate::Withdrawn,
+                fate => fate,
+            });
         }
     }
     Fates(fates)

@@ -1,22 +1,25 @@
 //! Compare: a pack against the published tree, by object and entry, and what the brake makes of it.
 
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::brake::{self, Braked, Load, added_recipients};
+use super::brake::{self, Account, Braked, Load, Loss, added_recipients};
 use super::change::{Action, Change, Hold};
 use super::content::Order;
+use super::history::History;
 use super::input::Input;
-use super::pack::{Keep, Pack, Packed};
+use super::pack::{Keep, Pack, Packed, needers};
 use super::published::State;
 use super::unsigned::{self, Evidence};
 use crate::config::{Delivery, Limits, RegionState};
 use crate::finding::{Code, Finding};
+use crate::hash::sha256_hex;
 use crate::judge::case::Ruling;
 use crate::judge::region::{Forced, immutable_changes};
-use crate::layout::manifest::NeededBy;
-use crate::name::{Claimant, ObjectKey};
+use crate::layout::manifest::{Manifest, NeededBy};
+use crate::name::{Claimant, Namespace, ObjectKey};
 
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
@@ -126,43 +129,118 @@ fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
         .collect()
 }
 
+/// What each namespace that claims loses, against what it has published and had at the baseline.
+///
+/// An object counts for every namespace that needed it and needs it no longer, whoever else still does: so nobody's
+/// budget depends on what others claim.
+fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Vec<Account> {
+    let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    let mut new = Needs::default();
+    for (key, packed) in &pack.objects {
+        needers(packed).for_each(|by| new.add(key, by));
+    }
+    let old = Needs::of(manifest);
+    let nothing = (BTreeSet::new(), BTreeSet::new());
+    let mut baselines: BTreeMap<*const Manifest, Needs<'_>> = BTreeMap::new();
+    let mut accounts = Vec::new();
+    for (namespace, (objects, claimants)) in &old.0 {
+        let (left, remaining) = new.0.get(namespace).unwrap_or(&nothing);
+        let sha256 = |key: &ObjectKey| input.published.object(key).map(|object| object.sha256.clone());
+        let loss = |key: &ObjectKey, entry| Loss { key: key.clone(), entry, sha256: sha256(key).unwrap_or_default() };
+        let mut losses: Vec<Loss> = objects.difference(left).map(|key| loss(key, None)).collect();
+        for change in changes.iter().filter(|change| left.contains(&change.key) && objects.contains(&change.key)) {
+            losses.extend(change.lost_entries.iter().map(|entry| loss(&change.key, Some(entry.clone()))));
+        }
+        if losses.is_empty() {
+            continue;
+        }
+        losses.sort();
+        let baseline = history.baseline(&input.to.region.name, Some(namespace)).unwrap_or(manifest);
+        let then = baselines.entry(core::ptr::from_ref(baseline)).or_insert_with(|| Needs::of(baseline));
+        let (before, claimed) = then.0.get(namespace).unwrap_or(&nothing);
+        let gone = before.iter().filter(|key| !objects.contains(*key));
+        accounts.push(Account {
+            namespace: Some((*namespace).clone()),
+            lost_before: gone.clone().filter(|key| !left.contains(*key)).count(),
+            objects: objects.len().saturating_add(gone.count()),
+            loses_all: remaining.is_empty() && claimed.union(claimants).count() > 1,
+            losses,
+        });
+    }
+    accounts
+}
+
+/// The objects and claimants of each namespace, Namespaces not counted.
+#[derive(Default)]
+struct Needs<'n>(BTreeMap<&'n Namespace, (BTreeSet<&'n ObjectKey>, BTreeSet<&'n Claimant>)>);
+
+impl<'n> Needs<'n> {
+    fn of(manifest: &'n Manifest) -> Self {
+        let mut needs = Self::default();
+        for object in &manifest.objects {
+            object.needed_by.iter().for_each(|by| needs.add(&object.key, by));
+        }
+        needs
+    }
+
+    fn add(&mut self, key: &'n ObjectKey, by: &'n NeededBy) {
+        let (objects, claimants) = self.0.entry(&by.by.namespace).or_default();
+        objects.insert(key);
+        claimants.insert(&by.by);
+    }
+}
+
+/// What would go of a region that nobody vouches for: all in one account.
+fn unvouched_account(input: &Input<'_>, evidence: &Evidence, changes: &[Change]) -> Account {
+    let file = |key: &ObjectKey| input.published.files.get(input.layout().of_object(key).as_str());
+    let loss = |key: &ObjectKey| Loss {
+        key: key.clone(),
+        entry: None,
+        sha256: file(key).map(|bytes| sha256_hex(bytes)).unwrap_or_default(),
+    };
+    let removed = changes.iter().filter(|change| change.action == Action::Removed && !change.key.kind.is_namespace());
+    let objects = evidence.keys().filter(|key| !key.kind.is_namespace()).count();
+    Account { objects, losses: removed.map(|change| loss(&change.key)).collect(), ..Account::default() }
+}
+
 /// What the brake says of the region.
-pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked {
+pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Braked {
     let region = input.to.region;
-    let count = |keys: &mut dyn Iterator<Item = &ObjectKey>| keys.filter(|key| !key.kind.is_namespace()).count();
     // If the key that vouched for the objects is lost, `rekey` still counts what stands there: that can hold a region,
     // and lets nothing through. Whoever adopts a region asked for neither.
     let counted = evidence(input).filter(|_| input.rekeys());
-    let (published, added) = match (input.published.manifest(), &counted) {
-        (Some(before), _) => (
-            count(&mut before.objects.iter().map(|object| &object.key)),
-            added_recipients(&before.recipients, &region.recipients),
-        ),
-        (None, Some(evidence)) => (count(&mut evidence.keys()), unsigned::added_recipients(input.published, region)),
-        (None, None) => (0, Vec::new()),
-    };
-    let stays = |change: &&Change| change.action != Action::Removed;
-    let uncounted: Vec<Change>;
-    let changes = match input.published.state {
-        State::Unsigned if counted.is_none() => {
-            uncounted = changes.iter().filter(stays).cloned().collect();
-            &*uncounted
+    let (accounts, added) = match (input.published.manifest(), &counted) {
+        (Some(before), _) => {
+            (accounts(input, pack, changes, history), added_recipients(&before.recipients, &region.recipients))
         }
-        _ => changes,
+        (None, Some(evidence)) => {
+            let account = unvouched_account(input, evidence, changes);
+            ([account].into(), unsigned::added_recipients(input.published, region))
+        }
+        (None, None) => (Vec::new(), Vec::new()),
     };
-    let base = input.published.files.get(input.layout().manifest().as_str());
     let retired = region.state == RegionState::Retired;
+    let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    let published = published.iter().filter(|object| !object.key.kind.is_namespace()).count();
+    let before: usize = accounts.iter().map(|account| account.lost_before).sum();
+    let sha256 = |key: &ObjectKey| input.published.object(key).map(|object| object.sha256.clone()).unwrap_or_default();
+    let unasked: Vec<String> = pack.unasked.iter().map(|key| brake::line(key, &sha256(key))).collect();
     let load = Load {
         fleet: &input.world.fleet.name,
         region: &region.name,
         directory: input.to.directory(),
-        base: base.map(Vec::as_slice).unwrap_or_default(),
-        published,
+        accounts: &accounts,
+        objects: accounts
+            .iter()
+            .map(|account| account.objects)
+            .max()
+            .unwrap_or_default()
+            .max(published.saturating_add(before)),
         left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
-        changes,
         added_recipients: if retired { &[] } else { &added },
-        unasked_reseals: &pack.unasked,
+        unasked_reseals: &unasked,
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
+        spent: &history.spent,
     };
     let limits = &input.world.fleet.limits;
     let mut braked = match counted.is_some_and(|evidence| !evidence.is_whole) {
@@ -171,7 +249,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
         true => {
             let none = Limits { free_deletions: 0, deletion_percent: 0, deletion_objects: 0, ..limits.clone() };
             let mut braked = brake::hold(&load, &none, &input.allowances.accepted);
-            braked.holds.iter_mut().for_each(meddled);
+            braked.deletions.iter_mut().for_each(meddled);
             braked
         }
     };
@@ -188,9 +266,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Braked
 
 /// Says why a withdrawal within the budget is held all the same.
 fn meddled(hold: &mut Hold) {
-    if hold.finding.code == Code::DeletionsHeld {
-        hold.finding
-            .message
-            .push_str("; its bundle.yaml does not list what is published, so every withdrawal must be accepted");
-    }
+    hold.finding
+        .message
+        .push_str("; its bundle.yaml does not list what is published, so every withdrawal must be accepted");
 }

@@ -9,7 +9,9 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
+use super::brake::Held;
 use super::carry::{self, Fate, Fates};
+use super::change::Change;
 use super::content::Order;
 use super::input::{Input, Terms};
 use super::published::document;
@@ -19,9 +21,10 @@ use crate::closure::Via;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{ManifestObject, NeededBy, NeededVia};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
 use crate::layout::namespace;
 use crate::layout::sanitise::sanitise;
+use crate::listing::few;
 use crate::name::{Claimant, Namespace, ObjectKey};
 use crate::object::Object;
 use crate::reuse;
@@ -59,8 +62,11 @@ impl Keep {
 #[derive(Default)]
 pub(super) struct Pack {
     pub(super) objects: BTreeMap<ObjectKey, Packed>,
-    pub(super) holds: Vec<Finding>,
     pub(super) findings: Vec<Finding>,
+    /// Objects that must be carried over and cannot be.
+    pub(super) impossible: BTreeSet<ObjectKey>,
+    /// Secrets that are carried over although a removed recipient can read them, and why they are carried.
+    pub(super) readable: BTreeMap<ObjectKey, BTreeSet<Claimant>>,
     /// Unchanged Secrets that are sealed anew without anybody having asked.
     pub(super) unasked: Vec<ObjectKey>,
 }
@@ -144,6 +150,15 @@ fn fill(
         let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
         pack.objects.insert(lands, Packed::Fresh { order, needed_by, text, keep });
     }
+    add_namespaces(terms, pack, &mut keep)
+}
+
+/// Decides what becomes of an object's bytes, by its key, its text and what it is made from; none to give up.
+type Keeping<'a> = dyn FnMut(&ObjectKey, &str, Option<&Object>) -> Option<Keep> + 'a;
+
+/// Adds the Namespaces of everything that is packed; none as soon as `keep` gives up.
+fn add_namespaces(terms: &Terms<'_>, pack: &mut Pack, keep: &mut Keeping<'_>) -> Option<()> {
+    let style = terms.layout().style();
     let names: BTreeSet<Namespace> = pack.objects.keys().filter_map(|key| key.namespace.clone()).collect();
     for name in names.iter().filter(|name| namespace::is_emitted(name, &terms.world.fleet.system_namespace)) {
         let text = emit(&namespace::tree(name, terms.to.region.labels.get(name), style));
@@ -197,43 +212,120 @@ fn carry_over(input: &Input<'_>, fates: &Fates, rulings: &[Ruling<'_>], wanted: 
             Some((object.key.clone(), (Order { read, lands: object.key.clone(), edits }, names.clone())))
         })
         .collect();
-    let mut impossible: Vec<String> = Vec::new();
-    for (key, (object, names, code)) in carried.into_iter().filter(|(key, _)| !renewed.contains_key(*key)) {
-        // A user who asks for new keys is not given old ones, not even for what is broken.
-        let rekeys = input.rekeys();
-        let as_sealed = manifest.recipients == input.to.region.recipients && !rekeys;
-        if input.published.bytes(key).is_none() || (key.kind.is_secret() && !as_sealed) {
-            impossible.push(format!("{key}"));
-            if !rekeys {
-                continue;
-            }
-            // The region is held, and nothing of it is about to go.
-        }
-        pack.objects.insert(key.clone(), Packed::Carried { object: object.clone(), needed_by: names, code });
+    for (object, names, code) in carried.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
+        carry(input, pack, manifest, object, names, code);
     }
     wanted.extend(renewed);
-    if let Some(first) = impossible.first() {
-        let region = &input.to.region.name;
-        let others = match impossible.len().saturating_sub(1) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        pack.holds.push(if input.rekeys() {
-            let message = format!(
-                "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
-            );
-            resealing::impossible(region, message).help(resealing::CURE)
-        } else {
-            let message = format!(
-                "{first}{others} must be carried over in region {region} and cannot be: recipients changed, or files \
-                 do not match the manifest"
-            );
-            Finding::new(Code::CarryImpossible, message).in_region(region).help(
-                "Cure the broken Credentials first, or restore the files; where recipients changed, `pouch rekey \
-                 --identity FILE` seals what is published anew.",
-            )
-        });
+}
+
+/// Lets an object's published bytes stay for some of those that needed it.
+///
+/// Recipients may have changed since a Secret was sealed. Its file stays as long as the region itself can read it:
+/// removing a recipient never waits for a claim to be mended.
+fn carry(
+    input: &Input<'_>,
+    pack: &mut Pack,
+    manifest: &Manifest,
+    object: &ManifestObject,
+    needed_by: BTreeSet<NeededBy>,
+    code: Code,
+) {
+    let (key, now) = (&object.key, &input.to.region.recipients);
+    let mut object = object.clone();
+    if key.kind.is_secret() {
+        let readers = object.readers(manifest).to_vec();
+        let escrow = &input.world.fleet.escrow;
+        let is_shared = readers == *now || now.iter().any(|own| !escrow.contains(own) && readers.contains(own));
+        // A user who asks for new keys is not given old ones, not even for what is broken.
+        if !is_shared || input.rekeys() {
+            pack.impossible.insert(key.clone());
+        } else if readers.iter().any(|reader| !now.contains(reader)) {
+            pack.readable.insert(key.clone(), needed_by.iter().map(|needed_by| needed_by.by.clone()).collect());
+        }
+        object.recipients = if readers == *now { Vec::new() } else { readers };
     }
+    if input.published.bytes(key).is_none() {
+        pack.impossible.insert(key.clone());
+    }
+    // Where it cannot stay, the region is held, and nothing of it is about to go.
+    pack.objects.insert(key.clone(), Packed::Carried { object, needed_by, code });
+}
+
+/// Keeps published what the brake holds.
+pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes: &[Change]) {
+    let Some(manifest) = input.published.manifest() else { return };
+    for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
+        let still: BTreeSet<Namespace> =
+            pack.objects.get(&object.key).into_iter().flat_map(needers).map(|by| by.by.namespace.clone()).collect();
+        let is_lost = |by: &&NeededBy| held.holds(&by.by.namespace) && !still.contains(&by.by.namespace);
+        let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(is_lost).cloned().collect();
+        match pack.objects.get_mut(&object.key) {
+            _ if names.is_empty() => {}
+            Some(Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. }) => needed_by.extend(names),
+            _ => carry(input, pack, manifest, object, names, Code::DeletionsHeld),
+        }
+    }
+    for change in changes.iter().filter(|change| !change.lost_entries.is_empty()) {
+        let (Some(packed), Some(object)) = (pack.objects.get(&change.key), input.published.object(&change.key)) else {
+            continue;
+        };
+        // What somebody else may change is not kept from him.
+        if needers(packed).all(|by| held.holds(&by.by.namespace)) {
+            let names = needers(packed).cloned().collect();
+            carry(input, pack, manifest, object, names, Code::DeletionsHeld);
+        }
+    }
+    _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
+}
+
+/// Who needs an object.
+pub(super) fn needers(packed: &Packed) -> impl Iterator<Item = &NeededBy> {
+    match packed {
+        Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. } => Some(needed_by),
+        Packed::Namespace { .. } => None,
+    }
+    .into_iter()
+    .flatten()
+}
+
+/// What holds a region whose published bytes cannot stay, and what is said of those that stay readable.
+pub(super) fn judge_carried(input: &Input<'_>, pack: &mut Pack) -> Option<Finding> {
+    const SHOWN: usize = 3;
+    let region = &input.to.region.name;
+    if let Some(claims) = (!pack.readable.is_empty()).then(|| pack.readable.values().flatten().collect::<BTreeSet<_>>())
+    {
+        let secrets = few(pack.readable.keys(), pack.readable.len(), SHOWN);
+        let message = format!(
+            "recipients that were removed from region {region} can still read {secrets}, carried over for {}",
+            few(&claims, claims.len(), SHOWN)
+        );
+        let flags: Vec<String> = claims.iter().map(|by| format!("--withdraw {}", by.path())).collect();
+        let help = match &*flags {
+            [one] => format!("Mend the claim, or pass {one}."),
+            _ => String::from("Mend the claims, or pass --withdraw NAMESPACE/NAME for each, or --withdraw broken."),
+        };
+        pack.findings.push(Finding::new(Code::RevocationIncomplete, message).in_region(region).help(help));
+    }
+    let first = pack.impossible.first()?;
+    let others = match pack.impossible.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(if input.rekeys() {
+        let message = format!(
+            "{first}{others} of region {region} cannot be sealed anew: the sources do not give what is published"
+        );
+        resealing::impossible(region, message).help(resealing::CURE)
+    } else {
+        let message = format!(
+            "{first}{others} must be carried over in region {region} and cannot be: its file is sealed for none of the \
+             region's own recipients, or does not match the manifest"
+        );
+        Finding::new(Code::CarryImpossible, message).in_region(region).help(
+            "Cure the broken Credentials first, or restore the files, or pass --withdraw broken; where recipients \
+             changed, `pouch rekey --identity FILE` seals what is published anew.",
+        )
+    })
 }
 
 /// Whether a Secret's published bytes can stay (DESIGN §3).
@@ -264,7 +356,8 @@ fn reuse_of(
             reuse::Under::Previous => retag(input, &now, text, bytes, payload).map_or(Keep::Changed, Keep::Retagged),
         };
     }
-    let before = input.context(lands, &manifest.recipients);
+    let readers = input.published.object(lands).map(|object| object.readers(manifest));
+    let before = input.context(lands, readers.unwrap_or(&manifest.recipients));
     match reuse::verify(input.keys, &before, text.as_bytes(), bytes) {
         Some(_) => Keep::Resealed,
         None => Keep::Changed,

@@ -10,15 +10,17 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use super::brake::Held;
 use super::breaks::{break_narrowed, break_shared_paths};
 use super::change::{Change, Hold};
 use super::compare::{break_immutable, compare, hold};
 use super::content::Content;
 use super::explain;
+use super::history::History;
 use super::input::{Input, Terms, empty_manifest};
 use super::odd::Odd;
-use super::pack::{Keep, Pack, Packed, pack, pack_as_published};
-use super::published::{Files, Published};
+use super::pack::{Keep, Pack, Packed, judge_carried, keep_held, pack, pack_as_published};
+use super::published::{Files, Published, State};
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
@@ -42,6 +44,8 @@ pub struct RegionPlan {
     pub changes: Vec<Change>,
     /// What holds the region; empty where it may be published.
     pub holds: Vec<Hold>,
+    /// What holds withdrawals, which stay published while the rest of the region goes on.
+    pub withheld: Vec<Hold>,
     /// The acceptances that let something through.
     pub accepted: Vec<Acceptance>,
     /// What the region rules on each of its cases, in their order.
@@ -81,16 +85,27 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
     bytes.strip_suffix(rest.as_bytes()).is_some_and(|first| first == tag_line(manifest, &rest, keys).as_bytes())
 }
 
-/// Plans one region from its cases and what stands in its folders; the latter comes back examined.
-pub fn plan(terms: &Terms<'_>, cases: &[Case], files: Files, odd: Odd) -> (Published, RegionPlan) {
+/// Plans one region from its cases and what stands in its folders, which comes back examined.
+///
+/// The history of its branch is asked for only if something changes.
+///
+/// # Errors
+/// Those of `history`.
+pub fn plan<E>(
+    terms: &Terms<'_>,
+    cases: &[Case],
+    (files, odd): (Files, Odd),
+    history: impl FnOnce() -> Result<History, E>,
+) -> Result<(Published, History, RegionPlan), E> {
     if odd.is_nothing()
         && let Some(plan) = unchanged(terms, cases, &files)
     {
-        return (Published::unexamined(files).with(odd), plan);
+        return Ok((Published::unexamined(files).with(odd), History::default(), plan));
     }
     let published = Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys).with(odd);
-    let plan = plan_against(terms, cases, &published);
-    (published, plan)
+    let history = history()?;
+    let plan = plan_against(terms, cases, &published, &history);
+    Ok((published, history, plan))
 }
 
 /// The plan of a region whose claims make exactly what stands there, to the byte: the common case, told without
@@ -119,6 +134,7 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
         manifest,
         changes: Vec::new(),
         holds: Vec::new(),
+        withheld: Vec::new(),
         accepted: Vec::new(),
         rulings: ruled(rulings),
         findings: Vec::new(),
@@ -126,13 +142,17 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
     })
 }
 
-/// Plans one region against what is published of it.
-pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) -> RegionPlan {
+/// Plans one region against what stands in its folders and the history of that.
+///
+/// What pouch itself published last is compared with, carried over and counted; what stands there instead is put right.
+pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, history: &History) -> RegionPlan {
+    let is_newer = matches!(standing.state, State::Newer(_));
+    let published = history.own.as_ref().filter(|_| !is_newer).unwrap_or(standing);
     let input = &Input { terms: *terms, published };
     let region = terms.to.region;
     let mut findings: Vec<Finding> = Vec::new();
     let mut holds: Vec<Hold> = Vec::new();
-    for finding in published.findings(terms.to.directory()) {
+    for finding in standing.findings_beside(published, terms.to.directory()) {
         let lifted = match finding.code {
             Code::UnsignedBundle => terms.allowances.adopts(&terms.to),
             Code::ForeignFile => terms.allowances.removes_foreign(&terms.to),
@@ -157,24 +177,36 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], published: &Published) ->
     while break_immutable(input, &mut rulings, &packed) {
         packed = pack(input, &rulings);
     }
-    holds.extend(packed.holds.drain(..).map(Hold::fast));
+    let mut changes = compare(input, &packed);
+    let braked = hold(input, &packed, &changes, history);
+    let mut withheld = Vec::new();
+    // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
+    if input.rekeys() || region.state == RegionState::Retired {
+        holds.extend(braked.deletions);
+    } else if braked.held != Held::Nothing {
+        withheld = braked.deletions;
+        keep_held(input, &mut packed, &braked.held, &changes);
+        changes = compare(input, &packed);
+    }
+    holds.extend(braked.holds);
+    holds.extend(judge_carried(input, &mut packed).map(Hold::fast));
     holds.extend(resealing::unprovable(input, &rulings).map(Hold::fast));
     findings.append(&mut packed.findings);
     findings.extend(explain::withdrawals(input, &rulings, &packed));
-    let changes = compare(input, &packed);
-    let braked = hold(input, &packed, &changes);
-    holds.extend(braked.holds);
     let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
     let kept = before.filter_map(|file| terms.layout().leaf_of(&file.path)).collect();
     let hash = |key: &ObjectKey, _: &BundlePath| published.object(key).map(|object| object.sha256.clone());
     let (files, manifest) = write(terms, packed, &kept, &hash);
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
-    let standing = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
-    let in_the_way = published.odd.in_the_way(standing.chain(files.keys()).map(BundlePath::as_str));
+    let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
+    let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));
     holds.extend(in_the_way.into_iter().map(|finding| Hold::fast(finding.in_region(&region.name))));
-    let is_published = published.odd.is_nothing() && is_published(&manifest, &files, &published.files, terms.keys);
+    let stands = |path: &BundlePath| standing.files.get(path.as_str()) == published.files.get(path.as_str());
+    let is_published = standing.odd.is_nothing()
+        && files.keys().all(stands)
+        && is_published(&manifest, &files, &standing.files, terms.keys);
     let (accepted, rulings) = (braked.accepted, ruled(rulings));
-    RegionPlan { files, manifest, changes, holds, accepted, rulings, findings, is_published }
+    RegionPlan { files, manifest, changes, holds, withheld, accepted, rulings, findings, is_published }
 }
 
 /// Whether publishing these files would change no byte of those that stand there.
@@ -248,16 +280,17 @@ fn write(
     let mut files = Vec::with_capacity(pack.objects.len());
     for (lands, packed) in pack.objects {
         let path = layout.of_object(&lands);
-        let (content, from, state, needed_by) = match packed {
+        let (content, from, state, needed_by, recipients) = match packed {
             Packed::Namespace { text, keep } => {
                 let content = match keep {
                     Keep::Kept => Content::Kept(path.clone()),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
-                (content, None, ObjectState::Current, BTreeSet::new())
+                (content, None, ObjectState::Current, BTreeSet::new(), Vec::new())
             }
             Packed::Carried { object, needed_by, code } => {
-                (Content::Kept(object.path.clone()), object.from, ObjectState::Carried(code), needed_by)
+                let content = Content::Kept(object.path.clone());
+                (content, object.from, ObjectState::Carried(code), needed_by, object.recipients)
             }
             Packed::Fresh { order, needed_by, text, keep } => {
                 let from = Some(order.origin());
@@ -267,7 +300,7 @@ fn write(
                     _ if lands.kind.is_secret() => Content::Seal(order),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
-                (content, from, ObjectState::Current, needed_by)
+                (content, from, ObjectState::Current, needed_by, Vec::new())
             }
         };
         let sha256 = match &content {
@@ -281,6 +314,7 @@ fn write(
             path: path.clone(),
             sha256,
             state,
+            recipients,
             needed_by: needed_by.into_iter().collect(),
         });
         files.push((path, content));

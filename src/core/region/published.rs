@@ -204,6 +204,38 @@ impl Published {
         objects.chain(files.map(|file| &file.path)).collect()
     }
 
+    /// Findings about what stands in the folders where `own` is what pouch published last: some hold the region, others
+    /// only warn.
+    pub fn findings_beside(&self, own: &Published, directory: &Directory) -> Vec<Finding> {
+        if core::ptr::eq(self, own) {
+            return self.findings(directory);
+        }
+        let what = match &self.state {
+            State::Nothing => "is gone",
+            State::Bundle(_) => "is another state than the last that pouch published",
+            State::Unsigned | State::Newer(_) => "has no manifest that the reuse key authenticates",
+        };
+        let message = format!("regions/{directory} {what}; what pouch published last counts, and is put back");
+        let help = "Find out who changed the branch: its history says when.";
+        let is_same = self.manifest().is_some() && self.manifest() == own.manifest();
+        let mut findings: Vec<Finding> = match is_same {
+            true => self.tampered().into_iter().map(tampered_file).collect(),
+            false => [Finding::new(Code::NotAsPublished, message).help(help)].into(),
+        };
+        let mut ours: BTreeSet<&str> = own.files.keys().map(String::as_str).collect();
+        let listed = self.manifest().into_iter().flat_map(|manifest| {
+            let objects = manifest.objects.iter().map(|object| object.path.as_str());
+            objects.chain(manifest.files.iter().map(|file| file.path.as_str()))
+        });
+        ours.extend(listed);
+        let manifest = path::manifest(directory);
+        ours.insert(manifest.as_str());
+        let foreign = self.files.keys().filter(|path| !ours.contains(path.as_str()));
+        findings.extend(foreign.map(|path| foreign_file(directory, path)));
+        findings.extend(self.odd.findings(directory));
+        findings
+    }
+
     /// Findings about what stands in the folders: some hold the region, others only warn.
     pub fn findings(&self, directory: &Directory) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -235,11 +267,7 @@ impl Published {
             findings.push(foreign_file(directory, path));
         }
         findings.extend(self.odd.findings(directory));
-        for path in self.tampered() {
-            let message = format!("{path} does not match the manifest");
-            findings
-                .push(Finding::new(Code::TamperedFile, message).help("Find out who changed it; pouch writes it anew."));
-        }
+        findings.extend(self.tampered().into_iter().map(tampered_file));
         findings
     }
 }
@@ -271,6 +299,19 @@ fn parsed(fleet: &FleetName, directory: &Directory, bytes: &[u8]) -> State {
         Ok(_) => State::Unsigned,
         Err(manifest::Unusable::Newer(version)) => State::Newer(version),
         Err(_) => State::Unsigned,
+    }
+}
+
+fn tampered_file(path: &BundlePath) -> Finding {
+    let message = format!("{path} does not match the manifest");
+    Finding::new(Code::TamperedFile, message).help("Find out who changed it; pouch writes it anew.")
+}
+
+/// The manifest in the bytes of a `bundle.yaml`, if a reuse key authenticates it.
+pub fn authentic(fleet: &FleetName, directory: &Directory, bytes: &[u8], keys: &KeyRing) -> Option<Manifest> {
+    match authenticate(fleet, directory, bytes, keys).0 {
+        State::Bundle(manifest) => Some(manifest),
+        _ => None,
     }
 }
 

@@ -23,8 +23,8 @@ use super::resealing::impossible;
 use crate::config::Acceptance;
 use crate::destination::Destination;
 use crate::finding::{Class, Code, Finding};
+use crate::layout::BundlePath;
 use crate::layout::manifest::{Manifest, ManifestObject};
-use crate::layout::{BundlePath, Layout};
 use crate::name::{ObjectKey, Region};
 use crate::node::{Key, Node};
 use crate::recipient::Recipient;
@@ -95,23 +95,23 @@ pub fn reopen(to: &Destination<'_>, published: &Published, allowances: &Allowanc
         claimants: object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect(),
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();
-    let base = published.files.get(Layout::of(to).manifest().as_str());
     let load = Load {
         fleet: &fleet.name,
         region: &region.name,
         directory: to.directory(),
-        base: base.map(Vec::as_slice).unwrap_or_default(),
-        published: manifest.objects.len(),
+        accounts: &[],
+        objects: manifest.objects.len(),
         left: manifest.objects.len(),
-        changes: &changes,
         added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
         unasked_reseals: &[],
         secrets: changes.len(),
+        spent: &BTreeSet::new(),
     };
     let braked = brake::hold(&load, &fleet.limits, &allowances.accepted);
     holds.extend(braked.holds);
     let before = manifest.recipients.clone();
-    let manifest = Manifest { recipients: region.recipients.clone(), ..manifest.clone() };
+    let mut manifest = Manifest { recipients: region.recipients.clone(), ..manifest.clone() };
+    manifest.objects.iter_mut().for_each(|object| object.recipients.clear());
     Some(Reopened { manifest, before, changes, holds, accepted: braked.accepted, findings })
 }
 

@@ -68,6 +68,7 @@ struct States {
     file: Keyed,
     entry: Keyed,
     manifest: Keyed,
+    commit: Keyed,
 }
 
 impl ReuseKey {
@@ -118,7 +119,12 @@ impl ReuseKey {
             hkdf.expand(info, subkey.as_mut()).map_err(|_| ReuseKeyError::Form)?;
             Keyed::new_from_slice(subkey.as_ref()).map_err(|_| ReuseKeyError::Form)
         };
-        let states = States { file: subkey(b"file")?, entry: subkey(b"entry")?, manifest: subkey(b"manifest")? };
+        let states = States {
+            file: subkey(b"file")?,
+            entry: subkey(b"entry")?,
+            manifest: subkey(b"manifest")?,
+            commit: subkey(b"commit")?,
+        };
         let digest = Sha256::new_with_prefix(b"pouch/v1 key-id").chain_update(bytes).finalize();
         let id = hash::digits(&digest).take(8).collect();
         Ok(Self { id, states: Box::new(states) })
@@ -140,12 +146,16 @@ impl ReuseKey {
     pub(super) fn manifest(&self) -> Keyed {
         self.states.manifest.clone()
     }
+
+    pub(super) fn commit(&self) -> Keyed {
+        self.states.commit.clone()
+    }
 }
 
 impl Drop for ReuseKey {
     fn drop(&mut self) {
         let blank = || <Keyed as hmac::digest::KeyInit>::new(&hmac::digest::Key::<Keyed>::default());
-        *self.states = States { file: blank(), entry: blank(), manifest: blank() };
+        *self.states = States { file: blank(), entry: blank(), manifest: blank(), commit: blank() };
         // The compiler may leave out writing that nobody reads.
         hint::black_box(&self.states);
     }

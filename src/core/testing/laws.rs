@@ -259,7 +259,7 @@ fn told(desk: &Desk, plan: &RegionPlan, cases: &[Case], found: Vec<Finding>) -> 
     }
     _ = writeln!(text, "{:?}", plan.changes);
     let mut findings = found;
-    findings.extend(plan.holds.iter().map(|hold| &hold.finding).chain(&plan.findings).cloned());
+    findings.extend(plan.holds.iter().chain(&plan.withheld).map(|hold| &hold.finding).chain(&plan.findings).cloned());
     let mut ruled: Vec<_> = cases.iter().zip(&plan.rulings).collect();
     ruled.sort_by(|(a, _), (b, _)| a.claim.by.cmp(&b.claim.by));
     for (case, ruled) in ruled {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::case::{Case, Scene, fleet, key, of_stage, show, show_findings, snapshot};
 use crate::claim::Asked;
 use crate::closure::{Member, Role};
-use crate::config::{Accept, Fleet, RegionConfig};
+use crate::config::{Accept, Acceptance, Fleet, RegionConfig};
 use crate::destination::Destination;
 use crate::finding::Finding;
 use crate::hash::sha256_hex;
@@ -29,10 +29,11 @@ use crate::layout::{Style, path};
 use crate::name::{Claimant, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::content::{Content, Order};
+use crate::region::history::{History, Past};
 use crate::region::input::Terms;
 use crate::region::odd::Odd;
 use crate::region::plan::{RegionPlan, bundle_yaml, plan, plan_against};
-use crate::region::published::{Files, Published};
+use crate::region::published::{Files, Published, State};
 use crate::reuse::{self, KeyRing, ReuseKey};
 use crate::snapshot::{Lookup, Snapshot};
 use crate::sops::{self, Ingredients};
@@ -47,7 +48,7 @@ const STAGES: [(&str, usize, Say); 6] = [
     ("claim", 51, claim),
     ("closure", 103, judged),
     ("judge", 87, judged),
-    ("region", 100, region),
+    ("region", 142, region),
     ("sanitise", 9, sanitised),
     ("sources", 25, sources),
 ];
@@ -134,6 +135,21 @@ impl Desk {
         (self.plan_of(region, published, asked, &heard), heard)
     }
 
+    /// Plans a region against what stands in its folders and the history of that.
+    pub(crate) fn plan_after(
+        &self,
+        region: &RegionConfig,
+        published: &Published,
+        history: &History,
+        (allowances, selection): &Wishes,
+    ) -> (RegionPlan, Vec<Heard>) {
+        let heard = self.heard(&region.name);
+        let keys = keys();
+        let to = Destination { fleet: &self.fleet, region };
+        let terms = Terms { world: self.world(), to, keys: &keys, allowances, selection, sources: &[] };
+        (plan_against(&terms, &heard, published, history), heard)
+    }
+
     pub(crate) fn plan_of(
         &self,
         region: &RegionConfig,
@@ -144,14 +160,18 @@ impl Desk {
         let keys = keys();
         let to = Destination { fleet: &self.fleet, region };
         let terms = Terms { world: self.world(), to, keys: &keys, allowances, selection, sources: &[] };
-        let direct = plan_against(&terms, heard, published);
+        let direct = plan_against(&terms, heard, published, &History::default());
         // What stands there as it should be is told without reading its manifest, and says the same.
-        let (_, told) = plan(&terms, heard, published.files.clone(), Odd::default());
+        let history = || Ok::<_, ()>(History::default());
+        let (.., told) = plan(&terms, heard, (published.files.clone(), Odd::default()), history).unwrap();
         assert_eq!(told.is_published, direct.is_published);
         assert_eq!(told.manifest, direct.manifest);
         direct
     }
 }
+
+/// What stands in a region's folders, and the history of that.
+type Standing<'a> = (&'a Published, &'a History);
 
 /// What the user lets through, and what the run is about.
 pub(crate) type Wishes = (Allowances, Selection);
@@ -361,17 +381,20 @@ pub(crate) fn publish(desk: &Desk, region: &RegionConfig, plan: RegionPlan, befo
 fn region(case: &Case) -> String {
     let (second, before) = case.worlds.split_last().unwrap();
     let mut files: BTreeMap<String, Files> = BTreeMap::new();
+    let mut states: BTreeMap<String, Vec<Files>> = BTreeMap::new();
     for (index, world) in before.iter().enumerate() {
         let desk = Desk::new(world);
         for region in desk.fleet.regions.values() {
             let old = files.remove(region.directory.as_str()).unwrap_or_default();
             let published = Published::examine(&desk.fleet.name, &region.directory, old, &keys());
             let (plan, heard) = desk.plan(region, &published, &Wishes::default());
-            assert!(plan.holds.is_empty(), "{}: {:?}", case.path.display(), plan.holds);
+            let held: Vec<_> = plan.holds.iter().chain(&plan.withheld).collect();
+            assert!(held.is_empty(), "{}: {held:?}", case.path.display());
             let mut ruled = heard.iter().zip(&plan.rulings);
             let broken = ruled.find(|(_, ruled)| index == 0 && ruled.verdict != Verdict::Admitted);
             assert!(broken.is_none(), "{}: {:?}", case.path.display(), broken.map(|(case, _)| case));
             let new = publish(&desk, region, plan, &published);
+            states.entry(region.directory.to_string()).or_default().push(new.clone());
             files.insert(region.directory.to_string(), new);
         }
     }
@@ -379,9 +402,11 @@ fn region(case: &Case) -> String {
     let mut out = String::new();
     for region in desk.fleet.regions.values() {
         let mut files = files.remove(region.directory.as_str()).unwrap_or_default();
+        let states = states.remove(region.directory.as_str()).unwrap_or_default();
+        let history = history(&desk, region, &states, &mut files, second);
         tamper(&mut files, second);
         let published = Published::examine(&desk.fleet.name, &region.directory, files, &keys());
-        one_region(&desk, region, &published, second, &mut out);
+        one_region(&desk, region, (&published, &history), second, &mut out);
     }
     assert!(files.is_empty(), "{}: a published region is not configured", case.path.display());
     for asked in desk.facts.asked().iter().filter(|asked| asked.claim.is_none()) {
@@ -389,6 +414,29 @@ fn region(case: &Case) -> String {
     }
     show_findings("", desk.findings.clone(), &mut out);
     out
+}
+
+/// What the history of a branch says: `branch` lists the states after which withdrawals are counted, newest first, and
+/// whether each was accepted; `restored` is the state that somebody put back, or null if it is gone.
+fn history(desk: &Desk, region: &RegionConfig, states: &[Files], files: &mut Files, world: &Scene) -> History {
+    let examine = |files: &Files| Published::examine(&desk.fleet.name, &region.directory, files.clone(), &keys());
+    let state = |value: &Value| value.as_u64().map(|at| states[usize::try_from(at).unwrap()].clone());
+    let mut history = History::default();
+    if let Some(restored) = world.run.get("restored") {
+        history.own = Some(examine(files));
+        *files = state(restored).unwrap_or_default();
+    }
+    for past in world.run["branch"].as_array().into_iter().flatten() {
+        let State::Bundle(manifest) = examine(&state(&past["state"]).unwrap()).state else { panic!("no manifest") };
+        let accepted = past["accepted"].as_str().map(|namespace| Acceptance {
+            region: region.name.clone(),
+            namespace: (!namespace.is_empty()).then(|| namespace.into()),
+            what: Accept::Deletions,
+            digest: "0123456789abcdef".to_string(),
+        });
+        history.past.push(Past { manifest, accepted: accepted.into_iter().collect() });
+    }
+    history
 }
 
 /// Changes one byte of, or adds, the files that `tamper` names.
@@ -403,13 +451,14 @@ fn tamper(files: &mut Files, world: &Scene) {
     }
 }
 
-fn wishes(world: &Scene, desk: &Desk, region: &RegionConfig, published: &Published) -> Wishes {
+fn wishes(world: &Scene, desk: &Desk, region: &RegionConfig, (published, history): Standing<'_>) -> Wishes {
     let (mut allowances, mut selection) = Wishes::default();
     let words: BTreeSet<&str> =
         world.run["accept"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     if words.contains("reseal-all") {
         allowances.reseal.insert("all".to_string());
     }
+    allowances.withdraw_broken = words.contains("withdraw-broken");
     if words.contains("rekey") {
         selection.rekey = Some(desk.fleet.regions.keys().cloned().collect());
     }
@@ -417,21 +466,25 @@ fn wishes(world: &Scene, desk: &Desk, region: &RegionConfig, published: &Publish
         [("deletions", Accept::Deletions), ("recipients", Accept::Recipients), ("reseal", Accept::Reseal)]
     {
         if words.contains(word) {
-            let (plan, _) = desk.plan(region, published, &Wishes::default());
-            let lifting = plan.holds.into_iter().filter_map(|hold| hold.lifted_by);
+            let (plan, _) = desk.plan_after(region, published, history, &Wishes::default());
+            let lifting = plan.holds.into_iter().chain(plan.withheld).filter_map(|hold| hold.lifted_by);
             allowances.accepted.extend(lifting.filter(|acceptance| acceptance.what == what));
         }
     }
     (allowances, selection)
 }
 
-fn one_region(desk: &Desk, region: &RegionConfig, published: &Published, world: &Scene, out: &mut String) {
+fn one_region(desk: &Desk, region: &RegionConfig, standing: Standing<'_>, world: &Scene, out: &mut String) {
     if !region.is_rendered() {
         _ = writeln!(out, "region {}: paused", region.name);
         return;
     }
-    let wishes = wishes(world, desk, region, published);
-    let (plan, heard) = desk.plan(region, published, &wishes);
+    let wishes = wishes(world, desk, region, standing);
+    let (published, history) = standing;
+    let (plan, heard) = match history.own.is_none() && history.past.is_empty() {
+        true => desk.plan(region, published, &wishes),
+        false => desk.plan_after(region, published, history, &wishes),
+    };
     let outcome = if plan.is_published {
         "unchanged"
     } else if plan.holds.is_empty() {
@@ -450,24 +503,25 @@ fn one_region(desk: &Desk, region: &RegionConfig, published: &Published, world: 
             _ = writeln!(out, "  carried {}, {}", show(&object.key), code.text());
         }
     }
-    let holds = plan.holds.iter().map(|hold| &hold.finding);
+    let holds = plan.holds.iter().chain(&plan.withheld).map(|hold| &hold.finding);
     show_findings("  ", holds.chain(&plan.findings).cloned().collect(), out);
     for (case, ruled) in heard.iter().zip(&plan.rulings) {
         _ = writeln!(out, "{} -> {}: {}", case.claim.by.path(), region.name, word(ruled.verdict));
         show_findings("  ", case.findings.iter().chain(&ruled.added).cloned().collect(), out);
     }
     if plan.holds.is_empty() {
-        settles(desk, region, published, plan, &wishes);
+        settles(desk, region, standing, plan, &wishes);
     }
 }
 
 /// What was published once changes nothing when it is planned again.
-fn settles(desk: &Desk, region: &RegionConfig, before: &Published, plan: RegionPlan, wishes: &Wishes) {
+fn settles(desk: &Desk, region: &RegionConfig, (before, history): Standing<'_>, plan: RegionPlan, wishes: &Wishes) {
     if !wishes.0.reseal.is_empty() {
         return;
     }
-    let files = publish(desk, region, plan, before);
+    let files = publish(desk, region, plan, history.own.as_ref().unwrap_or(before));
     let published = Published::examine(&desk.fleet.name, &region.directory, files, &keys());
-    let (again, _) = desk.plan(region, &published, &Wishes::default());
+    let history = History { past: history.past.clone(), ..History::default() };
+    let (again, _) = desk.plan_after(region, &published, &history, &Wishes::default());
     assert!(again.is_published, "a second run changes something: {:?}", again.changes);
 }

@@ -251,7 +251,7 @@ impl Book<'_> {
             }
         }
         let said: BTreeSet<&Recipient> = region.manifest.recipients.iter().collect();
-        findings.extend(self.recipients(region, own.as_str(), 1, &said, "the manifest"));
+        findings.extend(self.recipients(region, own.as_str(), 1, &said, "the manifest", &BTreeSet::new()));
         findings.extend(delivery::look(self.measure, region, tree));
         findings.into_iter().map(|finding| finding.in_region(&region.name)).collect()
     }

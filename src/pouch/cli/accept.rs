@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
-use pouch_core::name::Region;
+use pouch_core::name::{Claimant, Namespace, Region};
 use pouch_core::region::allowances::Allowances;
 
 use crate::error::Failure;
@@ -13,8 +13,8 @@ use crate::settings::region_called;
 /// What a run lets through that is otherwise held.
 #[derive(Debug, Default, clap::Args)]
 pub struct Accepted {
-    /// Let a region's withdrawals through, with the digest that the finding printed
-    #[arg(long, value_name = "REGION=DIGEST")]
+    /// Let withdrawals through, of one namespace or of a whole region, with the digest that the finding printed
+    #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
     accept_deletions: Vec<String>,
     /// Let recipients be added to a published region
     #[arg(long, value_name = "REGION=DIGEST")]
@@ -42,6 +42,9 @@ pub struct Requested {
     /// Seal a region's Secrets anew, or those of all
     #[arg(long, value_name = "REGION|all")]
     reseal: Vec<String>,
+    /// Withdraw what is carried over for a Credential, or for all that are broken
+    #[arg(long, value_name = "NAMESPACE/NAME|broken")]
+    withdraw: Vec<String>,
 }
 
 impl Requested {
@@ -53,7 +56,17 @@ impl Requested {
         for region in self.adopt.iter().chain(self.reseal.iter().filter(|region| *region != "all")) {
             region_called(fleet, region)?;
         }
+        let mut withdraw = BTreeSet::new();
+        for value in self.withdraw.iter().filter(|value| *value != "broken") {
+            let Some((namespace, name)) = value.split_once('/').filter(|(_, name)| !name.contains('/')) else {
+                let message = format!("--withdraw takes NAMESPACE/NAME of a Credential, or `broken`, not {value:?}");
+                return Err(Failure::usage(message, "Copy the flag from the finding's help line."));
+            };
+            withdraw.insert(Claimant::credential(namespace.into(), name.into()));
+        }
         Ok(Allowances {
+            withdraw,
+            withdraw_broken: self.withdraw.iter().any(|value| value == "broken"),
             adopt: self.adopt.iter().cloned().collect(),
             reseal: self.reseal.iter().cloned().collect(),
             ..self.accepted.allowances(fleet)?
@@ -100,14 +113,19 @@ impl Accepted {
         ] {
             let flag = flag(what);
             for value in values {
-                let (region, digest) = pair(flag, value, fleet)?;
+                let (whose, digest) = value.split_once('=').unwrap_or((value, ""));
+                let (region, namespace) = match whose.split_once('/').filter(|_| what == Accept::Deletions) {
+                    Some((region, namespace)) => (region, Some(Namespace::from(namespace))),
+                    None => (whose, None),
+                };
+                let (region, digest) = pair(flag, &format!("{region}={digest}"), fleet)?;
                 if !is_digest(&digest) {
                     return Err(Failure::usage(
                         format!("{flag} takes the 16 hex digits that the finding printed"),
                         "Copy the flag from the finding's help line.",
                     ));
                 }
-                accepted.push(Acceptance { region: Region::from(region.as_str()), what, digest });
+                accepted.push(Acceptance { region: Region::from(region.as_str()), namespace, what, digest });
             }
         }
         Ok(accepted)

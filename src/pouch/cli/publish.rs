@@ -42,8 +42,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
     // A template that does not work should be known before anything is read.
-    told::commit_message(fleet, &[], &[])?;
-    let (report, commit) = branch.push(session, surveyor.reads_stdin(), |shelf| {
+    told::check_message(fleet)?;
+    let (report, commit) = branch.push(session, &keys, surveyor.reads_stdin(), |shelf| {
         if !args.first && is_first(fleet, shelf)? {
             return Err(Failure::usage(
                 format!(
@@ -58,7 +58,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         }
         let survey = survey(&surveyor, Values::Read)?;
         let report = render(&run, &survey, shelf)?;
-        let message = told::commit_message(fleet, &report.regions, &survey.revisions)?;
+        let message = told::commit_message(fleet, &report, &survey.revisions)?;
         Ok((report, message))
     })?;
     told::tell(session, &report, &told::outcomes(&report), &args.wanted.accepted.of_flags(fleet)?);

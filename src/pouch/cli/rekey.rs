@@ -113,10 +113,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             if args.dry_run {
                 (anew.of_branch(&branch, &branch.open(session)?, None)?.report, None)
             } else {
-                told::commit_message(fleet, &[], &[])?;
-                let pushed = branch.push(session, anew.reads_stdin(), |shelf| {
+                told::check_message(fleet)?;
+                let pushed = branch.push(session, &keys, anew.reads_stdin(), |shelf| {
                     let Made { report, revisions } = anew.of_branch(&branch, shelf, Some(shelf))?;
-                    let message = told::commit_message(fleet, &report.regions, &revisions)?;
+                    let message = told::commit_message(fleet, &report, &revisions)?;
                     Ok((report, message))
                 })?;
                 if let Some(commit) = &pushed.1 {

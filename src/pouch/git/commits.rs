@@ -25,6 +25,9 @@ pub struct Author<'a> {
     pub seconds: i64,
 }
 
+/// Makes the last line of a message from the ids of parent and tree, and the seconds of the commit.
+pub type Seal<'a> = &'a dyn Fn(&str, &str, i64) -> String;
+
 /// A folder's id, opaque outside of this module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FolderId(Oid);
@@ -84,7 +87,8 @@ impl Writer {
     }
 
     /// Makes a commit that replaces folders and files of the base; a folder given as none is removed. In the place of
-    /// the folders `over` anything may stand.
+    /// the folders `over` anything may stand. `seal` gives the last line of the message for its parent, its tree and its
+    /// time.
     ///
     /// Returns the commit's id, or none if nothing would change.
     pub fn commit(
@@ -92,9 +96,8 @@ impl Writer {
         folders: &BTreeMap<String, Option<FolderId>>,
         files: &BTreeMap<String, FileId>,
         over: &BTreeSet<String>,
-        author: &Author<'_>,
-        committer: &Author<'_>,
-        message: &str,
+        (author, committer): (&Author<'_>, &Author<'_>),
+        (message, seal): (&str, Seal<'_>),
     ) -> Result<Option<String>, ObjectsError> {
         let parent = self.base.map(|id| self.repository.find_commit(id)).transpose()?;
         let before = match &parent {
@@ -121,8 +124,10 @@ impl Writer {
         let earliest = parent.as_ref().map_or(0, |parent| parent.time().seconds());
         let sign = |who: &Author<'_>| Signature::new(who.name, who.email, &Time::new(who.seconds.max(earliest), 0));
         let tree = self.repository.find_tree(after)?;
+        let parent_id = parent.as_ref().map(|parent| parent.id().to_string()).unwrap_or_default();
+        let message = format!("{message}{}", seal(&parent_id, &after.to_string(), committer.seconds.max(earliest)));
         let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-        let id = self.repository.commit(None, &sign(author)?, &sign(committer)?, message, &tree, &parents)?;
+        let id = self.repository.commit(None, &sign(author)?, &sign(committer)?, &message, &tree, &parents)?;
         Ok(Some(id.to_string()))
     }
 

@@ -243,8 +243,10 @@ impl Work<'_> {
         before: &[Recipient],
     ) -> Result<Opened, Unopened> {
         let file = published.bytes(key).ok_or(Unopened::Form)?;
-        let context =
-            Context { fleet: &self.run.fleet.name, directory: to.directory(), landing: key, recipients: before };
+        let readers =
+            published.object(key).zip(published.manifest()).map(|(object, manifest)| object.readers(manifest));
+        let recipients = readers.unwrap_or(before);
+        let context = Context { fleet: &self.run.fleet.name, directory: to.directory(), landing: key, recipients };
         open(self.run.keys, &context, file, &|stanzas| self.identities.unwrap(stanzas).ok())
     }
 }

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 use super::{Report, Run, Told, check_regions, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
-use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf, too_large};
+use crate::shelf::{Beside, HistoryQuery, Look, NewFile, NewFiles, Shelf, too_large};
 use crate::survey::Survey;
 
 /// What all regions of a run share.
@@ -43,6 +43,18 @@ impl<'a> Shared<'a> {
     fn terms(&self, to: Destination<'a>) -> Terms<'a> {
         let Run { keys, allowances, selection, .. } = *self.run;
         Terms { world: self.world, to, keys, allowances, selection, sources: &self.survey.sources }
+    }
+
+    fn query(&self, region: &'a RegionConfig) -> HistoryQuery<'a> {
+        let Run { fleet, keys, allowances, session, .. } = *self.run;
+        let window = i64::try_from(fleet.limits.deletion_window).unwrap_or(i64::MAX);
+        HistoryQuery {
+            fleet: &fleet.name,
+            region: &region.name,
+            keys,
+            since: session.ambient.now().as_second().saturating_sub(window),
+            whole: allowances.accepted.iter().any(|accepted| accepted.region == region.name),
+        }
     }
 }
 
@@ -139,15 +151,18 @@ fn one_region<'a>(
         }
         return Ok(told);
     }
-    let (published, mut plan) = plan(&shared.terms(to), &cases, files, odd);
+    let (standing, history, mut plan) =
+        plan(&shared.terms(to), &cases, (files, odd), || published.history(to.directory(), &shared.query(to.region)))?;
+    // What pouch published last counts, whatever stands there now.
+    let own = history.own.as_ref().unwrap_or(&standing);
     told.record.outcome = match outcome(region, &plan) {
         // What is carried whole differs from nothing, and was not sealed anew.
         Outcome::Unchanged if rekeys && !plan.holds.is_empty() => Outcome::Held,
         outcome => outcome,
     };
-    told.note(region, &published, &mut plan, cases);
+    told.note(region, own, &mut plan, cases);
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
-        && let Some(held) = write(shared, &to, (&published, plan), shelf)?
+        && let Some(held) = write(shared, &to, (&standing, own, plan), shelf)?
     {
         told.record.outcome = Outcome::Held;
         told.findings.push(held);
@@ -175,7 +190,7 @@ impl Told {
             self.record.compare_recipients(before.unwrap_or_default(), &region.recipients);
         }
         self.findings.append(&mut plan.findings);
-        self.hold(plan.holds.drain(..));
+        self.hold(plan.holds.drain(..).chain(plan.withheld.drain(..)));
         self.accepted.append(&mut plan.accepted);
         for (case, ruled) in cases.into_iter().zip(plan.rulings.drain(..)) {
             self.hear(ruled.verdict, case.findings.into_iter().chain(ruled.added));
@@ -214,15 +229,20 @@ fn count(record: &mut summary::Region, plan: &RegionPlan) {
 fn write(
     shared: &Shared<'_>,
     to: &Destination<'_>,
-    (published, plan): (&Published, RegionPlan),
+    (standing, published, plan): (&Published, &Published, RegionPlan),
     shelf: &dyn Shelf,
 ) -> Result<Option<Finding>, Failure> {
     let RegionPlan { files, mut manifest, .. } = plan;
     let sealer = seal::Sealer::new(&shared.run.session.ambient, &to.region.recipients)?;
     // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
+    // What pouch published last may stand in history only.
+    let kept = |from: BundlePath| match published.files.get(from.as_str()) {
+        Some(bytes) if standing.files.get(from.as_str()) != Some(bytes) => NewFile::Bytes(bytes.clone()),
+        _ => NewFile::Kept(from),
+    };
     let task = |(path, content): (BundlePath, Content)| match content {
         Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
-        Content::Kept(from) => Ok((path, NewFile::Kept(from), None)),
+        Content::Kept(from) => Ok((path, kept(from), None)),
         Content::Seal(order) => {
             shared.run.session.stop.check()?;
             let bytes = sealer.seal(shared.run, &shared.survey.snapshot, to, &order)?;
@@ -256,13 +276,13 @@ fn write(
         new.insert(Layout::of(to).manifest(), NewFile::Bytes(text.into_bytes()));
     }
     let (files, odd) = shelf.read(to.directory())?;
-    if files != published.files || odd != published.odd {
+    if files != standing.files || odd != standing.odd {
         let message = format!("the folders of region {} changed while pouch was reading them", to.region.name);
         return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
     }
-    if let Some(why) = too_large(&new, published) {
+    if let Some(why) = too_large(&new, standing) {
         return Ok(Some(odd::too_large(&to.region.name, &why)));
     }
-    shelf.stage(to.directory(), new, published)?;
+    shelf.stage(to.directory(), new, standing)?;
     Ok(None)
 }

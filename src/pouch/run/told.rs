@@ -54,8 +54,7 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance
     session.ui.result(lines);
     for acceptance in given {
         if let Some(why) = unneeded(acceptance, report) {
-            let Acceptance { region, what, digest } = acceptance;
-            session.ui.warn(&format!("{} {region}={digest} let nothing through: {why}", flag(*what)));
+            session.ui.warn(&format!("{} {acceptance} let nothing through: {why}", flag(acceptance.what)));
         }
     }
 }
@@ -76,25 +75,36 @@ fn unneeded(acceptance: &Acceptance, report: &Report) -> Option<&'static str> {
     };
     let asks = |wanted: &Acceptance| wanted.region == acceptance.region && wanted.what == acceptance.what;
     match region.outcome {
-        Outcome::Unchanged => Some("the region did not change"),
         Outcome::Paused => Some("the region is paused"),
         _ if report.accepted.contains(acceptance) => None,
         _ if report.wanted.iter().any(asks) => {
             Some("it is spent or mistyped, or meant for something else; the finding has the digest of what is held now")
         }
+        Outcome::Unchanged => Some("the region did not change"),
         _ => Some("nothing of the kind was held"),
     }
 }
 
-/// The message of the commit that publishes these regions.
-pub fn commit_message(
-    fleet: &Fleet,
-    regions: &[summary::Region],
-    revisions: &[(String, String)],
-) -> Result<String, Failure> {
+/// The message of the commit that publishes what a run did, but for its last line.
+pub fn commit_message(fleet: &Fleet, report: &Report, revisions: &[(String, String)]) -> Result<String, Failure> {
+    let is_proved = |region: &summary::Region| !matches!(region.outcome, Outcome::Held | Outcome::Paused);
+    let proved =
+        |directory: &str| report.regions.iter().any(|region| region.directory == directory && is_proved(region));
+    let directories = fleet.regions.values().map(|region| region.directory.as_str());
+    let trailers = text::Trailers {
+        fleet: fleet.name.as_str(),
+        revisions,
+        accepted: report.accepted.iter().map(Acceptance::trailer).collect(),
+        unproved: directories.filter(|directory| !proved(directory)).collect(),
+    };
     let template = fleet.output.git.as_ref().and_then(|git| git.message.as_deref());
-    text::commit_message(template, fleet.name.as_str(), regions, revisions)
+    text::commit_message(template, &report.regions, &trailers)
         .map_err(|error| Failure::usage(error, "Correct the template."))
+}
+
+/// Whether the configuration's template for commit messages works.
+pub fn check_message(fleet: &Fleet) -> Result<(), Failure> {
+    commit_message(fleet, &Report::default(), &[]).map(drop)
 }
 
 /// Ends a run: writes the summary and the metrics, and says how it went.
@@ -185,7 +195,10 @@ mod tests {
 
     #[test]
     fn what_let_nothing_through_is_said_and_nothing_else() {
-        let given = |region: &str, what| Acceptance { region: region.into(), what, digest: "0123456789abcdef".into() };
+        let given = |region: &str, what| {
+            let digest = "0123456789abcdef".into();
+            Acceptance { region: region.into(), namespace: None, what, digest }
+        };
         let report = |outcome: Outcome, accepted: &[Acceptance], wanted: &[Acceptance]| Report {
             regions: vec![Region::new(&"eu".into(), &"eu".into(), outcome)],
             credentials: None,

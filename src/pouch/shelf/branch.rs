@@ -5,6 +5,9 @@
 //! run that loses against another writer starts over from the sources: rebasing would publish an
 //! older reading on top of a newer one.
 
+mod past;
+mod tree;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::sync::{Arc, Mutex};
@@ -12,14 +15,16 @@ use std::sync::{Arc, Mutex};
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
 use pouch_core::name::Directory;
+use pouch_core::region::history::History;
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
 use pouch_core::verify::bundles::Above;
 use tempfile::TempDir;
 
+use self::tree::{damaged, read_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
-use super::{Look, NewFile, NewFiles, Shelf, ShelfError, folders};
-use crate::git::commits::{Author, FileId, FolderId, Writer};
+use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
+use crate::git::commits::{Author, FileId, FolderId, Seal, Writer};
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
 use crate::git::{self, FETCHED};
@@ -44,6 +49,7 @@ struct Inner {
     files: BTreeMap<String, FileId>,
     /// Folders in whose place something else stands that is to go.
     over: BTreeSet<String>,
+    lineage: past::Lineage,
 }
 
 /// How a push ended.
@@ -94,6 +100,7 @@ impl BranchShelf {
             folders: BTreeMap::new(),
             files: BTreeMap::new(),
             over: BTreeSet::new(),
+            lineage: past::Lineage::default(),
         };
         Ok(Self { git, remote: remote.to_owned(), branch: branch.to_owned(), prefix, inner: Mutex::new(inner), folder })
     }
@@ -124,12 +131,13 @@ impl BranchShelf {
         &self,
         author: &Author<'_>,
         committer: &Author<'_>,
-        message: &str,
+        (message, seal): (&str, Seal<'_>),
         stop: &Stop,
     ) -> Result<Pushed, ShelfError> {
         let (commit, base) = self.with(|inner| {
             let Inner { writer, folders, files, over, .. } = inner;
-            let commit = writer.commit(folders, files, over, author, committer, message).map_err(unwritten)?;
+            let commit =
+                writer.commit(folders, files, over, (author, committer), (message, seal)).map_err(unwritten)?;
             Ok((commit, writer.base()))
         })?;
         let Some(commit) = commit else { return Ok(Pushed::Nothing) };
@@ -198,11 +206,6 @@ fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
 fn clean(output: &str) -> String {
     let parts: Vec<&str> = output.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     parts.join("/")
-}
-
-fn damaged(error: ObjectsError) -> ShelfError {
-    let message = format!("the output repository cannot be read: {error}");
-    ShelfError::Unreachable { message, help: String::new() }
 }
 
 fn unwritten(error: ObjectsError) -> ShelfError {
@@ -275,6 +278,23 @@ impl Look for BranchShelf {
                 Ok(Standing::Folder(root)) => Ok(beside(&inner.store, &root, known, above, shown)),
                 _ => Ok(Beside::default()),
             }
+        })
+    }
+
+    fn history(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<History, ShelfError> {
+        self.with(|inner| {
+            let Some(tip) = inner.tip else { return Ok(History::default()) };
+            let reference = format!("refs/heads/{}", self.branch);
+            let repository = past::Fetched {
+                git: &self.git,
+                remote: &self.remote,
+                reference: &reference,
+                folder: self.folder.path(),
+                store: &inner.store,
+                tip,
+                prefix: &self.prefix,
+            };
+            inner.lineage.history(&repository, directory, asked)
         })
     }
 }
@@ -359,40 +379,4 @@ fn standing_at(inner: &Inner, path: &str) -> Result<Standing, ShelfError> {
         Err(ObjectsError::NoPath(_)) => Ok(Standing::Nothing),
         Err(error) => Err(damaged(error)),
     }
-}
-
-fn read_into(
-    store: &Store,
-    folder: Id,
-    path: &str,
-    budget: &mut Budget,
-    (files, odd): (&mut Files, &mut BTreeMap<String, Form>),
-) -> Result<(), ShelfError> {
-    let mut folders = vec![(folder, path.to_owned(), 0_usize)];
-    while let Some((folder, before, depth)) = folders.pop() {
-        for (name, mode, id) in store.entries(folder).map_err(damaged)? {
-            let path = format!("{before}/{name}");
-            budget.enter(&path, depth).map_err(damaged)?;
-            let form = match mode.map(form_of) {
-                None => {
-                    folders.push((id, path, depth.saturating_add(1)));
-                    continue;
-                }
-                Some(form @ (Form::Plain | Form::Executable)) => match store.blob(id, MOST_BYTES) {
-                    Ok(bytes) => {
-                        budget.keep(bytes.len()).map_err(damaged)?;
-                        files.insert(path.clone(), bytes);
-                        form
-                    }
-                    Err(ObjectsError::TooLarge(_)) => Form::Large,
-                    Err(error) => return Err(damaged(error)),
-                },
-                Some(form) => form,
-            };
-            if form != Form::Plain {
-                odd.insert(path, form);
-            }
-        }
-    }
-    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pouch_core::config::{Fleet, OutputGit};
+use pouch_core::reuse::{KeyRing, Made, commit_line};
 use tempfile::TempDir;
 
 use super::branch::{BranchShelf, Pushed};
@@ -91,6 +92,7 @@ impl<'a> Branch<'a> {
     pub fn push<T>(
         &self,
         session: &Session,
+        keys: &KeyRing,
         once: bool,
         make: impl Fn(&BranchShelf) -> Result<(T, String), Failure>,
     ) -> Result<(T, Option<String>), Failure> {
@@ -110,7 +112,10 @@ impl<'a> Branch<'a> {
             let seconds = ambient.now().as_second();
             let author = Author { name: &output.author.name, email: &output.author.email, seconds };
             let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };
-            match shelf.push(&author, &committer, &message, stop)? {
+            let seal = |parent: &str, tree: &str, seconds: i64| {
+                commit_line(&keys.current, &fleet.name, Made { parent, tree, seconds }, &message)
+            };
+            match shelf.push(&author, &committer, (&message, &seal), stop)? {
                 Pushed::Lost => {}
                 Pushed::Contended(why) if attempt.saturating_add(1) >= attempts => {
                     let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";

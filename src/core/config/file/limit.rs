@@ -13,7 +13,7 @@ use crate::config::SourceLimits;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LimitsFile {
-    /// How much a region may lose at once.
+    /// How much a namespace may withdraw from a region.
     #[serde(default)]
     pub deletions: DeletionsFile,
     /// How much of a region may be sealed anew without having changed.
@@ -112,25 +112,29 @@ impl Default for SourceLimitsFile {
     }
 }
 
-/// How much a region may lose at once: up to `free` always; above that both `percent` and `objects` hold.
+/// How much one namespace may withdraw from one region within a window: up to `free` always, above that as long as both
+/// `percent` and `objects` hold. What is beyond stays published.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DeletionsFile {
-    /// Withdrawals that always pass, unless the region empties.
+    /// Withdrawals that always pass, unless the namespace loses all of several Credentials, or the region empties.
     #[serde(default = "free")]
     pub free: u32,
-    /// The most withdrawals, in percent of the region's published objects.
+    /// The most withdrawals, in percent of the namespace's published objects.
     #[serde(default = "percent")]
     #[schemars(range(min = 0, max = 100))]
     pub percent: u32,
     /// The most withdrawals, in objects.
     #[serde(default = "objects")]
     pub objects: u32,
+    /// For how long withdrawals from a branch are counted together: a number with `s`, `m`, `h` or `d`.
+    #[serde(default = "window")]
+    pub window: String,
 }
 
 impl Default for DeletionsFile {
     fn default() -> Self {
-        Self { free: free(), percent: percent(), objects: objects() }
+        Self { free: free(), percent: percent(), objects: objects(), window: window() }
     }
 }
 
@@ -156,6 +160,8 @@ impl Default for ResealFile {
 pub struct AcceptFile {
     /// The region.
     pub region: String,
+    /// The namespace whose withdrawals are accepted, if the finding names one.
+    pub namespace: Option<String>,
     /// Accepts these withdrawals.
     pub deletions: Option<String>,
     /// Accepts these added recipients.
@@ -219,6 +225,10 @@ fn percent() -> u32 {
 
 fn objects() -> u32 {
     10
+}
+
+fn window() -> String {
+    String::from("24h")
 }
 
 fn attempts() -> u32 {

@@ -27,6 +27,7 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         free_deletions: number(typed.deletions.free, 0, u32::MAX, deletions.key("free")),
         deletion_percent: number(typed.deletions.percent, 0, 100, deletions.key("percent")),
         deletion_objects: number(typed.deletions.objects, 0, u32::MAX, deletions.key("objects")),
+        deletion_window: 0,
         reseal_percent: number(typed.reseal.percent, 0, 100, at.key("reseal").key("percent")),
         accept: Vec::new(),
         sources: SourceLimits {
@@ -50,10 +51,31 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         let help = "Write a number of bytes above 0, such as 16Mi; units are Ki, Mi and Gi.";
         faults.add(&at.key("sealedBytesPerNamespace"), "this is no number of bytes", help);
     }
+    match seconds(&typed.deletions.window) {
+        Some(window) => limits.deletion_window = window,
+        None => {
+            let message = format!("{} is not a duration", quoted(&typed.deletions.window));
+            faults.add(&deletions.key("window"), message, "Write a number with s, m, h or d, such as `24h`.");
+        }
+    }
     for (index, typed) in typed.accept.iter().enumerate() {
         limits.accept.extend(acceptance(typed, &at.key("accept").index(index), regions, faults));
     }
     limits
+}
+
+/// The seconds of a duration such as `24h`; none if it is not one.
+fn seconds(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86400,
+        _ => return None,
+    };
+    let plain = number.bytes().all(|b| b.is_ascii_digit());
+    number.parse::<u64>().ok().filter(|_| plain)?.checked_mul(unit)
 }
 
 fn acceptance(
@@ -81,7 +103,12 @@ fn acceptance(
         let help = "Copy the 16 hex digits that the finding's help line prints for the region.";
         faults.add(&path.key(field), format!("{} is not a digest", quoted(digest)), help);
     }
-    Some(Acceptance { region: Region::from(typed.region.as_str()), what, digest: digest.clone() })
+    if typed.namespace.is_some() && what != Accept::Deletions {
+        let help = "Remove it: only deletions are accepted by namespace.";
+        faults.add(&path.key("namespace"), String::from("this acceptance is for a whole region"), help);
+    }
+    let namespace = typed.namespace.as_deref().map(Into::into);
+    Some(Acceptance { region: Region::from(typed.region.as_str()), namespace, what, digest: digest.clone() })
 }
 
 /// Resolves `findings`.

@@ -494,6 +494,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "19:31 reuseKey.previous[0]: the key is here twice\n19:41 reuseKey.previous[1]: nothing says where the key is",
     ),
     // Limits and findings.
+    ("", "limits: {deletions: {window: 1w}}", "20:30 limits.deletions.window: \"1w\" is not a duration"),
     (
         "",
         "limits: {deletions: {percent: 101}, attempts: 0, objectsPerRegion: -1}",
@@ -598,6 +599,7 @@ fn defaults_are_filled_in() {
     assert_eq!(region.recipients.iter().map(|recipient| recipient.to_string()).collect::<Vec<_>>(), vec![C, A]);
     let limits = &fleet.limits;
     assert_eq!((limits.free_deletions, limits.deletion_percent, limits.deletion_objects), (3, 20, 10));
+    assert_eq!(limits.deletion_window, 24 * 3600);
     assert_eq!((limits.reseal_percent, limits.attempts), (20, 5));
     assert_eq!((limits.objects_per_region, limits.objects_per_namespace), (5000, 500));
     assert_eq!((limits.credentials_per_namespace, limits.sealed_bytes_per_namespace), (500, 16 << 20));
@@ -665,7 +667,7 @@ keep: {labels: ["a.b/*"], annotations: ["c.d/e"]}
 delivery:
   flux: {sourceRef: {name: fleet}}
   argocd: {repoURL: "https://git.example.com/a.git", plugin: sops, kind: ApplicationSet, targetRevision: v1}
-limits: {accept: [{region: eu-west, recipients: 0123456789abcdef}], deletions: {free: 0}}
+limits: {accept: [{region: eu-west, recipients: 0123456789abcdef}, {region: eu-west, namespace: team-a, deletions: 0123456789abcdef}], deletions: {free: 0, window: 90m}}
 findings: {version-mismatch: off, missing-companion: warning}
 grants:
   - {from: {credential: team-a/aws}, regions: [eu-west, us-east]}

@@ -53,8 +53,17 @@ pub struct ManifestObject {
     pub sha256: String,
     /// Whether it is fresh.
     pub state: ObjectState,
+    /// Who can read the file, if that is not who can read the bundle: it was carried over since they changed.
+    pub recipients: Vec<Recipient>,
     /// Who needs it.
     pub needed_by: Vec<NeededBy>,
+}
+
+impl ManifestObject {
+    /// Who can read the file, if it is a Secret's.
+    pub fn readers<'a>(&'a self, bundle: &'a Manifest) -> &'a [Recipient] {
+        if self.recipients.is_empty() { &bundle.recipients } else { &self.recipients }
+    }
 }
 
 /// Namespace and name of the object that another one was made from; kind and group are the same.

@@ -90,9 +90,7 @@ pub(super) fn of_node(node: &Node) -> Result<Manifest, Unusable> {
         return Err(malformed("metadata.name is no region's folder"));
     }
     let directory = Directory::from(directory);
-    let recipients = each(recipients, "recipients", |node| {
-        Recipient::parse(text(Some(node), "a recipient")?).map_err(|_| malformed("an entry is no recipient"))
-    })?;
+    let recipients = each(recipients, "recipients", recipient)?;
     let sources = each(sources, "sources", source)?;
     let objects = each(objects, "objects", |node| object(node, &directory))?;
     let files = each(files, "files", file)?;
@@ -119,6 +117,10 @@ pub(super) fn of_node(node: &Node) -> Result<Manifest, Unusable> {
     Ok(Manifest { directory, fleet, recipients, sources, objects, files })
 }
 
+fn recipient(node: &Node) -> Result<Recipient, Unusable> {
+    Recipient::parse(text(Some(node), "a recipient")?).map_err(|_| malformed("an entry is no recipient"))
+}
+
 fn source(node: &Node) -> Result<SourceIdentity, Unusable> {
     let [name, identity] = map(Some(node), "a source", ["name", "identity"])?;
     Ok(SourceIdentity { name: text(name, "name")?.into(), identity: text(identity, "identity")?.into() })
@@ -131,8 +133,8 @@ fn file(node: &Node) -> Result<ManifestFile, Unusable> {
 }
 
 fn object(node: &Node, directory: &Directory) -> Result<ManifestObject, Unusable> {
-    let fields = ["key", "from", "path", "sha256", "state", "reason", "neededBy"];
-    let [key, from, path, sha256, state, reason, needed] = map(Some(node), "an object", fields)?;
+    let fields = ["key", "from", "path", "sha256", "state", "reason", "neededBy", "recipients"];
+    let [key, from, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
     let [group, kind, namespace, name] = map(key, "key", ["group", "kind", "namespace", "name"])?;
     let kind = GroupKind::new(text(group, "key.group")?, text(kind, "key.kind")?);
     let namespace = optional(namespace, "key.namespace")?.map(Into::into);
@@ -158,7 +160,18 @@ fn object(node: &Node, directory: &Directory) -> Result<ManifestObject, Unusable
     };
     let needed_by = each(needed, "neededBy", needed_by)?;
     ascending("neededBy", needed_by.iter())?;
-    Ok(ManifestObject { key, from, path: derived, sha256: digest(sha256)?, state, needed_by })
+    let recipients = match readers {
+        None => Vec::new(),
+        Some(_) if state == ObjectState::Current || !key.kind.is_secret() => {
+            return Err(malformed("recipients are for Secrets that are carried"));
+        }
+        Some(_) => each(readers, "recipients", recipient)?,
+    };
+    ascending("recipients", recipients.iter())?;
+    if readers.is_some() && recipients.is_empty() {
+        return Err(malformed("recipients is empty"));
+    }
+    Ok(ManifestObject { key, from, path: derived, sha256: digest(sha256)?, state, recipients, needed_by })
 }
 
 fn needed_by(node: &Node) -> Result<NeededBy, Unusable> {

@@ -88,6 +88,9 @@ pub struct ObjectField {
     /// The code of the finding because of which it is carried; only with `state: carried`.
     #[schemars(extend("type" = "string"))]
     pub reason: Option<String>,
+    /// Who can read the file, if that is not who can read the bundle; only for a Secret that is carried.
+    #[schemars(extend("type" = "array"))]
+    pub recipients: Option<Vec<String>>,
     /// Who needs it, sorted.
     pub needed_by: Vec<NeededByField>,
 }

@@ -31,6 +31,7 @@ fn sample() -> Manifest {
         key,
         from,
         state,
+        recipients: vec![],
         needed_by,
     };
     let by = |name: &str, via| NeededBy { by: Claimant::credential("team-a".into(), name.into()), via };

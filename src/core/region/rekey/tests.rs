@@ -37,6 +37,7 @@ fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {
         path: path(name),
         sha256: String::new(),
         state: ObjectState::Current,
+        recipients: vec![],
         needed_by: vec![],
     };
     Manifest {

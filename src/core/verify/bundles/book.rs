@@ -67,7 +67,8 @@ impl<'a> Book<'a> {
         TOPS.into_iter().any(is_spelt) && self.measure.scope.has_shared(path)
     }
 
-    /// Holds the recipients that something names against those that it should have.
+    /// Holds the recipients that something names against those that it should have: the region's, or those that the
+    /// manifest gives for a Secret that was carried over.
     pub(super) fn recipients(
         &self,
         region: &ProvedRegion<'_>,
@@ -75,20 +76,31 @@ impl<'a> Book<'a> {
         line: usize,
         said: &BTreeSet<&Recipient>,
         what: &str,
+        carried: &BTreeSet<Recipient>,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let by = if region.to.is_some() { "the configuration" } else { "the manifest" };
+        let is_carried = !carried.is_empty();
+        let by = if region.to.is_some() && !is_carried { "the configuration" } else { "the manifest" };
+        let expected = if is_carried { carried } else { &region.recipients };
+        let removed: Vec<String> =
+            carried.difference(&region.recipients).map(|recipient| format!("{recipient}")).collect();
+        if !removed.is_empty() {
+            let message = format!("{what} is carried over and can still be read by {}", removed.join(", "));
+            findings.push(self.measure.find(Code::RevocationIncomplete, path, line, message).help(
+                "Mend the claim that it is carried over for, or withdraw it: `pouch publish --withdraw NAMESPACE/NAME`.",
+            ));
+        }
         let (mut wrong, mut foreign) = (Vec::new(), Vec::new());
         for recipient in said {
             let owners = self.owners.get(*recipient);
             let elsewhere = owners.and_then(|owners| owners.iter().find(|owner| **owner != *region.directory.as_str()));
             match elsewhere {
                 Some(owner) => foreign.push(format!("{recipient} of {owner}")),
-                None if !region.recipients.contains(*recipient) => wrong.push(format!("{recipient} too many")),
+                None if !expected.contains(*recipient) => wrong.push(format!("{recipient} too many")),
                 None => {}
             }
         }
-        wrong.extend(region.recipients.iter().filter(|r| !said.contains(r)).map(|r| format!("{r} missing")));
+        wrong.extend(expected.iter().filter(|r| !said.contains(r)).map(|r| format!("{r} missing")));
         if !foreign.is_empty() {
             let message = format!("{what} is for another region's recipient: {}", foreign.join(", "));
             findings.push(self.measure.find(Code::ForeignRecipient, path, line, message).help(

@@ -44,7 +44,8 @@ pub fn judge(
     for ((label, _), answer) in sealed.stanzas.iter().zip(answers) {
         match answer {
             Some((who, key)) => {
-                let theirs = book.region_of(path).is_some_and(|region| region.recipients.contains(who));
+                let theirs = sealed.carried.contains(who)
+                    || book.region_of(path).is_some_and(|region| region.recipients.contains(who));
                 if !theirs {
                     let message = format!("{path} opens for {who}, who should not be able to open this region");
                     findings.push(find(

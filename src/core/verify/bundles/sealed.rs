@@ -43,6 +43,8 @@ pub struct SealedFile {
     pub key: ObjectKey,
     /// Pairs of the recipient that a stanza names and the armored age file.
     pub stanzas: Vec<(String, String)>,
+    /// Who the manifest says can read it, if that is not who can read the bundle.
+    pub(super) carried: Vec<Recipient>,
     pub(super) document: Node,
     /// Hashes of its ciphertexts, by which copies are found.
     pub(super) marks: Vec<[u8; 32]>,
@@ -120,7 +122,7 @@ pub(super) fn look(
         looked.findings.push(find(Code::NotSealed, line, message));
     }
     looked.findings.extend(
-        recipients(book, region, path, &document, line_of("age:"))
+        recipients(book, region, path, &document, (line_of("age:"), &entry.recipients.iter().cloned().collect()))
             .into_iter()
             .map(|finding: Finding| finding.in_region(&region.name).about(&entry.key)),
     );
@@ -128,6 +130,7 @@ pub(super) fn look(
     let mut marks: Vec<[u8; 32]> = stanzas.iter().map(|(_, armored)| Sha256::digest(armored).into()).collect();
     ciphertexts(&document, &mut marks);
     looked.sealed = Some(SealedFile {
+        carried: entry.recipients.clone(),
         region: region.name.clone(),
         path: path.into(),
         key: entry.key.clone(),
@@ -205,7 +208,13 @@ fn tree(document: &Node) -> Tree<'_> {
 }
 
 /// Holds the stanzas of a file against the recipients that it should have.
-fn recipients(book: &Book<'_>, region: &ProvedRegion<'_>, path: &str, document: &Node, line: usize) -> Vec<Finding> {
+fn recipients(
+    book: &Book<'_>,
+    region: &ProvedRegion<'_>,
+    path: &str,
+    document: &Node,
+    (line, carried): (usize, &BTreeSet<Recipient>),
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut find = |what: String| {
         let finding = book.measure.find(Code::WrongRecipients, path, line, format!("{path} {what}"));
@@ -231,7 +240,7 @@ fn recipients(book: &Book<'_>, region: &ProvedRegion<'_>, path: &str, document: 
         }
         said.insert(recipient);
     }
-    findings.extend(book.recipients(region, path, line, &said.iter().collect(), path));
+    findings.extend(book.recipients(region, path, line, &said.iter().collect(), path, carried));
     findings
 }
 

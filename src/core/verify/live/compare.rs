@@ -253,11 +253,13 @@ fn secret(
             Finding::new(Code::ValuesNotCompared, message).about(expected.key).help(help)
         });
     };
+    let objects = &bundle.manifest.objects;
+    let object = objects.binary_search_by(|object| object.key.cmp(expected.key)).ok().and_then(|at| objects.get(at));
     let context = reuse::Context {
         fleet: &bundle.manifest.fleet,
         directory: &bundle.manifest.directory,
         landing: expected.key,
-        recipients: &bundle.manifest.recipients,
+        recipients: object.map_or(&bundle.manifest.recipients, |object| object.readers(bundle.manifest)),
     };
     let mut perhaps = Vec::new();
     for (name, change) in reuse::compare_entries(reuse_key, &context, tagged.entry_lines, &leaves, &payload) {

@@ -40,6 +40,7 @@ mod isolation;
 mod keygen;
 mod kubectl_reading;
 mod passes;
+mod past;
 mod proof;
 mod publish;
 mod quickstart;

@@ -52,21 +52,23 @@ fn a_few_withdrawals_pass_and_many_are_held_until_accepted() {
     fleet.render(&[]).ends(0).outcome("eu", "published");
     assert!(!fleet.has(&file_of("eu", "c7")));
 
-    let before = fleet.stamps("bundles/regions/eu");
+    let before = fleet.stamps("bundles/regions/eu/core");
     for n in 0..5 {
         fleet.delete("eu", &format!("c{n}"));
     }
     fleet.credential("us", "new", "a-new-one");
-    let held = fleet.render(&[]).ends(4).outcome("eu", "held").outcome("us", "published").says("deletions-held");
-    assert_eq!(fleet.stamps("bundles/regions/eu"), before);
+    // The withdrawals are held; that they are is published, and so is the rest.
+    let held = fleet.render(&[]).ends(4).outcome("eu", "published").outcome("us", "published").says("deletions-held");
+    assert_eq!(fleet.stamps("bundles/regions/eu/core").keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
     assert!(fleet.has(&file_of("us", "new")));
-    fleet.render(&["--tolerate", "brake"]).ends(0).outcome("eu", "held");
+    fleet.render(&["--tolerate", "brake"]).ends(0).outcome("eu", "unchanged");
     fleet.render(&["--tolerate", "partial"]).ends(4);
 
     let accepted = held.acceptance("--accept-deletions", "eu");
     // Another region's acceptance, or one of another kind, lets nothing through.
-    fleet.render(&["--accept-deletions", &accepted.replace("eu=", "us=")]).ends(4);
-    fleet.render(&["--accept-reseal", &accepted]).ends(4);
+    fleet.render(&["--accept-deletions", &accepted.replace("eu/eu-", "us/us-")]).ends(4);
+    fleet.render(&["--accept-reseal", &accepted]).ends(64);
+    fleet.render(&["--accept-reseal", &accepted.replace("/eu-team", "")]).ends(4);
     fleet.render(&["--accept-deletions", "eu"]).ends(64);
     fleet.render(&["--accept-deletions", "nowhere=0123456789abcdef"]).ends(64).says("nowhere");
     // It fits exactly that set: one more deletion, and it is stale.
@@ -88,8 +90,11 @@ fn acceptances_can_stand_in_the_configuration() {
         fleet.delete("us", &format!("c{n}"));
     }
     let accepted = fleet.render(&[]).ends(4).acceptance("--accept-deletions", "us");
-    let digest = accepted.strip_prefix("us=").unwrap();
-    fleet.configure("reuseKey", &format!("limits: {{accept: [{{region: us, deletions: '{digest}'}}]}}\nreuseKey"));
+    let digest = accepted.strip_prefix("us/us-team=").unwrap();
+    fleet.configure(
+        "reuseKey",
+        &format!("limits: {{accept: [{{region: us, namespace: us-team, deletions: '{digest}'}}]}}\nreuseKey"),
+    );
     fleet.render(&[]).ends(0).outcome("us", "published");
     fleet.render(&[]).ends(0).outcome("us", "unchanged");
 }
@@ -342,8 +347,12 @@ fn the_summary_keeps_its_schema() {
     }
     let summary: serde_json::Value = serde_json::from_str(&fleet.read("second.json")).unwrap();
     assert_eq!((&summary["exitCode"], &summary["command"]), (&4.into(), &"render".into()));
-    assert_eq!(summary["regions"][0]["outcome"], "held");
-    assert_eq!(summary["regions"][0]["changes"].as_array().map(Vec::len), Some(5));
+    // Nothing of it changes but what the manifest says of five objects.
+    assert_eq!(
+        (&summary["regions"][0]["outcome"], &summary["regions"][0]["carried"]),
+        (&"published".into(), &5.into())
+    );
+    assert_eq!(summary["regions"][0]["changes"].as_array().map(Vec::len), Some(0));
     assert_eq!(summary["credentials"]["broken"], 1);
 }
 
@@ -452,7 +461,7 @@ fn metrics_say_how_each_run_ended() {
     }
     let text = metrics(4, &[]);
     assert!(text.contains("pouch_last_run_exit_code{fleet=\"acme\",command=\"render\"} 4\n"), "{text}");
-    assert!(text.contains("region=\"eu\",outcome=\"held\"} 1\n"), "{text}");
+    assert!(text.contains("pouch_region_carried{fleet=\"acme\",region=\"eu\"} 3\n"), "{text}");
     assert!(
         text.contains(
             "pouch_findings{fleet=\"acme\",command=\"render\",code=\"deletions-held\",severity=\"error\"} 1\n"

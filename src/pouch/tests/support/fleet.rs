@@ -263,12 +263,16 @@ impl Ran {
         self
     }
 
-    /// The `REGION=DIGEST` that a held region's help prints after `flag`.
+    /// The `REGION=DIGEST`, or `REGION/NAMESPACE=DIGEST`, that the help of what is held prints after `flag`.
     #[track_caller]
     pub fn acceptance(&self, flag: &str, region: &str) -> String {
-        let start = format!("{flag} {region}=");
-        let (_, rest) = self.stderr.split_once(&start).unwrap_or_else(|| panic!("no {start} in:\n{}", self.stderr));
-        format!("{region}={}", rest.get(..16).expect("a digest"))
+        let start = format!("{flag} {region}");
+        let after =
+            |(at, _): (usize, &str)| self.stderr.get(at + start.len()..).filter(|rest| rest.starts_with(['=', '/']));
+        let rest = self.stderr.match_indices(&start).find_map(after);
+        let rest = rest.unwrap_or_else(|| panic!("no {start} in:\n{}", self.stderr));
+        let (whose, digest) = rest.split_once('=').expect("a digest");
+        format!("{region}{whose}={}", digest.get(..16).expect("a digest"))
     }
 }
 

@@ -96,6 +96,7 @@ impl Shelf {
                 path: path.clone(),
                 sha256: sha256_hex(&bytes),
                 state: ObjectState::Current,
+                recipients: vec![],
                 needed_by: vec![NeededBy {
                     by: crate::name::Claimant::credential("team-b".into(), "c".into()),
                     via: vec![],

@@ -1,0 +1,90 @@
+//! The last line of a commit's message: proof that pouch made the commit, on this parent and with this tree.
+//!
+//! A manifest proves that pouch wrote it once. Only the commit proves that it was the last that pouch wrote: an older
+//! tree that somebody puts back has manifests that verify, and no such line.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::Mac as _;
+
+use super::context::add;
+use super::key::{KeyRing, ReuseKey};
+use crate::name::FleetName;
+use crate::secret::same_bytes;
+
+/// What the line starts with, up to the key's id.
+const SEAL: &str = "Pouch-Seal: ";
+
+/// What a commit is, as far as its line proves it.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<'a> {
+    /// The id of its parent; empty where it has none.
+    pub parent: &'a str,
+    /// The id of its tree.
+    pub tree: &'a str,
+    /// When it was committed, in seconds since 1970-01-01 UTC.
+    pub seconds: i64,
+}
+
+/// Makes the last line of a message, line feed included; `message` is all that precedes it.
+pub fn commit_line(key: &ReuseKey, fleet: &FleetName, made: Made<'_>, message: &str) -> String {
+    format!("{SEAL}{} {}\n", key.id(), tag(key, fleet, made, message))
+}
+
+/// Whether the last line of a message proves under any key of the ring that pouch made the commit for this fleet.
+pub fn commit_verifies(keys: &KeyRing, fleet: &FleetName, made: Made<'_>, message: &str) -> bool {
+    let Some((before, id, written)) = parts(message) else { return false };
+    let fits = |key| same_bytes(tag(key, fleet, made, before).as_bytes(), written.as_bytes());
+    keys.with_id(id).any(|(key, _)| fits(key))
+}
+
+/// What precedes the line, the key's id and the tag.
+fn parts(message: &str) -> Option<(&str, &str, &str)> {
+    let at = message.rfind(SEAL)?;
+    let (before, line) = message.split_at_checked(at)?;
+    let (id, tag) = line.strip_prefix(SEAL)?.strip_suffix('\n')?.split_once(' ')?;
+    before.ends_with('\n').then_some((before, id, tag))
+}
+
+fn tag(key: &ReuseKey, fleet: &FleetName, made: Made<'_>, message: &str) -> String {
+    let mut tag = key.commit();
+    for part in [fleet.as_str(), made.parent, made.tree, &made.seconds.to_string(), message] {
+        add(&mut tag, part.as_bytes());
+    }
+    URL_SAFE_NO_PAD.encode(tag.finalize().into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn a_commit_is_proved_where_it_is_and_nowhere_else() {
+        let keys = |byte| KeyRing {
+            current: ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap(),
+            previous: vec![],
+        };
+        let made = Made { parent: "aa", tree: "bb", seconds: 7 };
+        let body = "subject\n\nPouch-Fleet: acme\n";
+        let message = format!("{body}{}", commit_line(&keys(1).current, &"acme".into(), made, body));
+        let verifies =
+            |ring, fleet: &str, made, message: &str| commit_verifies(&keys(ring), &fleet.into(), made, message);
+        assert!(verifies(1, "acme", made, &message));
+        for (ring, fleet, made) in [
+            (2, "acme", made),
+            (1, "other", made),
+            (1, "acme", Made { parent: "", ..made }),
+            (1, "acme", Made { tree: "cc", ..made }),
+            (1, "acme", Made { seconds: 8, ..made }),
+        ] {
+            assert!(!verifies(ring, fleet, made, &message), "{ring} {fleet} {made:?}");
+        }
+        assert!(!verifies(1, "acme", made, &message.replace("subject", "another")));
+        assert!(!verifies(1, "acme", made, body));
+        assert!(!verifies(1, "acme", made, &format!("{message}Signed-off-by: x\n")));
+    }
+}

@@ -1,0 +1,321 @@
+//! A law of tenants: whatever one of them does in his namespace and his source, the others get byte for byte what they
+//! would get without him.
+//!
+//! A history is a few runs, each after some change by the honest tenants, by those who run the platform, and by the
+//! hostile one. It happens twice, once without him, and each run is published. The same seed makes the same history.
+
+extern crate std;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use alloc::{format, vec};
+
+use serde_json::{Value, json};
+
+use super::case::{Document, RECIPIENTS, Scene};
+use super::node;
+use super::stages::{Desk, Wishes, keys, publish};
+use crate::judge::case::Verdict;
+use crate::region::history::{History, Past};
+use crate::region::published::{Files, Published, State};
+
+const HOSTILE: &str = "hostile";
+const HONEST: [&str; 3] = ["team-a", "team-b", "team-c"];
+const RUNS: usize = 6;
+const INFRA: &str = "infrastructure.cluster.x-k8s.io";
+
+/// <https://en.wikipedia.org/wiki/Xorshift>
+struct Dice(u64);
+
+impl Dice {
+    fn of(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
+    }
+
+    fn next(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).unwrap() % below
+    }
+
+    fn pick<'t, T>(&mut self, items: &'t [T]) -> &'t T {
+        &items[self.next(items.len())]
+    }
+}
+
+/// The name of an object: kind, namespace and name.
+type Name = (String, String, String);
+
+fn name_of(document: &Value) -> Name {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    (text(&document["kind"]), text(&document["metadata"]["namespace"]), text(&document["metadata"]["name"]))
+}
+
+fn credential(namespace: &str, name: &str, identity: (&str, &str)) -> Value {
+    let (kind, identity) = identity;
+    let version = match kind {
+        "Secret" => "v1".to_string(),
+        "AzureClusterIdentity" => format!("{INFRA}/v1beta1"),
+        _ => format!("{INFRA}/v1beta2"),
+    };
+    let reference = json!({"apiVersion": version, "kind": kind, "name": identity});
+    json!({"apiVersion": "k0rdent.mirantis.com/v1beta1", "kind": "Credential",
+           "metadata": {"name": name, "namespace": namespace}, "spec": {"region": "eu", "identityRef": reference}})
+}
+
+fn secret(namespace: &str, name: &str, value: usize) -> Value {
+    json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": namespace},
+           "stringData": {"key": format!("value {value}"), "more": "m"}})
+}
+
+fn shared_identity(allowed: &Value) -> Value {
+    json!({"apiVersion": format!("{INFRA}/v1beta2"), "kind": "AWSClusterStaticIdentity", "metadata": {"name": "shared"},
+           "spec": {"secretRef": "shared", "allowedNamespaces": allowed}})
+}
+
+fn rules(namespaces: &[&str]) -> Value {
+    let rule = json!({"credentials": ["lent"], "targetNamespaces": {"list": namespaces}});
+    json!({"apiVersion": "k0rdent.mirantis.com/v1beta1", "kind": "AccessManagement", "metadata": {"name": "kcm"},
+           "spec": {"accessRules": [rule]}})
+}
+
+/// Everything that is in the sources, and what the configuration says.
+struct Fleet {
+    platform: BTreeMap<Name, Value>,
+    hostile: Vec<Value>,
+    is_incomplete: bool,
+    recipients: Vec<&'static str>,
+}
+
+impl Fleet {
+    fn new() -> Self {
+        let mut fleet = Self {
+            platform: BTreeMap::new(),
+            hostile: Vec::new(),
+            is_incomplete: false,
+            recipients: RECIPIENTS.to_vec(),
+        };
+        fleet.put(shared_identity(&json!({})));
+        fleet.put(secret("kcm-system", "shared", 0));
+        fleet.put(secret("kcm-system", "lent", 0));
+        fleet.put(credential("kcm-system", "lent", ("Secret", "lent")));
+        fleet.put(rules(&["team-a", HOSTILE]));
+        for tenant in HONEST {
+            fleet.put(credential(tenant, "keeper", ("Secret", "keeper")));
+            fleet.put(secret(tenant, "keeper", 0));
+            for name in ["x", "y"] {
+                fleet.put(credential(tenant, name, ("Secret", name)));
+                fleet.put(secret(tenant, name, 0));
+            }
+        }
+        fleet
+    }
+
+    fn put(&mut self, document: Value) {
+        self.platform.insert(name_of(&document), document);
+    }
+
+    fn remove(&mut self, kind: &str, namespace: &str, name: &str) {
+        self.platform.remove(&(kind.to_string(), namespace.to_string(), name.to_string()));
+    }
+
+    /// One change by somebody who means well, or blunders.
+    fn change(&mut self, dice: &mut Dice) {
+        let tenant = *dice.pick(&HONEST);
+        let name = *dice.pick(&["x", "y", "z"]);
+        match dice.next(9) {
+            0 | 1 => {
+                self.put(credential(tenant, name, ("Secret", name)));
+                self.put(secret(tenant, name, dice.next(4)));
+            }
+            2 => self.put(secret(tenant, name, dice.next(4))),
+            3 => {
+                self.remove("Credential", tenant, name);
+                self.remove("Secret", tenant, name);
+            }
+            4 => self.remove("Secret", tenant, name),
+            5 => self.put(credential(tenant, name, ("AWSClusterStaticIdentity", "shared"))),
+            6 => {
+                let allowed = [json!({}), json!({"list": ["team-a", "team-b"]}), json!({"list": ["team-c", HOSTILE]})];
+                self.put(shared_identity(dice.pick(&allowed)));
+            }
+            7 => self.put(rules(dice.pick::<&[&str]>(&[
+                &["team-a", HOSTILE],
+                &["team-b"],
+                &["team-a", "team-b", "team-c"],
+            ]))),
+            _ => self.recipients = if self.recipients.len() > 1 { vec![RECIPIENTS[0]] } else { RECIPIENTS.to_vec() },
+        }
+    }
+
+    /// What the hostile tenant has in his source now; everything of it is drawn anew.
+    fn attack(&mut self, dice: &mut Dice) {
+        self.hostile.clear();
+        self.is_incomplete = dice.next(6) == 0;
+        let everywhere = [HOSTILE, HOSTILE, HOSTILE, "team-a", "team-b", "kcm-system"];
+        let names = ["x", "y", "keeper", "lent", "shared", "h0", "h1", "h2", "h3", "h4", "h5"];
+        for _ in 0..dice.next(24) {
+            let (at, name, other) = (*dice.pick(&everywhere), *dice.pick(&names), *dice.pick(&names));
+            let kind = *dice.pick(&["Secret", "Secret", "AWSClusterStaticIdentity", "AzureClusterIdentity", "Pod"]);
+            let mut document = match dice.next(10) {
+                0..=3 => credential(at, name, (kind, other)),
+                4 | 5 => secret(at, name, dice.next(4)),
+                6 => json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": at},
+                            "data": {"key": "?"}}),
+                7 => {
+                    let to = json!({"name": other, "namespace": *dice.pick(&everywhere)});
+                    json!({"apiVersion": format!("{INFRA}/v1beta1"), "kind": "AzureClusterIdentity",
+                           "metadata": {"name": name, "namespace": at},
+                           "spec": {"type": "ServicePrincipal", "clientID": "c", "tenantID": "t", "clientSecret": to,
+                                    "allowedNamespaces": {}}})
+                }
+                8 => dice.pick(&[rules(&[HOSTILE]), shared_identity(&json!({"list": [HOSTILE]}))]).clone(),
+                _ => json!({"apiVersion": "k0rdent.mirantis.com/v1beta1", "kind": "ClusterDeployment",
+                            "metadata": {"name": name, "namespace": at}, "spec": {"credential": other}}),
+            };
+            match dice.next(12) {
+                0 => document["metadata"]["labels"] = json!({"k0rdent.mirantis.com/managed": "true"}),
+                1 => document["spec"] = json!([]),
+                2 => _ = document["metadata"].as_object_mut().unwrap().remove("namespace"),
+                _ => {}
+            }
+            self.hostile.push(document);
+        }
+        // Now and then everything at once, so that his budgets and caps are used up.
+        if dice.next(3) == 0 {
+            for n in 0..dice.next(16) {
+                let name = format!("f{n}");
+                self.hostile.push(credential(HOSTILE, &name, ("Secret", &name)));
+                self.hostile.push(secret(HOSTILE, &name, n));
+            }
+        }
+    }
+
+    fn scene(&self, with: bool) -> Scene {
+        let config = json!({
+            "sources": [
+                {"name": "platform", "provides": {"namespaces": ["*"], "clusterScoped": true}},
+                {"name": HOSTILE, "provides": {"namespaces": [HOSTILE]}},
+            ],
+            "limits": {"objectsPerNamespace": 12},
+            "regions": {"eu": {"recipients": self.recipients}},
+        });
+        let document =
+            |source: &str, value: &Value, line| Document { source: source.to_string(), node: node(value), line };
+        let mut documents: Vec<Document> =
+            self.platform.values().zip(1_u32..).map(|(value, line)| document("platform", value, line)).collect();
+        let attack = self.hostile.iter().zip(1_u32..).filter(|_| with);
+        documents.extend(attack.map(|(value, line)| document(HOSTILE, value, line)));
+        let incomplete = if with && self.is_incomplete { vec![HOSTILE.to_string()] } else { vec![] };
+        Scene { config, documents, incomplete, run: json!({}) }
+    }
+}
+
+/// A branch: its states, oldest first.
+#[derive(Default)]
+struct Branch(Vec<Files>);
+
+impl Branch {
+    /// Publishes what the sources say, and says what the honest tenants got.
+    fn run(&mut self, scene: &Scene) -> BTreeSet<String> {
+        let desk = Desk::new(scene);
+        let region = &desk.fleet.regions["eu"];
+        let examine = |files: &Files| Published::examine(&desk.fleet.name, &region.directory, files.clone(), &keys());
+        let standing = examine(self.0.last().unwrap_or(&Files::new()));
+        let mut history = History::default();
+        // The window reaches back three runs.
+        let baseline = self.0.len().checked_sub(3).or_else(|| (!self.0.is_empty()).then_some(0));
+        if let Some(State::Bundle(manifest)) = baseline.map(|at| examine(&self.0[at]).state) {
+            history.past.push(Past { manifest, accepted: vec![] });
+        }
+        let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
+        let mut told = BTreeSet::new();
+        for (case, ruled) in heard.iter().zip(&plan.rulings).filter(|(case, _)| case.claim.by.namespace != *HOSTILE) {
+            let broken = ruled.verdict == Verdict::Broken;
+            let codes: Vec<_> = case.findings.iter().chain(&ruled.added).map(|finding| finding.code.text()).collect();
+            told.insert(format!("{} {:?} {:?}", case.claim.by, ruled.verdict, if broken { codes } else { vec![] }));
+        }
+        told.insert(format!("held {}", !plan.holds.is_empty()));
+        told.insert(format!("readers {:?}", plan.manifest.recipients));
+        if plan.holds.is_empty() {
+            self.0.push(publish(&desk, region, plan, &standing));
+        }
+        let published = examine(self.0.last().unwrap_or(&Files::new()));
+        for object in published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+            let by: Vec<_> = object.needed_by.iter().filter(|by| by.by.namespace != *HOSTILE).collect();
+            if !by.is_empty() {
+                let file = published.bytes(&object.key).map(String::from_utf8_lossy);
+                told.insert(format!(
+                    "{} {:?} {:?} {:?} {file:?} {by:?}",
+                    object.key, object.from, object.state, object.recipients
+                ));
+            }
+        }
+        told
+    }
+}
+
+/// How often something happened, so that a test that never gets anywhere is seen.
+#[derive(Default, Debug)]
+struct Counts {
+    held: usize,
+    carried: usize,
+    differs: usize,
+}
+
+/// One history; `scene` gives what one run reads.
+fn history(seed: u64, scene: &dyn Fn(&Fleet, bool) -> Scene, counts: &mut Counts) {
+    let mut dice = Dice::of(seed);
+    let mut fleet = Fleet::new();
+    let (mut with, mut without) = (Branch::default(), Branch::default());
+    for _ in 0..RUNS {
+        let (there, alone) = (with.run(&scene(&fleet, true)), without.run(&scene(&fleet, false)));
+        if there != alone {
+            counts.differs += 1;
+            return;
+        }
+        counts.held += there.iter().filter(|line| line.contains("DeletionsHeld")).count();
+        counts.carried += there.iter().filter(|line| line.contains("Carried")).count();
+        (0..=dice.next(2)).for_each(|_| fleet.change(&mut dice));
+        fleet.attack(&mut dice);
+    }
+}
+
+fn histories(seeds: core::ops::Range<u64>) {
+    for seed in seeds {
+        let mut counts = Counts::default();
+        history(seed, &|fleet, with| fleet.scene(with), &mut counts);
+        assert_eq!(counts.differs, 0, "the hostile tenant shows in history {seed}");
+    }
+}
+
+#[test]
+fn a_hostile_tenant_changes_nothing_for_the_others() {
+    histories(0..60);
+}
+
+#[test]
+#[ignore = "ten thousand histories: scripts/soak/run --tenants"]
+fn a_hostile_tenant_changes_nothing_in_ten_thousand_histories() {
+    histories(1000..11_000);
+}
+
+/// The same histories, but the hostile source may provide everything: then he is seen at once.
+#[test]
+fn a_tenant_who_is_trusted_with_everything_shows() {
+    let mut counts = Counts::default();
+    for seed in 0..20 {
+        let trusting = |fleet: &Fleet, with| {
+            let mut scene = fleet.scene(with);
+            scene.config["sources"][1]["provides"] = json!({"namespaces": ["*"], "clusterScoped": true});
+            scene
+        };
+        history(seed, &trusting, &mut counts);
+    }
+    assert!(counts.differs > 10, "{counts:?}");
+    let mut quiet = Counts::default();
+    (0..20).for_each(|seed| history(seed, &|fleet, with| fleet.scene(with), &mut quiet));
+    assert!(quiet.carried > 0 && quiet.differs == 0, "{quiet:?}");
+}

@@ -1,0 +1,223 @@
+//! What the history of a branch says of its regions.
+//!
+//! Only the tip is fetched at first. Where something of a region changes, the branch is deepened until the last commit
+//! of pouch's own and one that is older than the window are known; both are mostly among the first few. A commit is
+//! pouch's own if its last line proves it. In a history without any such commit, made by a release that wrote none or
+//! rewritten since, manifests that a reuse key authenticates take their place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use pouch_core::config::Acceptance;
+use pouch_core::layout::form::MOST_BYTES;
+use pouch_core::layout::manifest::Manifest;
+use pouch_core::layout::path;
+use pouch_core::name::Directory;
+use pouch_core::region::history::{History, Past};
+use pouch_core::region::published::{Files, Published, authentic};
+use pouch_core::reuse::{Made, commit_verifies};
+
+use super::tree::{damaged, read_into};
+use crate::git;
+use crate::git::ancestors::{Ancestor, ancestors};
+use crate::git::objects::{Budget, Id, Kind, ObjectsError, Store};
+use crate::git::program::Git;
+use crate::shelf::{HistoryQuery, ShelfError, folders};
+use crate::text::{ACCEPTED, UNPROVED};
+
+/// How many more commits are fetched at first; each time after that, four times as many.
+const FIRST: usize = 32;
+
+/// The most commits that are looked at.
+const MOST: usize = 4096;
+
+/// After how many commits an older one need not be pouch's own to begin the window: the branch may be that of a large
+/// repository, in which pouch began to publish a moment ago.
+const MANY: usize = 1024;
+
+/// The commits of a branch, newest first, as far as they are known.
+#[derive(Default)]
+pub(super) struct Lineage {
+    commits: Vec<Commit>,
+    is_whole: bool,
+    /// How many commits were asked for last.
+    depth: usize,
+}
+
+/// What one commit says of itself.
+struct Commit {
+    id: Id,
+    seconds: i64,
+    /// Whether pouch made it.
+    is_own: bool,
+    /// The folders of regions that pouch did not look at when it made the commit, or left as they were.
+    unproved: BTreeSet<String>,
+    /// What was accepted in it.
+    accepted: Vec<Acceptance>,
+}
+
+impl Commit {
+    fn of(ancestor: &Ancestor, asked: &HistoryQuery<'_>) -> Self {
+        let Ancestor { id, parent, tree, seconds, message } = ancestor;
+        let made = Made { parent, tree, seconds: *seconds };
+        let after =
+            |name: &'static str| message.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "));
+        Self {
+            id: *id,
+            seconds: *seconds,
+            is_own: commit_verifies(asked.keys, asked.fleet, made, message),
+            unproved: after(UNPROVED).flat_map(str::split_whitespace).map(str::to_owned).collect(),
+            accepted: after(ACCEPTED).filter_map(Acceptance::of_trailer).collect(),
+        }
+    }
+
+    fn proves(&self, directory: &Directory) -> bool {
+        self.is_own && !self.unproved.contains(directory.as_str())
+    }
+}
+
+/// The branch's repository, as far as it was fetched.
+pub(super) struct Fetched<'s> {
+    pub(super) git: &'s Git,
+    pub(super) remote: &'s str,
+    /// The branch's full name.
+    pub(super) reference: &'s str,
+    /// Where it was fetched to.
+    pub(super) folder: &'s Path,
+    pub(super) store: &'s Store,
+    pub(super) tip: Id,
+    /// The output's path in the tree, without a slash at either end; may be empty.
+    pub(super) prefix: &'s str,
+}
+
+impl Lineage {
+    /// What the history says of one region.
+    pub(super) fn history(
+        &mut self,
+        fetched: &Fetched<'_>,
+        directory: &Directory,
+        asked: &HistoryQuery<'_>,
+    ) -> Result<History, ShelfError> {
+        while !self.tells(directory, asked) {
+            self.deepen(fetched, asked)?;
+        }
+        Scope { fetched, commits: &self.commits, directory, asked }.history()
+    }
+
+    fn deepen(&mut self, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Result<(), ShelfError> {
+        let Fetched { git, remote, reference, folder, tip, .. } = *fetched;
+        // What is here already is looked at first.
+        if self.depth > 0 {
+            git::deepen(git, remote, reference, folder, self.depth).map_err(|error| ShelfError::Unreachable {
+                message: format!("the history of {reference} cannot be fetched: {error}"),
+                help: error.help(remote),
+            })?;
+        }
+        self.depth = if self.depth == 0 { FIRST } else { self.depth.saturating_mul(4) };
+        let (found, is_whole) = ancestors(folder, tip, MOST).map_err(damaged)?;
+        // A server that gives no more than it gave has no more.
+        let stuck = self.depth > FIRST && found.len() <= self.commits.len();
+        self.commits = found.iter().map(|ancestor| Commit::of(ancestor, asked)).collect();
+        self.is_whole = is_whole || stuck || self.commits.len() >= MOST;
+        Ok(())
+    }
+
+    /// Whether enough is known of a region.
+    fn tells(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> bool {
+        let last = self.commits.iter().position(|commit| commit.proves(directory));
+        let many = self.commits.len() >= MANY;
+        let older = |commit: &Commit| (many || commit.proves(directory)) && commit.seconds <= asked.since;
+        let is_counted = last.and_then(|last| self.commits.get(last..)).is_some_and(|known| known.iter().any(older));
+        self.is_whole || (is_counted && !asked.whole)
+    }
+}
+
+/// One region in a history.
+struct Scope<'s> {
+    fetched: &'s Fetched<'s>,
+    commits: &'s [Commit],
+    directory: &'s Directory,
+    asked: &'s HistoryQuery<'s>,
+}
+
+impl Scope<'_> {
+    fn history(&self) -> Result<History, ShelfError> {
+        let commits = self.commits;
+        let mut history = History {
+            spent: commits.iter().flat_map(|commit| commit.accepted.iter().cloned()).collect(),
+            ..History::default()
+        };
+        let proved = commits.iter().position(|commit| commit.proves(self.directory));
+        // Without a commit of pouch's own, the newest manifest that is authentic stands for one.
+        let mut last = proved;
+        if proved.is_none() {
+            for (at, commit) in commits.iter().enumerate() {
+                if self.manifest(commit.id)?.is_some() {
+                    last = Some(at);
+                    break;
+                }
+            }
+        }
+        let Some(last) = last else { return Ok(history) };
+        let known = commits.get(last..).unwrap_or_default();
+        let Some(own) = known.first() else { return Ok(history) };
+        if self.ids(own.id)? != self.ids(self.fetched.tip)? {
+            let files = self.files(own.id)?;
+            history.own = Some(Published::examine(self.asked.fleet, self.directory, files, self.asked.keys));
+        }
+        let resets = |commit: &&Commit| commit.accepted.iter().any(|accepted| accepted.region == *self.asked.region);
+        for commit in known.iter().filter(|commit| commit.is_own || proved.is_none()).filter(resets) {
+            if let Some(manifest) = self.manifest(commit.id)? {
+                history.past.push(Past { manifest, accepted: commit.accepted.clone() });
+            }
+        }
+        let older = |commit: &&Commit| commit.seconds <= self.asked.since;
+        let old = known.iter().position(|commit| older(&commit) && commit.proves(self.directory));
+        let old = old.or(known.iter().position(|commit| older(&commit)));
+        // If the region is younger than the window, its first manifest counts.
+        let oldest_first = known.iter().take(old.map_or(known.len(), |at| at.saturating_add(1))).rev();
+        for commit in oldest_first {
+            if let Some(manifest) = self.manifest(commit.id)? {
+                history.past.push(Past { manifest, accepted: Vec::new() });
+                break;
+            }
+        }
+        Ok(history)
+    }
+
+    fn below(&self, path: &str) -> String {
+        let prefix = self.fetched.prefix;
+        if prefix.is_empty() { path.to_owned() } else { format!("{prefix}/{path}") }
+    }
+
+    /// The region's folders in a commit.
+    fn ids(&self, commit: Id) -> Result<Vec<Option<(Kind, Id)>>, ShelfError> {
+        let at = |folder: String| match self.fetched.store.at(commit, &self.below(&folder)) {
+            Ok(entry) => Ok(Some((entry.kind, entry.id))),
+            Err(ObjectsError::NoPath(_)) => Ok(None),
+            Err(error) => Err(damaged(error)),
+        };
+        folders(self.directory).into_iter().map(at).collect()
+    }
+
+    fn files(&self, commit: Id) -> Result<Files, ShelfError> {
+        let (mut files, mut odd, mut budget) = (Files::new(), BTreeMap::new(), Budget::default());
+        for (folder, found) in folders(self.directory).iter().zip(self.ids(commit)?) {
+            if let Some((Kind::Folder, id)) = found {
+                read_into(self.fetched.store, id, folder, &mut budget, (&mut files, &mut odd))?;
+            }
+        }
+        Ok(files)
+    }
+
+    /// The region's manifest in a commit, if a reuse key authenticates it.
+    fn manifest(&self, commit: Id) -> Result<Option<Manifest>, ShelfError> {
+        let path = self.below(path::manifest(self.directory).as_str());
+        let bytes = match self.fetched.store.at(commit, &path) {
+            Ok(entry) if entry.kind == Kind::File => self.fetched.store.blob(entry.id, MOST_BYTES).map_err(damaged)?,
+            Ok(_) | Err(ObjectsError::NoPath(_)) => return Ok(None),
+            Err(error) => return Err(damaged(error)),
+        };
+        Ok(authentic(self.asked.fleet, self.directory, &bytes, self.asked.keys))
+    }
+}

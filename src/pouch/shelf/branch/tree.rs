@@ -1,0 +1,51 @@
+//! The trees of an output repository, read into memory.
+
+use std::collections::BTreeMap;
+
+use pouch_core::layout::form::{Form, MOST_BYTES};
+use pouch_core::region::published::Files;
+
+use crate::git::objects::{Budget, Id, ObjectsError, Store};
+use crate::shelf::ShelfError;
+use crate::shelf::beside::form_of;
+
+pub(super) fn damaged(error: ObjectsError) -> ShelfError {
+    let message = format!("the output repository cannot be read: {error}");
+    ShelfError::Unreachable { message, help: String::new() }
+}
+
+pub(super) fn read_into(
+    store: &Store,
+    folder: Id,
+    path: &str,
+    budget: &mut Budget,
+    (files, odd): (&mut Files, &mut BTreeMap<String, Form>),
+) -> Result<(), ShelfError> {
+    let mut folders = vec![(folder, path.to_owned(), 0_usize)];
+    while let Some((folder, before, depth)) = folders.pop() {
+        for (name, mode, id) in store.entries(folder).map_err(damaged)? {
+            let path = format!("{before}/{name}");
+            budget.enter(&path, depth).map_err(damaged)?;
+            let form = match mode.map(form_of) {
+                None => {
+                    folders.push((id, path, depth.saturating_add(1)));
+                    continue;
+                }
+                Some(form @ (Form::Plain | Form::Executable)) => match store.blob(id, MOST_BYTES) {
+                    Ok(bytes) => {
+                        budget.keep(bytes.len()).map_err(damaged)?;
+                        files.insert(path.clone(), bytes);
+                        form
+                    }
+                    Err(ObjectsError::TooLarge(_)) => Form::Large,
+                    Err(error) => return Err(damaged(error)),
+                },
+                Some(form) => form,
+            };
+            if form != Form::Plain {
+                odd.insert(path, form);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! What the history of the output branch decides: budgets, recipients, and what counts as published.
+
+use crate::support::fleet::{Fleet, US};
+use crate::support::origin::Origin;
+
+const OTHER: &str = "age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cncph";
+
+/// Twenty Credentials in each region, published.
+fn twenty() -> Fleet {
+    Fleet::with_credentials(20)
+}
+
+/// Deletes some of a region's Credentials.
+fn delete(fleet: &Fleet, numbers: std::ops::Range<usize>) {
+    numbers.for_each(|n| fleet.delete("eu", &format!("c{n}")));
+}
+
+#[test]
+fn many_do_not_become_few_run_by_run() {
+    let fleet = twenty();
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    delete(&fleet, 0..4);
+    origin.publish(&[]).ends(0).outcome("eu", "published");
+    delete(&fleet, 4..5);
+    fleet.secret("eu", "c9", "value: changed");
+    let held = origin.publish(&[]).ends(4).outcome("eu", "published").says("after 4 that went before");
+    let secret = |n: u8| format!("bundles/regions/eu/core/secrets/eu-team/c{n}.sops.yaml");
+    assert!(origin.changed().contains(&secret(9)) && origin.files().contains(&secret(4)), "the rest goes on");
+    origin.publish(&[]).ends(4).outcome("eu", "unchanged");
+    // Whoever accepts it starts the count anew.
+    let accepted = held.acceptance("--accept-deletions", "eu");
+    assert!(accepted.starts_with("eu/eu-team="), "{accepted}");
+    origin.publish(&["--accept-deletions", &accepted]).ends(0);
+    assert!(!origin.files().contains(&secret(4)));
+    let trailers = origin.git(&["log", "-1", "--format=%(trailers:only,unfold)", "main"]);
+    assert!(trailers.contains(&format!("Pouch-Accepted: deletions {accepted}\n")), "{trailers}");
+    delete(&fleet, 5..8);
+    origin.publish(&[]).ends(0);
+    // Without a window each run counts for itself.
+    delete(&fleet, 8..9);
+    origin.publish(&[]).ends(4);
+    fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
+    origin.publish(&[]).ends(0);
+}
+
+/// An older tree has manifests that verify; the commit that brings it back does not, whatever its message says.
+#[test]
+fn an_older_state_that_somebody_puts_back_is_put_right() {
+    let fleet = twenty();
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let first = origin.tip().unwrap();
+    delete(&fleet, 0..4);
+    origin.publish(&[]).ends(0);
+    let second = origin.tip().unwrap();
+    let message = origin.git(&["log", "-1", "--format=%B", &first]);
+    for message in ["put back", &message] {
+        let tree = format!("{first}^{{tree}}");
+        let back = origin.git(&["commit-tree", &tree, "-p", "main", "-m", message]);
+        origin.git(&["update-ref", "refs/heads/main", &back]);
+        origin.publish(&[]).ends(0).says("not-as-published").outcome("eu", "published");
+        assert_eq!(origin.git(&["diff", "--name-only", &second, "main"]), "");
+    }
+    // What was withdrawn once uses up its budget once.
+    delete(&fleet, 4..5);
+    origin.publish(&[]).ends(4).says("after 4 that went before");
+    // Without the key that proves it, nothing is known of any of this.
+    let ran = origin.publish(&[]).ends(4);
+    assert!(!ran.stderr.contains("not-as-published"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_deleted_folder_makes_no_region_new() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let first = origin.tip().unwrap();
+    let gone = "git rm -rq bundles/regions/us bundles/argocd";
+    origin.commit_beside(gone);
+    fleet.configure(&format!("[{US}]"), &format!("[{US}, {OTHER}]"));
+    origin.publish(&[]).ends(4).outcome("us", "held").says("recipient-added").says("not-as-published");
+    fleet.configure(&format!("[{US}, {OTHER}]"), &format!("[{US}]"));
+    // What cannot be read now is put back as it was.
+    fleet.remove("manifests/us-c0-secret.yaml");
+    origin.publish(&[]).ends(3).outcome("us", "published").says("not-as-published");
+    let secrets = "bundles/regions/us/core/secrets";
+    assert_eq!(origin.git(&["diff", "--name-only", &first, "main", "--", secrets]), "");
+    // A region that was never published asks for nothing.
+    fleet.configure(
+        "  us:",
+        &format!("  new: {{recipients: [{OTHER}], namespaces: {{allowed: ['*']}}, detached: true}}\n  us:"),
+    );
+    fleet.credential("new", "c0", "value");
+    origin.publish(&[]).ends(3).outcome("new", "published");
+}
+
+#[test]
+fn a_changed_manifest_is_put_right_from_history() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let first = origin.tip().unwrap();
+    let spoil = "echo >> bundles/regions/eu/bundle.yaml; echo >> bundles/regions/eu/core/secrets/eu-team/c0.sops.yaml";
+    origin.commit_beside(spoil);
+    origin.publish(&[]).ends(0).says("not-as-published");
+    assert_eq!(origin.git(&["diff", "--name-only", &first, "main"]), "");
+    // With a file that nobody knows, the region is held.
+    origin.commit_beside("echo 'kind: ConfigMap' > bundles/regions/eu/core/extra.yaml");
+    origin.publish(&[]).ends(4).outcome("eu", "held").says("foreign-file");
+}
+
+#[test]
+fn an_acceptance_in_the_branch_is_spent() {
+    let fleet = Fleet::with_credentials(6);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    delete(&fleet, 0..5);
+    let held = origin.publish(&[]).ends(4);
+    let accepted = held.acceptance("--accept-deletions", "eu");
+    let parent = origin.tip().unwrap();
+    let message = format!("other\n\nPouch-Accepted: deletions {accepted}\n");
+    let spent = origin.git(&["commit-tree", "main^{tree}", "-p", "main", "-m", &message]);
+    origin.git(&["update-ref", "refs/heads/main", &spent]);
+    origin.publish(&["--accept-deletions", &accepted]).ends(4).says("it is spent or mistyped");
+    origin.git(&["update-ref", "refs/heads/main", &parent]);
+    origin.publish(&["--accept-deletions", &accepted]).ends(0);
+}
+
+#[test]
+fn a_history_that_no_commit_of_pouch_proves_is_read_by_its_manifests() {
+    let fleet = twenty();
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    delete(&fleet, 0..4);
+    origin.publish(&[]).ends(0);
+    // A release that wrote no last line, or somebody who rewrote the branch.
+    let mut parents: Vec<String> = Vec::new();
+    for commit in origin.git(&["rev-list", "--reverse", "main"]).lines() {
+        let tree = format!("{commit}^{{tree}}");
+        let mut arguments = vec!["commit-tree", &*tree, "-m", "rewritten"];
+        parents.iter().for_each(|parent| arguments.extend(["-p", parent]));
+        parents = [origin.git(&arguments)].into();
+    }
+    origin.git(&["update-ref", "refs/heads/main", &parents[0]]);
+    delete(&fleet, 4..5);
+    let ran = origin.publish(&[]).ends(4).says("after 4 that went before");
+    assert!(!ran.stderr.contains("not-as-published"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_removed_recipient_does_not_wait_for_a_broken_claim() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure(&format!("[{US}]"), &format!("[{US}, {OTHER}]"));
+    origin.publish(&[]).ends(0);
+    fleet.configure(&format!("[{US}, {OTHER}]"), &format!("[{US}]"));
+    fleet.remove("manifests/us-c0-secret.yaml");
+    origin
+        .publish(&[])
+        .ends(3)
+        .outcome("us", "published")
+        .says("revocation-incomplete")
+        .says("Mend the claim, or pass --withdraw us-team/c0.");
+    let show =
+        |name: &str| origin.git(&["show", &format!("main:bundles/regions/us/core/secrets/us-team/{name}.sops.yaml")]);
+    assert!(show("c0").contains(OTHER) && !show("c1").contains(OTHER));
+    let manifest = origin.git(&["show", "main:bundles/regions/us/bundle.yaml"]);
+    assert_eq!(manifest.matches(OTHER).count(), 1, "the entry of what stays says who can read it\n{manifest}");
+    fleet.run(&["verify", "repo.git"]).ends(0).says("can still be read by");
+    origin.publish(&["--withdraw", "us-team/c0"]).ends(3);
+    assert!(!origin.files().iter().any(|path| path.ends_with("us-team/c0.sops.yaml")));
+    fleet.run(&["verify", "repo.git"]).ends(0);
+}

@@ -10,7 +10,6 @@ use alloc::vec::Vec;
 
 use crate::config::Fleet;
 use crate::finding::{Code, Fault};
-use crate::kinds::K0RDENT;
 use crate::name::{GroupKind, Name, Namespace, ObjectKey};
 use crate::object::Object;
 
@@ -55,8 +54,8 @@ pub(super) struct Held {
     pub(super) from: usize,
     pub(super) object: Object,
     pub(super) others: Vec<(usize, Object)>,
-    /// Further copies in one source that say something else, where it matters what each of them says.
-    repeated: Vec<Object>,
+    /// Further copies in a source, whatever they say.
+    repeated: Vec<(usize, Object)>,
 }
 
 /// Puts an object among those of other sources, in whatever order they come.
@@ -71,39 +70,38 @@ pub(super) fn place(objects: &mut Objects, fleet: &Fleet, index: usize, mut obje
     let others = held.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object);
     let twice = if held.from == index { Some(&mut held.object) } else { others };
     match twice {
-        Some(earlier) => {
-            let repeated = repeat(fleet, index, earlier, object);
-            held.repeated.extend(repeated.filter(|object| object.key.kind.is(K0RDENT, "ProviderInterface")));
-        }
+        Some(first) => repeat(fleet, index, first, object, &mut held.repeated),
         None => held.others.push((index, object)),
     }
     held.settle(fleet);
 }
 
-/// Notes on the copy that stands first in a source that there is another one, and gives the other one; two that say
-/// the same are one.
-fn repeat(fleet: &Fleet, index: usize, earlier: &mut Object, mut object: Object) -> Option<Object> {
-    let source = fleet.sources.get(index)?;
-    let told: Vec<Fault> = earlier.faults.extract_if(.., |fault| fault.code == Code::DuplicateObject).collect();
-    let is_same = earlier.same_content(&object);
-    if object.origin < earlier.origin {
-        core::mem::swap(earlier, &mut object);
+/// Notes on the copy that stands first in a source which others say something else; what says the same is one.
+///
+/// Documents come in the order in which they stand, so the first one seldom changes.
+fn repeat(fleet: &Fleet, index: usize, first: &mut Object, mut object: Object, repeated: &mut Vec<(usize, Object)>) {
+    let Some(source) = fleet.sources.get(index) else { return };
+    let note = |first: &mut Object, other: &Object| {
+        if !first.same_content(other) {
+            let message = format!("{} is in source {} twice, also at {}", other.key, source.name, other.origin);
+            let help = "Remove one of the two, or keep one out of the source with exclude.";
+            first.faults.push(Fault::new(Code::DuplicateObject, message, help));
+        }
+    };
+    if object.origin < first.origin {
+        core::mem::swap(first, &mut object);
+        object.faults.retain(|fault| fault.code != Code::DuplicateObject);
+        repeated.iter().filter(|(from, _)| *from == index).for_each(|(_, other)| note(first, other));
     }
-    earlier.faults.extend(told);
-    if is_same {
-        return None;
-    }
-    let message = format!("{} is in source {} twice, also at {}", object.key, source.name, object.origin);
-    let help = "Remove one of the two, or keep one out of the source with exclude.";
-    earlier.faults.push(Fault::new(Code::DuplicateObject, message, help));
-    Some(object)
+    note(first, &object);
+    repeated.push((index, object));
 }
 
 impl Held {
-    /// All copies.
+    /// All copies, but not those that repeat what the one that counts says.
     pub(super) fn copies(&self) -> impl Iterator<Item = &Object> {
-        let others = self.others.iter().map(|(_, object)| object);
-        core::iter::once(&self.object).chain(others).chain(&self.repeated)
+        let repeated = self.repeated.iter().filter(|(_, object)| !object.same_content(&self.object));
+        core::iter::once(&self.object).chain(self.others.iter().chain(repeated).map(|(_, object)| object))
     }
 
     pub(super) fn copy_of(&mut self, index: usize) -> Option<&mut Object> {

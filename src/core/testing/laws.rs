@@ -475,15 +475,19 @@ kind: Secret
 metadata: {name: s, namespace: team-a}
 stringData: {key: value}
 ";
-    let documents = text.split("---\n").map(super::yaml).collect();
-    let before = published(&Desk::new(&world("as-written", documents)), "eu");
-    // The namespace is not allowed any more, so that a claimant of a known kind would be withdrawn at once.
-    let mut empty = world("as-written", Vec::new());
-    empty.config["regions"]["eu"]["namespaces"] = json!({"allowed": ["nobody"]});
-    let desk = Desk::new(&empty);
+    let read = |text: &str| text.split("---\n").map(super::yaml).collect::<Vec<_>>();
+    let other = read(&text.replace("team-a", "team-b"));
+    let before = published(&Desk::new(&world("as-written", [read(text), other.clone()].concat())), "eu");
+    // The namespace is not allowed any more, so that a claimant of a known kind would be withdrawn at once. Another
+    // namespace stays: nothing empties a region unasked.
+    let mut without = world("as-written", other);
+    without.config["regions"]["eu"]["namespaces"] = json!({"allowed": ["team-b"]});
+    let desk = Desk::new(&without);
+    let is_theirs = |key: &ObjectKey| key.kind.is_secret() && key.namespace_text() == "team-a";
     for (kind, stays) in [("Credential", false), ("SyncRule", true)] {
         let mut manifest = before.manifest().unwrap().clone();
-        for needed_by in manifest.objects.iter_mut().flat_map(|object| &mut object.needed_by) {
+        let theirs = manifest.objects.iter_mut().filter(|object| is_theirs(&object.key));
+        for needed_by in theirs.flat_map(|object| &mut object.needed_by) {
             needed_by.by.kind = kind.into();
         }
         let config = &desk.fleet.regions["eu"];
@@ -491,6 +495,6 @@ stringData: {key: value}
         files.insert("regions/eu/bundle.yaml".into(), bundle_yaml(&manifest, &keys()).into_bytes());
         let published = Published::examine(&desk.fleet.name, &config.directory, files, &keys());
         let (plan, _) = desk.plan(config, &published, &Wishes::default());
-        assert_eq!(plan.manifest.objects.iter().any(|object| object.key.kind.is_secret()), stays, "{kind}");
+        assert_eq!(plan.manifest.objects.iter().any(|object| is_theirs(&object.key)), stays, "{kind}");
     }
 }

@@ -598,9 +598,8 @@ fn defaults_are_filled_in() {
     assert_eq!((region.directory.as_str(), region.state), ("eu-west", RegionState::Active));
     assert_eq!(region.recipients.iter().map(|recipient| recipient.to_string()).collect::<Vec<_>>(), vec![C, A]);
     let limits = &fleet.limits;
-    let deletions = (limits.free_deletions, limits.deletion_percent, limits.deletion_objects, limits.deletion_window);
-    assert_eq!(deletions, (3, 20, 10, 24 * 3600));
-    assert_eq!((limits.reseal_percent, limits.attempts), (20, 5));
+    assert_eq!((limits.free_deletions, limits.deletion_percent, limits.deletion_objects), (3, 20, 10));
+    assert_eq!((limits.reseal_percent, limits.attempts, limits.deletion_window), (20, 5, 24 * 3600));
     assert_eq!((limits.objects_per_region, limits.objects_per_namespace), (5000, 500));
     assert_eq!((limits.credentials_per_namespace, limits.sealed_bytes_per_namespace), (500, 16 << 20));
     assert_eq!((fleet.output.path.as_str(), fleet.output.git.is_none()), ("bundles", true));

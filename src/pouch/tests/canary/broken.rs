@@ -150,6 +150,10 @@ const OBJECTS: &[Row] = &[
         "CREDENTIAL\nspec: {region: eu-west, identityRef: {apiVersion: v1, kind: [@], name: bad, namespace: team-a}}\n",
     ),
     (
+        "an unknown field of a Credential",
+        "CREDENTIAL\nspec: {region: eu-west, password: @, identityRef: {apiVersion: v1, kind: Secret, name: bad}}\n",
+    ),
+    (
         "a region that is a map",
         "CREDENTIAL\nspec: {region: {a: @}, identityRef: {apiVersion: v1, kind: Secret, name: bad}}\n",
     ),

@@ -23,7 +23,7 @@ stray: «Credential: top level»
 spec:
   region: eu-west
   description: «Credential: description»
-  password: «Credential: unknown field»
+  projectionConfig: {secretData: «Credential: a field of a newer release»}
   identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: AzureClusterIdentity, name: good-azure, namespace: team-a, uid: «Credential: identityRef»}
 status: {conditions: [{type: Ready, status: 'True', message: «Credential: status»}]}
 ---

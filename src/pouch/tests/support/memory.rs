@@ -59,7 +59,7 @@ impl Work {
             Self::Render | Self::RenderSealed => "render -v".to_owned(),
             Self::Rekey => format!("rekey -v --identity {IDENTITY}"),
             Self::Verify => format!("verify bundles -v --identity {IDENTITY}"),
-            Self::Publish => "publish -v".to_owned(),
+            Self::Publish => "publish -v --first".to_owned(),
             Self::Exposure => format!("exposure {ORIGIN} -v --values"),
         }
     }

@@ -34,7 +34,7 @@ pub struct Load<'a> {
     pub left: usize,
     /// Recipients that were not there before; empty for a region that was not published.
     pub added_recipients: &'a [Recipient],
-    /// Unchanged Secrets that are sealed anew without anybody having asked, as [`line`] writes them.
+    /// Unchanged Secrets that are sealed anew without anybody having asked, as `line` writes them.
     pub unasked_reseals: &'a [String],
     /// Secrets that are left afterwards.
     pub secrets: usize,

@@ -274,9 +274,9 @@ fn s17_no_string_adds_a_line_to_a_commit() {
     });
     assert!(named.get() >= 20, "only {} of {count} names were taken", named.get());
     // The control: one line more, wherever it stands, is no message of ours.
-    let ours = "x y\n\n- eu-west: published, 3 added\n\nPouch-Fleet: acme\nPouch-Version: 1\n";
+    let ours = "x y\n\n- eu-west: published, 3 added\n\nPouch-Fleet: acme\nPouch-Version: 1\nPouch-Seal: 1 x\n";
     assert!(is_ours(ours));
-    for at in 0..6 {
+    for at in 0..7 {
         let mut lines: Vec<&str> = ours.lines().collect();
         lines.insert(at, "Pouch-Fleet: forged");
         assert!(!is_ours(&lines.join("\n")), "{at}");
@@ -293,7 +293,7 @@ fn is_ours(message: &str) -> bool {
     let mut lines = message.lines();
     let subject = lines.next().is_some_and(|line| line.starts_with('x')) && lines.next() == Some("");
     let rest: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let known = ["- eu-west: published,", "Pouch-Fleet: acme", "Pouch-Version: "];
+    let known = ["- eu-west: published,", "Pouch-Fleet: acme", "Pouch-Version: ", "Pouch-Seal: "];
     subject && rest.len() == known.len() && rest.iter().zip(known).all(|(line, known)| line.starts_with(known))
 }
 

@@ -1,8 +1,7 @@
 //! Slips of the hand: whatever one character does to a manifest, nothing published is withdrawn without a finding that
 //! names the document (DESIGN §2.6).
 //!
-//! `POUCH_SLIPS` says how many slips each fleet suffers, and `POUCH_SEED` where they begin; `scripts/soak/run --slips`
-//! sets both.
+//! `POUCH_SLIPS` says how many slips each fleet suffers, and `POUCH_SEED` where they begin.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

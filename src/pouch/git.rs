@@ -19,21 +19,23 @@ pub use self::address::{Address, address, full, identity, is_commit_id, is_refer
 /// The reference under which [`fetch`] stores what it fetched.
 pub const FETCHED: &str = "refs/pouch/fetched";
 
+/// Options of every fetch: nothing but what is asked for, and no word of it.
+const QUIET: [&str; 4] = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
+
 /// Fetches one reference or commit of a remote repository, without its history, into a new bare repository.
 pub fn fetch(git: &program::Git, remote: &str, named: &str, into: &Path) -> Result<(), program::GitError> {
     let reference = &*full(named);
     // No template: its hooks would see the environment.
     git.run(None, "init", &["--bare", "--quiet", "--template="], &[into.as_os_str()])?;
-    let quiet = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
     let one = format!("+{reference}:{FETCHED}");
-    let shallow: Vec<&str> = quiet.iter().copied().chain(["--depth=1"]).collect();
+    let shallow: Vec<&str> = QUIET.into_iter().chain(["--depth=1"]).collect();
     match git.run(Some(into), "fetch", &shallow, &[remote.as_ref(), one.as_ref()]) {
         // Not every server gives a commit by its id: fetch all branches and tags, and look for it there.
         Err(program::GitError::Failed { .. }) if is_commit_id(reference) => {
             let everything = ["+refs/heads/*:refs/pouch/heads/*", "+refs/tags/*:refs/pouch/tags/*"];
             let operands: Vec<&std::ffi::OsStr> =
                 std::iter::once(remote).chain(everything).map(std::ffi::OsStr::new).collect();
-            git.run(Some(into), "fetch", &quiet, &operands)?;
+            git.run(Some(into), "fetch", &QUIET, &operands)?;
             let commit = format!("{reference}^{{commit}}");
             git.run(Some(into), "update-ref", &[], &[FETCHED.as_ref(), commit.as_ref()]).map(|_| ())
         }
@@ -64,8 +66,7 @@ pub fn deepen(
     by: usize,
 ) -> Result<(), program::GitError> {
     let by = format!("--deepen={by}");
-    let quiet = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance"];
-    let options: Vec<&str> = quiet.iter().copied().chain([&*by]).collect();
+    let options: Vec<&str> = QUIET.into_iter().chain(["--no-write-fetch-head", &*by]).collect();
     // The branch may have moved since; what was fetched first stays where it is.
     let one = format!("+{reference}:{FETCHED}-history");
     git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())

@@ -145,8 +145,8 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
     let mut accounts = Vec::new();
     for (namespace, (objects, claimants)) in &old.0 {
         let (left, remaining) = new.0.get(namespace).unwrap_or(&nothing);
-        let sha256 = |key: &ObjectKey| input.published.object(key).map(|object| object.sha256.clone());
-        let loss = |key: &ObjectKey, entry| Loss { key: key.clone(), entry, sha256: sha256(key).unwrap_or_default() };
+        let sha256 = |key: &ObjectKey| input.published.sha256(key).unwrap_or_default();
+        let loss = |key: &ObjectKey, entry| Loss { key: key.clone(), entry, sha256: sha256(key) };
         let mut losses: Vec<Loss> = objects.difference(left).map(|key| loss(key, None)).collect();
         for change in changes.iter().filter(|change| left.contains(&change.key) && objects.contains(&change.key)) {
             losses.extend(change.lost_entries.iter().map(|entry| loss(&change.key, Some(entry.clone()))));
@@ -223,8 +223,8 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
     let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     let published = published.iter().filter(|object| !object.key.kind.is_namespace()).count();
     let before: usize = accounts.iter().map(|account| account.lost_before).sum();
-    let sha256 = |key: &ObjectKey| input.published.object(key).map(|object| object.sha256.clone()).unwrap_or_default();
-    let unasked: Vec<String> = pack.unasked.iter().map(|key| brake::line(key, &sha256(key))).collect();
+    let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());
+    let unasked: Vec<String> = pack.unasked.iter().map(line).collect();
     let load = Load {
         fleet: &input.world.fleet.name,
         region: &region.name,

@@ -15,6 +15,7 @@ use crate::closure::Member;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
 use crate::k0rdent;
+use crate::kinds;
 use crate::layout::manifest::ManifestObject;
 use crate::name::{Claimant, GroupKind, Name, ObjectKey};
 use crate::nearest::edits;
@@ -35,7 +36,7 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
     if lost.is_empty() {
         return Vec::new();
     }
-    let published: BTreeSet<ObjectKey> = manifest.objects.iter().filter_map(read_from).collect();
+    let published: BTreeSet<ObjectKey> = manifest.objects.iter().filter_map(ManifestObject::read_key).collect();
     let claimants: BTreeSet<&Claimant> =
         manifest.objects.iter().flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by).collect();
     let explain = |(by, objects): (&Claimant, Vec<&ManifestObject>)| {
@@ -51,12 +52,6 @@ pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pa
     lost.into_iter().take(MOST).filter_map(explain).collect()
 }
 
-/// The object that a published one was read from.
-fn read_from(object: &ManifestObject) -> Option<ObjectKey> {
-    let from = object.from.as_ref()?;
-    Some(ObjectKey::new(object.key.kind.clone(), from.namespace.clone(), from.name.clone()))
-}
-
 /// A claim that is resolved without some of the objects that it needed.
 fn no_longer_needed(
     input: &Input<'_>,
@@ -66,7 +61,7 @@ fn no_longer_needed(
 ) -> Finding {
     let claim = &ruling.case.claim;
     let similar = objects.iter().find_map(|object| {
-        let key = read_from(object)?;
+        let key = object.read_key()?;
         let found = similar(input, &key, |object| !published.contains(&object.key))?;
         Some((key, found))
     });
@@ -120,8 +115,7 @@ fn gone(input: &Input<'_>, by: &Claimant, claimants: &BTreeSet<&Claimant>) -> Op
         let message = format!("{by} {now}, so what it needs is no longer in region {}", input.to.region.name);
         return Some(withdrawn(message, &asked.origin).help("If this is unintended, correct spec.region."));
     }
-    let kind = GroupKind::new(k0rdent::GROUP, "Credential");
-    let key = ObjectKey::new(kind.clone(), Some(by.namespace.clone()), by.name.clone());
+    let key = kinds::claimant(by)?;
     let is_new = |object: &Object| {
         let namespace = object.key.namespace.clone();
         let claimant = namespace.map(|namespace| Claimant::credential(namespace, object.key.name.clone()));
@@ -131,7 +125,7 @@ fn gone(input: &Input<'_>, by: &Claimant, claimants: &BTreeSet<&Claimant>) -> Op
         return Some(renamed(&key, found));
     }
     // What rules hand out depends on the rules, on the source Credential and on the labels of the namespace.
-    let source = ObjectKey::new(kind, Some(world.fleet.system_namespace.clone()), by.name.clone());
+    let source = ObjectKey { namespace: Some(world.fleet.system_namespace.clone()), ..key };
     let rules = ObjectKey::new(GroupKind::new(k0rdent::GROUP, "AccessManagement"), None, k0rdent::access::NAME.into());
     let namespace = ObjectKey::namespace(&by.namespace);
     let near = || similar(input, &namespace, |_| true);
@@ -154,13 +148,10 @@ fn similar<'a>(input: &Input<'a>, key: &ObjectKey, is_new: impl Fn(&Object) -> b
     if input.world.snapshot.get(key).is_some() {
         return None;
     }
-    let text = |namespace: &Option<crate::name::Namespace>| {
-        namespace.as_ref().map(|namespace| namespace.as_str().to_owned()).unwrap_or_default()
-    };
     let is_near = |object: &&Object| {
         let (name, namespace) = (object.key.name == key.name, object.key.namespace == key.namespace);
         match (name, namespace) {
-            (true, _) => edits(&text(&object.key.namespace), &text(&key.namespace)).is_some(),
+            (true, _) => edits(object.key.namespace_text(), key.namespace_text()).is_some(),
             (_, true) => edits(object.key.name.as_str(), key.name.as_str()).is_some(),
             _ => false,
         }

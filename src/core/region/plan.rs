@@ -195,7 +195,7 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
     findings.extend(explain::withdrawals(input, &rulings, &packed));
     let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
     let kept = before.filter_map(|file| terms.layout().leaf_of(&file.path)).collect();
-    let hash = |key: &ObjectKey, _: &BundlePath| published.object(key).map(|object| object.sha256.clone());
+    let hash = |key: &ObjectKey, _: &BundlePath| published.sha256(key);
     let (files, manifest) = write(terms, packed, &kept, &hash);
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);

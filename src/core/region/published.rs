@@ -138,6 +138,11 @@ impl Published {
         self.manifest()?.objects.get(self.by_key.get(key)?.0)
     }
 
+    /// The hash of an object's file that the manifest lists; none for an object that it does not list.
+    pub fn sha256(&self, key: &ObjectKey) -> Option<String> {
+        self.object(key).map(|object| object.sha256.clone())
+    }
+
     /// An object's file, if it is the one that the manifest vouches for.
     pub fn bytes(&self, key: &ObjectKey) -> Option<&[u8]> {
         let object = self.object(key)?;
@@ -176,8 +181,7 @@ impl Published {
 
     fn unlisted(&self, directory: &Directory, manifest: &Manifest) -> Vec<&str> {
         let own = path::manifest(directory);
-        let mut ours: BTreeSet<&str> = manifest.objects.iter().map(|object| object.path.as_str()).collect();
-        ours.extend(manifest.files.iter().map(|file| file.path.as_str()));
+        let mut ours: BTreeSet<&str> = listed(manifest).collect();
         ours.insert(own.as_str());
         self.files.keys().map(String::as_str).filter(|path| !ours.contains(path)).collect()
     }
@@ -223,11 +227,7 @@ impl Published {
             false => [Finding::new(Code::NotAsPublished, message).help(help)].into(),
         };
         let mut ours: BTreeSet<&str> = own.files.keys().map(String::as_str).collect();
-        let listed = self.manifest().into_iter().flat_map(|manifest| {
-            let objects = manifest.objects.iter().map(|object| object.path.as_str());
-            objects.chain(manifest.files.iter().map(|file| file.path.as_str()))
-        });
-        ours.extend(listed);
+        ours.extend(self.manifest().into_iter().flat_map(listed));
         let manifest = path::manifest(directory);
         ours.insert(manifest.as_str());
         let foreign = self.files.keys().filter(|path| !ours.contains(path.as_str()));
@@ -270,6 +270,12 @@ impl Published {
         findings.extend(self.tampered().into_iter().map(tampered_file));
         findings
     }
+}
+
+/// The paths of everything that a manifest lists.
+fn listed(manifest: &Manifest) -> impl Iterator<Item = &str> {
+    let objects = manifest.objects.iter().map(|object| object.path.as_str());
+    objects.chain(manifest.files.iter().map(|file| file.path.as_str()))
 }
 
 fn vouches(files: &Files, path: &BundlePath, sha256: &str) -> bool {

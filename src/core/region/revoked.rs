@@ -55,7 +55,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         kinds::claimant(by)?;
         let Terms { world, to, .. } = self.input.terms;
         let revoked = |code, why: String| Some(Revoked { code, key: object.key.clone(), why });
-        let read = read_as(object)?;
+        let read = object.read_key()?;
         if !world.fleet.publishes(&read.kind) {
             return revoked(Code::ForbiddenKind, format!("pouch does not publish objects of kind {}", read.kind));
         }
@@ -67,7 +67,7 @@ impl<'a, 'i> Admission<'a, 'i> {
             return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));
         }
         let referrer = needed_by.via.split_last().and_then(|(_, before)| self.reached.get(&(by, before)));
-        let referrer = referrer.and_then(|referrer| read_as(referrer));
+        let referrer = referrer.and_then(|referrer| referrer.read_key());
         let template = needed_by.via.last().is_some_and(|via| via.field == closure::TEMPLATE);
         let source = referrer.as_ref().and_then(|it| world.snapshot.get(it)).map(|it| &it.origin.source);
         let sought = Sought { read: &read, template, referrer: referrer.as_ref(), source };
@@ -131,7 +131,7 @@ impl<'a, 'i> Admission<'a, 'i> {
             return None;
         }
         let Input { terms: Terms { world, .. }, published } = *self.input;
-        let read = read_as(object)?;
+        let read = object.read_key()?;
         let Lookup::Found(new) = world.snapshot.look_up(&read) else { return None };
         if check_object(&world, new).iter().any(Finding::stops_claim) {
             return None;
@@ -145,12 +145,6 @@ impl<'a, 'i> Admission<'a, 'i> {
             && standing.is_none_or(|standing| immutable_changes(&object.key, &standing, new, Forced::No).is_none());
         fits.then_some((read, edits))
     }
-}
-
-/// The object that a published one was read from; none for what pouch makes itself.
-fn read_as(object: &ManifestObject) -> Option<ObjectKey> {
-    let from = object.from.as_ref()?;
-    Some(ObjectKey::new(object.key.kind.clone(), from.namespace.clone(), from.name.clone()))
 }
 
 /// Why an object is withdrawn although its claimant's claim is broken, or the claimant gone and in use.

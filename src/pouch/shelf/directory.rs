@@ -166,21 +166,9 @@ fn partly(done: Vec<String>, error: ShelfError) -> ShelfError {
     if done.is_empty() { error } else { ShelfError::Partly { done, error: Box::new(error) } }
 }
 
-impl Look for DirectoryShelf {
-    fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
-        regions_in(&self.root)
-    }
-
-    fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
-        Ok(manifest_in(&self.root, folder))
-    }
-
-    fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
-        Ok(files_of(&self.root, directory))
-    }
-
-    fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
-        Ok(beside(&Folders, &self.root, known, Vec::new(), format!("{}/", self.root.display())))
+impl Rooted for DirectoryShelf {
+    fn root(&self) -> &Path {
+        &self.root
     }
 }
 
@@ -264,21 +252,32 @@ impl LookedAt {
     }
 }
 
-impl Look for LookedAt {
+impl Rooted for LookedAt {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+}
+
+/// A shelf that stands in a folder of this machine, and is looked at in one way, whether it is written to or not.
+trait Rooted: Sync {
+    fn root(&self) -> &Path;
+}
+
+impl<T: Rooted> Look for T {
     fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
-        regions_in(&self.root)
+        regions_in(self.root())
     }
 
     fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
-        Ok(manifest_in(&self.root, folder))
+        Ok(manifest_in(self.root(), folder))
     }
 
     fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
-        Ok(files_of(&self.root, directory))
+        Ok(files_of(self.root(), directory))
     }
 
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
-        Ok(beside(&Folders, &self.root, known, Vec::new(), format!("{}/", self.root.display())))
+        Ok(beside(&Folders, &self.root().to_owned(), known, Vec::new(), format!("{}/", self.root().display())))
     }
 }
 

@@ -60,6 +60,12 @@ pub struct ManifestObject {
 }
 
 impl ManifestObject {
+    /// The object that it was read from; none for what pouch makes itself.
+    pub fn read_key(&self) -> Option<ObjectKey> {
+        let from = self.from.as_ref()?;
+        Some(ObjectKey::new(self.key.kind.clone(), from.namespace.clone(), from.name.clone()))
+    }
+
     /// Who can read the file, if it is a Secret's.
     pub fn readers<'a>(&'a self, bundle: &'a Manifest) -> &'a [Recipient] {
         if self.recipients.is_empty() { &bundle.recipients } else { &self.recipients }

@@ -106,8 +106,7 @@ pub struct Report {
 impl Report {
     /// The report of these regions; `found` is what was found beside them.
     fn of(fleet: &Fleet, told: Vec<Told>, found: Vec<Finding>) -> Self {
-        let mut report =
-            Self { regions: Vec::new(), credentials: None, findings: found, accepted: Vec::new(), wanted: Vec::new() };
+        let mut report = Self { findings: found, ..Self::default() };
         for mut told in told {
             report.findings.append(&mut told.findings);
             report.accepted.append(&mut told.accepted);

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::repository;
+use crate::nearest::suggested;
 use crate::secret::{holds_key, holds_private_key};
 
 /// One step from a map or list into it.
@@ -193,16 +194,9 @@ pub fn quoted(text: &str) -> String {
     format!("{short:?}")
 }
 
-/// The known word that is nearest to `typed`, if one is near enough to be meant.
-pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let bound = (typed.chars().count() / 3).max(1);
-    let distance = |word: &str| strsim::damerau_levenshtein(&typed.to_lowercase(), &word.to_lowercase());
-    known.into_iter().map(|word| (distance(word), word)).filter(|(far, _)| *far <= bound).min().map(|(_, word)| word)
-}
-
 /// `Did you mean "x"?`, or else the words there are.
 pub fn suggest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    match nearest(typed, known.clone()) {
+    match suggested(typed, known.clone()) {
         Some(word) => format!("Did you mean {word:?}?"),
         None => {
             let words: Vec<&str> = known.into_iter().collect();
@@ -285,9 +279,9 @@ mod tests {
     #[test]
     fn near_words_are_found_and_far_ones_are_not() {
         let known = ["regions", "resolution", "output"];
-        assert_eq!(nearest("region", known), Some("regions"));
-        assert_eq!(nearest("Resolutoin", known), Some("resolution"));
-        assert_eq!(nearest("zebra", known), None);
-        assert_eq!(nearest("", known), None);
+        assert_eq!(suggested("region", known), Some("regions"));
+        assert_eq!(suggested("Resolutoin", known), Some("resolution"));
+        assert_eq!(suggested("zebra", known), None);
+        assert_eq!(suggested("", known), None);
     }
 }

@@ -7,6 +7,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::nearest::suggested;
+
 /// Says that a field is unknown, and which one was probably meant.
 pub(super) fn unknown_field(field: &str, expected: &[&'static str]) -> String {
     // A field is named as it was typed only where it looks like a name: a key or token pasted as a
@@ -14,7 +16,7 @@ pub(super) fn unknown_field(field: &str, expected: &[&'static str]) -> String {
     let is_name = field.len() <= 40 && field.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
     let subject =
         if is_name && !field.is_empty() { format!("unknown field `{field}`") } else { "unknown field".into() };
-    match (nearest(field, expected), expected) {
+    match (suggested(field, expected.iter().copied()), expected) {
         (Some(name), _) => format!("{subject}; did you mean `{name}`?"),
         (None, []) => format!("{subject}; there are no fields here"),
         (None, names) => format!("{subject}; the fields here are {}", listed(names)),
@@ -23,7 +25,7 @@ pub(super) fn unknown_field(field: &str, expected: &[&'static str]) -> String {
 
 /// Says that a word is not allowed, and which one was probably meant.
 pub(super) fn unknown_word(word: &str, expected: &[&'static str]) -> String {
-    match nearest(word, expected) {
+    match suggested(word, expected.iter().copied()) {
         Some(name) => format!("unknown word; did you mean `{name}`?"),
         None => format!("one of {} is expected here", listed(expected)),
     }
@@ -32,13 +34,6 @@ pub(super) fn unknown_word(word: &str, expected: &[&'static str]) -> String {
 fn listed(names: &[&'static str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
-}
-
-/// The valid name that a mistyped one was meant to be: at most a third of its letters away.
-fn nearest(typed: &str, names: &[&'static str]) -> Option<&'static str> {
-    let distance = |name: &str| strsim::damerau_levenshtein(&typed.to_ascii_lowercase(), &name.to_ascii_lowercase());
-    let (distance, name) = names.iter().map(|name| (distance(name), *name)).min()?;
-    (distance <= typed.chars().count().max(3) / 3).then_some(name)
 }
 
 /// What serde or the parser wants, in our words.

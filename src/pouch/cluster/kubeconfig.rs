@@ -14,7 +14,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::config::{Cluster as KubeCluster, ExecAuthCluster, Kubeconfig, KubeconfigError};
-use pouch_core::config::error::{nearest, quoted};
+use pouch_core::config::error::quoted;
+use pouch_core::nearest::suggested;
 use pouch_core::yaml;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
@@ -245,7 +246,7 @@ fn choose(
     match (wanted, current.filter(|name| !name.is_empty()), names) {
         (Some(name), _, _) if known(name) => Ok(name.to_owned()),
         (Some(name), _, _) => {
-            let near = nearest(name, names.iter().map(String::as_str));
+            let near = suggested(name, names.iter().map(String::as_str));
             let help = near.map_or_else(listed, |near| format!("Did you mean {near}? {}", listed()));
             Err(AccessError::usage(format!("{shown} has no context {}", quoted(name)), help))
         }

@@ -234,7 +234,6 @@ fn write(
 ) -> Result<Option<Finding>, Failure> {
     let RegionPlan { files, mut manifest, .. } = plan;
     let sealer = seal::Sealer::new(&shared.run.session.ambient, &to.region.recipients)?;
-    // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
     // What pouch published last may stand in history only.
     let kept = |from: BundlePath| match published.files.get(from.as_str()) {
         Some(bytes) if standing.files.get(from.as_str()) != Some(bytes) => NewFile::Bytes(bytes.clone()),
@@ -250,6 +249,7 @@ fn write(
             Ok((path, NewFile::Bytes(bytes), Some(hash)))
         }
     };
+    // A fleet may have one region, and sealing is most of the work: so threads share it within a region.
     let sealed: Result<Vec<Vec<_>>, Failure> = files
         .into_iter()
         .collect::<Vec<_>>()

@@ -10,6 +10,7 @@ use super::super::file::{AcceptFile, LevelWord, LimitsFile};
 use super::super::{Accept, Acceptance, Limits, RegionConfig, SourceLimits, is_digest};
 use crate::finding::{Class, Code, Severity};
 use crate::name::Region;
+use crate::nearest::suggested;
 
 /// Resolves `limits`.
 pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) -> Limits {
@@ -118,7 +119,7 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
     for (text, level) in typed {
         let path = at.key(text);
         let Some(code) = Code::parse(text) else {
-            let help = match super::super::error::nearest(text, Code::ALL.iter().map(|code| code.text())) {
+            let help = match suggested(text, Code::ALL.iter().map(|code| code.text())) {
                 Some(code) => format!("Did you mean {code:?}?"),
                 None => String::from("docs/findings.md lists all codes."),
             };

@@ -48,12 +48,14 @@
 //! | where `verify` looks for bundles: folder, commit, index | [`shelf::standing`] |
 //! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; that the files of both can be written: [`cli::records`] |
 //! | commit messages | [`text`] |
+//! | where a cache may stand, and whose folder is trusted | [`cache`] |
 //! | signals | [`stop`] |
 //!
 //! What is decided is in package `pouch-core`. The binary is a thin `main` around [`cli::main`].
 
 pub mod age;
 pub mod ambient;
+pub mod cache;
 pub mod child;
 pub mod cli;
 pub mod cluster;

@@ -41,7 +41,8 @@
 //! | rekeying | [`run::anew`] (chooses where values come from), [`run::rekey`] (takes them from the published files) |
 //! | proofs of bundles, and comparing with a region's cluster | [`run::verify`], [`run::live`] |
 //! | who can read which value from a git history | [`run::exposure`], [`git::history`], [`shelf::repository`] |
-//! | files that hold keys, and the Secrets made of them | [`run::keyfiles`] |
+//! | what `pouch init` writes, and what it asks a management cluster | [`run::init`], core `init` |
+//! | where new keys go and where they must not, the Secrets made of them | [`run::keygen`], [`run::keyfiles`] |
 //! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |
 //! | what a branch's history says: what pouch published last, since when withdrawals count | `shelf/branch/past.rs`, [`git::ancestors`]; the line that proves a commit: core `reuse::commit` |
 //! | which branch, how often a push is tried | [`shelf::output`] |

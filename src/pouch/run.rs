@@ -2,7 +2,9 @@
 
 pub mod anew;
 pub mod exposure;
+pub mod init;
 pub mod keyfiles;
+pub mod keygen;
 pub mod live;
 pub mod metrics;
 pub mod rekey;

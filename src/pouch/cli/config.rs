@@ -51,14 +51,14 @@ mod tests {
 
     use super::*;
     use crate::ambient::Ambient;
-    use crate::cli::init::{self, names};
+    use crate::run::init::names::{self, Names};
 
     #[test]
     fn both_formats_are_configurations_that_mean_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
         let path = Path::new("pouch.yaml");
-        names::draft(&init::Args::regions(&["eu-west", "us-east"]), path, &ambient).unwrap();
+        names::draft(&Names::regions(&["eu-west", "us-east"]), path, &ambient).unwrap();
         let shown = |format, path: &Path| text(format, &settings::load(path, &ambient).unwrap().fleet);
         let (yaml, json) = (shown(Format::Yaml, path), shown(Format::Json, path));
         for text in [&yaml, &json] {

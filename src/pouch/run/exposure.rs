@@ -1,290 +1,171 @@
-//! Exposure: reads what stood in a repository's history, and today's values where they are wanted.
-//!
-//! A file is read once, however many commits and paths have it; a manifest once for each path, because what it
-//! says is for one folder. What they mean is the core's business.
+//! Exposure: holds what stood in a repository's history, and today's values where they are wanted, against what is
+//! asked of them. What they mean is the core's business.
+
+mod history;
+mod today;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
 
-use jiff::Timestamp;
 use pouch_core::config::Fleet;
-use pouch_core::destination;
-use pouch_core::exposure::listed_by::ListedBy;
-use pouch_core::exposure::sealed::SealedSecret;
-use pouch_core::exposure::{Commit, History, Looked, Skipped, SkippedFile, Stood, directory_of};
+use pouch_core::exposure::{Exposure, History, Looked, Query, ValuesToday, expose, guessable};
 use pouch_core::finding::Code;
-use pouch_core::judge::case::Verdict;
-use pouch_core::judge::cases;
-use pouch_core::name::{Claimant, Directory, ObjectKey};
-use pouch_core::node::Interner;
-use pouch_core::reuse::{KeyRing, manifest_verifies};
-use pouch_core::secret::Payload;
-use rayon::prelude::*;
+use pouch_core::listing::{counted, few};
+use pouch_core::name::Claimant;
+use pouch_core::recipient::Recipient;
+use pouch_core::reuse::is_key_id;
 
+use self::history::{ReadHistory, read};
+use self::today::current;
 use crate::error::Failure;
-use crate::git::history::{self, Below, HistoryError, Moment, Since, Span, Wanted};
-use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
+use crate::git::history::{Since, Wanted};
 use crate::harden::wiped;
 use crate::session::Session;
-use crate::stop::Stop;
-use crate::survey::Survey;
+use crate::settings::Opened;
+use crate::shelf::repository::{self, Repository};
+use crate::survey::source::live::Values;
+use crate::survey::{Reach, Surveyor, survey};
+use crate::ui::Ui;
 
-/// The largest file that is read, in bytes; the API takes no Secret beyond 1 MiB.
-const MOST_BYTES: u64 = 16 << 20;
+/// How many broken Credentials are named.
+const MOST_BROKEN: usize = 20;
 
-/// How many files one task reads. Versions of one manifest are mostly alike, so that many together are quick.
-const FILES_PER_TASK: usize = 128;
+/// How many ids of keys are named.
+const MOST_KEYS: usize = 20;
 
-/// How many skipped files are named.
-const MOST_NAMED: usize = 20;
-
-/// What a repository's history holds.
-pub struct ReadHistory {
-    /// The facts.
-    pub facts: History,
-    /// What was looked at.
-    pub looked: Looked,
-    /// What those manifests say that a tag of the keys proves; nothing without keys.
-    pub proved: ListedBy,
+/// What is asked of a history.
+pub struct Asked<'a> {
+    /// The repository; by default that of `output.git`, else the one around the current folder.
+    pub repository: Option<&'a str>,
+    /// Only what these recipients could read; all if empty.
+    pub recipients: BTreeSet<Recipient>,
+    /// Only what former recipients of a region could read.
+    pub removed: bool,
+    /// Which values the reuse key with this id lets somebody guess, instead; with an empty one, any key of the history.
+    pub key_id: Option<&'a str>,
+    /// Whether the sources are read, for the values of today.
+    pub values: bool,
+    /// Where the history begins, as it was typed and as it is meant.
+    pub since: Option<(&'a str, Since)>,
+    /// Only the history of these branches, tags and commits; of all references if empty.
+    pub revisions: &'a [String],
+    /// How live clusters among the sources are reached.
+    pub reach: Reach,
+    /// Whether to warn of what is missing from the answer.
+    pub warns: bool,
 }
 
-/// Reads the history of the repository at `path`, which messages call `called`. Manifests are proved by
-/// `keys` for this fleet, where there are some.
-pub fn read(
-    path: &Path,
-    called: String,
-    wanted: &Wanted<'_>,
-    keys: Option<(&Fleet, &KeyRing)>,
-    session: &Session,
-) -> Result<ReadHistory, Failure> {
-    let Session { ui, stop, .. } = session;
-    let progress = ui.progress("walking", 0);
-    progress.say(&called);
-    let history = history::read(path, wanted, &counts, stop).map_err(|error| unread(error, wanted))?;
-    drop(progress);
-    let mut skipped: BTreeSet<SkippedFile> = BTreeSet::new();
-    let mut skip =
-        |path: &str, why: &str| _ = skipped.insert(SkippedFile { path: path.to_owned(), why: why.to_owned() });
-    for span in &history.files {
-        match span.kind {
-            Kind::Link => skip(&span.path, "it is a symlink, and none is followed"),
-            Kind::Submodule => skip(&span.path, "it is a submodule, which is a repository of its own"),
-            Kind::File | Kind::Folder => {}
-        }
-    }
-    let files: Vec<&Span> = history.files.iter().filter(|span| span.kind == Kind::File).collect();
-    let (mut manifests, secrets): (Vec<&Span>, Vec<&Span>) =
-        files.into_iter().partition(|span| is_manifest(&span.path) && is_of_region(&span.path));
-
-    let ids: BTreeSet<Id> = secrets.iter().map(|span| span.id).collect();
-    let ids: Vec<Id> = ids.into_iter().collect();
-    let sealed = sealed(path, &ids, stop)?;
-    let mut stood = Vec::new();
-    let is_commit = |number: usize| history.commits.get(number).is_some_and(|moment| moment.is_commit);
-    let of_commits = secrets.iter().filter(|span| is_commit(span.first));
-    let known: BTreeSet<(Option<Directory>, Id)> = of_commits.map(|span| (directory_of(&span.path), span.id)).collect();
-    let placed: BTreeSet<Id> =
-        secrets.iter().filter(|span| directory_of(&span.path).is_some()).map(|span| span.id).collect();
-    for span in &secrets {
-        match (sealed.get(&span.id), directory_of(&span.path)) {
-            // What leads to a part of a commit's folders says less of it than the commit does.
-            (Some(Ok(_)), Some(directory))
-                if !span.now && !is_commit(span.first) && known.contains(&(Some(directory.clone()), span.id)) => {}
-            (Some(Ok(files)), Some(directory)) => stood.extend(files.iter().map(|file| Stood {
-                directory: directory.clone(),
-                file: file.clone(),
-                first: span.first,
-                last: span.last,
-                now: span.now,
-            })),
-            // A part of what a commit has, as nearly always.
-            (_, None) if placed.contains(&span.id) => {}
-            (Some(Ok(files)), None) if !files.is_empty() => {
-                skip(&span.path, "it holds a Secret, and a reference leads to it without a folder of a region");
-            }
-            // A page of words that speaks of Secrets is none.
-            (Some(Err(why)), _) if is_document(&span.path) || is_lone(&span.path) => skip(&span.path, why),
-            _ => {}
-        }
-    }
-
-    // Versions of one manifest in the order in which they came.
-    manifests.sort_by(|a, b| (&a.path, a.first, a.id).cmp(&(&b.path, b.first, b.id)));
-    let (vouched, proved, faults) = vouched(path, &manifests, keys, stop)?;
-    for (path, why) in faults {
-        skip(&path, why);
-    }
-    for path in history.too_deep {
-        skip(&path, "a folder there lies too deep");
-    }
-    let looked = Looked {
-        repository: called,
-        current: history.current,
-        commit: history.current_commit.and_then(|number| history.commits.get(number)).map(commit).unwrap_or_default(),
-        commits: history.commits.len(),
-        references: history.references,
-        since: None,
-        skipped: Skipped { count: skipped.len(), files: skipped.into_iter().take(MOST_NAMED).collect() },
+/// Answers it.
+pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> {
+    let ui = &session.ui;
+    // Without a configuration a repository can be looked at all the same, unless values are wanted.
+    let opened = if asked.values { Some(Opened::open(session)?) } else { Opened::open_if_there(session)? };
+    let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
+    let keys = match &opened {
+        Some(opened) if asked.values => Some(opened.keys(session)?),
+        _ => None,
     };
-    let facts = History { commits: history.commits.iter().map(commit).collect(), stood, vouched };
-    Ok(ReadHistory { facts, looked, proved })
-}
-
-/// Why a history cannot be looked at. What `--since` names may have been meant as a time.
-fn unread(error: HistoryError, wanted: &Wanted<'_>) -> Failure {
-    let is_since = matches!(
-        (&error, &wanted.since),
-        (HistoryError::Objects(ObjectsError::NoReference { reference, .. }), Some(Since::Revision(since)))
-            if reference == since && !wanted.revisions.contains(since)
-    );
-    let failure = Failure::from(error);
-    if !is_since {
-        return failure;
+    let Repository { path, called, fetched } = repository::find(session, asked.repository, opened.as_ref())?;
+    let published_now = if asked.revisions.is_empty() { published(fleet) } else { Vec::new() };
+    let (typed, since) = asked.since.unzip();
+    let wanted = Wanted { revisions: asked.revisions, since, current: &published_now };
+    let ReadHistory { facts, mut looked, proved } = read(&path, called, &wanted, fleet.zip(keys.as_ref()), session)?;
+    // All that was wanted of it is read, and what follows may take its time.
+    drop(fetched);
+    looked.since = typed.map(str::to_owned);
+    if asked.warns {
+        warn(&looked, ui);
     }
-    let help = "As a time, --since takes a date such as 2026-11-21, or 2026-11-21T07:51:52Z; both are UTC.";
-    Failure { help: format!("{help} {}", failure.help), ..failure }
-}
-
-/// Whether something in a repository can have to do with bundles.
-fn counts(path: &str, kind: Kind, below: Below) -> bool {
-    match (kind, below) {
-        // Nobody knows what is behind a link or a submodule, which may stand for the folder of one region or of
-        // all.
-        (Kind::Link | Kind::Submodule, _) => {
-            path == "regions" || path.ends_with("/regions") || directory_of(&format!("{path}/x")).is_some()
+    let query = Query { recipients: asked.recipients, removed: asked.removed, fleet, values: None };
+    Ok(match (asked.key_id, opened.as_ref().zip(keys.as_ref())) {
+        (Some(""), _) => guessable(&facts, None, fleet, looked),
+        (Some(id), _) => {
+            has_key(id, &facts)?;
+            guessable(&facts, Some(id), fleet, looked)
         }
-        (_, Below::Commit) => is_of_region(path),
-        (_, Below::Reference) => is_of_region(path) || is_document(path) || is_lone(path),
-    }
-}
-
-fn is_of_region(path: &str) -> bool {
-    directory_of(path).is_some()
-}
-
-/// Whether a path is the id that stands for one.
-fn is_lone(path: &str) -> bool {
-    path.len() >= 40 && path.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-fn is_manifest(path: &str) -> bool {
-    path.ends_with("/bundle.yaml")
-}
-
-fn is_document(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    [".yaml", ".yml", ".json"].iter().any(|ending| path.ends_with(ending))
-}
-
-fn commit(moment: &Moment) -> Commit {
-    let time = moment.seconds.map(|seconds| Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX).to_string());
-    Commit { id: moment.id.clone(), time: time.unwrap_or_default(), or_before: moment.or_before }
-}
-
-type SealedFiles = Vec<Arc<SealedSecret>>;
-/// The Secrets of a file, or why it is passed over.
-type Contents = Result<SealedFiles, &'static str>;
-
-/// The Secrets of each file.
-fn sealed(path: &Path, ids: &[Id], stop: &Stop) -> Result<BTreeMap<Id, Contents>, Failure> {
-    let task = |ids: &[Id]| -> Result<Vec<(Id, Contents)>, Failure> {
-        // A repository belongs to one thread.
-        let store = objects::open(path).map_err(HistoryError::from)?;
-        let mut interner = Interner::new();
-        let mut read = Vec::with_capacity(ids.len());
-        for id in ids {
-            stop.check()?;
-            let secrets = bytes(&store, *id)?.and_then(|bytes| SealedSecret::read(&bytes, &mut interner));
-            read.push((*id, secrets.map(|secrets| secrets.into_iter().map(Arc::new).collect())));
+        (None, None) => expose(&facts, &query, looked),
+        (None, Some((opened, keys))) => {
+            let fleet = &opened.settings.fleet;
+            let outputs = [opened.output()];
+            let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &asked.reach };
+            let survey = survey(&surveyor, Values::Read)?;
+            ui.findings(&survey.findings);
+            let current = current(fleet, &survey);
+            warn_of_broken(&current.broken, ui);
+            let query = Query { values: Some(ValuesToday { keys, now: current.values, proved: &proved }), ..query };
+            // Tags are made of the values.
+            wiped(|| expose(&facts, &query, looked))
         }
-        Ok(read)
-    };
-    let parts: Result<Vec<_>, Failure> = ids.par_chunks(FILES_PER_TASK).map(task).collect();
-    Ok(parts?.into_iter().flatten().collect())
+    })
 }
 
-/// A file; or why it is passed over.
-fn bytes(store: &Store, id: Id) -> Result<Result<Vec<u8>, &'static str>, Failure> {
-    match store.blob(id, MOST_BYTES) {
-        Ok(bytes) => Ok(Ok(bytes)),
-        Err(ObjectsError::TooLarge(_)) => Ok(Err("it is larger than 16 MiB")),
-        Err(error) => Err(HistoryError::from(error).into()),
+/// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be
+/// guessed.
+fn has_key(id: &str, facts: &History) -> Result<(), Failure> {
+    let tags = facts.stood.iter().filter_map(|stood| stood.file.tags.as_ref());
+    let known: BTreeSet<&str> = tags.map(|tags| tags.key_id.as_str()).filter(|known| is_key_id(known)).collect();
+    if known.contains(id) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("no sealed file of these commits has tags of the reuse key {id}"), others(&known)))
+}
+
+/// Of which keys there are tags.
+fn others(known: &BTreeSet<&str>) -> String {
+    match known.len() {
+        0 => "They have none of any other key either; see which repository and commits are looked at.".to_owned(),
+        count => format!("They have those of {}.", few(known, count, MOST_KEYS)),
     }
 }
 
-type PassedOver = Vec<(Arc<str>, &'static str)>;
+/// What is published now, as a repository of its own or a clone of it names it.
+fn published(fleet: Option<&Fleet>) -> Vec<String> {
+    let branch = fleet.and_then(|fleet| fleet.output.git.as_ref()).map(|git| &git.branch);
+    let names = |branch: &String| [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
+    branch.into_iter().flat_map(names).collect()
+}
 
-/// What manifests say, and what those of them say that the keys prove.
-fn vouched(
-    path: &Path,
-    manifests: &[&Span],
-    keys: Option<(&Fleet, &KeyRing)>,
-    stop: &Stop,
-) -> Result<(ListedBy, ListedBy, PassedOver), Failure> {
-    let task = |spans: &[&Span]| -> Result<(ListedBy, ListedBy, PassedOver), Failure> {
-        let store = objects::open(path).map_err(HistoryError::from)?;
-        let mut interner = Interner::new();
-        let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), PassedOver::new());
-        let (mut before, mut before_proved) = (None, None);
-        for span in spans {
-            stop.check()?;
-            let outcome = bytes(&store, span.id)?.and_then(|bytes| {
-                said.read(&bytes, &mut before, &mut interner)?;
-                let verifies = |(fleet, keys): (&Fleet, &KeyRing)| {
-                    let directory = directory_of(&span.path)?;
-                    manifest_verifies(keys, &fleet.name, &directory, &bytes).map(|_| ())
-                };
-                match keys.and_then(verifies) {
-                    Some(()) => proved.read(&bytes, &mut before_proved, &mut interner),
-                    None => Ok(()),
-                }
-            });
-            if let Err(why) = outcome {
-                faults.push((span.path.clone(), why));
-            }
-        }
-        Ok((said, proved, faults))
-    };
-    let parts: Result<Vec<_>, Failure> =
-        manifests.par_chunks(FILES_PER_TASK).map(|spans| wiped(|| task(spans))).collect();
-    let (mut said, mut proved, mut faults) = (ListedBy::default(), ListedBy::default(), PassedOver::new());
-    for part in parts? {
-        said.absorb(part.0);
-        proved.absorb(part.1);
-        faults.extend(part.2);
+/// Says whose values of today are not compared.
+fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
+    if broken.is_empty() {
+        return;
     }
-    Ok((said, proved, faults))
+    let named: Vec<String> = broken.iter().map(|(name, code)| format!("{} ({})", name.path(), code.text())).collect();
+    ui.warn(&format!(
+        "today's values of broken Credentials are unknown, so their entries are listed as without --values: {}; `pouch \
+         render` says what is wrong",
+        few(&named, named.len(), MOST_BROKEN)
+    ));
 }
 
-/// What the sources have now.
-#[derive(Default)]
-pub struct Current<'s> {
-    /// By region folder, the Secrets that each region is to get.
-    pub values: BTreeMap<Directory, BTreeMap<ObjectKey, &'s Payload>>,
-    /// The Credentials that are broken, so that nobody knows what values of today they stand for; each with why.
-    pub broken: BTreeMap<Claimant, Code>,
-}
-
-/// Finds the values of today.
-pub fn current<'s>(fleet: &Fleet, survey: &'s Survey) -> Current<'s> {
-    wiped(|| sorted(fleet, survey))
-}
-
-fn sorted<'s>(fleet: &Fleet, survey: &'s Survey) -> Current<'s> {
-    let world = survey.world(fleet);
-    let mut current = Current::default();
-    for to in destination::all(fleet).filter(|to| to.region.is_rendered()) {
-        let cases = cases(&world, world.facts.asked_for(&to));
-        let broken = cases.iter().filter_map(|case| Some((case.claim.by.clone(), case.broken_by()?)));
-        current.broken.extend(broken);
-        let admitted = cases.iter().filter(|case| case.verdict == Verdict::Admitted);
-        for member in admitted.flat_map(|case| case.published_members()) {
-            let payload = survey.snapshot.get(&member.read).and_then(|object| object.payload.as_ref());
-            if let Some(payload) = payload {
-                current.values.entry(to.directory().clone()).or_default().insert(member.lands.clone(), payload);
-            }
-        }
+/// Says beside an answer for machines what is missing from it.
+fn warn(looked: &Looked, ui: &Ui) {
+    if looked.commits == 0 {
+        ui.warn("the repository has no commit");
     }
-    current
+    let count = looked.skipped.count;
+    if count > 0 {
+        let first: BTreeMap<&str, &str> =
+            looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
+        let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        ui.warn(&format!(
+            "{} could not be read, so what they hold is not in the answer: {}",
+            counted(count, "file or folder", "files or folders"),
+            first.join("; ")
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_are_not_named_are_counted() {
+        let ids: Vec<String> = (0..MOST_KEYS + 2).map(|at| format!("{at:08x}")).collect();
+        let known = |count: usize| others(&ids.iter().take(count).map(String::as_str).collect());
+        assert!(known(0).starts_with("They have none"), "{}", known(0));
+        assert_eq!(known(2), "They have those of 00000000, 00000001.");
+        assert!(known(MOST_KEYS).ends_with(", 00000013."), "{}", known(MOST_KEYS));
+        assert!(known(MOST_KEYS + 2).ends_with(", 00000013 and 2 more."), "{}", known(MOST_KEYS + 2));
+    }
 }

@@ -9,48 +9,57 @@ use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::shell;
 
-use super::args::Args;
 use crate::ambient::Ambient;
 use crate::run::keyfiles::{
     ARGOCD_NAMESPACE, FLUX_SECRET, KeyFolder, KeyPair, MakeError, argocd_secret, entry, key_file,
 };
 
+/// What the user names.
+pub struct Names {
+    /// The regions, by the names that Credentials use; not looked at where a cluster is asked.
+    pub regions: Vec<String>,
+    /// The fleet.
+    pub fleet: String,
+    /// The namespace that k0rdent runs in.
+    pub system_namespace: String,
+}
+
 /// Writes the files beside the configuration `path` and makes what goes to standard output.
 ///
 /// # Errors
 /// Where a name is no name, a file is there already (then nothing is written), or one cannot be written.
-pub fn draft(args: &Args, path: &Path, ambient: &Ambient) -> Result<String, MakeError> {
-    check_names(args)?;
+pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, MakeError> {
+    check_names(names)?;
     let place = KeyFolder::new(path, ambient);
-    let files: Vec<String> = args.regions.iter().map(|region| key_file(region)).collect();
+    let files: Vec<String> = names.regions.iter().map(|region| key_file(region)).collect();
     place.check(&files)?;
     let keys: Vec<KeyPair> = files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
     let recipients: Vec<(&str, Recipient)> =
-        args.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
+        names.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
     let mut blocks = blocks(&recipients);
-    if args.system_namespace != SYSTEM_NAMESPACE {
-        blocks.system_namespace = format!("systemNamespace: {:?}", args.system_namespace);
+    if names.system_namespace != SYSTEM_NAMESPACE {
+        blocks.system_namespace = format!("systemNamespace: {:?}", names.system_namespace);
     }
-    let mut out = place.write(ambient, &keys, &filled(&args.fleet, &blocks))?;
-    next_steps(&mut out, args, &place);
+    let mut out = place.write(ambient, &keys, &filled(&names.fleet, &blocks))?;
+    next_steps(&mut out, names, &place);
     Ok(out)
 }
 
 /// Looks whether the fleet and the system namespace have names.
-pub(super) fn check_fleet(args: &Args) -> Result<(), MakeError> {
-    if !is_dns_label(&args.fleet) {
-        return Err(MakeError::Name(args.fleet.clone(), "fleet"));
+pub(super) fn check_fleet(names: &Names) -> Result<(), MakeError> {
+    if !is_dns_label(&names.fleet) {
+        return Err(MakeError::Name(names.fleet.clone(), "fleet"));
     }
-    if !is_dns_label(&args.system_namespace) {
-        return Err(MakeError::Namespace(args.system_namespace.clone()));
+    if !is_dns_label(&names.system_namespace) {
+        return Err(MakeError::Namespace(names.system_namespace.clone()));
     }
     Ok(())
 }
 
-fn check_names(args: &Args) -> Result<(), MakeError> {
-    check_fleet(args)?;
+fn check_names(names: &Names) -> Result<(), MakeError> {
+    check_fleet(names)?;
     let mut seen = BTreeSet::new();
-    for region in &args.regions {
+    for region in &names.regions {
         if !is_directory(region) {
             return Err(MakeError::Name(region.clone(), "region"));
         }
@@ -61,14 +70,14 @@ fn check_names(args: &Args) -> Result<(), MakeError> {
     Ok(())
 }
 
-fn next_steps(out: &mut String, args: &Args, place: &KeyFolder) {
+fn next_steps(out: &mut String, names: &Names, place: &KeyFolder) {
     let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown("manifests")));
     let _ = write!(
         out,
         "\nNext:\n  mkdir -p {sources}    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
          render{flag}\n\n"
     );
-    hand_over(out, place, args.regions.iter().map(|region| (region.as_str(), key_file(region))));
+    hand_over(out, place, names.regions.iter().map(|region| (region.as_str(), key_file(region))));
 }
 
 /// The flag that names the configuration, where it has not its usual name.
@@ -150,16 +159,27 @@ mod tests {
     use crate::{age, settings};
     use std::fs;
 
-    fn started(args: &Args) -> (tempfile::TempDir, Ambient, Result<String, MakeError>) {
+    impl Names {
+        /// Regions of these names, in a fleet like any other.
+        pub(crate) fn regions(names: &[&str]) -> Self {
+            Self {
+                regions: names.iter().map(|name| (*name).to_owned()).collect(),
+                fleet: "fleet".to_owned(),
+                system_namespace: SYSTEM_NAMESPACE.to_owned(),
+            }
+        }
+    }
+
+    fn started(names: &Names) -> (tempfile::TempDir, Ambient, Result<String, MakeError>) {
         let folder = tempfile::tempdir().unwrap();
         let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
-        let result = draft(args, Path::new("pouch.yaml"), &ambient);
+        let result = draft(names, Path::new("pouch.yaml"), &ambient);
         (folder, ambient, result)
     }
 
     #[test]
     fn what_is_written_loads_with_its_keys() {
-        let (folder, ambient, out) = started(&Args::regions(&["eu-west", "no", "123"]));
+        let (folder, ambient, out) = started(&Names::regions(&["eu-west", "no", "123"]));
         let out = out.unwrap();
         assert!(
             out.contains("pouch render") && out.contains("keys/eu-west.txt") && !out.contains("SECRET-KEY"),
@@ -181,7 +201,7 @@ mod tests {
     #[test]
     fn keys_are_for_their_owner_only() {
         use std::os::unix::fs::PermissionsExt as _;
-        let (folder, _, out) = started(&Args::regions(&["eu"]));
+        let (folder, _, out) = started(&Names::regions(&["eu"]));
         out.unwrap();
         for (file, mode) in [("keys", 0o700), ("keys/eu.txt", 0o600), ("keys/reuse.key", 0o600)] {
             let found = fs::metadata(folder.path().join(file)).unwrap().permissions().mode() & 0o777;
@@ -191,16 +211,16 @@ mod tests {
 
     #[test]
     fn nothing_is_overwritten() {
-        let (folder, ambient, out) = started(&Args::regions(&["eu"]));
+        let (folder, ambient, out) = started(&Names::regions(&["eu"]));
         out.unwrap();
         let before = fs::read(folder.path().join("pouch.yaml")).unwrap();
-        let again = draft(&Args::regions(&["us"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
+        let again = draft(&Names::regions(&["us"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
         assert!(again.is_usage() && again.to_string().ends_with("pouch.yaml, keys/reuse.key"), "{again}");
         assert!(!folder.path().join("keys/us.txt").exists());
         assert_eq!(fs::read(folder.path().join("pouch.yaml")).unwrap(), before);
         fs::remove_file(folder.path().join("pouch.yaml")).unwrap();
         fs::remove_file(folder.path().join("keys/reuse.key")).unwrap();
-        let error = draft(&Args::regions(&["eu"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
+        let error = draft(&Names::regions(&["eu"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
         assert!(error.to_string().ends_with("keys/eu.txt"), "{error}");
     }
 
@@ -211,7 +231,7 @@ mod tests {
             fs::create_dir(folder.path().join("keys")).unwrap();
             fs::write(folder.path().join("keys/.gitignore"), text).unwrap();
             let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
-            let error = draft(&Args::regions(&["eu"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
+            let error = draft(&Names::regions(&["eu"]), Path::new("pouch.yaml"), &ambient).unwrap_err();
             assert!(matches!(error, MakeError::Ignored(_)), "{error}");
             assert!(!folder.path().join("keys/reuse.key").exists());
         }
@@ -222,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("sub")).unwrap();
         let ambient = Ambient::fixed(folder.path(), jiff::Timestamp::UNIX_EPOCH, &[]);
-        let out = draft(&Args::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap();
+        let out = draft(&Names::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap();
         for line in [
             "wrote sub/keys/.gitignore: ",
             "wrote sub/keys/reuse.key: ",
@@ -233,14 +253,14 @@ mod tests {
         ] {
             assert!(out.contains(line), "{line} is not in\n{out}");
         }
-        let again = draft(&Args::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap_err();
+        let again = draft(&Names::regions(&["eu"]), Path::new("sub/p.yaml"), &ambient).unwrap_err();
         assert!(again.to_string().ends_with("sub/p.yaml, sub/keys/eu.txt, sub/keys/reuse.key"), "{again}");
     }
 
     #[test]
     fn bad_names_write_nothing() {
         for names in [&["../x"][..], &["Eu"], &["a", "a"], &[""]] {
-            let (folder, _, out) = started(&Args::regions(names));
+            let (folder, _, out) = started(&Names::regions(names));
             assert!(out.unwrap_err().is_usage());
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{names:?}");
         }

@@ -20,6 +20,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
 use crate::kinds;
@@ -179,22 +182,27 @@ pub struct FileGlobs {
     pub exclude: Globs,
 }
 
-/// Where identities are read (DESIGN §2.3).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+/// Where identities are read.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "ResolutionWord")]
 pub enum Resolution {
-    /// Where the Credential says.
+    /// Where the Credential says: the namespace of its `identityRef`, else its own.
     #[default]
     AsWritten,
-    /// Where k0rdent's own controller would look.
+    /// Where k0rdent's own controller looks: in the system namespace.
     Kcm,
 }
 
-/// Whether the companions of credential propagation are followed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Whether companions are followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "CompanionsWord")]
 pub enum Companions {
-    /// They are followed.
+    /// They are.
+    #[default]
     Follow,
-    /// They are not followed.
+    /// They are not.
     None,
 }
 
@@ -208,13 +216,16 @@ pub struct ExtraKind {
 }
 
 /// What happens to a region.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "StateWord")]
 pub enum RegionState {
     /// It is rendered.
+    #[default]
     Active,
-    /// Its published bytes stay, verbatim.
+    /// Its published bytes stay as they are.
     Paused,
-    /// Its bundle is withdrawn, under the brake.
+    /// Its bundle and delivery files are removed, under the brake; objects on the region stay.
     Retired,
 }
 
@@ -245,18 +256,23 @@ pub struct Flux {
 }
 
 /// How Argo CD decrypts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ArgoModeWord")]
 pub enum ArgoMode {
     /// A config management plugin decrypts in place and runs kustomize.
+    #[default]
     Plugin,
     /// KSOPS runs as a kustomize generator.
     Ksops,
 }
 
 /// Which Argo CD object is emitted.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "ArgoKindWord")]
 pub enum ArgoKind {
     /// One Application per region.
+    #[default]
     Application,
     /// One ApplicationSet for the fleet.
     ApplicationSet,

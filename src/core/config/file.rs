@@ -16,12 +16,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use delivery::{
-    ArgoCdFile, ArgoKindWord, ArgoModeWord, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile,
-    RegionDeliveryFile, SourceKindWord, SourceRefFile,
+    ArgoCdFile, DecryptionRefFile, DeliveryFile, DeliveryWord, DestinationFile, FluxFile, RegionDeliveryFile,
+    SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantToFile};
 pub use limit::{AcceptFile, DeletionsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 
+use super::{Companions, RegionState, Resolution};
 use crate::finding::Code;
 
 /// The value of `apiVersion`.
@@ -51,7 +52,7 @@ pub struct FleetFile {
     pub system_namespace: String,
     /// Where identities are read.
     #[serde(default)]
-    pub resolution: ResolutionWord,
+    pub resolution: Resolution,
     /// Whose definitions of identity kinds count where the sources have none.
     #[serde(default)]
     pub provider_interfaces: ProviderInterfacesFile,
@@ -64,7 +65,7 @@ pub struct FleetFile {
     /// Whether the ConfigMap `<identity>-resource-template` and the Secret `<identity>-secret`, which
     /// credential propagation needs on the region, are followed.
     #[serde(default)]
-    pub companions: CompanionsWord,
+    pub companions: Companions,
     /// Whether `AWSClusterControllerIdentity/default`, which the AWS provider makes on every region by
     /// itself, is published too.
     #[serde(default)]
@@ -252,29 +253,17 @@ pub struct ProvidedObjectsFile {
     pub name: String,
 }
 
-/// Where identities are read.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ResolutionWord {
-    /// Where the Credential says: the namespace of its `identityRef`, else its own.
-    #[default]
-    AsWritten,
-    /// Where k0rdent's own controller looks: in the system namespace.
-    Kcm,
-}
-
 /// Whose definitions of identity kinds count where the sources have none.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ProviderInterfacesFile {
     /// The k0rdent release whose ProviderInterfaces are built in, such as `v1.11`, or `none`.
-    #[serde(default = "builtin")]
     pub builtin: String,
 }
 
 impl Default for ProviderInterfacesFile {
     fn default() -> Self {
-        Self { builtin: builtin() }
+        Self { builtin: "v1.11".to_string() }
     }
 }
 
@@ -333,17 +322,6 @@ pub struct KeepFile {
     pub annotations: Vec<String>,
 }
 
-/// Whether companions are followed.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CompanionsWord {
-    /// They are.
-    #[default]
-    Follow,
-    /// They are not.
-    None,
-}
-
 /// One region; exactly one of `recipients` and `recipientsFile` says who can open its bundle.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -354,7 +332,7 @@ pub struct RegionFile {
     pub recipients_file: Option<String>,
     /// What happens to the region.
     #[serde(default)]
-    pub state: StateWord,
+    pub state: RegionState,
     /// The region's folder, by default its name. Paths, tags and delivery objects use it: keep it when the
     /// region is renamed, and nothing moves or is sealed again.
     pub directory: Option<String>,
@@ -366,19 +344,6 @@ pub struct RegionFile {
     /// Whether the region's own ProviderInterfaces keep k0rdent from distributing identities there.
     #[serde(default)]
     pub detached: bool,
-}
-
-/// What happens to a region.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum StateWord {
-    /// It is rendered.
-    #[default]
-    Active,
-    /// Its published bytes stay as they are.
-    Paused,
-    /// Its bundle and delivery files are removed, under the brake; objects on the region stay.
-    Retired,
 }
 
 /// The namespaces of a region.
@@ -395,10 +360,9 @@ pub struct RegionNamespacesFile {
 
 /// Where bundles go.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OutputFile {
     /// The folder of the bundles: relative to this file, or in the repository if `git` is given.
-    #[serde(default = "output_path")]
     pub path: String,
     /// The repository that `pouch publish` commits to.
     pub git: Option<OutputGitFile>,
@@ -406,7 +370,7 @@ pub struct OutputFile {
 
 impl Default for OutputFile {
     fn default() -> Self {
-        Self { path: output_path(), git: None }
+        Self { path: "bundles".to_string(), git: None }
     }
 }
 
@@ -485,16 +449,8 @@ fn system_namespace() -> String {
     "kcm-system".to_string()
 }
 
-fn builtin() -> String {
-    "v1.11".to_string()
-}
-
 fn include() -> Vec<String> {
     ["**/*.yaml", "**/*.yml", "**/*.json"].map(String::from).to_vec()
-}
-
-fn output_path() -> String {
-    "bundles".to_string()
 }
 
 fn branch() -> String {

@@ -20,8 +20,8 @@ use alloc::vec::Vec;
 use self::name::{globs, label, namespace};
 pub use self::region::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
-use super::file::{self, CompanionsWord, FleetFile, KindFile, ResolutionWord, ScopeWord, TenancyWord};
-use super::{Companions, ExtraKind, Fleet, Globs, Resolution};
+use super::file::{self, FleetFile, KindFile, ScopeWord, TenancyWord};
+use super::{ExtraKind, Fleet, Globs};
 use crate::capi::{self, Tenancy};
 use crate::kinds::K0RDENT;
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
@@ -66,18 +66,12 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
         name: FleetName::from(file.metadata.name.as_str()),
         sources,
         system_namespace,
-        resolution: match file.resolution {
-            ResolutionWord::AsWritten => Resolution::AsWritten,
-            ResolutionWord::Kcm => Resolution::Kcm,
-        },
+        resolution: file.resolution,
         builtin,
         kinds,
         keep_labels,
         keep_annotations,
-        companions: match file.companions {
-            CompanionsWord::Follow => Companions::Follow,
-            CompanionsWord::None => Companions::None,
-        },
+        companions: file.companions,
         emit_controller_identity: file.emit_controller_identity,
         regions,
         escrow,

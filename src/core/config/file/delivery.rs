@@ -6,6 +6,8 @@ use alloc::string::String;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::config::{ArgoKind, ArgoMode};
+
 /// How a region's bundle reaches the region.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
@@ -107,11 +109,11 @@ pub struct ArgoCdFile {
     /// The cluster that the bundle goes to.
     pub destination: Option<DestinationFile>,
     /// How Secrets are decrypted; by default `plugin`.
-    pub mode: Option<ArgoModeWord>,
+    pub mode: Option<ArgoMode>,
     /// The name of the config management plugin; by default Argo CD finds it by itself.
     pub plugin: Option<String>,
     /// Which object is emitted; by default `Application`.
-    pub kind: Option<ArgoKindWord>,
+    pub kind: Option<ArgoKind>,
 }
 
 /// The cluster that a bundle goes to.
@@ -120,23 +122,4 @@ pub struct ArgoCdFile {
 pub struct DestinationFile {
     /// The cluster's name in Argo CD; `{region}` stands for the region's folder, and is the default.
     pub name: String,
-}
-
-/// How Argo CD decrypts.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ArgoModeWord {
-    /// A config management plugin decrypts in place and runs kustomize.
-    Plugin,
-    /// KSOPS runs as a kustomize generator.
-    Ksops,
-}
-
-/// Which Argo CD object is emitted.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-pub enum ArgoKindWord {
-    /// One Application per region.
-    Application,
-    /// One ApplicationSet for the fleet.
-    ApplicationSet,
 }

@@ -11,38 +11,29 @@ use crate::config::SourceLimits;
 
 /// Bounds of one run.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LimitsFile {
     /// How much a namespace may withdraw from a region.
-    #[serde(default)]
     pub deletions: DeletionsFile,
     /// How much of a region may be sealed anew without having changed.
-    #[serde(default)]
     pub reseal: ResealFile,
     /// What may pass beyond that, once: the digests are those that the finding's help line prints.
-    #[serde(default)]
     pub accept: Vec<AcceptFile>,
     /// What the files of one source may cost; the costliest beyond that are left out.
-    #[serde(default)]
     pub sources: SourceLimitsFile,
     /// How often a push that lost against another writer is tried again from the start.
-    #[serde(default = "attempts")]
     #[schemars(range(min = 1, max = 100))]
     pub attempts: u32,
     /// The most objects of one region.
-    #[serde(default = "objects_per_region")]
     #[schemars(range(min = 1))]
     pub objects_per_region: u32,
     /// The most objects of one Credential namespace in one region.
-    #[serde(default = "objects_per_namespace")]
     #[schemars(range(min = 1))]
     pub objects_per_namespace: u32,
     /// The most Credentials of one namespace in one region.
-    #[serde(default = "credentials_per_namespace")]
     #[schemars(range(min = 1))]
     pub credentials_per_namespace: u32,
     /// The most bytes that Secrets for one namespace take in one region once they are sealed.
-    #[serde(default = "sealed_bytes_per_namespace")]
     pub sealed_bytes_per_namespace: BytesFile,
 }
 
@@ -78,11 +69,11 @@ impl Default for LimitsFile {
             reseal: ResealFile::default(),
             accept: Vec::new(),
             sources: SourceLimitsFile::default(),
-            attempts: attempts(),
-            objects_per_region: objects_per_region(),
-            objects_per_namespace: objects_per_namespace(),
-            credentials_per_namespace: credentials_per_namespace(),
-            sealed_bytes_per_namespace: sealed_bytes_per_namespace(),
+            attempts: 5,
+            objects_per_region: 5000,
+            objects_per_namespace: 500,
+            credentials_per_namespace: 500,
+            sealed_bytes_per_namespace: BytesFile::Text(String::from("16Mi")),
         }
     }
 }
@@ -115,42 +106,37 @@ impl Default for SourceLimitsFile {
 /// How much one namespace may withdraw from one region within a window: up to `free` always, above that as long as both
 /// `percent` and `objects` hold. What is beyond stays published.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct DeletionsFile {
     /// Withdrawals that always pass, unless the namespace loses all of several Credentials, or the region empties.
-    #[serde(default = "free")]
     pub free: u32,
     /// The most withdrawals, in percent of the namespace's published objects.
-    #[serde(default = "percent")]
     #[schemars(range(min = 0, max = 100))]
     pub percent: u32,
     /// The most withdrawals, in objects.
-    #[serde(default = "objects")]
     pub objects: u32,
     /// For how long withdrawals from a branch are counted together: a number with `s`, `m`, `h` or `d`.
-    #[serde(default = "window")]
     pub window: String,
 }
 
 impl Default for DeletionsFile {
     fn default() -> Self {
-        Self { free: free(), percent: percent(), objects: objects(), window: window() }
+        Self { free: 3, percent: 20, objects: 10, window: String::from("24h") }
     }
 }
 
 /// How much of a region may be sealed anew without having changed.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ResealFile {
     /// The most Secrets, in percent of the region's.
-    #[serde(default = "percent")]
     #[schemars(range(min = 0, max = 100))]
     pub percent: u32,
 }
 
 impl Default for ResealFile {
     fn default() -> Self {
-        Self { percent: percent() }
+        Self { percent: 20 }
     }
 }
 
@@ -213,40 +199,4 @@ impl<'de> Deserialize<'de> for LevelWord {
 
         deserializer.deserialize_any(Level)
     }
-}
-
-fn free() -> u32 {
-    3
-}
-
-fn percent() -> u32 {
-    20
-}
-
-fn objects() -> u32 {
-    10
-}
-
-fn window() -> String {
-    String::from("24h")
-}
-
-fn attempts() -> u32 {
-    5
-}
-
-fn objects_per_region() -> u32 {
-    5000
-}
-
-fn objects_per_namespace() -> u32 {
-    500
-}
-
-fn credentials_per_namespace() -> u32 {
-    500
-}
-
-fn sealed_bytes_per_namespace() -> BytesFile {
-    BytesFile::Text(String::from("16Mi"))
 }

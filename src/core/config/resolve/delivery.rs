@@ -5,10 +5,8 @@ use alloc::format;
 use alloc::string::String;
 
 use super::super::error::{Faults, FieldPath, quoted};
-use super::super::file::{
-    ArgoCdFile, ArgoKindWord, ArgoModeWord, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord,
-};
-use super::super::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig};
+use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord};
+use super::super::{ArgoCd, ArgoMode, Delivery, Flux, RegionConfig};
 use super::name::{namespace, object_name};
 use crate::name::{Namespace, Region};
 
@@ -128,10 +126,7 @@ fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults:
     }
 
     let (mode, _) = pick(over, fleet, "mode", |f| f.mode.as_ref());
-    let mode = match mode {
-        Some(ArgoModeWord::Ksops) => ArgoMode::Ksops,
-        Some(ArgoModeWord::Plugin) | None => ArgoMode::Plugin,
-    };
+    let mode = mode.copied().unwrap_or_default();
     let (value, at) = pick(over, fleet, "plugin", |f| f.plugin.as_ref());
     let plugin = value.map(|name| object_name(name, &at, faults));
     if plugin.is_some() && mode == ArgoMode::Ksops {
@@ -139,10 +134,7 @@ fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults:
     }
 
     let (kind, _) = pick(over, fleet, "kind", |f| f.kind.as_ref());
-    let kind = match kind {
-        Some(ArgoKindWord::ApplicationSet) => ArgoKind::ApplicationSet,
-        Some(ArgoKindWord::Application) | None => ArgoKind::Application,
-    };
+    let kind = kind.copied().unwrap_or_default();
     ArgoCd {
         namespace,
         project,

@@ -6,8 +6,8 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, holds_secret, leaks, quoted};
-use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile, StateWord};
-use super::super::{Output, RegionConfig, RegionState};
+use super::super::file::{FleetFile, RegionFile, RegionNamespacesFile};
+use super::super::{Output, RegionConfig};
 use super::delivery;
 use super::name::{namespace, namespace_globs};
 use crate::name::{Directory, Namespace, Region, is_directory, is_dns_subdomain};
@@ -67,11 +67,7 @@ pub(super) fn resolve(
         let config = RegionConfig {
             name: Region::from(name.as_str()),
             directory: Directory::from(directory.as_str()),
-            state: match typed.state {
-                StateWord::Active => RegionState::Active,
-                StateWord::Paused => RegionState::Paused,
-                StateWord::Retired => RegionState::Retired,
-            },
+            state: typed.state,
             recipients: own.union(escrow).cloned().collect(),
             recipients_file: typed.recipients_file.clone(),
             allowed: namespace_globs(&typed.namespaces.allowed, &path.key("namespaces").key("allowed"), faults),

@@ -16,7 +16,6 @@ pub mod tenancy;
 pub mod vsphere;
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

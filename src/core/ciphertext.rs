@@ -5,7 +5,6 @@
 //! not known here.
 
 use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::string::String;
 
 use crate::json;

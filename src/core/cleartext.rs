@@ -6,7 +6,6 @@
 //! or keeps a value.
 
 use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -16,7 +16,6 @@ pub mod wanted;
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::{BTreeMap, VecDeque};
-use alloc::format;
 use alloc::vec::Vec;
 
 use crate::admission::{self, Sought};

@@ -15,7 +15,6 @@ pub mod show;
 pub mod written;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;

@@ -64,7 +64,7 @@ impl fmt::Display for GoTime {
         let Self { year, month, day, hour, minute, second, nanosecond, offset } = *self;
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
         if nanosecond != 0 {
-            let digits = alloc::format!("{nanosecond:09}");
+            let digits = format!("{nanosecond:09}");
             write!(f, ".{}", digits.trim_end_matches('0'))?;
         }
         let sign = if offset < 0 { '-' } else { '+' };

@@ -20,7 +20,6 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
 
     #[test]
     fn every_byte_has_the_digits_that_formatting_gives_it() {

@@ -237,7 +237,6 @@ impl Visitor<'_> for KeySeed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
     use alloc::string::{String, ToString as _};
 
     fn read_one(text: &str) -> Result<Node, Flaw> {

@@ -13,7 +13,6 @@ mod readable;
 pub mod region;
 mod tenancy;
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -11,7 +11,6 @@ pub mod region;
 pub mod root;
 
 use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

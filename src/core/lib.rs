@@ -106,8 +106,8 @@
 //! the command line.
 #![no_std]
 
-// cargo-mutants writes `vec!` where it replaces what a function gives, and only tests see such code.
-#[cfg_attr(test, macro_use, allow(unused_imports, reason = "no test of ours needs it"))]
+// For `format!` and `vec!`, as `std` has them.
+#[macro_use]
 extern crate alloc;
 
 pub mod admission;

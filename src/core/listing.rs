@@ -1,6 +1,5 @@
 //! Short lists for messages: the first things by name, the rest by number; and numbers of things.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Display;

@@ -4,7 +4,6 @@
 //! words of nearly every key take no memory at all. This module knows how Kubernetes bounds names; it knows
 //! nothing of objects.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::cmp::Ordering;
@@ -230,7 +229,7 @@ impl GroupKind {
 
     /// `apiVersion` of this group in `version`.
     pub fn api_version(&self, version: &Version) -> alloc::string::String {
-        if self.group == "" { alloc::format!("{version}") } else { alloc::format!("{}/{version}", self.group) }
+        if self.group == "" { format!("{version}") } else { format!("{}/{version}", self.group) }
     }
 }
 
@@ -412,6 +411,6 @@ mod tests {
         assert_eq!(split_api_version("a.b/v1beta2"), ("a.b", "v1beta2"));
         let identity = GroupKind::new("a.b", "Thing");
         assert_eq!(identity.api_version(&"v2".into()), "a.b/v2");
-        assert_eq!(alloc::format!("{identity}"), "Thing.a.b");
+        assert_eq!(format!("{identity}"), "Thing.a.b");
     }
 }

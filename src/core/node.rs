@@ -156,7 +156,6 @@ impl Interner {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     fn sample() -> Node {
         let inner = Node::map(vec![("b".into(), Node::text("x")), ("a".into(), Node::Int(1))]);

@@ -7,7 +7,6 @@
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -279,7 +278,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
             "Opaque"
         }
     };
-    object.body = Node::map(alloc::vec![(TYPE_FIELD.into(), Node::text(kind))]);
+    object.body = Node::map(vec![(TYPE_FIELD.into(), Node::text(kind))]);
     object.stays = stays_by_type(kind).or_else(|| stays_by_annotation(doc));
 
     let mut entries = Vec::new();
@@ -453,7 +452,7 @@ mod tests {
             let secret =
                 object(&format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: a, namespace: b}}\n{entries}\n"));
             let codes: Vec<Code> = secret.faults.iter().map(|fault| fault.code).collect();
-            assert_eq!(codes, alloc::vec![Code::NullEntry; expect], "{entries}");
+            assert_eq!(codes, vec![Code::NullEntry; expect], "{entries}");
         }
     }
 
@@ -461,7 +460,7 @@ mod tests {
     fn what_never_leaves_is_known_in_what_is_published() {
         let why = |text: &str| never_leaves(&crate::testing::node(&crate::testing::yaml(text)));
         let key = STANDARD.encode("# mine\nage-secret-key-1q");
-        assert_eq!(why(&alloc::format!("data: {{a: Yg==, b: {key}}}\ntype: Opaque\n")), Some(HOLDS_KEY));
+        assert_eq!(why(&format!("data: {{a: Yg==, b: {key}}}\ntype: Opaque\n")), Some(HOLDS_KEY));
         assert!(why("type: helm.sh/release.v1\n").is_some());
         assert!(why("metadata: {annotations: {kubernetes.io/service-account.name: x}}\n").is_some());
         assert_eq!(why("data: {a: Yg==, b: 'ENC[x]', c: ''}\ntype: Opaque\n"), None);
@@ -476,7 +475,7 @@ mod tests {
                  stringData:\n  a-name-of-its-own: {one}\n  another: {rest}\n"
             );
             let codes: Vec<Code> = object(&text).faults.iter().map(|fault| fault.code).collect();
-            assert_eq!(codes, if fits { alloc::vec![] } else { alloc::vec![Code::TooLarge] }, "{bytes} bytes");
+            assert_eq!(codes, if fits { vec![] } else { vec![Code::TooLarge] }, "{bytes} bytes");
         }
     }
 }

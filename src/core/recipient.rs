@@ -238,7 +238,6 @@ fn judge_point(point: &[u8; 32]) -> Result<(), RecipientError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
     use alloc::string::ToString as _;
     use bech32::Bech32m;
 

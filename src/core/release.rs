@@ -1,6 +1,5 @@
 //! Releases of k0rdent: those whose built-in ProviderInterfaces are known.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

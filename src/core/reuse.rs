@@ -22,7 +22,6 @@ mod header;
 mod key;
 mod manifest;
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

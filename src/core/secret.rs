@@ -128,7 +128,6 @@ impl Payload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     fn payload(entries: &[(&str, &str)]) -> Payload {
         Payload::new(entries.iter().map(|(k, v)| (Key::from(*k), SecretBytes::new(v.as_bytes().to_vec()))).collect())

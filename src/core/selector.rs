@@ -116,7 +116,7 @@ impl Selector {
             Some(Node::Map(labels)) => {
                 for (key, value) in labels {
                     let value = value.as_str().ok_or(NotUnderstood("matchLabels holds something that is not text"))?;
-                    requirements.push(requirement(key, Test::In(alloc::vec![value.into()]))?);
+                    requirements.push(requirement(key, Test::In(vec![value.into()]))?);
                 }
             }
             Some(_) => return Err(NotUnderstood("matchLabels is not a map")),

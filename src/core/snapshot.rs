@@ -18,7 +18,6 @@ mod unopened;
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

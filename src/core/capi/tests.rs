@@ -298,7 +298,7 @@ fn a_hostile_object_is_reported_a_bounded_number_of_times() {
     let mut fields: Vec<(crate::node::Key, Node)> =
         (0..5_000).map(|i| (format!("x{i}").as_str().into(), Node::Null)).collect();
     fields.push(("a".repeat(100_000).as_str().into(), Node::Null));
-    object.body = Node::map(alloc::vec![("spec".into(), Node::map(fields))]);
+    object.body = Node::map(vec![("spec".into(), Node::map(fields))]);
     let faults = check(&aws::STATIC, &object);
     assert_eq!(faults.len(), 16);
     assert!(faults.iter().all(|fault| fault.message.len() < 200));

@@ -6,7 +6,6 @@
 
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

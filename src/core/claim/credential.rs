@@ -1,7 +1,6 @@
 //! Claims that Credentials make: an identity for the region that they name.
 
 use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::vec::Vec;
 
 use super::{Asked, Claim};

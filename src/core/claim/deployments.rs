@@ -1,7 +1,6 @@
 //! Deployments: which ClusterDeployments use which Credential.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::vec::Vec;
 
 use crate::finding::{Code, Finding};

@@ -3,7 +3,6 @@
 //! k0rdent does not distribute them (k0rdent/kcm#2836). Sveltos reads ConfigMap
 //! `<identity>-resource-template` and hard-codes the name of Secret `<identity>-secret`.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use super::landing::Places;

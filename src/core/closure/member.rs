@@ -1,6 +1,5 @@
 //! Members: what a closure holds, and by which steps it was reached.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -4,7 +4,6 @@
 //! same from v1.5 to v1.12) fails or looks elsewhere, the Credential never becomes ready, and its
 //! ClusterDeployments are refused, however well the region is served. That is worth a warning.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -4,7 +4,6 @@
 //! looks like: a key pasted into the wrong field must not travel on into a CI log. This module knows
 //! nothing of files; the shell adds line and column.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use core::fmt;

@@ -5,7 +5,6 @@
 //! that an object has to pass, and changes none of them.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::String;
 use core::fmt;
 

@@ -31,7 +31,6 @@ pub fn overlap(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use alloc::string::String;
-    use alloc::vec;
 
     use super::*;
     use crate::config::Globs;
@@ -41,7 +40,7 @@ mod tests {
         let mut all = vec![String::new()];
         let mut last = all.clone();
         for _ in 0..most {
-            last = last.iter().flat_map(|text| alphabet.chars().map(move |c| alloc::format!("{text}{c}"))).collect();
+            last = last.iter().flat_map(|text| alphabet.chars().map(move |c| format!("{text}{c}"))).collect();
             all.extend(last.iter().cloned());
         }
         all
@@ -71,7 +70,7 @@ mod tests {
 
     #[test]
     fn long_globs_are_decided_at_once() {
-        let (one, other) = ("*a".repeat(126), alloc::format!("{}b", "*a".repeat(126)));
+        let (one, other) = ("*a".repeat(126), format!("{}b", "*a".repeat(126)));
         assert!(!overlap(&one, &other) && overlap(&one, &"*a".repeat(120)));
     }
 }

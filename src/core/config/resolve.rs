@@ -13,7 +13,6 @@ mod region;
 mod source;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

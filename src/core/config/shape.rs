@@ -4,7 +4,6 @@
 //! deserialiser stops at the first, and proves the schema right each time. What a field may *mean* is
 //! [`super::resolve`]'s business.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -105,7 +104,7 @@ impl<'a> Walk<'a> {
         }
         match schema.get("anyOf").and_then(Json::as_array) {
             Some(alternatives) => alternatives.iter().flat_map(|schema| self.forms(schema)).collect(),
-            None => alloc::vec![schema],
+            None => vec![schema],
         }
     }
 
@@ -138,9 +137,9 @@ impl<'a> Walk<'a> {
 
 fn types(form: &Json) -> Vec<&str> {
     match form.get("type") {
-        Some(Json::String(one)) => alloc::vec![one.as_str()],
+        Some(Json::String(one)) => vec![one.as_str()],
         Some(Json::Array(several)) => several.iter().filter_map(Json::as_str).collect(),
-        _ if form.get("oneOf").is_some() || form.get("const").is_some() => alloc::vec!["string"],
+        _ if form.get("oneOf").is_some() || form.get("const").is_some() => vec!["string"],
         _ => Vec::new(),
     }
 }

@@ -6,7 +6,6 @@
 use alloc::borrow::Cow;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
-use alloc::{format, vec};
 
 use super::file::{API_VERSION, KIND};
 use super::grant::key_of;

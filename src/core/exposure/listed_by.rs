@@ -294,7 +294,6 @@ impl<'t> Iterator for Items<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
     use proptest::prelude::*;
 
     fn item(name: &str, sha256: &str, by: &[&str]) -> String {

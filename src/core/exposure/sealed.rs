@@ -291,7 +291,6 @@ fn tags(bytes: &[u8]) -> Option<Tags> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
 
     const LEAF: &str = "ENC[AES256_GCM,data:qqqqqqo=,iv:AAAA,tag:AAAA,type:str]";
 

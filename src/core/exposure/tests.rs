@@ -1,4 +1,3 @@
-use alloc::format;
 use alloc::string::ToString as _;
 
 use super::*;

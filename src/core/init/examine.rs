@@ -5,7 +5,6 @@
 //! Nothing is decided here that a render decides otherwise: the next draft is examined again.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

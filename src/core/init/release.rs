@@ -4,7 +4,6 @@
 //! the set of the nearest older release is the safe guess, since k0rdent never took a definition back. This module
 //! knows nothing of clusters.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 
 use crate::release::Release;

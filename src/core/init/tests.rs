@@ -11,7 +11,6 @@ use crate::name::{Claimant, ObjectKey};
 use crate::snapshot::{Reading, assemble};
 use crate::testing::case::{RECIPIENTS, fleet};
 use crate::testing::{node, yaml};
-use alloc::vec;
 use serde_json::json;
 
 fn drafted(names: &[&str]) -> Draft {

@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
         match i64::try_from(value) {
             Ok(value) => Ok(Ordered::Int(value)),
             // Through the decimal form, which rounds as reading does.
-            Err(_) => alloc::format!("{value}").parse().map(Ordered::Float).map_err(|_| E::custom("")),
+            Err(_) => format!("{value}").parse().map(Ordered::Float).map_err(|_| E::custom("")),
         }
     }
 

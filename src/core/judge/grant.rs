@@ -4,7 +4,6 @@
 //! are not published, Secrets that never leave, places and names on the region that are not for bundles, and namespaces
 //! that the region does not take are judged as if there were no grant.
 
-use alloc::format;
 use alloc::string::String;
 
 use crate::claim::Claim;

@@ -1,6 +1,5 @@
 //! What must not land at a destination: a claim for it is refused.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use crate::destination::{Destination, Forbidden};

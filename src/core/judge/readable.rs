@@ -38,7 +38,6 @@ fn is_refused(c: char) -> bool {
 mod tests {
     use super::*;
     use crate::testing::object;
-    use alloc::format;
 
     #[test]
     fn what_stops_kustomize_is_found_wherever_it_stands() {

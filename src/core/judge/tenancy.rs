@@ -6,7 +6,6 @@
 //! [`admission`](crate::admission) says which rule admits. Everything else is refused.
 
 use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -5,7 +5,6 @@
 //! nor takes. Elsewhere unknown fields mean nothing.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -104,7 +103,7 @@ pub fn read(object: &Object) -> (Vec<Rule>, Vec<Fault>) {
                 let Told = faults.wrong_type("spec.accessRules", other, "a list");
             }
             let unknown = Rule { credentials: [Choice::Unknown].into(), targets: Targets::Unknown };
-            return (alloc::vec![unknown], faults.found);
+            return (vec![unknown], faults.found);
         }
     };
     let rule = |(index, node): (usize, &Node)| {

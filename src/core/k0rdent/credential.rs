@@ -1,6 +1,5 @@
 //! Credentials: which identity each asks for, and for which region.
 
-use alloc::format;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 

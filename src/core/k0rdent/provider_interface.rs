@@ -4,7 +4,6 @@
 //! `clusterIdentityKinds` say nothing about references and are ignored. The closure decides whose definition
 //! counts.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;

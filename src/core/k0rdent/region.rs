@@ -1,7 +1,6 @@
 //! Region objects: facts about a region that the configuration names. A Region object never makes a region.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

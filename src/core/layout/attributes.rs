@@ -171,7 +171,7 @@ mod tests {
         check("* -text\n\"a b.yaml\" text\n", false);
         check("\u{a0}* -text\n", false);
         check("[attr]mine text eol=crlf\n* -text\n*.yaml mine\n", false);
-        check(&alloc::format!("{}* -text\n", " ".repeat(4000)), false);
+        check(&format!("{}* -text\n", " ".repeat(4000)), false);
         assert!(!keeps_bytes(b"* -text\n\xff\n", &[]));
         assert!(keeps_bytes(b"* -text\n* mine\n", &[b"[attr]yours text\n"]));
         assert!(!keeps_bytes(b"* -text\n* mine\n", &[b"[attr] mine text eol=crlf\n"]));
@@ -208,7 +208,7 @@ mod tests {
         check("f*/x/* ident\n", Some(1));
         check("[attr]mine filter=x\n* mine\n", Some(2));
         check("[attr]inner ident\n[attr]outer inner\n*.yaml outer\n", Some(3));
-        check(&alloc::format!("*{} filter=x\n", " ".repeat(4000)), Some(1));
+        check(&format!("*{} filter=x\n", " ".repeat(4000)), Some(1));
         check("*.rs text\n\"[attr]mine\" text eol=crlf\n", Some(2));
         check("\"\\133attr]mine\" text eol=crlf\n", Some(1));
         check("\u{feff}*.yaml ident\n", Some(1));

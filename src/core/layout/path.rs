@@ -6,7 +6,6 @@
 //! apart. It knows nothing of what the files hold.
 
 use alloc::borrow::{Cow, ToOwned as _};
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use core::fmt::{self, Write as _};

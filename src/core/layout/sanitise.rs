@@ -90,12 +90,12 @@ fn for_argocd<'a>(kind: &GroupKind) -> Vec<(Cow<'a, str>, Tree<'a>)> {
     let core = || (WAVE, Tree::text("-2"));
     if kind.is_secret() {
         // Client-side apply would copy the whole cleartext into an annotation on the region.
-        alloc::vec![(OPTIONS, Tree::text("ServerSideApply=true")), core()]
+        vec![(OPTIONS, Tree::text("ServerSideApply=true")), core()]
     } else if kind.is_config_map() {
-        alloc::vec![core()]
+        vec![core()]
     } else {
         // A CRD that the region lacks must not fail the dry run of everything else. Wave 0.
-        alloc::vec![(OPTIONS, Tree::text("SkipDryRunOnMissingResource=true"))]
+        vec![(OPTIONS, Tree::text("SkipDryRunOnMissingResource=true"))]
     }
 }
 

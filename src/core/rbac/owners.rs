@@ -3,7 +3,6 @@
 //! Reviewers read the owners beside each name. They decide no right: what was asked for has one, whoever needs it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::vec::Vec;
 
 use super::AskedByName;
@@ -105,7 +104,6 @@ mod tests {
     use crate::testing::stages::Desk;
     use crate::testing::{node, yaml};
     use alloc::string::{String, ToString};
-    use alloc::vec;
     use serde_json::json;
 
     fn world(documents: &[&str], incomplete: Vec<String>) -> Scene {

@@ -6,7 +6,6 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use alloc::{format, vec};
 
 use crate::name::{Name, Namespace};
 use crate::report::escape;

@@ -1,7 +1,6 @@
 //! Breaks: claims of a region that the layout breaks, or something that could not be read.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::vec::Vec;
 
 use super::input::Input;

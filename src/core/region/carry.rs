@@ -1,7 +1,6 @@
 //! Carry: what becomes of the claimants that have something published (DESIGN §2.7).
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::vec::Vec;
 
 use super::input::Input;

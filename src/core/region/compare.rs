@@ -1,7 +1,6 @@
 //! Compare: a pack against the published tree, by object and entry, and what the brake makes of it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

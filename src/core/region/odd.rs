@@ -4,7 +4,6 @@
 //! the region that it concerns is held.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -3,7 +3,6 @@
 //! Decides for each Secret what becomes of its published bytes. Writes nothing and judges nothing.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

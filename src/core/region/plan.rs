@@ -6,7 +6,6 @@
 //! seal. Summary, text, commit message and hints are views of it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

@@ -5,7 +5,6 @@
 //! vouches for is reported, and is never carried, counted or removed.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -7,7 +7,6 @@
 //! or what sealing draws by lot.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 

@@ -1,6 +1,5 @@
 //! Resealing: the reasons that keep `rekey` from sealing a region anew from the sources.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -5,7 +5,6 @@
 //! judged from what was read. Nothing is asked of a source for it, and what is unread revokes nothing.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

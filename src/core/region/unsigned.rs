@@ -122,7 +122,7 @@ mod tests {
     #[track_caller]
     fn check(path: &str, expect: &str) {
         let directory = Directory::from("eu");
-        let key = told(&directory, path).map(|key| alloc::format!("{key}"));
+        let key = told(&directory, path).map(|key| format!("{key}"));
         assert_eq!(key.as_deref().unwrap_or("none"), expect, "{path}");
     }
 
@@ -145,8 +145,8 @@ mod tests {
     fn a_manifest_that_leaves_files_out_is_not_believed() {
         let directory = Directory::from("eu");
         let file = |name: &str| {
-            let path = alloc::format!("regions/eu/core/secrets/team/{name}.sops.yaml");
-            let text = alloc::format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: team}}\n");
+            let path = format!("regions/eu/core/secrets/team/{name}.sops.yaml");
+            let text = format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: team}}\n");
             (path, text.into_bytes())
         };
         let mut files: BTreeMap<String, Vec<u8>> = [file("a"), file("b")].into_iter().collect();

@@ -3,7 +3,6 @@
 //! A manifest proves that pouch wrote it once. Only the commit proves that it was the last that pouch wrote: an older
 //! tree that somebody puts back has manifests that verify, and no such line.
 
-use alloc::format;
 use alloc::string::{String, ToString as _};
 
 use base64::Engine as _;
@@ -60,7 +59,6 @@ fn tag(key: &ReuseKey, fleet: &FleetName, made: Made<'_>, message: &str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
 
     #[test]
     fn a_commit_is_proved_where_it_is_and_nowhere_else() {

@@ -4,7 +4,6 @@
 //! tags, but decrypts no file.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::hint;

@@ -1,6 +1,5 @@
 //! The first line of a bundle's manifest: proof that pouch wrote it, for this fleet and folder.
 
-use alloc::format;
 use alloc::string::String;
 
 use base64::Engine as _;

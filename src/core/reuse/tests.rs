@@ -6,7 +6,6 @@ use crate::recipient::Recipient;
 use crate::reuse::header::LEADING;
 use alloc::borrow::ToOwned as _;
 use alloc::collections::BTreeSet;
-use alloc::vec;
 use proptest::prelude::*;
 
 use crate::name::{GroupKind, Name, Namespace};

@@ -87,8 +87,8 @@ fn one<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) -> Result<Req
     };
     let _ = tokens.next();
     match test {
-        Token::Equal => requirement(key, Test::In(alloc::vec![value(tokens)])),
-        Token::NotEqual => requirement(key, Test::NotIn(alloc::vec![value(tokens)])),
+        Token::Equal => requirement(key, Test::In(vec![value(tokens)])),
+        Token::NotEqual => requirement(key, Test::NotIn(vec![value(tokens)])),
         Token::Word("in") => requirement(key, Test::In(values(tokens)?)),
         Token::Word("notin") => requirement(key, Test::NotIn(values(tokens)?)),
         _ => Err(SHAPE),

@@ -142,7 +142,6 @@ fn witnesses<'a>(members: &[&'a (ObjectKey, File)]) -> Vec<&'a (ObjectKey, File)
 
 #[cfg(test)]
 mod tests {
-    use alloc::format;
     use alloc::string::String;
 
     use super::*;

@@ -5,7 +5,6 @@
 
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
-use alloc::format;
 use alloc::vec::Vec;
 
 use crate::config::Fleet;

@@ -5,7 +5,6 @@
 //! is opened is not known here.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 
 use super::copies::{Copy, File, Proof};
 use super::objects::{Objects, place};

@@ -1,7 +1,6 @@
 //! Objects that are encrypted where they stand, and that were not opened.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::vec::Vec;
 
 use super::reason::Reason;

@@ -160,7 +160,6 @@ pub fn is_sealed(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
 
     // getsops/sops, aes/cipher_test.go
     const KEY: [u8; 32] = [b'f'; 32];

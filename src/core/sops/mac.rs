@@ -40,12 +40,12 @@ impl Mac {
 
     /// Adds an integer.
     pub fn integer(&mut self, value: i64) {
-        self.0.update(alloc::format!("{value}"));
+        self.0.update(format!("{value}"));
     }
 
     /// Adds a finite number: the shortest decimal form, never with an exponent.
     pub fn number(&mut self, value: f64) {
-        self.0.update(alloc::format!("{value}"));
+        self.0.update(format!("{value}"));
     }
 
     /// The sum in 128 upper-case hexadecimal digits, which are made of secrets and are sealed like one.

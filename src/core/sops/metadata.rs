@@ -145,7 +145,7 @@ mod tests {
     /// at its MAC, which is none.
     fn judged(change: &[(&str, Option<Node>)]) -> OpenError {
         let text = |key: &str| (key.into(), Node::text("none"));
-        let stanza = Node::map(alloc::vec![text("enc"), text("recipient")]);
+        let stanza = Node::map(vec![text("enc"), text("recipient")]);
         let mut fields = BTreeMap::from([
             ("age", Node::List([stanza].into())),
             ("encrypted_regex", Node::text(ENCRYPTED_REGEX)),
@@ -160,7 +160,7 @@ mod tests {
             };
         }
         let block = Node::map(fields.into_iter().map(|(field, value)| (field.into(), value)).collect());
-        crate::sops::decrypt(&Node::map(alloc::vec![(KEY.into(), block)]), &[7; 32]).err().unwrap()
+        crate::sops::decrypt(&Node::map(vec![(KEY.into(), block)]), &[7; 32]).err().unwrap()
     }
 
     #[test]

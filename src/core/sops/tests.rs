@@ -5,7 +5,6 @@ extern crate std;
 use super::*;
 use crate::testing::{self, json_of, node};
 use alloc::string::ToString as _;
-use alloc::{format, vec};
 
 const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
 const TWO: &str = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";

@@ -6,7 +6,6 @@
 extern crate std;
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 use std::fs;

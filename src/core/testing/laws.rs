@@ -4,7 +4,6 @@
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use alloc::{format, vec};
 use core::fmt::Write as _;
 
 use proptest::prelude::*;

@@ -7,7 +7,6 @@ extern crate std;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use alloc::{format, vec};
 use core::fmt::Write as _;
 
 use serde_json::Value;

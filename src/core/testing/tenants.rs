@@ -9,7 +9,6 @@ extern crate std;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use alloc::{format, vec};
 
 use serde_json::{Value, json};
 

@@ -5,7 +5,6 @@
 //! server refuses stops everything that a consumer applies with it.
 
 use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

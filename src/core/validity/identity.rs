@@ -4,7 +4,6 @@
 //! value: a secret in the wrong place must not become a message.
 
 use alloc::borrow::ToOwned as _;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -4,7 +4,6 @@
 //! types that no claim may publish are not repeated here.
 //! <https://kubernetes.io/docs/concepts/configuration/secret/#secret-types>
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -157,7 +156,7 @@ mod tests {
     fn json_may_be_nested_as_deep_as_go_lets_it() {
         let deep = format!("{{\"a\": {}{}}}", "[".repeat(5_000), "]".repeat(5_000));
         let bytes = crate::secret::SecretBytes::new(deep.into_bytes());
-        let payload = Payload::new(alloc::vec![(".dockercfg".into(), bytes)]);
+        let payload = Payload::new(vec![(".dockercfg".into(), bytes)]);
         assert!(check_entries("kubernetes.io/dockercfg", &payload).is_empty());
     }
 

@@ -3,7 +3,6 @@
 //! The server adds `managedFields`, which name every entry once more, so a Secret with many long names can be too large
 //! though its values are few. Source: `DefaultMaxRequestBytes` in `server/embed` of <https://github.com/etcd-io/etcd>.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use crate::finding::{Code, Fault};

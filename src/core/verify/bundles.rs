@@ -25,7 +25,6 @@ mod stanza;
 mod tree;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -9,7 +9,6 @@ pub mod compare;
 mod stale;
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

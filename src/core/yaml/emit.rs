@@ -176,7 +176,7 @@ fn float(value: f64, out: &mut String) {
     if !value.is_finite() {
         return out.push_str("null");
     }
-    let digits = alloc::format!("{value:?}");
+    let digits = format!("{value:?}");
     let (mantissa, exponent) = digits.split_once('e').map_or((&*digits, None), |(m, e)| (m, Some(e)));
     out.push_str(mantissa);
     if !mantissa.contains('.') {

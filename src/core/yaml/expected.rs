@@ -3,7 +3,6 @@
 //! Only for the files of our own formats, whose fields may be named. Values never are: people paste
 //! keys into the wrong line.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

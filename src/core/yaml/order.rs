@@ -134,7 +134,7 @@ mod tests {
     fn a_rule_that_runs_in_circles_loses_nothing() {
         assert!(compare("2", "19").is_lt() && compare("19", "1a").is_lt() && compare("1a", "2").is_lt());
         let tails = ["", "a", "-", "0", "_9"];
-        let keys: Vec<_> = (0..23).flat_map(|n| tails.map(|tail| alloc::format!("{n}{tail}"))).collect();
+        let keys: Vec<_> = (0..23).flat_map(|n| tails.map(|tail| format!("{n}{tail}"))).collect();
         let mut all = arranged(keys.clone(), |key| key);
         let again = arranged(keys.clone(), |key| key);
         assert_eq!(all, again);

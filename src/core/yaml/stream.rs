@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn many_documents_are_no_trouble() {
-        let stream: String = (0..5_000).map(|n| alloc::format!("---\nn: {n}\n")).collect();
+        let stream: String = (0..5_000).map(|n| format!("---\nn: {n}\n")).collect();
         assert_eq!(documents(&stream).count(), 5_000);
         assert_eq!(documents(&stream).last().map(|document| document.line), Some(10_000));
     }

@@ -1,7 +1,6 @@
 //! Delivery: the settings of the emitted Flux and Argo CD objects; a region's settings override the fleet's.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 
 use super::super::error::{Faults, FieldPath, quoted};

@@ -1,7 +1,6 @@
 //! Grants: one object or one Credential's closure, to whom, in which regions.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -1,7 +1,6 @@
 //! Bounds of one run, acceptances, and the severities of findings.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

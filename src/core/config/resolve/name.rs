@@ -1,6 +1,5 @@
 //! Checks of names and globs, whatever field they stand in.
 
-use alloc::format;
 use alloc::string::String;
 
 use super::super::Globs;

@@ -1,6 +1,5 @@
 //! Where bundles go, and where the reuse key is.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

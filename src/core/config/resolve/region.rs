@@ -1,7 +1,6 @@
 //! Regions: their folders, who can read them, and whose Credentials may go there.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

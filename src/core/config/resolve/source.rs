@@ -1,7 +1,6 @@
 //! Sources: where they are and what they may provide.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -10,7 +10,6 @@ use super::super::shape::{self, Unfit};
 use super::super::{ArgoMode, Delivery, RegionState, SourcePlace, show};
 use super::*;
 use crate::yaml::emit::emit;
-use alloc::vec;
 use std::{assert_eq, println};
 
 const A: &str = "age1e2tczyk2rw7u47kzxxee5g7ufkncdmlcz37yuu4espmcttlwfqaspg5uc4";

@@ -4,7 +4,6 @@ extern crate std;
 
 use super::*;
 use crate::testing::object;
-use alloc::format;
 use alloc::string::ToString as _;
 
 fn word(truth: Truth) -> &'static str {

@@ -7,7 +7,6 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -58,10 +57,10 @@ fn ksops<'a>(layout: &Layout<'_>, objects: &'a BTreeSet<BundlePath>) -> Vec<(Bun
     let sealed: Vec<Tree<'a>> = kustomization::below(objects, &region.join("core/secrets")).map(beside).collect();
     let mut kustomization = kustomization::tree(kustomization::open_folders());
     if sealed.is_empty() {
-        return alloc::vec![(folder.join(kustomization::FILE), kustomization)];
+        return vec![(folder.join(kustomization::FILE), kustomization)];
     }
     if let Tree::Map(fields) = &mut kustomization {
-        fields.insert("generators", Tree::List(alloc::vec![Tree::text("ksops.yaml")]));
+        fields.insert("generators", Tree::List(vec![Tree::text("ksops.yaml")]));
     }
     let generator = Tree::map([
         ("apiVersion", Tree::text("viaduct.ai/v1")),
@@ -75,7 +74,7 @@ fn ksops<'a>(layout: &Layout<'_>, objects: &'a BTreeSet<BundlePath>) -> Vec<(Bun
             ]),
         ),
     ]);
-    alloc::vec![(folder.join(kustomization::FILE), kustomization), (folder.join("ksops.yaml"), generator)]
+    vec![(folder.join(kustomization::FILE), kustomization), (folder.join("ksops.yaml"), generator)]
 }
 
 fn application<'a>(layout: &Layout<'_>, argo: &'a ArgoCd) -> Tree<'a> {
@@ -151,7 +150,7 @@ fn spec<'a>(fields: Fields<'a>, mode: ArgoMode, plugin: Option<&'a Name>) -> Tre
     let sync = Tree::map([
         ("automated", Tree::map([("prune", Tree::Bool(true)), ("selfHeal", Tree::Bool(true))])),
         ("retry", Tree::map([("backoff", backoff), ("limit", Tree::Int(5))])),
-        ("syncOptions", Tree::List(alloc::vec![Tree::text("ServerSideApply=true")])),
+        ("syncOptions", Tree::List(vec![Tree::text("ServerSideApply=true")])),
     ]);
     Tree::map([
         ("destination", Tree::map([("name", Tree::Text(fields.destination))])),
@@ -265,9 +264,9 @@ fn set<'a>(name: &str, argo: &'a ArgoCd, elements: Vec<Tree<'a>>) -> Tree<'a> {
         (
             "spec",
             Tree::map([
-                ("generators", Tree::List(alloc::vec![list])),
+                ("generators", Tree::List(vec![list])),
                 ("goTemplate", Tree::Bool(true)),
-                ("goTemplateOptions", Tree::List(alloc::vec![Tree::text("missingkey=error")])),
+                ("goTemplateOptions", Tree::List(vec![Tree::text("missingkey=error")])),
                 ("syncPolicy", policy),
                 ("template", template),
             ]),

@@ -6,7 +6,6 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -60,8 +59,7 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
         ("retryInterval", Tree::text(RETRY_INTERVAL)),
         ("sourceRef", source),
     ];
-    let depends_on =
-        depends_on.map(|name| ("dependsOn", Tree::List(alloc::vec![Tree::map([("name", Tree::text(name))])])));
+    let depends_on = depends_on.map(|name| ("dependsOn", Tree::List(vec![Tree::map([("name", Tree::text(name))])])));
     Tree::map([
         ("apiVersion", Tree::text("kustomize.toolkit.fluxcd.io/v1")),
         ("kind", Tree::text("Kustomization")),

@@ -6,7 +6,6 @@
 //! from half understanding what another wrote.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

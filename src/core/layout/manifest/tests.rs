@@ -13,7 +13,6 @@ use crate::name::{Directory, ObjectKey};
 use crate::recipient::Recipient;
 use crate::testing::{node, yaml};
 use alloc::string::ToString as _;
-use alloc::{format, vec};
 use serde_json::{Value, json};
 
 const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";

@@ -2,7 +2,6 @@
 
 use super::*;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec;
 use alloc::vec::Vec;
 use proptest::prelude::*;
 

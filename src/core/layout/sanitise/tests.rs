@@ -3,7 +3,6 @@
 use super::super::sample::object;
 use super::*;
 use crate::testing::json_of;
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -3,7 +3,6 @@
 use super::*;
 use crate::layout::manifest::ObjectState;
 use alloc::collections::BTreeMap;
-use alloc::vec;
 
 const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
 const TWO: &str = "age1t7rxyev2z3rw82stdlrrepyc39nvn86l5078zqkf5uasdy86jp6svpy7pa";

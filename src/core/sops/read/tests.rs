@@ -2,7 +2,6 @@
 
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
-use alloc::{format, vec};
 
 use super::*;
 use crate::json;

@@ -1,7 +1,6 @@
 //! A tree's regions, and what they hold where.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -6,7 +6,6 @@
 //! theirs to choose.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

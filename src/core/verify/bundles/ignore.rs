@@ -114,7 +114,7 @@ mod tests {
             "s?crets",
             "a.sops.yaml",
         ] {
-            check(&alloc::format!("# x\n{pattern}\n!/fleet\n"), Some(2));
+            check(&format!("# x\n{pattern}\n!/fleet\n"), Some(2));
         }
         check("/*\n", Some(1));
         check("/*\n!/fleets\n", Some(1));

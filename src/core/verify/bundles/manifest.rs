@@ -1,6 +1,5 @@
 //! Whether a folder's manifest is believed.
 
-use alloc::format;
 use alloc::string::String;
 
 use super::document::{first_difference, header_lines};

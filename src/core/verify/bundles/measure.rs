@@ -1,6 +1,5 @@
 //! What a tree of bundles is judged by.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;

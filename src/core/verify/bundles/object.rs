@@ -2,7 +2,6 @@
 //! with the marks that steer its consumer and no others.
 
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

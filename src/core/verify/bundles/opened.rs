@@ -4,7 +4,6 @@
 //! The shell wraps and unwraps; here its answers are judged.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

@@ -354,7 +354,6 @@ fn by_lines(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
     #[track_caller]

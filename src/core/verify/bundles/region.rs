@@ -1,7 +1,6 @@
 //! A region that is proved: what its manifest says, and what the configuration says of it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 

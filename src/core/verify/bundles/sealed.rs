@@ -3,7 +3,6 @@
 
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 

@@ -103,7 +103,6 @@ fn header(bytes: &[u8]) -> Option<(Vec<Stanza<'_>>, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::format;
 
     fn armored(bytes: &[u8]) -> String {
         let text = STANDARD.encode(bytes);

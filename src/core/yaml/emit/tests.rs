@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 use std::{env, eprintln, fs};
 
 use alloc::string::ToString as _;
-use alloc::{format, vec};
 
 use proptest::prelude::*;
 

@@ -7,7 +7,6 @@ use std::eprintln;
 use std::time::{Duration, Instant};
 
 use alloc::string::{String, ToString as _};
-use alloc::vec;
 
 use serde::Deserialize;
 

@@ -1,6 +1,5 @@
 //! What a git source's `ref` may be, and which objects a source may provide by name.
 
-use alloc::format;
 use alloc::string::String;
 
 use super::{SOURCE, edited, fleet, load};

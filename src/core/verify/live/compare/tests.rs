@@ -1,7 +1,6 @@
 //! Tests of `verify::live`, and of how a bundle is taken apart for it.
 
 use alloc::string::ToString as _;
-use alloc::vec;
 
 use serde_json::{Value, json};
 

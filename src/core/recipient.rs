@@ -5,7 +5,6 @@
 //! everything else by name. It never repeats its input: people paste secret keys.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use bech32::primitives::decode::CheckedHrpstring;
@@ -65,9 +64,6 @@ pub enum RecipientError {
     /// Everybody can compute what is sealed to it.
     #[error("the recipient is a point of low order, so everybody could open what is sealed to it")]
     LowOrder,
-    /// It is listed twice.
-    #[error("the recipient is listed twice")]
-    Repeated,
 }
 
 impl RecipientError {
@@ -88,7 +84,6 @@ impl RecipientError {
             RecipientError::LowOrder => {
                 "Make a new key pair with `pouch keygen` or age-keygen, and write its public key: no such tool makes this one."
             }
-            RecipientError::Repeated => "Take one of the two lines out.",
             RecipientError::Unknown
             | RecipientError::Length(_)
             | RecipientError::Checksum
@@ -132,32 +127,6 @@ impl fmt::Display for Recipient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// Reads a recipients file: one recipient to a line, empty lines and `#` comments between them.
-///
-/// # Errors
-/// The number of the first line, from one, that is none of these, and why.
-pub fn parse_file(text: &str) -> Result<Vec<Recipient>, (u32, RecipientError)> {
-    let mut found: Vec<Recipient> = Vec::new();
-    for (number, line) in (1_u32..).zip(text.split('\n')) {
-        if line.starts_with('#') {
-            // A secret key in a comment is public all the same.
-            if holds_private_key(line.as_bytes()) {
-                return Err((number, RecipientError::SecretKey));
-            }
-            continue;
-        }
-        if line.is_empty() {
-            continue;
-        }
-        let recipient = Recipient::parse(line).map_err(|error| (number, error))?;
-        if found.contains(&recipient) {
-            return Err((number, RecipientError::Repeated));
-        }
-        found.push(recipient);
-    }
-    Ok(found)
 }
 
 fn judge_shape(text: &str) -> Result<(), RecipientError> {
@@ -239,6 +208,7 @@ fn judge_point(point: &[u8; 32]) -> Result<(), RecipientError> {
 mod tests {
     use super::*;
     use alloc::string::ToString as _;
+    use alloc::vec::Vec;
     use bech32::Bech32m;
 
     const GOOD: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
@@ -318,7 +288,6 @@ mod tests {
             (RecipientError::ForeignCharacter, "without quotes and blanks"),
             (RecipientError::UpperCase, "small letters"),
             (RecipientError::Checksum, "Copy the whole public key again"),
-            (RecipientError::Repeated, "one of the two lines"),
         ] {
             assert!(error.help().contains(expect), "{error}");
         }
@@ -388,31 +357,6 @@ mod tests {
             point[31] |= 0x80;
             check(&encode("age", &point), RecipientError::LowOrder);
         }
-    }
-
-    #[test]
-    fn files_hold_one_to_a_line() {
-        let other = encode("age", &[9; 32]);
-        let text = format!("# ours\n\n{GOOD}\n#theirs\n{other}\n");
-        assert_eq!(parse_file(&text).unwrap().iter().map(Recipient::as_str).collect::<Vec<_>>(), [GOOD, &other]);
-        assert_eq!(parse_file("").unwrap(), []);
-        assert_eq!(parse_file(GOOD).unwrap().len(), 1);
-    }
-
-    #[test]
-    fn files_name_the_line() {
-        #[track_caller]
-        fn check(text: &str, line: u32, expect: RecipientError) {
-            assert_eq!(parse_file(text), Err((line, expect)));
-        }
-        check(&format!("{GOOD}\n\n{GOOD}\n"), 3, RecipientError::Repeated);
-        check(&format!("{GOOD}\r\n"), 1, RecipientError::ForeignCharacter);
-        check("\r\n", 1, RecipientError::ForeignCharacter);
-        check(&format!("\u{feff}{GOOD}"), 1, RecipientError::ForeignCharacter);
-        check(&format!("\n {GOOD}"), 2, RecipientError::ForeignCharacter);
-        check(&format!("{GOOD} # ours"), 1, RecipientError::ForeignCharacter);
-        check(&format!("# x\n{SECRET}"), 2, RecipientError::SecretKey);
-        check(&format!("# public key: {GOOD}\n# {SECRET}"), 2, RecipientError::SecretKey);
     }
 
     proptest::proptest! {

@@ -239,16 +239,6 @@ impl Snapshot {
         self.objects.of_kind(kind).map(|held| &held.object)
     }
 
-    /// How many objects there are.
-    pub fn len(&self) -> usize {
-        self.objects.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// What would make a Secret that is in no source.
     pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
         let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };

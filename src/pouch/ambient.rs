@@ -145,11 +145,6 @@ impl Ambient {
         Ok(whole.saturating_mul(u32::from(random)) / 255)
     }
 
-    /// Whether standard input is a terminal.
-    pub fn stdin_is_terminal(&self) -> bool {
-        self.is_live() && io::stdin().is_terminal()
-    }
-
     /// Whether standard output is a terminal.
     pub fn stdout_is_terminal(&self) -> bool {
         self.is_live() && io::stdout().is_terminal()

@@ -195,11 +195,6 @@ impl Ui {
         bar.enable_steady_tick(Duration::from_millis(120));
         Progress(bar)
     }
-
-    /// The colours of results on stdout.
-    pub fn paint(&self) -> Paint {
-        self.paint
-    }
 }
 
 /// Something that takes its time.

@@ -1,12 +1,12 @@
-//! Recipients, files of them, and reuse keys.
+//! Recipients and reuse keys.
 
-use pouch_core::recipient::{Recipient, parse_file};
+use pouch_core::recipient::Recipient;
 use pouch_core::reuse::{ReuseKey, ReuseKeyError};
 
 use super::input::holds_no_text;
 use crate::age;
 
-/// Any text, as one recipient and as a file of them.
+/// Any text as a recipient.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     match Recipient::parse(text) {
@@ -14,24 +14,6 @@ pub fn run(data: &[u8]) {
         Err(error) => {
             holds_no_text(&error);
             assert!(!error.help().is_empty());
-        }
-    }
-    match parse_file(text) {
-        Ok(recipients) => {
-            let lines = text.split('\n').filter(|line| !line.is_empty() && !line.starts_with('#'));
-            assert!(lines.eq(recipients.iter().map(Recipient::as_str)), "a line was left out or read otherwise");
-            for (at, recipient) in recipients.iter().enumerate() {
-                canonical(recipient, recipient.as_str());
-                assert!(!recipients[..at].contains(recipient), "a recipient stands there twice");
-            }
-            let upper = text.to_ascii_uppercase();
-            assert!(!upper.contains("AGE-SECRET-KEY-"), "a secret key was passed over");
-        }
-        Err((line, error)) => {
-            holds_no_text(&error);
-            let line = usize::try_from(line).expect("a line's number");
-            let line = line.checked_sub(1).and_then(|at| text.split('\n').nth(at)).expect("the line is there");
-            assert!(!line.is_empty(), "an empty line is at fault");
         }
     }
 }

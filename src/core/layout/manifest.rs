@@ -7,7 +7,6 @@
 
 mod content;
 mod read;
-pub mod schema;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,6 +19,9 @@ pub use read::{Spot, Unusable, parse};
 
 use crate::name::{Name, Namespace};
 use crate::yaml::emit::{Tree, append};
+
+/// The JSON Schema of `bundle.yaml`, for people and tools that read bundles; tests hold it against what is written.
+pub const SCHEMA: &str = include_str!("../../../schemas/bundle.schema.json");
 
 /// The text of a manifest, sorted throughout, without the line that authenticates it.
 pub fn emit(manifest: &Manifest) -> String {

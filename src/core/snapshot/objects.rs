@@ -36,10 +36,6 @@ impl Objects {
     pub(super) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = &Held> {
         self.0.get(kind).into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum()
-    }
 }
 
 /// The value of an entry; `words` become those of its key, so that equal words share memory.

@@ -7,7 +7,7 @@ mod decryption;
 mod source;
 
 use super::super::shape::{self, Unfit};
-use super::super::{ArgoMode, Delivery, RegionState, SourcePlace, show};
+use super::super::{ArgoMode, Companions, Delivery, RegionState, Resolution, SourcePlace, show};
 use super::*;
 use crate::yaml::emit::emit;
 use std::{assert_eq, println};

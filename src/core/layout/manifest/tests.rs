@@ -231,13 +231,6 @@ fn two_thousand_objects_are_read() {
 }
 
 #[test]
-fn the_mirror_of_the_schema_reads_what_is_written() {
-    let file: schema::BundleFile = serde_json::from_value(document()).expect("the mirror fits");
-    assert_eq!(file.objects.len(), 3);
-    assert_eq!(file.fleet, "acme");
-}
-
-#[test]
 fn a_manifest_survives_its_own_text() {
     let text = format!("# pouch/v1 00000000 tag\n{}", emit(&sample()));
     let read = parse(&text).expect("a manifest");

@@ -436,6 +436,15 @@ impl Accept {
             Accept::Reseal => "reseal",
         }
     }
+
+    /// The flag of the command line.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Accept::Deletions => "--accept-deletions",
+            Accept::Recipients => "--accept-recipients",
+            Accept::Reseal => "--accept-reseal",
+        }
+    }
 }
 
 impl Acceptance {

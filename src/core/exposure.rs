@@ -354,7 +354,7 @@ impl<'f, 'a> Court<'f, 'a> {
             let changes = reuse::compare_entries(key, &context, &tags.entry_lines, leaves, today);
             match changes.into_iter().find(|(entry, _)| entry == name) {
                 Some((_, EntryChange::Same)) => return Verdict::Same,
-                Some((_, EntryChange::Changed | EntryChange::Removed)) if proved => verdict = Verdict::Changed,
+                Some((_, EntryChange::Changed | EntryChange::Withdrawn)) if proved => verdict = Verdict::Changed,
                 _ => {}
             }
         }

@@ -3,6 +3,7 @@
 pub mod escape;
 pub mod exposure;
 pub mod metrics;
+pub mod names;
 pub mod shell;
 pub mod summary;
 pub mod text;

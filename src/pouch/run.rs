@@ -84,6 +84,7 @@ impl Told {
     /// Takes what holds the region.
     fn hold(&mut self, holds: impl IntoIterator<Item = Hold>) {
         for hold in holds {
+            self.record.holds.push(summary::HoldRecord::from(&hold));
             self.findings.push(hold.finding);
             self.wanted.extend(hold.lifted_by);
         }

@@ -53,7 +53,7 @@ pub fn commit_message(template: Option<&str>, regions: &[Region], trailers: &Tra
     let mut message = format!("{subject}\n\n");
     for region in &moved {
         let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
-        let parts: Vec<String> = ["added", "changed", "resealed", "removed"]
+        let parts: Vec<String> = ["added", "changed", "resealed", "withdrawn"]
             .into_iter()
             .filter(|action| count(action) > 0)
             .map(|action| format!("{} {action}", count(action)))

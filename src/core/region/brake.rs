@@ -10,12 +10,12 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::change::Hold;
+use super::change::{Hold, Loss};
 use crate::config::{Accept, Acceptance, Limits};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::listing::{counted, few};
-use crate::name::{Directory, FleetName, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, Directory, FleetName, Namespace, ObjectKey, Region};
 use crate::recipient::Recipient;
 
 /// What the brake looks at, of one region.
@@ -49,23 +49,14 @@ pub struct Account {
     pub namespace: Option<Namespace>,
     /// What it would lose now, sorted.
     pub losses: Vec<Loss>,
+    /// Its claimants that would lose some of that, sorted.
+    pub losing: Vec<Claimant>,
     /// How many objects it lost since the baseline.
     pub lost_before: usize,
     /// What it has published, or had at the baseline, without Namespaces.
     pub objects: usize,
     /// Whether none is left of two or more claimants.
     pub loses_all: bool,
-}
-
-/// An object, or an entry of a Secret, that somebody loses.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Loss {
-    /// The object.
-    pub key: ObjectKey,
-    /// The entry of a Secret that stays.
-    pub entry: Option<String>,
-    /// The SHA-256 of the published file in lower-case hex.
-    pub sha256: String,
 }
 
 impl Account {
@@ -162,7 +153,7 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
         if is_given(&wanted) {
             braked.accepted.push(wanted);
         } else {
-            braked.holds.push(Hold { finding, lifted_by: Some(wanted) });
+            braked.holds.push(Hold::lifted_by(finding, wanted));
         }
     };
     if !load.added_recipients.is_empty() {
@@ -224,7 +215,14 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &d
             (0, false) => String::new(),
             (before, false) => format!(", after {before} that went before"),
         };
-        braked.deletions.push(held_deletions(load, &whose, &format!("{counts}{why}"), &losses, acceptance));
+        let claimants = account.losing.iter().collect();
+        braked.deletions.push(held_deletions(
+            load,
+            &whose,
+            &format!("{counts}{why}"),
+            (&losses, claimants),
+            acceptance,
+        ));
         held.insert(account.namespace.clone());
     }
     // One namespace's losses have a bound of their own: what counts here is what the others lose beside it.
@@ -237,7 +235,8 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &d
         let end = if empties { ", which empties it" } else { "" };
         let counts = format!("{}{end}", count_losses(&all, load.objects));
         let whose = format!("region {}", load.region);
-        braked.deletions = [held_deletions(load, &whose, &counts, &all, whole)].into();
+        let claimants = losing().flat_map(|account| &account.losing).collect();
+        braked.deletions = [held_deletions(load, &whose, &counts, (&all, claimants), whole)].into();
         braked.held = Held::All;
     } else if !held.is_empty() {
         braked.held = Held::Of(held);
@@ -269,13 +268,30 @@ fn count_losses(losses: &[&Loss], of: usize) -> String {
     }
 }
 
-fn held_deletions(load: &Load<'_>, whose: &str, counts: &str, losses: &[&Loss], accept: Acceptance) -> Hold {
-    const SHOWN: usize = 5;
-    let named = few(losses.iter().map(|loss| loss.shown()), losses.len(), SHOWN);
-    let message = format!("{whose} would lose {counts}: {named}");
+fn held_deletions(
+    load: &Load<'_>,
+    whose: &str,
+    counts: &str,
+    (losses, claimants): (&[&Loss], BTreeSet<&Claimant>),
+    accept: Acceptance,
+) -> Hold {
+    const OBJECTS: usize = 5;
+    const CLAIMANTS: usize = 20;
+    let named = few(losses.iter().map(|loss| loss.shown()), losses.len(), OBJECTS);
+    let of = match claimants.len() {
+        0 => String::new(),
+        count => {
+            format!("; Credentials that lose them: {}", few(claimants.iter().map(|by| by.path()), count, CLAIMANTS))
+        }
+    };
+    let message = format!("{whose} would lose {counts}: {named}{of}");
     let help = format!("If all of them should go, pass --accept-deletions {accept}.");
     let finding = Finding::new(Code::DeletionsHeld, message).in_region(load.region).help(help);
-    Hold { finding, lifted_by: Some(accept) }
+    Hold {
+        claimants: claimants.into_iter().cloned().collect(),
+        losses: losses.iter().map(|loss| (*loss).clone()).collect(),
+        ..Hold::lifted_by(finding, accept)
+    }
 }
 
 #[cfg(test)]
@@ -310,6 +326,7 @@ mod tests {
         Account {
             namespace: Some(namespace.into()),
             losses: (0..gone).map(loss).collect(),
+            losing: vec![Claimant::credential(namespace.into(), "c".into())],
             lost_before: before,
             objects,
             loses_all: gone > 1 && gone == objects,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use crate::config::Acceptance;
 use crate::finding::Finding;
 use crate::name::{Claimant, ObjectKey};
+use crate::reuse::EntryChange;
 
 /// What happens to one object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -17,7 +18,7 @@ pub enum Action {
     /// The same Secret, sealed anew.
     Resealed,
     /// It is withdrawn.
-    Removed,
+    Withdrawn,
 }
 
 impl Action {
@@ -27,7 +28,7 @@ impl Action {
             Action::Added => "added",
             Action::Changed => "changed",
             Action::Resealed => "resealed",
-            Action::Removed => "removed",
+            Action::Withdrawn => "withdrawn",
         }
     }
 }
@@ -41,8 +42,32 @@ pub struct Change {
     pub action: Action,
     /// Entries of a Secret that leave it or become empty.
     pub lost_entries: Vec<String>,
-    /// The claimants that need it; if it is removed, those that needed it.
+    /// Entries of a changed Secret that do not stay as they are, sorted by name.
+    pub entries: Vec<(String, EntryChange)>,
+    /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,
+}
+
+/// An object that stays, and that others need than before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sharing {
+    /// The object on the region.
+    pub key: ObjectKey,
+    /// Claimants that need it now and did not before.
+    pub joined: Vec<Claimant>,
+    /// Claimants that needed it and no longer do.
+    pub left: Vec<Claimant>,
+}
+
+/// An object, or an entry of a Secret, that somebody loses.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Loss {
+    /// The object.
+    pub key: ObjectKey,
+    /// The entry of a Secret that stays.
+    pub entry: Option<String>,
+    /// The SHA-256 of the published file in lower-case hex.
+    pub sha256: String,
 }
 
 /// What holds a region.
@@ -52,11 +77,20 @@ pub struct Hold {
     pub finding: Finding,
     /// The acceptance that lets it through, if one does.
     pub lifted_by: Option<Acceptance>,
+    /// The claimants that would lose something, sorted.
+    pub claimants: Vec<Claimant>,
+    /// What they would lose, sorted.
+    pub losses: Vec<Loss>,
 }
 
 impl Hold {
     /// A hold that no acceptance lets through.
     pub fn fast(finding: Finding) -> Self {
-        Self { finding, lifted_by: None }
+        Self { finding, lifted_by: None, claimants: Vec::new(), losses: Vec::new() }
+    }
+
+    /// A hold that this acceptance lets through, and by which nobody would lose anything.
+    pub fn lifted_by(finding: Finding, acceptance: Acceptance) -> Self {
+        Self { lifted_by: Some(acceptance), ..Self::fast(finding) }
     }
 }

@@ -4,8 +4,8 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::brake::{self, Account, Braked, Load, Loss, added_recipients};
-use super::change::{Action, Change, Hold};
+use super::brake::{self, Account, Braked, Load, added_recipients};
+use super::change::{Action, Change, Hold, Loss, Sharing};
 use super::content::Order;
 use super::history::History;
 use super::input::Input;
@@ -17,8 +17,10 @@ use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::case::Ruling;
 use crate::judge::region::{Forced, immutable_changes};
-use crate::layout::manifest::{Manifest, NeededBy};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::node::Node;
+use crate::reuse::{self, EntryChange};
 
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
@@ -61,18 +63,21 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             (Some(_), Packed::Fresh { keep: Keep::Resealed, .. }) => Action::Resealed,
             (Some(_), _) => Action::Changed,
         };
-        let lost_entries = match packed {
-            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => {
-                lost_entries(input, order)
-            }
-            _ => Vec::new(),
-        };
-        changes.push(Change { key: lands.clone(), action, lost_entries, claimants });
+        let (lost_entries, entries) = match packed {
+            Packed::Fresh { order, .. } if lands.kind.is_secret() && action == Action::Changed => input
+                .published
+                .document(lands)
+                .map(|document| (lost_entries(input, order, &document), changed_entries(input, order, &document))),
+            _ => None,
+        }
+        .unwrap_or_default();
+        changes.push(Change { key: lands.clone(), action, lost_entries, entries, claimants });
     }
     let removed = |key: &ObjectKey, claimants| Change {
         key: key.clone(),
-        action: Action::Removed,
+        action: Action::Withdrawn,
         lost_entries: Vec::new(),
+        entries: Vec::new(),
         claimants,
     };
     match input.published.manifest() {
@@ -117,15 +122,64 @@ fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action
 }
 
 /// Entries of a published Secret that the new one lacks or leaves empty.
-fn lost_entries(input: &Input<'_>, order: &Order) -> Vec<String> {
-    let Some(document) = input.published.document(&order.lands) else { return Vec::new() };
+fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String> {
     let payload = input.world.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
     let kept = |name: &str| payload.and_then(|payload| payload.get(name)).is_some_and(|value| !value.is_empty());
-    let data = document.at(&["data"]).map(crate::node::Node::entries).unwrap_or_default();
+    let data = document.at(&["data"]).map(Node::entries).unwrap_or_default();
     data.iter()
         .filter(|(name, value)| value.as_str().is_some_and(|text| !text.is_empty()) && !kept(name))
         .map(|(name, _)| String::from(&**name))
         .collect()
+}
+
+/// Entries of a published Secret that do not stay as they are, as far as its tags tell.
+fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<(String, EntryChange)> {
+    let lands = &order.lands;
+    let object = input.world.snapshot.get(&order.read);
+    let Some(payload) = object.and_then(|object| object.payload.as_ref()) else { return Vec::new() };
+    let Some(leaves) = reuse::leaves(document) else { return Vec::new() };
+    let tagged = input.published.bytes(lands).and_then(reuse::split);
+    let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
+    let readers = input
+        .published
+        .object(lands)
+        .zip(input.published.manifest())
+        .map(|(object, manifest)| object.readers(manifest));
+    let context = input.context(lands, readers.unwrap_or_default());
+    let (lines, is_told) = match (&tagged, key) {
+        (Some(tagged), Some(_)) if !tagged.entry_lines.is_empty() => (tagged.entry_lines, true),
+        _ => ("", false),
+    };
+    let key = key.unwrap_or(&input.keys.current);
+    let changes = reuse::compare_entries(key, &context, lines, &leaves, payload);
+    let weigh = |(name, change)| match change {
+        EntryChange::Same => None,
+        // Without tags only the names tell.
+        EntryChange::Changed if !is_told => Some((name, EntryChange::PerhapsChanged)),
+        change => Some((name, change)),
+    };
+    changes.into_iter().filter_map(weigh).collect()
+}
+
+/// The objects that stay and that others need than before; `changes` names those that are told of anyway.
+pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change]) -> Vec<Sharing> {
+    let told: BTreeSet<&ObjectKey> =
+        changes.iter().filter(|change| change.action != Action::Withdrawn).map(|change| &change.key).collect();
+    let sharing = |now: &ManifestObject| {
+        let before = &input.published.object(&now.key)?.needed_by;
+        if *before == now.needed_by {
+            return None;
+        }
+        let only = |these: &[NeededBy], those: &[NeededBy]| {
+            let mut only = claimants(these);
+            only.retain(|claimant| !those.iter().any(|needed_by| needed_by.by == *claimant));
+            only
+        };
+        let joined = if told.contains(&now.key) { Vec::new() } else { only(&now.needed_by, before) };
+        let sharing = Sharing { key: now.key.clone(), joined, left: only(before, &now.needed_by) };
+        (!sharing.joined.is_empty() || !sharing.left.is_empty()).then_some(sharing)
+    };
+    manifest.objects.iter().filter_map(sharing).collect()
 }
 
 /// What each namespace that claims loses, against what it has published and had at the baseline.
@@ -154,6 +208,7 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
             continue;
         }
         losses.sort();
+        let losing = losing(input, namespace, &losses);
         let baseline = history.baseline(&input.to.region.name, Some(namespace)).unwrap_or(manifest);
         let then = baselines.entry(core::ptr::from_ref(baseline)).or_insert_with(|| Needs::of(baseline));
         let (before, claimed) = then.0.get(namespace).unwrap_or(&nothing);
@@ -164,9 +219,19 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
             objects: objects.len().saturating_add(gone.count()),
             loses_all: remaining.is_empty() && claimed.union(claimants).count() > 1,
             losses,
+            losing,
         });
     }
     accounts
+}
+
+/// The claimants of a namespace that needed what it loses.
+fn losing(input: &Input<'_>, namespace: &Namespace, losses: &[Loss]) -> Vec<Claimant> {
+    let object = |loss: &Loss| input.published.object(&loss.key);
+    let claimants =
+        losses.iter().filter_map(object).flat_map(|object| &object.needed_by).map(|needed_by| &needed_by.by);
+    let losing: BTreeSet<&Claimant> = claimants.filter(|by| by.namespace == *namespace).collect();
+    losing.into_iter().cloned().collect()
 }
 
 /// The objects and claimants of each namespace, Namespaces not counted.
@@ -197,7 +262,7 @@ fn unvouched_account(input: &Input<'_>, evidence: &Evidence, changes: &[Change])
         entry: None,
         sha256: file(key).map(|bytes| sha256_hex(bytes)).unwrap_or_default(),
     };
-    let removed = changes.iter().filter(|change| change.action == Action::Removed && !change.key.kind.is_namespace());
+    let removed = changes.iter().filter(|change| change.action == Action::Withdrawn && !change.key.kind.is_namespace());
     let objects = evidence.keys().filter(|key| !key.kind.is_namespace()).count();
     Account { objects, losses: removed.map(|change| loss(&change.key)).collect(), ..Account::default() }
 }

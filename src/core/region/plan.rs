@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 
 use super::brake::Held;
 use super::breaks::{break_narrowed, break_shared_paths};
-use super::change::{Change, Hold};
-use super::compare::{break_immutable, compare, hold};
+use super::change::{Change, Hold, Sharing};
+use super::compare::{break_immutable, compare, hold, sharings};
 use super::content::Content;
 use super::explain;
 use super::history::History;
@@ -41,6 +41,8 @@ pub struct RegionPlan {
     pub manifest: Manifest,
     /// What changes.
     pub changes: Vec<Change>,
+    /// Objects that stay, and that others need than before.
+    pub sharings: Vec<Sharing>,
     /// What holds the region; empty where it may be published.
     pub holds: Vec<Hold>,
     /// What holds withdrawals, which stay published while the rest of the region goes on.
@@ -132,6 +134,7 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
         files: made,
         manifest,
         changes: Vec::new(),
+        sharings: Vec::new(),
         holds: Vec::new(),
         withheld: Vec::new(),
         accepted: Vec::new(),
@@ -204,8 +207,9 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
     let is_published = standing.odd.is_nothing()
         && files.keys().all(stands)
         && is_published(&manifest, &files, &standing.files, terms.keys);
+    let sharings = sharings(input, &manifest, &changes);
     let (accepted, rulings) = (braked.accepted, ruled(rulings));
-    RegionPlan { files, manifest, changes, holds, withheld, accepted, rulings, findings, is_published }
+    RegionPlan { files, manifest, changes, sharings, holds, withheld, accepted, rulings, findings, is_published }
 }
 
 /// Whether publishing these files would change no byte of those that stand there.

@@ -91,6 +91,7 @@ pub fn reopen(to: &Destination<'_>, published: &Published, allowances: &Allowanc
         key: object.key.clone(),
         action: Action::Resealed,
         lost_entries: Vec::new(),
+        entries: Vec::new(),
         claimants: object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect(),
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();

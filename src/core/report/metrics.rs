@@ -152,16 +152,11 @@ mod tests {
 
     fn summary() -> Summary {
         let region = |name: &str, outcome, objects| Region {
-            name: name.into(),
-            directory: "d".into(),
-            outcome,
             objects,
             sealed: 1,
             kept: 2,
             carried: 3,
-            recipients_added: Vec::new(),
-            recipients_removed: Vec::new(),
-            changes: Vec::new(),
+            ..Region::new(&name.into(), &"d".into(), outcome)
         };
         let finding = |code| FindingRecord::from(&Finding::new(code, "x"));
         Summary {
@@ -175,6 +170,7 @@ mod tests {
             regions: Some(vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)]),
             verified: None,
             proved: None,
+            accept_command: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
         }
     }

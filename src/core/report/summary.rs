@@ -1,5 +1,6 @@
 //! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -7,10 +8,12 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::finding::{Finding, Place};
+use crate::finding::{Class, Finding, Place};
+use crate::judge::case::Verdict;
+use crate::layout::manifest::{ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory, ObjectKey};
 use crate::recipient::Recipient;
-use crate::region::change::Change;
+use crate::region::change::{Change, Hold, Loss, Sharing};
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {
@@ -47,6 +50,9 @@ pub struct Summary {
     /// The regions whose bundles `verify` looked at without a cluster; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proved: Option<Vec<Proved>>,
+    /// The command line that lets through all that the brake held in this run; absent if it held nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept_command: Option<String>,
     /// What was found, most severe first.
     pub findings: Vec<FindingRecord>,
 }
@@ -64,6 +70,20 @@ pub struct Credentials {
     /// They name no region, or a retired one.
     pub unpublished: usize,
     /// How many are for paused regions; they were not looked at.
+    pub paused: usize,
+}
+
+/// How many of a region's Credentials fared how.
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegionCredentials {
+    /// Their closures are published.
+    pub admitted: usize,
+    /// They are not allowed; what they had published is withdrawn.
+    pub refused: usize,
+    /// They cannot be resolved now; what they had published stays.
+    pub broken: usize,
+    /// They were not looked at, because the region is paused.
     pub paused: usize,
 }
 
@@ -115,8 +135,11 @@ pub struct Region {
     pub sealed: usize,
     /// Secrets that kept their bytes.
     pub kept: usize,
-    /// Objects that were carried over for broken Credentials.
+    /// Objects that were carried over for broken Credentials, or because their withdrawal is held.
     pub carried: usize,
+    /// How the region's Credentials fared; absent where no source was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credentials: Option<RegionCredentials>,
     /// Recipients that can read the region now, or could if it were not held, and could not before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recipients_added: Vec<String>,
@@ -125,6 +148,18 @@ pub struct Region {
     pub recipients_removed: Vec<String>,
     /// What changed, or would have changed in a held region.
     pub changes: Vec<ChangeRecord>,
+    /// Objects that stay, and that other Credentials need than before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sharings: Vec<SharingRecord>,
+    /// The objects that were carried over.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub carried_objects: Vec<CarriedRecord>,
+    /// The Credentials that are refused or broken.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<StoppedRecord>,
+    /// What is held, and what lets it through.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<HoldRecord>,
 }
 
 impl Region {
@@ -138,9 +173,14 @@ impl Region {
             sealed: 0,
             kept: 0,
             carried: 0,
+            credentials: None,
             recipients_added: Vec::new(),
             recipients_removed: Vec::new(),
             changes: Vec::new(),
+            sharings: Vec::new(),
+            carried_objects: Vec::new(),
+            stopped: Vec::new(),
+            holds: Vec::new(),
         }
     }
 
@@ -198,13 +238,99 @@ pub struct Proved {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeRecord {
-    /// `added`, `changed`, `resealed` or `removed`.
+    /// `added`, `changed`, `resealed` or `withdrawn`.
     pub action: &'static str,
     /// The object on the region.
     pub object: ObjectRecord,
+    /// The Credentials that need it, as `namespace/name`; if it is withdrawn, those that needed it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<String>,
+    /// Entries of a changed Secret that do not stay as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<EntryRecord>,
     /// Entries of a Secret that left it or became empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lost_entries: Vec<String>,
+}
+
+/// One entry of a Secret that changed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EntryRecord {
+    /// The entry's name.
+    pub name: String,
+    /// `added`, `changed` or `withdrawn`; `perhapsChanged` if it is one of several short values, or of values without
+    /// tags, of which some changed.
+    pub change: &'static str,
+}
+
+/// An object that stays, and that other Credentials need than before.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SharingRecord {
+    /// The object on the region.
+    pub object: ObjectRecord,
+    /// Credentials that need it now and did not before, as `namespace/name`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
+    /// Credentials that needed it and no longer do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+}
+
+/// An object that was carried over.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CarriedRecord {
+    /// The object on the region.
+    pub object: ObjectRecord,
+    /// The code of the finding that says why.
+    pub reason: &'static str,
+    /// The Credentials for which it stays, as `namespace/name`.
+    pub credentials: Vec<String>,
+}
+
+/// A Credential that is refused or broken.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoppedRecord {
+    /// The Credential, as `namespace/name`.
+    pub credential: String,
+    /// `refused` or `broken`.
+    pub verdict: &'static str,
+    /// The codes of the findings that say why.
+    pub codes: Vec<&'static str>,
+}
+
+/// What holds a region, or withdrawals of it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HoldRecord {
+    /// The code of the finding that says why.
+    pub code: &'static str,
+    /// The flag of the acceptance that lets it through, such as `--accept-deletions`; absent if none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flag: Option<&'static str>,
+    /// The flag's value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// The Credentials that would lose something, as `namespace/name`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<String>,
+    /// What they would lose.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<LossRecord>,
+}
+
+/// An object, or an entry of a Secret, that somebody would lose.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LossRecord {
+    /// The object on the region.
+    pub object: ObjectRecord,
+    /// The entry of a Secret that stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
 }
 
 /// An object's key.
@@ -276,9 +402,62 @@ impl From<&Change> for ChangeRecord {
         Self {
             action: change.action.word(),
             object: ObjectRecord::from(&change.key),
+            credentials: paths(&change.claimants),
+            entries: change
+                .entries
+                .iter()
+                .map(|(name, change)| EntryRecord { name: name.clone(), change: change.word() })
+                .collect(),
             lost_entries: change.lost_entries.clone(),
         }
     }
+}
+
+impl From<&Sharing> for SharingRecord {
+    fn from(sharing: &Sharing) -> Self {
+        Self { object: ObjectRecord::from(&sharing.key), joined: paths(&sharing.joined), left: paths(&sharing.left) }
+    }
+}
+
+impl CarriedRecord {
+    /// The record of an object of a manifest; none if it is not carried over.
+    pub fn of(object: &ManifestObject) -> Option<Self> {
+        let ObjectState::Carried(code) = object.state else { return None };
+        let mut credentials: Vec<String> = object.needed_by.iter().map(|needed_by| needed_by.by.path()).collect();
+        credentials.dedup();
+        Some(Self { object: ObjectRecord::from(&object.key), reason: code.text(), credentials })
+    }
+}
+
+impl StoppedRecord {
+    /// The record of a claimant that is refused or broken; `findings` are all about it.
+    pub fn of<'f>(by: &Claimant, verdict: Verdict, findings: impl Iterator<Item = &'f Finding>) -> Option<Self> {
+        let (verdict, class) = match verdict {
+            Verdict::Admitted => return None,
+            Verdict::Refused => ("refused", Class::Refused),
+            Verdict::Broken => ("broken", Class::Broken),
+        };
+        let stops = |finding: &&Finding| finding.stops_claim() && finding.code.class() == class;
+        let codes: BTreeSet<&str> = findings.filter(stops).map(|finding| finding.code.text()).collect();
+        Some(Self { credential: by.path(), verdict, codes: codes.into_iter().collect() })
+    }
+}
+
+impl From<&Hold> for HoldRecord {
+    fn from(hold: &Hold) -> Self {
+        let loss = |loss: &Loss| LossRecord { object: ObjectRecord::from(&loss.key), entry: loss.entry.clone() };
+        Self {
+            code: hold.finding.code.text(),
+            flag: hold.lifted_by.as_ref().map(|acceptance| acceptance.what.flag()),
+            value: hold.lifted_by.as_ref().map(ToString::to_string),
+            credentials: paths(&hold.claimants),
+            losses: hold.losses.iter().map(loss).collect(),
+        }
+    }
+}
+
+fn paths(claimants: &[Claimant]) -> Vec<String> {
+    claimants.iter().map(Claimant::path).collect()
 }
 
 impl From<&Finding> for FindingRecord {

@@ -110,7 +110,7 @@ pub fn own_tags(entry_lines: &str) -> BTreeMap<&str, &str> {
 }
 
 /// What becomes of an entry of a published Secret.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum EntryChange {
     /// Its value stays.
     Same,
@@ -120,8 +120,21 @@ pub enum EntryChange {
     PerhapsChanged,
     /// It was not published.
     Added,
-    /// It is published and will be removed.
-    Removed,
+    /// It is published and will be withdrawn.
+    Withdrawn,
+}
+
+impl EntryChange {
+    /// The word for people and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            EntryChange::Same => "same",
+            EntryChange::Changed => "changed",
+            EntryChange::PerhapsChanged => "perhapsChanged",
+            EntryChange::Added => "added",
+            EntryChange::Withdrawn => "withdrawn",
+        }
+    }
 }
 
 /// Compares published entries with the values to come, sorted by name.
@@ -161,7 +174,7 @@ pub fn compare_entries(
     let of_short = judge_short();
     let weigh = |name: &str| match (published.get(name), payload.get(name)) {
         (None, _) => EntryChange::Added,
-        (_, None) => EntryChange::Removed,
+        (_, None) => EntryChange::Withdrawn,
         (Some(leaf), Some(value)) => match tags.get(name) {
             _ if leaf.is_empty() && value.is_empty() => EntryChange::Same,
             _ if leaf.is_empty() || value.is_empty() => EntryChange::Changed,

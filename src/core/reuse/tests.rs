@@ -264,7 +264,7 @@ fn plans_say_which_entry_changes() {
         let changes: Vec<_> = changes.iter().map(|(name, change)| (name.as_str(), *change)).collect();
         assert_eq!(changes, expect);
     }
-    use EntryChange::{Added, Changed, PerhapsChanged, Removed, Same};
+    use EntryChange::{Added, Changed, PerhapsChanged, Same, Withdrawn};
     check(
         &[("k", A), ("l", "x"), ("e", "")],
         &[("k", A), ("l", "x"), ("e", "")],
@@ -273,11 +273,11 @@ fn plans_say_which_entry_changes() {
     check(&[("k", A)], &[("k", B)], &[("k", Changed)]);
     check(&[("k", A), ("l", B)], &[("k", B), ("l", B)], &[("k", Changed), ("l", Same)]);
     check(&[("k", A), ("l", B)], &[("k", B), ("l", A)], &[("k", Changed), ("l", Changed)]);
-    check(&[("k", A)], &[("l", A)], &[("k", Removed), ("l", Added)]);
+    check(&[("k", A)], &[("l", A)], &[("k", Withdrawn), ("l", Added)]);
     check(&[("k", "x")], &[("k", "y")], &[("k", Changed)]);
     check(&[("k", "x"), ("l", "y")], &[("k", "x"), ("l", "z")], &[("k", PerhapsChanged), ("l", PerhapsChanged)]);
     check(&[("k", "x"), ("l", "y")], &[("k", A), ("l", "y")], &[("k", Changed), ("l", PerhapsChanged)]);
-    check(&[("k", "x"), ("l", "y")], &[("k", "x")], &[("k", PerhapsChanged), ("l", Removed)]);
+    check(&[("k", "x"), ("l", "y")], &[("k", "x")], &[("k", PerhapsChanged), ("l", Withdrawn)]);
     check(&[("k", "x")], &[("k", "x"), ("l", "y")], &[("k", Same), ("l", Added)]);
     check(&[("k", "x"), ("l", A)], &[("k", A), ("l", "x")], &[("k", Changed), ("l", Changed)]);
     check(&[("k", "")], &[("k", "x")], &[("k", Changed)]);

@@ -7,7 +7,6 @@ use pouch_core::name::{Claimant, Namespace, Region};
 use pouch_core::region::allowances::Allowances;
 
 use crate::error::Failure;
-use crate::run::told::flag;
 use crate::settings::region_called;
 
 /// What a run lets through that is otherwise held.
@@ -111,7 +110,7 @@ impl Accepted {
             (Accept::Recipients, &self.accept_recipients),
             (Accept::Reseal, &self.accept_reseal),
         ] {
-            let flag = flag(what);
+            let flag = what.flag();
             for value in values {
                 let (whose, digest) = value.split_once('=').unwrap_or((value, ""));
                 let (region, namespace) = match whose.split_once('/').filter(|_| what == Accept::Deletions) {

@@ -61,7 +61,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         let message = told::commit_message(fleet, &report, &survey.revisions)?;
         Ok((report, message))
     })?;
-    told::tell(session, &report, &told::outcomes(&report), &args.wanted.accepted.of_flags(fleet)?);
+    told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
     session.ui.note(&match &commit {
         Some(commit) => format!("{} is at {commit}", branch.name()),
         None => format!("nothing changed; {} stays as it is", branch.name()),

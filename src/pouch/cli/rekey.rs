@@ -126,10 +126,10 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             }
         }
     };
-    told::tell(session, &report, &lines(&report, args), &args.accepted.of_flags(fleet)?);
+    told::tell(session, &report, &lines(session, &report, args), &args.accepted.of_flags(fleet)?);
     if args.dry_run {
         // What it would have published is no failure of this run.
-        let summary = || told::summary_of(&report, "rekey --dry-run", None, fleet, Ended::Done);
+        let summary = || told::summary_of(session, &report, "rekey --dry-run", None, fleet, Ended::Done);
         told::record(session, summary, "Nothing was published")?;
         return Ok(Ended::Done);
     }
@@ -173,7 +173,7 @@ fn chosen<'a>(session: &Session, args: &Args, fleet: &'a Fleet) -> Result<Vec<&'
 }
 
 /// One line a region, and below it whose recipients change.
-fn lines(report: &Report, args: &Args) -> String {
+fn lines(session: &Session, report: &Report, args: &Args) -> String {
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
     let mut text = String::new();
     for region in &report.regions {
@@ -184,6 +184,7 @@ fn lines(report: &Report, args: &Args) -> String {
         };
         text.push_str(&told::outcome_line(region, width, word));
         text.push_str(&recipients(region));
+        text.push_str(&told::names(session, region));
     }
     text
 }

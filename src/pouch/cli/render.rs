@@ -55,7 +55,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     }
     let conclude = || {
         shelf.publish(session)?;
-        told::tell(session, &report, &told::outcomes(&report), &args.wanted.accepted.of_flags(fleet)?);
+        told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
         told::finish(session, &report, "render", None, fleet)
     };
     survey.wiped_beside(conclude)

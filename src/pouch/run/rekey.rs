@@ -113,6 +113,7 @@ impl Work<'_> {
         record.objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count();
         record.carried = manifest.objects.iter().filter(|object| object.state != ObjectState::Current).count();
         record.changes = changes.iter().map(summary::ChangeRecord::from).collect();
+        record.carried_objects = manifest.objects.iter().filter_map(summary::CarriedRecord::of).collect();
         record.compare_recipients(&before, &region.recipients);
         let given: Vec<&Recipient> = self.identities.recipients().collect();
         let strange = if changes.is_empty() { None } else { strangers(&region.name, &before, &given) };

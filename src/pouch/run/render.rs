@@ -16,6 +16,7 @@ use pouch_core::judge::cases;
 use pouch_core::layout::delivery::argocd::shared_decryptors;
 use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
+use pouch_core::name::Claimant;
 use pouch_core::region::content::Content;
 use pouch_core::region::input::Terms;
 use pouch_core::region::odd;
@@ -136,7 +137,9 @@ fn one_region<'a>(
     let asked = || shared.world.facts.asked_for(&to);
     if !region.is_rendered() {
         // Nothing comes of these claims, so nothing that they need was read.
-        told.credentials.paused = asked().count();
+        let paused = asked().count();
+        told.credentials.paused = paused;
+        told.record.credentials = Some(summary::RegionCredentials { paused, ..Default::default() });
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
         return Ok(told);
     }
@@ -147,7 +150,7 @@ fn one_region<'a>(
         // What was never sealed is not sealed anew.
         told.record.outcome = Outcome::Unchanged;
         for case in cases {
-            told.hear(case.verdict, case.findings);
+            told.hear(&case.claim.by, case.verdict, case.findings);
         }
         return Ok(told);
     }
@@ -160,6 +163,7 @@ fn one_region<'a>(
         Outcome::Unchanged if rekeys && !plan.holds.is_empty() => Outcome::Held,
         outcome => outcome,
     };
+    told.record.credentials = Some(summary::RegionCredentials::default());
     told.note(region, own, &mut plan, cases);
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
         && let Some(held) = write(shared, &to, (&standing, own, plan), shelf)?
@@ -172,13 +176,19 @@ fn one_region<'a>(
 
 impl Told {
     /// Counts a claim, and takes what was found of it.
-    fn hear(&mut self, verdict: Verdict, findings: impl IntoIterator<Item = Finding>) {
-        *match verdict {
-            Verdict::Admitted => &mut self.credentials.admitted,
-            Verdict::Refused => &mut self.credentials.refused,
-            Verdict::Broken => &mut self.credentials.broken,
-        } += 1;
+    fn hear(&mut self, by: &Claimant, verdict: Verdict, findings: impl IntoIterator<Item = Finding>) {
+        let counts = self.record.credentials.get_or_insert_default();
+        let (of_region, of_run) = match verdict {
+            Verdict::Admitted => (&mut counts.admitted, &mut self.credentials.admitted),
+            Verdict::Refused => (&mut counts.refused, &mut self.credentials.refused),
+            Verdict::Broken => (&mut counts.broken, &mut self.credentials.broken),
+        };
+        *of_region += 1;
+        *of_run += 1;
+        let heard = self.findings.len();
         self.findings.extend(findings);
+        let of_claim = self.findings.get(heard..).unwrap_or_default();
+        self.record.stopped.extend(summary::StoppedRecord::of(by, verdict, of_claim.iter()));
     }
 
     /// Takes what is to be said of a plan.
@@ -193,7 +203,7 @@ impl Told {
         self.hold(plan.holds.drain(..).chain(plan.withheld.drain(..)));
         self.accepted.append(&mut plan.accepted);
         for (case, ruled) in cases.into_iter().zip(plan.rulings.drain(..)) {
-            self.hear(ruled.verdict, case.findings.into_iter().chain(ruled.added));
+            self.hear(&case.claim.by, ruled.verdict, case.findings.into_iter().chain(ruled.added));
         }
     }
 }
@@ -223,6 +233,8 @@ fn count(record: &mut summary::Region, plan: &RegionPlan) {
         }
     }
     record.changes = plan.changes.iter().map(summary::ChangeRecord::from).collect();
+    record.sharings = plan.sharings.iter().map(summary::SharingRecord::from).collect();
+    record.carried_objects = plan.manifest.objects.iter().filter_map(summary::CarriedRecord::of).collect();
 }
 
 /// Seals what is to be sealed of one region, and stages its files; or says why they are not staged.

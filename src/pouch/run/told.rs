@@ -1,8 +1,10 @@
 //! What is told of a run: a line for each region, acceptances that it had no need of, its summary and metrics.
 
-use pouch_core::config::{Accept, Acceptance, Fleet};
+use pouch_core::config::{Acceptance, Fleet};
 use pouch_core::listing::counted;
 use pouch_core::report::escape_json;
+use pouch_core::report::names::Names;
+use pouch_core::report::shell;
 use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, Summary};
 
 use super::{Report, metrics};
@@ -10,10 +12,20 @@ use crate::error::{Ended, Failure};
 use crate::session::Session;
 use crate::text;
 
-/// One line a region.
-pub fn outcomes(report: &Report) -> String {
+/// How many lines of names a region has, unless all are asked for.
+const NAMES: usize = 20;
+
+/// One line a region, and below it what becomes of whose objects.
+pub fn outcomes(session: &Session, report: &Report) -> String {
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
-    report.regions.iter().map(|region| outcome_line(region, width, region.outcome.word())).collect()
+    let of_region = |region| outcome_line(region, width, region.outcome.word()) + &names(session, region);
+    report.regions.iter().map(of_region).collect()
+}
+
+/// What becomes of whose objects in a region, a line each.
+pub fn names(session: &Session, region: &summary::Region) -> String {
+    let most = if session.global.verbose { usize::MAX } else { NAMES };
+    Names::of(region).lines(most).into_iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// What became of a region: its name, a word for that, and counts.
@@ -25,7 +37,7 @@ pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> Strin
     let (namespaces, objects): (Vec<&ChangeRecord>, Vec<&ChangeRecord>) = region.changes.iter().partition(is_namespace);
     let held = region.outcome == Outcome::Held;
     let mut parts = if held { Vec::new() } else { vec![counted(region.objects, "object", "objects")] };
-    for action in ["added", "changed", "resealed", "removed"] {
+    for action in ["added", "changed", "resealed", "withdrawn"] {
         let count = |changes: &[&ChangeRecord]| changes.iter().filter(|change| change.action == action).count();
         // What a bundle has is counted without its Namespaces, so these are counted apart.
         if count(&objects) > 0 {
@@ -54,18 +66,46 @@ pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance
     session.ui.result(lines);
     for acceptance in given {
         if let Some(why) = unneeded(acceptance, report) {
-            session.ui.warn(&format!("{} {acceptance} let nothing through: {why}", flag(acceptance.what)));
+            session.ui.warn(&format!("{} {acceptance} let nothing through: {why}", acceptance.what.flag()));
         }
+    }
+    if let Some(command) = accept_command(session, report) {
+        session.ui.note(&format!("to let through all that is held: {command}"));
     }
 }
 
-/// The flag of an acceptance.
-pub fn flag(what: Accept) -> &'static str {
-    match what {
-        Accept::Deletions => "--accept-deletions",
-        Accept::Recipients => "--accept-recipients",
-        Accept::Reseal => "--accept-reseal",
+/// This run's command line, with the acceptances that let through all that the brake held in it; none if it held
+/// nothing.
+///
+/// Acceptances that were given stay if they were needed. The rest of the line is the user's own, so that what is
+/// accepted is what was looked at.
+fn accept_command(session: &Session, report: &Report) -> Option<String> {
+    if report.wanted.is_empty() {
+        return None;
     }
+    const FLAGS: [&str; 3] = ["--accept-deletions", "--accept-recipients", "--accept-reseal"];
+    let typed: Vec<String> =
+        session.ambient.arguments().iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let (mut words, mut operands) = (vec![String::from("pouch")], Vec::new());
+    let mut typed = typed.into_iter();
+    while let Some(word) = typed.next() {
+        if word == "--" {
+            operands = [word].into_iter().chain(typed).collect();
+            break;
+        }
+        match FLAGS.into_iter().find_map(|flag| word.strip_prefix(flag)) {
+            Some("") => _ = typed.next(),
+            Some(value) if value.starts_with('=') => {}
+            // Whoever looked first wants it done.
+            _ if word == "--dry-run" => {}
+            _ => words.push(word),
+        }
+    }
+    for acceptance in report.accepted.iter().chain(&report.wanted) {
+        words.extend([acceptance.what.flag().to_owned(), acceptance.to_string()]);
+    }
+    let words: Vec<String> = words.iter().chain(&operands).map(|word| shell::word(word)).collect();
+    Some(words.join(" "))
 }
 
 /// Why an acceptance let nothing through; none where it did.
@@ -116,7 +156,7 @@ pub fn finish(
     fleet: &Fleet,
 ) -> Result<Ended, Failure> {
     let ended = report.ended(session);
-    record(session, || summary_of(report, command, commit, fleet, ended), "The bundles are written")?;
+    record(session, || summary_of(session, report, command, commit, fleet, ended), "The bundles are written")?;
     let Some(c) = &report.credentials else { return Ok(ended) };
     let credentials = counted(c.admitted, "Credential", "Credentials");
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
@@ -140,12 +180,14 @@ pub fn summary(fleet: String, command: &'static str, ended: Ended) -> Summary {
         regions: None,
         verified: None,
         proved: None,
+        accept_command: None,
         findings: Vec::new(),
     }
 }
 
 /// The summary of a run.
 pub fn summary_of(
+    session: &Session,
     report: &Report,
     command: &'static str,
     commit: Option<String>,
@@ -154,6 +196,7 @@ pub fn summary_of(
 ) -> Summary {
     Summary {
         commit,
+        accept_command: accept_command(session, report),
         credentials: report.credentials.clone(),
         regions: Some(report.regions.clone()),
         findings: report.findings.iter().map(FindingRecord::from).collect(),
@@ -191,6 +234,7 @@ pub fn record(session: &Session, summary: impl FnOnce() -> Summary, done: &str) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pouch_core::config::Accept;
     use pouch_core::report::summary::Region;
 
     #[test]

@@ -267,7 +267,7 @@ fn secret(
             EntryChange::Changed => differences.add(entry_path("data", &name)),
             EntryChange::PerhapsChanged => perhaps.push(entry_path("data", &name)),
             EntryChange::Added => extra.push(("data", name)),
-            EntryChange::Removed => differences.add(format!("{} is missing", entry_path("data", &name))),
+            EntryChange::Withdrawn => differences.add(format!("{} is missing", entry_path("data", &name))),
         }
     }
     if !perhaps.is_empty() {

@@ -39,6 +39,7 @@ mod interop;
 mod isolation;
 mod keygen;
 mod kubectl_reading;
+mod names;
 mod passes;
 mod past;
 mod proof;

@@ -124,7 +124,7 @@ fn no_manifest_switches_the_brake_off() {
             .outcome("eu", "held")
             .says("deletions-held")
             .says("every withdrawal must be accepted");
-        assert!(few.stdout.contains("2 removed"), "{name}: {}", few.stdout);
+        assert!(few.stdout.contains("2 withdrawn"), "{name}: {}", few.stdout);
         let stale = few.acceptance("--accept-deletions", "eu");
         for n in 1..6 {
             fleet.delete("eu", &format!("c{n}"));
@@ -166,7 +166,7 @@ fn adopting_says_what_it_removes() {
         fleet.delete("eu", &format!("c{n}"));
     }
     let ran = fleet.render(&["--adopt", "eu"]).ends(0).outcome("eu", "published");
-    assert!(ran.stdout.contains("5 removed"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("5 withdrawn"), "{}", ran.stdout);
 }
 
 #[test]

@@ -1,0 +1,161 @@
+//! What becomes of a region by name: a line for each Credential and for what happens to its objects.
+//!
+//! A view of a region's part of the summary, for the terminal and for commit messages. What takes something away comes
+//! first, so that a list which is cut short hides no withdrawal behind what is added.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::escape;
+use super::summary::{ChangeRecord, ObjectRecord, Region};
+use crate::listing::few;
+
+/// How many objects a line names.
+const OBJECTS: usize = 5;
+
+/// How many entries of a Secret a line names.
+const ENTRIES: usize = 10;
+
+/// What happens, in the order in which it is told.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum What {
+    Withdrawn,
+    /// The object stays, because others need it.
+    Left,
+    Refused,
+    /// Nothing of it is carried over.
+    Broken,
+    Carried,
+    Changed,
+    Added,
+    /// The object was published for others.
+    Joined,
+    Resealed,
+}
+
+impl What {
+    fn word(self) -> &'static str {
+        match self {
+            What::Withdrawn => "withdrawn",
+            What::Left => "left",
+            What::Refused => "refused",
+            What::Broken => "broken",
+            What::Carried => "carried",
+            What::Changed => "changed",
+            What::Added => "added",
+            What::Joined => "joined",
+            What::Resealed => "resealed",
+        }
+    }
+
+    fn of(action: &str) -> Option<Self> {
+        [What::Withdrawn, What::Changed, What::Added, What::Resealed].into_iter().find(|what| what.word() == action)
+    }
+}
+
+/// One thing that a line names.
+enum Item<'r> {
+    Object(&'r ObjectRecord),
+    Change(&'r ChangeRecord),
+    Codes(&'r [&'static str]),
+}
+
+/// What one line is about: what happens, to whom, and why. Objects that nobody claims have no Credential.
+type Head<'r> = (What, Option<&'r str>, &'r str);
+
+/// What becomes of a region, by Credential.
+pub struct Names<'r> {
+    lines: BTreeMap<Head<'r>, Vec<Item<'r>>>,
+}
+
+impl<'r> Names<'r> {
+    /// Gathers what is to be told of a region.
+    pub fn of(region: &'r Region) -> Self {
+        let mut names = Self { lines: BTreeMap::new() };
+        for change in &region.changes {
+            let Some(what) = What::of(change.action) else { continue };
+            names.add(what, &change.credentials, "", || Item::Change(change));
+        }
+        for sharing in &region.sharings {
+            let mut share = |what, credentials: &'r [String]| {
+                if !credentials.is_empty() {
+                    names.add(what, credentials, "", || Item::Object(&sharing.object));
+                }
+            };
+            share(What::Joined, &sharing.joined);
+            share(What::Left, &sharing.left);
+        }
+        for carried in &region.carried_objects {
+            names.add(What::Carried, &carried.credentials, carried.reason, || Item::Object(&carried.object));
+        }
+        let carried: BTreeSet<&String> =
+            region.carried_objects.iter().flat_map(|carried| &carried.credentials).collect();
+        for stopped in &region.stopped {
+            let what = if stopped.verdict == What::Refused.word() { What::Refused } else { What::Broken };
+            // The line of what is carried over for it says why.
+            if what == What::Broken && carried.contains(&stopped.credential) {
+                continue;
+            }
+            names.add(what, core::slice::from_ref(&stopped.credential), "", || Item::Codes(&stopped.codes));
+        }
+        names
+    }
+
+    fn add(&mut self, what: What, credentials: &'r [String], why: &'r str, item: impl Fn() -> Item<'r>) {
+        let whose = credentials.iter().map(|credential| Some(credential.as_str()));
+        let nobody = credentials.is_empty().then_some(None);
+        for whose in whose.chain(nobody) {
+            self.lines.entry((what, whose, why)).or_default().push(item());
+        }
+    }
+
+    /// The first `most` lines, and one that counts the rest, if there is one.
+    pub fn lines(&self, most: usize) -> Vec<String> {
+        let shown = if self.lines.len() <= most.saturating_add(1) { self.lines.len() } else { most };
+        let mut out: Vec<String> = self.lines.iter().take(shown).map(|(head, items)| line(*head, items)).collect();
+        let rest = self.lines.len().saturating_sub(shown);
+        if rest > 0 {
+            let mut counts: BTreeMap<What, usize> = BTreeMap::new();
+            for (what, ..) in self.lines.keys().skip(shown) {
+                let count = counts.entry(*what).or_default();
+                *count = count.saturating_add(1);
+            }
+            let counts: Vec<String> =
+                counts.into_iter().map(|(what, count)| format!("{count} {}", what.word())).collect();
+            out.push(format!("and {rest} more: {}", counts.join(", ")));
+        }
+        out
+    }
+}
+
+fn line((what, whose, why): Head<'_>, items: &[Item<'_>]) -> String {
+    let whose = whose.map_or(String::new(), |credential| format!("Credential {}: ", escape(credential)));
+    let what_of = few(items.iter().map(item), items.len(), OBJECTS);
+    let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+    format!("{:9}  {whose}{what_of}{why}", what.word())
+}
+
+fn item(item: &Item<'_>) -> String {
+    match item {
+        Item::Object(record) => object(record),
+        Item::Codes(codes) => codes.join(", "),
+        Item::Change(change) if change.entries.is_empty() => object(&change.object),
+        Item::Change(change) => {
+            let entry = |(name, word): (&str, &str)| match word {
+                "changed" => escape(name),
+                "perhapsChanged" => format!("perhaps {}", escape(name)),
+                word => format!("{} {word}", escape(name)),
+            };
+            let entries = change.entries.iter().map(|record| entry((&record.name, record.change)));
+            format!("{} [{}]", object(&change.object), few(entries, change.entries.len(), ENTRIES))
+        }
+    }
+}
+
+fn object(record: &ObjectRecord) -> String {
+    let name =
+        record.namespace.as_ref().map_or(record.name.to_string(), |namespace| format!("{namespace}/{}", record.name));
+    escape(&format!("{} {name}", record.kind))
+}

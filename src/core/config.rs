@@ -483,6 +483,17 @@ impl fmt::Display for Acceptance {
     }
 }
 
+/// How long git may take, in seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GitLimits {
+    /// The longest that git may say nothing of its progress.
+    pub idle: u64,
+    /// The longest that one fetch or push may take.
+    pub total: u64,
+    /// How long a branch is watched after a push whose outcome is unknown.
+    pub settle: u64,
+}
+
 /// Bounds of one run.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -500,6 +511,8 @@ pub struct Limits {
     pub reseal_percent: usize,
     /// Acceptances of what goes beyond these bounds.
     pub accept: Vec<Acceptance>,
+    /// How long git may take.
+    pub git: GitLimits,
     /// How often a lost push is tried again from the start.
     pub attempts: usize,
     /// The most objects of one region.

@@ -1,20 +1,22 @@
 //! Children: how a program that pouch starts is watched, bounded and ended.
 //!
 //! The caller decides what a child sees; here it gets no terminal, a process group of its own, a bounded time
-//! and bounded output. What a child's words mean is not known here.
+//! and bounded output. A child that says something, be it only how far it is, is at work: besides the whole time
+//! its silence is bounded. What a child's words mean is not known here.
 
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// The most bytes of standard error that are kept.
-const MOST_WORDS: u64 = 16 << 10;
+/// The most bytes of standard error that are kept: the first half and the last.
+const MOST_WORDS: usize = 16 << 10;
 
 /// How often a waiting run checks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -28,8 +30,10 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// What a child is allowed.
 pub struct Bounds<'a> {
-    /// How long it may take.
+    /// How long it may take in all.
     pub timeout: Duration,
+    /// How long it may say nothing.
+    pub silence: Duration,
     /// Ends the child early when it becomes true.
     pub stop: &'a AtomicBool,
     /// The most bytes of standard output that are kept.
@@ -42,7 +46,7 @@ pub struct ChildResult {
     pub well: bool,
     /// Its standard output.
     pub out: Vec<u8>,
-    /// The beginning of its standard error.
+    /// The beginning and the end of its standard error, as a terminal shows them: without counts that others were written over.
     pub words: Vec<u8>,
 }
 
@@ -55,6 +59,11 @@ pub enum ChildError {
     Start(ErrorKind),
     /// It took too long, and was ended.
     TimedOut {
+        /// The bound.
+        seconds: u64,
+    },
+    /// It said nothing for too long, and was ended.
+    Silent {
         /// The bound.
         seconds: u64,
     },
@@ -74,9 +83,11 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
         ErrorKind::NotFound => ChildError::Missing,
         kind => ChildError::Start(kind),
     })?;
-    let out = child.stdout.take().map(|pipe| collect(pipe, bounds.output));
-    let words = child.stderr.take().map(|pipe| collect(pipe, MOST_WORDS));
-    let well = wait(child, bounds)?;
+    let heard = Arc::<AtomicU64>::default();
+    let most = usize::try_from(bounds.output).unwrap_or(usize::MAX);
+    let out = child.stdout.take().map(|pipe| collect(pipe, Kept::First { most, bytes: Vec::new() }, &heard));
+    let words = child.stderr.take().map(|pipe| collect(pipe, Kept::Words(Words::default()), &heard));
+    let well = wait(child, bounds, &heard)?;
     // ssh's control master inherits both pipes and stays: the end of the pipes is awaited for the grace only,
     // and the output is what came until the child itself ended.
     let out = out.map(Collected::taken).unwrap_or_default();
@@ -85,12 +96,13 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
 }
 
 /// Waits for the end, and says whether it ended well.
-fn wait(mut child: Child, bounds: &Bounds<'_>) -> Result<bool, ChildError> {
+fn wait(mut child: Child, bounds: &Bounds<'_>, heard: &AtomicU64) -> Result<bool, ChildError> {
     let group = Pid::from_child(&child);
     let (sender, ended) = channel();
     std::thread::spawn(move || sender.send(child.wait().is_ok_and(|status| status.success())));
-    let glances = bounds.timeout.as_millis().div_ceil(GLANCE.as_millis());
-    for _ in 0..glances {
+    let glances = |time: Duration| time.as_millis().div_ceil(GLANCE.as_millis());
+    let (mut silent, mut heard_before) = (0_u128, 0);
+    for _ in 0..glances(bounds.timeout) {
         match ended.recv_timeout(GLANCE) {
             Ok(well) => return Ok(well),
             Err(RecvTimeoutError::Disconnected) => return Ok(false),
@@ -99,6 +111,13 @@ fn wait(mut child: Child, bounds: &Bounds<'_>) -> Result<bool, ChildError> {
                 return Err(ChildError::Stopped);
             }
             Err(RecvTimeoutError::Timeout) => {}
+        }
+        let now = heard.load(Ordering::Relaxed);
+        silent = if now == heard_before { silent.saturating_add(1) } else { 0 };
+        heard_before = now;
+        if silent >= glances(bounds.silence) {
+            end(group, &ended);
+            return Err(ChildError::Silent { seconds: bounds.silence.as_secs() });
         }
     }
     end(group, &ended);
@@ -116,25 +135,95 @@ fn end(group: Pid, ended: &Receiver<bool>) {
 
 /// What a pipe has given so far.
 struct Collected {
-    bytes: Arc<Mutex<Vec<u8>>>,
+    kept: Arc<Mutex<Kept>>,
     end: Receiver<()>,
 }
 
 impl Collected {
     fn taken(self) -> Vec<u8> {
         let _ = self.end.recv_timeout(GRACE);
-        self.bytes.lock().map(|mut bytes| std::mem::take(&mut *bytes)).unwrap_or_default()
+        self.kept.lock().map(|mut kept| kept.take()).unwrap_or_default()
     }
 }
 
-/// Reads a pipe on a thread: keeps the first `most` bytes, and drains the rest so that the writer
-/// never waits.
-fn collect(mut pipe: impl Read + Send + 'static, most: u64) -> Collected {
-    let bytes: Arc<Mutex<Vec<u8>>> = Arc::default();
+/// Which part of what comes is kept.
+enum Kept {
+    First { most: usize, bytes: Vec<u8> },
+    Words(Words),
+}
+
+impl Kept {
+    fn add(&mut self, new: &[u8]) {
+        match self {
+            Self::First { most, bytes } => {
+                let room = most.saturating_sub(bytes.len()).min(new.len());
+                bytes.extend_from_slice(new.get(..room).unwrap_or_default());
+            }
+            Self::Words(words) => new.iter().for_each(|byte| words.add(*byte)),
+        }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        match self {
+            Self::First { bytes, .. } => std::mem::take(bytes),
+            Self::Words(words) => std::mem::take(words).text(),
+        }
+    }
+}
+
+/// Lines as a terminal shows them in the end: of counts of progress, each written over the one before, the last.
+#[derive(Default)]
+struct Words {
+    first: Vec<u8>,
+    last: VecDeque<u8>,
+    line: Vec<u8>,
+    column: usize,
+}
+
+impl Words {
+    fn add(&mut self, byte: u8) {
+        match byte {
+            b'\r' => self.column = 0,
+            b'\n' => {
+                self.line.push(byte);
+                self.keep();
+            }
+            _ => {
+                let room = self.line.len() < MOST_WORDS / 2;
+                match self.line.get_mut(self.column) {
+                    Some(under) => *under = byte,
+                    None if room => self.line.push(byte),
+                    None => {}
+                }
+                self.column = self.column.saturating_add(1);
+            }
+        }
+    }
+
+    fn keep(&mut self) {
+        self.column = 0;
+        let line = std::mem::take(&mut self.line);
+        if self.last.is_empty() && self.first.len().saturating_add(line.len()) <= MOST_WORDS / 2 {
+            self.first.extend(line);
+            return;
+        }
+        self.last.extend(line);
+        let beyond = self.last.len().saturating_sub(MOST_WORDS / 2);
+        self.last.drain(..beyond);
+    }
+
+    fn text(mut self) -> Vec<u8> {
+        self.keep();
+        self.first.into_iter().chain(self.last).collect()
+    }
+}
+
+/// Reads a pipe on a thread, counts what comes, and drains what is not kept so that the writer never waits.
+fn collect(mut pipe: impl Read + Send + 'static, kept: Kept, heard: &Arc<AtomicU64>) -> Collected {
+    let (kept, heard) = (Arc::new(Mutex::new(kept)), heard.clone());
     let (sender, end) = channel();
-    let kept = bytes.clone();
+    let into = kept.clone();
     std::thread::spawn(move || {
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut buffer = vec![0_u8; 32 << 10];
         loop {
             let read = match pipe.read(&mut buffer) {
@@ -143,12 +232,58 @@ fn collect(mut pipe: impl Read + Send + 'static, most: u64) -> Collected {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(_) => break,
             };
-            if let Ok(mut kept) = kept.lock() {
-                let room = most.saturating_sub(kept.len()).min(read);
-                kept.extend(buffer.get(..room).unwrap_or_default());
+            heard.fetch_add(1, Ordering::Relaxed);
+            if let Ok(mut kept) = into.lock() {
+                kept.add(buffer.get(..read).unwrap_or_default());
             }
         }
         sender.send(())
     });
-    Collected { bytes, end }
+    Collected { kept, end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "a test needs some program")]
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    fn ran(script: &str, timeout: u64, silence: u64) -> Result<ChildResult, ChildError> {
+        let bounds = Bounds {
+            timeout: Duration::from_millis(timeout),
+            silence: Duration::from_millis(silence),
+            stop: &AtomicBool::new(false),
+            output: 1 << 10,
+        };
+        run(sh(script), &bounds)
+    }
+
+    #[test]
+    fn who_says_something_may_go_on_and_who_is_silent_is_ended() {
+        let steady = "for n in 1 2 3 4 5 6 7 8; do printf \"$n\\r\" >&2; sleep 0.25; done; echo done";
+        assert_eq!(ran(steady, 60_000, 1000).unwrap().out, b"done\n");
+        // The control: the same time without a word.
+        assert_eq!(ran("sleep 2; echo done", 60_000, 1000).err(), Some(ChildError::Silent { seconds: 1 }));
+        assert_eq!(ran(steady, 1000, 1000).err(), Some(ChildError::TimedOut { seconds: 1 }));
+    }
+
+    #[test]
+    fn words_are_what_a_terminal_would_show() {
+        let words = |text: &str| {
+            let mut words = Words::default();
+            text.bytes().for_each(|byte| words.add(byte));
+            String::from_utf8(words.text()).unwrap()
+        };
+        assert_eq!(words("a\n1%\r2%\rdone\nb\r\nc"), "a\ndone\nb\nc");
+        // Git puts its own word before each piece of what a server says.
+        assert_eq!(words("remote: no  \rremote: \nfatal: x\n"), "remote: no  \nfatal: x\n");
+        let long = format!("first\n{}last", "x\n".repeat(MOST_WORDS));
+        let kept = words(&long);
+        assert!(kept.starts_with("first\n") && kept.ends_with("last") && kept.len() <= MOST_WORDS, "{}", kept.len());
+    }
 }

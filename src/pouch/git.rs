@@ -11,6 +11,7 @@ pub mod ignored;
 pub mod objects;
 pub mod program;
 pub mod signers;
+mod words;
 
 use std::path::Path;
 
@@ -19,8 +20,8 @@ pub use self::address::{Address, address, full, identity, is_commit_id, is_refer
 /// The reference under which [`fetch`] stores what it fetched.
 pub const FETCHED: &str = "refs/pouch/fetched";
 
-/// Options of every fetch: nothing but what is asked for, and no word of it.
-const QUIET: [&str; 4] = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
+/// Options of every fetch: nothing but what is asked for, and a word now and then of how far it is.
+const OPTIONS: [&str; 4] = ["--progress", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
 
 /// Fetches one reference or commit of a remote repository, without its history, into a new bare repository.
 pub fn fetch(git: &program::Git, remote: &str, named: &str, into: &Path) -> Result<(), program::GitError> {
@@ -28,14 +29,14 @@ pub fn fetch(git: &program::Git, remote: &str, named: &str, into: &Path) -> Resu
     // No template: its hooks would see the environment.
     git.run(None, "init", &["--bare", "--quiet", "--template="], &[into.as_os_str()])?;
     let one = format!("+{reference}:{FETCHED}");
-    let shallow: Vec<&str> = QUIET.into_iter().chain(["--depth=1"]).collect();
+    let shallow: Vec<&str> = OPTIONS.into_iter().chain(["--depth=1"]).collect();
     match git.run(Some(into), "fetch", &shallow, &[remote.as_ref(), one.as_ref()]) {
         // Not every server gives a commit by its id: fetch all branches and tags, and look for it there.
         Err(program::GitError::Failed { .. }) if is_commit_id(reference) => {
             let everything = ["+refs/heads/*:refs/pouch/heads/*", "+refs/tags/*:refs/pouch/tags/*"];
             let operands: Vec<&std::ffi::OsStr> =
                 std::iter::once(remote).chain(everything).map(std::ffi::OsStr::new).collect();
-            git.run(Some(into), "fetch", &QUIET, &operands)?;
+            git.run(Some(into), "fetch", &OPTIONS, &operands)?;
             let commit = format!("{reference}^{{commit}}");
             git.run(Some(into), "update-ref", &[], &[FETCHED.as_ref(), commit.as_ref()]).map(|_| ())
         }
@@ -66,7 +67,7 @@ pub fn deepen(
     by: usize,
 ) -> Result<(), program::GitError> {
     let by = format!("--deepen={by}");
-    let options: Vec<&str> = QUIET.into_iter().chain(["--no-write-fetch-head", &*by]).collect();
+    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head", &*by]).collect();
     // The branch may have moved since; what was fetched first stays where it is.
     let one = format!("+{reference}:{FETCHED}-history");
     git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())
@@ -75,7 +76,7 @@ pub fn deepen(
 /// Fetches a remote repository with all its references and its whole history into a new bare repository.
 pub fn mirror(git: &program::Git, remote: &str, into: &Path) -> Result<(), program::GitError> {
     // No template: its hooks would see the environment.
-    let options = ["--mirror", "--quiet", "--template=", "--no-recurse-submodules"];
+    let options = ["--mirror", "--progress", "--template=", "--no-recurse-submodules"];
     git.run(None, "clone", &options, &[remote.as_ref(), into.as_os_str()]).map(|_| ())
 }
 

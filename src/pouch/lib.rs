@@ -46,6 +46,8 @@
 //! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |
 //! | what a branch's history says: what pouch published last, since when withdrawals count | `shelf/branch/past.rs`, [`git::ancestors`]; the line that proves a commit: core `reuse::commit` |
 //! | which branch, how often a push is tried | [`shelf::output`] |
+//! | what became of a push | `shelf/branch/outcome.rs` |
+//! | how long git may take or say nothing | [`child`], [`git::program`] |
 //! | where `verify` looks for bundles: folder, commit, index | [`shelf::standing`] |
 //! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; that the files of both can be written: [`cli::records`] |
 //! | commit messages | [`text`] |

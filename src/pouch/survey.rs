@@ -27,7 +27,7 @@ use crate::ambient::Timer;
 use crate::cluster::request::Resource;
 use crate::cluster::{AccessError, Cluster, Patience, Wanted};
 use crate::error::Failure;
-use crate::git::program::TIMEOUT;
+use crate::git::program::Deadlines;
 use crate::harden::wiped;
 use crate::session::Session;
 use openers::{openers, shared};
@@ -317,7 +317,7 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
         skip: outputs,
         skip_in_tree: &skip_in_tree,
         environment: &environment,
-        timeout: TIMEOUT,
+        deadlines: Deadlines::of(fleet.limits.git.idle, fleet.limits.git.total),
         stop: stop.flag(),
         limits: &fleet.limits.sources,
     };

@@ -20,7 +20,7 @@ pub use delivery::{
     SourceKindWord, SourceRefFile,
 };
 pub use grant::{GrantFile, GrantFromFile, GrantToFile};
-pub use limit::{AcceptFile, DeletionsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
+pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 
 use super::{Companions, RegionState, Resolution};
 use crate::finding::Code;

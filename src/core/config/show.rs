@@ -268,11 +268,14 @@ fn limits(limits: &Limits) -> Tree<'_> {
         ("bytes", count(limits.sources.bytes)),
         ("copiedBytes", count(limits.sources.copied_bytes)),
     ];
+    let git = [("idle", limits.git.idle), ("total", limits.git.total), ("settle", limits.git.settle)];
+    let git = git.map(|(name, seconds)| (name, Tree::text(format!("{seconds}s"))));
     Tree::map([
         ("deletions", Tree::map(deletions)),
         ("reseal", Tree::map([("percent", count(limits.reseal_percent))])),
         ("accept", Tree::List(limits.accept.iter().map(acceptance).collect())),
         ("sources", Tree::map(sources)),
+        ("git", Tree::map(git)),
         ("attempts", count(limits.attempts)),
         ("objectsPerRegion", count(limits.objects_per_region)),
         ("objectsPerNamespace", count(limits.objects_per_namespace)),

@@ -297,7 +297,7 @@ fn held_deletions(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::SourceLimits;
+    use crate::config::{GitLimits, SourceLimits};
     use alloc::vec;
 
     fn limits() -> Limits {
@@ -309,6 +309,7 @@ mod tests {
             reseal_percent: 20,
             accept: vec![],
             sources: SourceLimits::DEFAULT,
+            git: GitLimits { idle: 120, total: 3600, settle: 30 },
             attempts: 5,
             objects_per_region: 5000,
             objects_per_namespace: 500,

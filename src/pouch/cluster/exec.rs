@@ -126,7 +126,7 @@ impl Plugin {
         command.args(&self.arguments);
         let name = quoted(&self.command.to_string_lossy());
         let works = format!("Check that {name} works in a shell, without asking anything.");
-        let bounds = Bounds { timeout: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
+        let bounds = Bounds { timeout: self.timeout, silence: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
         match child::run(command, &bounds) {
             Ok(ended) if ended.well => self.read(&Zeroizing::new(ended.out)),
             // Its words may hold what it should have kept.
@@ -136,7 +136,7 @@ impl Plugin {
                 Err(PluginError::new(format!("is not installed: {name}"), format!("Install it.{hint}")))
             }
             Err(ChildError::Start(kind)) => Err(PluginError::new(format!("cannot be started: {name}: {kind}"), works)),
-            Err(ChildError::TimedOut { seconds }) => {
+            Err(ChildError::TimedOut { seconds } | ChildError::Silent { seconds }) => {
                 Err(PluginError::new(format!("took longer than {seconds} s and was ended: {name}"), works))
             }
             Err(ChildError::Stopped) => Err(PluginError::new("was ended", "Start pouch again.")),

@@ -1,8 +1,7 @@
 //! The `git` program: started with a cleaned environment, without prompts and hooks, within a time.
 //!
-//! Everything that is run goes through [`Git::run`]. What git says on standard error comes from
-//! servers too, so it is shortened, freed of control characters and of users and passwords in URLs
-//! before it may stand in a message.
+//! Everything that is run goes through [`Git::ask`]. What git says stands in messages as [`words`] lets it.
+//! A run that makes progress may take long: git is told to say how far it is, and its silence is what ends it early.
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -16,16 +15,14 @@ use pouch_core::secret::holds_key;
 
 use super::address::{Address, address};
 use super::objects;
+use super::words::{self, Words};
 use crate::child::{self, Bounds, ChildError, ChildResult};
 
-/// How long one run may take unless somebody says otherwise.
-pub const TIMEOUT: Duration = Duration::from_secs(120);
+/// How long one run may take, and how long it may say nothing, unless somebody says otherwise.
+const DEFAULT: Deadlines = Deadlines { silence: Duration::from_secs(120), whole: Duration::from_secs(3600) };
 
 /// The most bytes of standard output that are kept.
 const MOST_OUTPUT: u64 = 64 << 20;
-
-/// The most characters of standard error that stand in a message.
-const MOST_QUOTED: usize = 400;
 
 /// The settings of every run, before the subcommand.
 ///
@@ -55,9 +52,36 @@ const SETTINGS: [&str; 16] = [
 #[derive(Clone)]
 pub struct Git {
     environment: Vec<(OsString, OsString)>,
-    timeout: Duration,
+    deadlines: Deadlines,
     stop: Arc<AtomicBool>,
     settings: Vec<OsString>,
+    secrets: Vec<String>,
+}
+
+/// How long a run may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deadlines {
+    /// How long git may say nothing.
+    pub silence: Duration,
+    /// How long it may take in all.
+    pub whole: Duration,
+}
+
+impl Deadlines {
+    /// From seconds.
+    pub fn of(silence: u64, whole: u64) -> Self {
+        Self { silence: Duration::from_secs(silence), whole: Duration::from_secs(whole) }
+    }
+}
+
+/// What git answered.
+pub struct Answer {
+    /// Whether it ended well.
+    pub well: bool,
+    /// Its standard output.
+    pub out: Vec<u8>,
+    /// What it said besides.
+    pub words: String,
 }
 
 /// Why a run of `git` failed.
@@ -80,6 +104,14 @@ pub enum GitError {
     /// It took too long, and was ended.
     #[error("git {command} took longer than {seconds} s and was ended")]
     TimedOut {
+        /// The subcommand.
+        command: String,
+        /// The bound.
+        seconds: u64,
+    },
+    /// It said nothing for too long, and was ended.
+    #[error("git {command} said nothing for {seconds} s and was ended")]
+    Silent {
         /// The subcommand.
         command: String,
         /// The bound.
@@ -115,7 +147,10 @@ impl GitError {
                 "Configure a credential helper for git; pouch never asks."
             }
             GitError::Failed { .. } => "Check that the same git command works in a shell, without prompts.",
-            GitError::TimedOut { .. } => "Check whether the server answers, and whether git waits for something.",
+            GitError::TimedOut { .. } => "If the server is that slow, raise `limits.git.total`.",
+            GitError::Silent { .. } => {
+                "Check whether the server answers. If it needs that long without a word, raise `limits.git.idle`."
+            }
             GitError::Stopped { .. } => "Start pouch again.",
         };
         help.to_owned()
@@ -153,7 +188,8 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     kept.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     // Some messages are recognised, so they must come in one language.
     kept.push(("LC_ALL".into(), "C".into()));
-    Git { environment: kept, timeout: TIMEOUT, stop: Arc::default(), settings: Vec::new() }
+    let secrets = words::secrets(&kept);
+    Git { environment: kept, deadlines: DEFAULT, stop: Arc::default(), settings: Vec::new(), secrets }
 }
 
 /// Whether a child may see the variable `name` with this value.
@@ -197,9 +233,9 @@ pub fn is_for_children(name: &OsStr, value: &OsStr) -> bool {
 }
 
 impl Git {
-    /// Sets how long one run may take.
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+    /// Sets how long one run may take, and how long it may say nothing.
+    pub fn within(mut self, deadlines: Deadlines) -> Self {
+        self.deadlines = deadlines;
         self
     }
 
@@ -229,17 +265,43 @@ impl Git {
         options: &[&str],
         operands: &[&OsStr],
     ) -> Result<Vec<u8>, GitError> {
+        let answer = self.ask(folder, command, options, operands)?;
+        if answer.well {
+            return Ok(answer.out);
+        }
+        Err(GitError::Failed { command: command.to_owned(), words: self.words(&answer).end() })
+    }
+
+    /// The same for who wants to know how it failed.
+    ///
+    /// # Errors
+    /// Where it cannot be started, takes too long, or the user asks to stop.
+    pub fn ask(
+        &self,
+        folder: Option<&Path>,
+        command: &str,
+        options: &[&str],
+        operands: &[&OsStr],
+    ) -> Result<Answer, GitError> {
         let program = self.program(folder, command, options, operands);
-        let bounds = Bounds { timeout: self.timeout, stop: &self.stop, output: MOST_OUTPUT };
+        let Deadlines { silence, whole } = self.deadlines;
+        let bounds = Bounds { timeout: whole, silence, stop: &self.stop, output: MOST_OUTPUT };
         let name = command.to_owned();
         match child::run(program, &bounds) {
-            Ok(ChildResult { well: true, out, .. }) => Ok(out),
-            Ok(ChildResult { words, .. }) => Err(GitError::Failed { command: name, words: safe_words(&words) }),
+            Ok(ChildResult { well, out, words }) => {
+                Ok(Answer { well, out, words: String::from_utf8_lossy(&words).into_owned() })
+            }
             Err(ChildError::Missing) => Err(GitError::Missing),
             Err(ChildError::Start(kind)) => Err(GitError::Start(kind)),
             Err(ChildError::TimedOut { seconds }) => Err(GitError::TimedOut { command: name, seconds }),
+            Err(ChildError::Silent { seconds }) => Err(GitError::Silent { command: name, seconds }),
             Err(ChildError::Stopped) => Err(GitError::Stopped { command: name }),
         }
+    }
+
+    /// What an answer says, fit for messages.
+    pub fn words<'a>(&'a self, answer: &'a Answer) -> Words<'a> {
+        words::words(&answer.words, &self.secrets)
     }
 
     fn program(&self, folder: Option<&Path>, name: &str, options: &[&str], operands: &[&OsStr]) -> Command {
@@ -259,35 +321,6 @@ impl Git {
         command.arg(name).args(options).arg("--").args(operands);
         command
     }
-}
-
-/// The end of what git said, on one line, without control characters, users and passwords.
-fn safe_words(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let line: String = lines.join("; ").chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-    let line = without_users(&line);
-    let beyond = line.chars().count().saturating_sub(MOST_QUOTED);
-    let end: String = line.chars().skip(beyond).collect();
-    match (end.is_empty(), beyond) {
-        (true, _) => "it said nothing".to_owned(),
-        (false, 0) => end,
-        (false, _) => format!("…{end}"),
-    }
-}
-
-/// Drops what stands between `://` and `@`.
-fn without_users(text: &str) -> String {
-    let mut parts = text.split("://");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let host_ends = part.find(|c: char| c.is_whitespace() || "/'\"".contains(c)).unwrap_or(part.len());
-        let (host, rest) = part.split_at_checked(host_ends).unwrap_or((part, ""));
-        out.push_str("://");
-        out.push_str(host.rsplit_once('@').map_or(host, |(_, host)| host));
-        out.push_str(rest);
-    }
-    out
 }
 
 #[cfg(test)]
@@ -371,7 +404,7 @@ mod tests {
         // The alias runs in a shell below git: it would outlive a signal to git alone.
         let alias = format!("!sleep 1; touch {} #", late.display());
         let extra = [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "alias.slow"), ("GIT_CONFIG_VALUE_0", &alias)];
-        let slow = git(&environment(&extra)).timeout(Duration::from_millis(300));
+        let slow = git(&environment(&extra)).within(Deadlines { whole: Duration::from_millis(300), ..DEFAULT });
         assert_eq!(
             slow.run(None, "slow", &[], &[]),
             Err(GitError::TimedOut { command: "slow".to_owned(), seconds: 0 })
@@ -412,20 +445,5 @@ mod tests {
     fn a_program_that_is_not_there_is_said_so() {
         let nowhere = [(OsString::from("PATH"), OsString::from("/nonexistent"))];
         assert_eq!(git(&nowhere).run(None, "version", &[], &[]), Err(GitError::Missing));
-    }
-
-    #[test]
-    fn words_are_short_plain_and_without_passwords() {
-        let table = [
-            ("fatal: x\n", "fatal: x"),
-            ("", "it said nothing"),
-            ("a\x1b[31mb\rc\n\nd", "a?[31mb?c; d"),
-            ("fatal: unable to access 'https://u:CANARY@h/r/': no", "fatal: unable to access 'https://h/r/': no"),
-            ("https://CANARY@h https://x@y@h/z", "https://h https://h/z"),
-        ];
-        for (said, expect) in table {
-            assert_eq!(safe_words(said.as_bytes()), expect);
-        }
-        assert_eq!(safe_words("é".repeat(9999).as_bytes()).chars().count(), MOST_QUOTED + 1);
     }
 }

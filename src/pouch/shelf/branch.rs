@@ -5,12 +5,12 @@
 //! run that loses against another writer starts over from the sources: rebasing would publish an
 //! older reading on top of a newer one.
 
+mod outcome;
 mod past;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
@@ -21,6 +21,8 @@ use pouch_core::region::published::{Files, Published};
 use pouch_core::verify::bundles::Above;
 use tempfile::TempDir;
 
+use self::outcome::{Move, Push, tip_of};
+pub use self::outcome::{Pushed, Watch};
 use self::tree::{damaged, read_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
 use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
@@ -50,20 +52,6 @@ struct Inner {
     /// Folders in whose place something else stands that is to go.
     over: BTreeSet<String>,
     lineage: past::Lineage,
-}
-
-/// How a push ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Pushed {
-    /// There was nothing to change.
-    Nothing,
-    /// The branch is at this commit now.
-    Commit(String),
-    /// Another writer was faster.
-    Lost,
-    /// The branch is where it was, and the server could not move it now: another push may be under way. Holds
-    /// the server's words.
-    Contended(String),
 }
 
 impl BranchShelf {
@@ -132,7 +120,7 @@ impl BranchShelf {
         author: &Author<'_>,
         committer: &Author<'_>,
         (message, seal): (&str, Seal<'_>),
-        stop: &Stop,
+        (watch, stop): (&Watch<'_>, &Stop),
     ) -> Result<Pushed, ShelfError> {
         let (commit, base) = self.with(|inner| {
             let Inner { writer, folders, files, over, .. } = inner;
@@ -142,49 +130,10 @@ impl BranchShelf {
         })?;
         let Some(commit) = commit else { return Ok(Pushed::Nothing) };
         let reference = format!("refs/heads/{}", self.branch);
-        let lease = format!("--force-with-lease={reference}:{}", base.as_deref().unwrap_or_default());
-        let move_it = format!("{commit}:{reference}");
-        let operands = [OsStr::new(&self.remote), OsStr::new(&move_it)];
-        stop.begin_publishing().map_err(|_| ShelfError::Git("stopped before the push".to_owned()))?;
-        // From here on only its own timeout ends git: a push cut in two has an unknown outcome.
-        let git = self.git.clone().stopped_by(Arc::default());
-        let pushed = git.run(Some(self.folder.path()), "push", &["--quiet", "--no-verify", &lease], &operands);
-        let Err(error) = pushed else { return Ok(Pushed::Commit(commit)) };
-        // The server may have taken the push before the connection broke: only the branch itself tells.
-        match tip_of(&git, &self.remote, &reference) {
-            Ok(Some(tip)) if tip == commit => Ok(Pushed::Commit(commit)),
-            Ok(tip) if tip != base => {
-                stop.resume();
-                Ok(Pushed::Lost)
-            }
-            Ok(_) if is_contended(&error) => {
-                stop.resume();
-                Ok(Pushed::Contended(error.to_string()))
-            }
-            Ok(_) => Err(ShelfError::Git(format!("the push was refused: {error}"))),
-            Err(unreached) => Err(ShelfError::Unreachable {
-                message: format!(
-                    "whether {commit} is published on {} is unknown: {error}; and then {unreached}",
-                    self.branch
-                ),
-                help: String::new(),
-            }),
-        }
+        let moves = [Move { reference: &reference, from: base.as_deref(), to: &commit }];
+        let push = Push { git: &self.git, folder: self.folder.path(), remote: &self.remote, moves: &moves };
+        outcome::push(&push, watch, stop)
     }
-}
-
-/// Whether a push may have failed because another one was under way. These are the words of git's
-/// `receive-pack`; a branch `main/x` beside `main` gets the same words, so they are not believed for ever.
-fn is_contended(error: &GitError) -> bool {
-    const WORDS: [&str; 2] = ["failed to update ref", "incorrect old value"];
-    matches!(error, GitError::Failed { words, .. } if WORDS.iter().any(|known| words.contains(known)))
-}
-
-/// The commit at a reference of a remote repository.
-fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, GitError> {
-    let out = git.run(None, "ls-remote", &["--quiet"], &[OsStr::new(remote), OsStr::new(reference)])?;
-    let text = String::from_utf8_lossy(&out);
-    Ok(text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix('\t').map(str::to_owned)))
 }
 
 /// Refuses an output behind a link or a file: nothing below would be what it seems.

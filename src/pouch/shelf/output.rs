@@ -6,10 +6,10 @@ use pouch_core::config::{Fleet, OutputGit};
 use pouch_core::reuse::{KeyRing, Made, commit_line};
 use tempfile::TempDir;
 
-use super::branch::{BranchShelf, Pushed};
+use super::branch::{BranchShelf, Pushed, Watch};
 use crate::error::Failure;
 use crate::git::commits::Author;
-use crate::git::program::git;
+use crate::git::program::{Deadlines, Git, git};
 use crate::git::{self, Address};
 use crate::session::Session;
 use crate::settings::Opened;
@@ -67,15 +67,14 @@ impl<'a> Branch<'a> {
 
     /// Fetches its tip.
     pub fn open(&self, session: &Session) -> Result<BranchShelf, Failure> {
-        let program = git(&session.ambient.environment()).stopped_by(session.stop.flag());
-        Ok(BranchShelf::open(program, &self.remote, &self.output.branch, &self.fleet.output.path)?)
+        Ok(BranchShelf::open(self.program(session), &self.remote, &self.output.branch, &self.fleet.output.path)?)
     }
 
     /// A copy of its tip without history, at [`git::FETCHED`] in a repository that only its owner can read:
     /// for looking at files of no region too.
     pub fn copy(&self, session: &Session) -> Result<TempDir, Failure> {
         let folder = private_folder()?;
-        let program = git(&session.ambient.environment()).stopped_by(session.stop.flag());
+        let program = self.program(session);
         let reference = format!("refs/heads/{}", self.output.branch);
         git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
             let message = format!("{} cannot be fetched: {error}", self.called());
@@ -83,6 +82,14 @@ impl<'a> Branch<'a> {
         })?;
         Ok(folder)
     }
+
+    /// The program git, as patient as the configuration says.
+    fn program(&self, session: &Session) -> Git {
+        let limits = self.fleet.limits.git;
+        let deadlines = Deadlines::of(limits.idle, limits.total);
+        git(&session.ambient.environment()).within(deadlines).stopped_by(session.stop.flag())
+    }
+
     /// Makes a commit of what `make` stages, with the message that it gives, and pushes it. Where another writer
     /// was faster, starts over, unless everything can be read `once` only. Gives what `make` gave and the commit,
     /// if something changed.
@@ -98,6 +105,12 @@ impl<'a> Branch<'a> {
     ) -> Result<(T, Option<String>), Failure> {
         let Session { ambient, ui, stop, .. } = session;
         let Self { fleet, output, .. } = *self;
+        // At least half of each pause, so that all of them are about as long as configured.
+        let pause = |most: Duration| match ambient.part_of(most) {
+            Ok(part) => stop.pause(most.saturating_add(part) / 2).is_ok(),
+            Err(_) => stop.pause(most).is_ok(),
+        };
+        let watch = Watch { settle: Duration::from_secs(fleet.limits.git.settle), pause: &pause };
         let attempts = if once { 1 } else { fleet.limits.attempts };
         for attempt in 0..attempts {
             if attempt > 0 {
@@ -115,7 +128,7 @@ impl<'a> Branch<'a> {
             let seal = |parent: &str, tree: &str, seconds: i64| {
                 commit_line(&keys.current, &fleet.name, Made { parent, tree, seconds }, &message)
             };
-            match shelf.push(&author, &committer, (&message, &seal), stop)? {
+            match shelf.push(&author, &committer, (&message, &seal), (&watch, stop))? {
                 Pushed::Lost => {}
                 Pushed::Contended(why) if attempt.saturating_add(1) >= attempts => {
                     let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";

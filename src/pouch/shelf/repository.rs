@@ -10,9 +10,6 @@ use crate::git::{self, Address, history};
 use crate::session::Session;
 use crate::settings::Opened;
 
-/// How long fetching a whole history may take.
-const MOST_FETCHING: std::time::Duration = std::time::Duration::from_secs(1800);
-
 /// A repository on this machine, for as long as it is looked at.
 pub struct Repository {
     /// Where it is.
@@ -59,7 +56,7 @@ fn is_missing(path: &Path) -> bool {
 /// A whole copy of a remote repository, which only its owner can read.
 fn fetched(session: &Session, url: &str, called: String) -> Result<Repository, Failure> {
     let folder = private_folder()?;
-    let git = git(&session.ambient.environment()).timeout(MOST_FETCHING).stopped_by(session.stop.flag());
+    let git = git(&session.ambient.environment()).stopped_by(session.stop.flag());
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {
         let message = format!("{called} cannot be fetched: {error}");

@@ -49,12 +49,12 @@ mod tests {
     use std::fmt::Write as _;
     use std::path::Path;
     use std::sync::Arc;
-    use std::time::Duration;
 
     use pouch_core::config::{FileGlobs, Globs, SourceLimits};
 
     use super::reading::Filter;
     use super::*;
+    use crate::git::program::Deadlines;
 
     /// One line per object (`kind name origin`) and per finding (`code origin`), then what is special.
     pub(super) fn summary(reading: &Reading) -> String {
@@ -93,7 +93,7 @@ mod tests {
             skip: &[],
             skip_in_tree: &[],
             environment: &[],
-            timeout: Duration::from_secs(60),
+            deadlines: Deadlines::of(60, 60),
             stop: Arc::default(),
             limits: &DEFAULT,
         }

@@ -21,6 +21,8 @@ pub struct LimitsFile {
     pub accept: Vec<AcceptFile>,
     /// What the files of one source may cost; the costliest beyond that are left out.
     pub sources: SourceLimitsFile,
+    /// How long git may take.
+    pub git: GitLimitsFile,
     /// How often a push that lost against another writer is tried again from the start.
     #[schemars(range(min = 1, max = 100))]
     pub attempts: u32,
@@ -69,6 +71,7 @@ impl Default for LimitsFile {
             reseal: ResealFile::default(),
             accept: Vec::new(),
             sources: SourceLimitsFile::default(),
+            git: GitLimitsFile::default(),
             attempts: 5,
             objects_per_region: 5000,
             objects_per_namespace: 500,
@@ -100,6 +103,25 @@ impl Default for SourceLimitsFile {
         let of = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let SourceLimits { documents, nodes, bytes, copied_bytes } = SourceLimits::DEFAULT;
         Self { documents: of(documents), nodes: of(nodes), bytes: of(bytes), copied_bytes: of(copied_bytes) }
+    }
+}
+
+/// How long git may take, for sources and output alike: numbers with `s`, `m`, `h` or `d`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct GitLimitsFile {
+    /// The longest that git may say nothing of its progress.
+    pub idle: String,
+    /// The longest that one fetch or push may take, however it goes on.
+    pub total: String,
+    /// How long a branch is watched after a push whose outcome is unknown.
+    pub settle: String,
+}
+
+impl Default for GitLimitsFile {
+    fn default() -> Self {
+        let [idle, total, settle] = ["2m", "1h", "30s"].map(String::from);
+        Self { idle, total, settle }
     }
 }
 

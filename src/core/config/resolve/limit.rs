@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, quoted, suggest};
 use super::super::file::{AcceptFile, LevelWord, LimitsFile};
-use super::super::{Accept, Acceptance, Limits, RegionConfig, SourceLimits, is_digest};
+use super::super::{Accept, Acceptance, GitLimits, Limits, RegionConfig, SourceLimits, is_digest};
 use crate::finding::{Class, Code, Severity};
 use crate::name::Region;
 use crate::nearest::suggested;
@@ -36,6 +36,7 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
             bytes: number(typed.sources.bytes, 1, u32::MAX, sources.key("bytes")),
             copied_bytes: number(typed.sources.copied_bytes, 0, u32::MAX, sources.key("copiedBytes")),
         },
+        git: GitLimits { idle: 0, total: 0, settle: 0 },
         attempts: number(typed.attempts, 1, 100, at.key("attempts")),
         objects_per_region: number(typed.objects_per_region, 1, u32::MAX, at.key("objectsPerRegion")),
         objects_per_namespace: number(typed.objects_per_namespace, 1, u32::MAX, at.key("objectsPerNamespace")),
@@ -51,11 +52,21 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         let help = "Write a number of bytes above 0, such as 16Mi; units are Ki, Mi and Gi.";
         faults.add(&at.key("sealedBytesPerNamespace"), "this is no number of bytes", help);
     }
-    match seconds(&typed.deletions.window) {
-        Some(window) => limits.deletion_window = window,
-        None => {
-            let message = format!("{} is not a duration", quoted(&typed.deletions.window));
-            faults.add(&deletions.key("window"), message, "Write a number with s, m, h or d, such as `24h`.");
+    let git = at.key("git");
+    for (text, path, least, example, into) in [
+        (&typed.deletions.window, deletions.key("window"), 0, "24h", &mut limits.deletion_window),
+        (&typed.git.idle, git.key("idle"), 1, "2m", &mut limits.git.idle),
+        (&typed.git.total, git.key("total"), 1, "1h", &mut limits.git.total),
+        (&typed.git.settle, git.key("settle"), 0, "30s", &mut limits.git.settle),
+    ] {
+        match seconds(text).filter(|seconds| *seconds >= least) {
+            Some(seconds) => *into = seconds,
+            None => {
+                let message = format!("{} is not a duration", quoted(text));
+                let least = if least > 0 { " above 0" } else { "" };
+                let help = format!("Write a number{least} with s, m, h or d, such as `{example}`.");
+                faults.add(&path, message, help);
+            }
         }
     }
     for (index, typed) in typed.accept.iter().enumerate() {
@@ -145,4 +156,26 @@ pub(super) fn severities(typed: &BTreeMap<String, LevelWord>, faults: &mut Fault
         severities.insert(code, severity);
     }
     severities
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::file::GitLimitsFile;
+
+    #[test]
+    fn git_may_take_any_time_but_none() {
+        let resolved = |git: GitLimitsFile| {
+            let mut faults = Faults::default();
+            let git = resolve(&LimitsFile { git, ..LimitsFile::default() }, &BTreeMap::new(), &mut faults).git;
+            (git, faults.into_errors())
+        };
+        let (git, faults) = resolved(GitLimitsFile::default());
+        assert_eq!((git.idle, git.total, git.settle, faults.is_empty()), (120, 3600, 30, true));
+        let (git, faults) = resolved(GitLimitsFile { settle: "0s".into(), ..GitLimitsFile::default() });
+        assert!(git.settle == 0 && faults.is_empty());
+        for idle in ["0s", "1w", "", "-1s", "1.5m", "s"] {
+            assert!(!resolved(GitLimitsFile { idle: idle.into(), ..GitLimitsFile::default() }).1.is_empty(), "{idle}");
+        }
+    }
 }

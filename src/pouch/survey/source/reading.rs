@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use pouch_core::config::{FileGlobs, Source, SourceLimits, SourcePlace};
 use pouch_core::finding::{Code, Finding, Origin, Place};
@@ -15,6 +14,7 @@ use pouch_core::unread_words::UnreadWords;
 use super::sealed::{self, SealedFile};
 use crate::error::Failure;
 use crate::git;
+use crate::git::program::Deadlines;
 
 /// The largest file or stream that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -34,8 +34,8 @@ pub struct Given<'a> {
     pub skip_in_tree: &'a [String],
     /// The environment that the `git` program is started with, after it is cleaned.
     pub environment: &'a [(OsString, OsString)],
-    /// How long one run of the `git` program may take.
-    pub timeout: Duration,
+    /// How long one run of the `git` program may take, and how long it may say nothing.
+    pub deadlines: Deadlines,
     /// Set when the user asks pouch to stop: a running `git` is then ended.
     pub stop: Arc<AtomicBool>,
     /// What the files of a source may cost.

@@ -120,7 +120,7 @@ fn fetch(
         let message = format!("no temporary folder can be made: {}", error.kind());
         SourceError::new(source, message, "Check that TMPDIR names a folder that this user can write to.")
     })?;
-    let git = program::git(given.environment).timeout(given.timeout).stopped_by(given.stop.clone());
+    let git = program::git(given.environment).within(given.deadlines).stopped_by(given.stop.clone());
     match git::fetch(&git, remote, reference, folder.path()) {
         Ok(()) => Ok(folder),
         Err(program::GitError::Failed { words, .. }) if is_unknown_reference(&words) => {

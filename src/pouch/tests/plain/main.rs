@@ -40,6 +40,7 @@ mod isolation;
 mod keygen;
 mod kubectl_reading;
 mod names;
+mod outcome;
 mod passes;
 mod past;
 mod proof;

@@ -6,6 +6,7 @@
 
 pub mod choir;
 pub mod fleet;
+pub mod githttp;
 pub mod origin;
 pub mod placeholders;
 pub mod pouch;

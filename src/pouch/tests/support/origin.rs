@@ -35,6 +35,11 @@ impl<'a> Origin<'a> {
         origin
     }
 
+    /// The repository that [`Origin::new`] made.
+    pub fn known(fleet: &'a Fleet) -> Self {
+        Self { fleet }
+    }
+
     pub fn path(&self) -> PathBuf {
         self.fleet.path("repo.git")
     }

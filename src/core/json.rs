@@ -84,6 +84,8 @@ pub enum Shape {
     All,
     /// These fields of a map; for a list, of each item.
     Fields(&'static [(&'static str, &'static Shape)]),
+    /// The fields of a map that this chooses; for a list, of each item.
+    Chosen(fn(&str) -> Option<&'static Shape>),
 }
 
 impl Shape {
@@ -92,6 +94,7 @@ impl Shape {
         match self {
             Shape::All => Some(&Shape::All),
             Shape::Fields(fields) => fields.iter().find(|(name, _)| *name == key).map(|(_, shape)| *shape),
+            Shape::Chosen(choose) => choose(key),
         }
     }
 }
@@ -164,7 +167,7 @@ impl<'de> Visitor<'de> for Seed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Node, A::Error> {
-        if let Shape::Fields(_) = self.shape {
+        if !matches!(self.shape, Shape::All) {
             return self.some_of(map);
         }
         let mut entries: Vec<(Key, Node)> = Vec::new();

@@ -129,6 +129,25 @@ static KNOWN: [Known; 10] = [
     },
 ];
 
+/// The fields of `spec` that some stage reads of a listed kind: what a live cluster says in another is never seen.
+const LISTED_SPEC: [&str; 10] = [
+    // ProviderInterface, and the older form of it.
+    "clusterIdentities",
+    "clusterIdentityKinds",
+    // Region.
+    "kubeConfig",
+    "clusterDeployment",
+    "providers",
+    // AccessManagement.
+    "accessRules",
+    // ClusterDeployment.
+    "credential",
+    "propagateCredentials",
+    // Credential.
+    "identityRef",
+    "region",
+];
+
 /// Further kinds of k0rdent's groups, in any release: none of them says anything about credentials.
 ///
 /// <https://github.com/k0rdent/kcm/tree/main/api>, <https://github.com/Mirantis/hmc/tree/main/api/v1alpha1>
@@ -213,6 +232,11 @@ pub fn claimant(by: &Claimant) -> Option<ObjectKey> {
 /// The top-level fields that some stage reads of objects of a kind.
 pub fn fields(kind: &GroupKind) -> &'static [&'static str] {
     known(kind).map_or(SPEC, |known| known.fields)
+}
+
+/// Whether some stage reads a field of `spec` of objects that are listed from a live cluster.
+pub fn is_read_of_spec(field: &str) -> bool {
+    LISTED_SPEC.contains(&field)
 }
 
 /// Whether a kind defines others.

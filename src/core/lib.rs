@@ -59,7 +59,7 @@
 //! | to change | go to |
 //! |---|---|
 //! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant), [`config::show`] (as shown) |
-//! | what is known of a kind | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
+//! | what is known of a kind, and what is read of it | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
 //! | what a region's API would reject of an object | [`validity`] |
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] (which kinds and objects; the shell's `survey/source/live.rs` sends it); the rights as manifests: [`rbac`] |
@@ -95,11 +95,11 @@
 //!
 //! | to add | touch |
 //! |---|---|
-//! | a kind of claim | [`kinds`] (a row with `claims`), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone); `config/file/grant.rs` if a grant may name it |
+//! | a kind of claim | [`kinds`] (a row with `claims`, and the fields of its `spec` that are read: a live cluster's others are never seen), a file that reads it in [`k0rdent`], a file in [`claim`], [`claim::collect`] (its claims, and when such a claimant is gone); `config/file/grant.rs` if a grant may name it |
 //! | a kind of destination | [`destination`] (its address, its region, folder and delivery, what must not land there, and its place among `all`), and the file in [`claim`] whose claims go there; if its bundle gets there in a new way, a file in [`layout::delivery`] and its arm in [`layout`] |
-//! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `run/told.rs`, and `session.rs` for a flag. [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
+//! | a view of the plan | a file in [`report`], which takes [`report::summary`]; in the shell `run/told.rs`, and for a flag `session.rs`, or `cli/records.rs` too if it names a file to write. [`region::plan`] and `run/render.rs` only if the plan does not say it yet |
 //! | a limit | [`config::Limits`], `config/file/limit.rs`, `config/resolve/limit.rs`, [`config::show`]; and `judge/quota.rs` for a quota, or [`region::brake`] for a bound on what changes |
-//! | a provider | its file in [`capi`], `all` in `capi.rs`, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`] and `admits` in `capi.rs` |
+//! | a provider | its file in [`capi`], `all` in `capi.rs`, and [`k0rdent::builtin`] if k0rdent ships it. If "who may use it" has a new meaning: [`capi::tenancy`], `admits` in `capi.rs`, and `judge/tenancy.rs`, which says what admits whom |
 //!
 //! A new file also needs its `mod` line in the file above it. A new finding code goes into [`finding::codes`] besides,
 //! and its section into `docs/findings`. What touches the world is in package `pouch`: sources, git, age, publishing,

@@ -54,7 +54,8 @@
 //! | where a cache may stand, and whose folder is trusted | [`cache`] |
 //! | signals | [`stop`] |
 //!
-//! What is decided is in package `pouch-core`. The binary is a thin `main` around [`cli::main`].
+//! What to touch to add a kind of claim, a destination, a view of the plan, a limit or a provider stands on the first
+//! page of `pouch-core`, where things are decided. The binary is a thin `main` around [`cli::main`].
 
 pub mod age;
 pub mod ambient;

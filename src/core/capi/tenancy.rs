@@ -1,20 +1,42 @@
 //! Tenancy: which provider's rule decides the namespaces that may use an identity.
 
-/// Which rule decides the namespaces that may use an identity of a kind.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Whose meaning of "which namespaces may use this" a kind follows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "TenancyWord")]
 pub enum Tenancy {
-    /// Only its own namespace may use it; nobody if it is cluster-scoped.
+    // Nobody, if the object is cluster-scoped.
+    /// No namespace but the object's own.
+    #[default]
     None,
-    /// Every namespace may use it.
+    /// Every namespace.
     All,
-    /// As AWS reads `allowedNamespaces`.
+    /// As AWS identities mean `allowedNamespaces`.
     Aws,
-    /// As Azure reads `allowedNamespaces`; OCI reads it the same way.
+    // OCI identities mean the same.
+    /// As Azure identities mean it.
     Azure,
-    /// As vSphere reads `allowedNamespaces`.
+    /// As vSphere identities mean it.
     Vsphere,
-    /// As OpenStack reads `namespaceSelector`.
+    /// As OpenStack identities mean `namespaceSelector`.
     Openstack,
+}
+
+impl Tenancy {
+    /// The word for it in `pouch.yaml`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Tenancy::None => "none",
+            Tenancy::All => "all",
+            Tenancy::Aws => "aws",
+            Tenancy::Azure => "azure",
+            Tenancy::Vsphere => "vsphere",
+            Tenancy::Openstack => "openstack",
+        }
+    }
 }
 
 /// Whether an identity may be used from a namespace.

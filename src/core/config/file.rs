@@ -23,6 +23,7 @@ pub use grant::{GrantFile, GrantFromFile, GrantToFile};
 pub use limit::{AcceptFile, DeletionsFile, GitLimitsFile, LevelWord, LimitsFile, ResealFile, SourceLimitsFile};
 
 use super::{Companions, RegionState, Resolution};
+use crate::capi::tenancy::Tenancy;
 use crate::finding::Code;
 
 /// The value of `apiVersion`.
@@ -279,7 +280,7 @@ pub struct KindFile {
     pub scope: ScopeWord,
     /// Whose meaning of "which namespaces may use this" the kind follows.
     #[serde(default)]
-    pub allowed_namespaces: TenancyWord,
+    pub allowed_namespaces: Tenancy,
 }
 
 /// Whether objects of a kind have a namespace.
@@ -289,25 +290,6 @@ pub enum ScopeWord {
     Namespaced,
     /// They have none.
     Cluster,
-}
-
-/// Whose meaning of "which namespaces may use this" a kind follows.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TenancyWord {
-    /// No namespace but the object's own.
-    #[default]
-    None,
-    /// Every namespace.
-    All,
-    /// As AWS identities mean `allowedNamespaces`.
-    Aws,
-    /// As Azure identities mean it.
-    Azure,
-    /// As vSphere identities mean it.
-    Vsphere,
-    /// As OpenStack identities mean `namespaceSelector`.
-    Openstack,
 }
 
 /// Metadata of source objects to keep.

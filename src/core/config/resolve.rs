@@ -19,9 +19,9 @@ use alloc::vec::Vec;
 use self::name::{globs, label, namespace};
 pub use self::region::NOT_READ;
 use super::error::{ConfigError, Faults, FieldPath, quoted};
-use super::file::{self, FleetFile, KindFile, ScopeWord, TenancyWord};
+use super::file::{self, FleetFile, KindFile, ScopeWord};
 use super::{ExtraKind, Fleet, Globs};
-use crate::capi::{self, Tenancy};
+use crate::capi;
 use crate::kinds::K0RDENT;
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
 use crate::release::Release;
@@ -169,14 +169,7 @@ fn kinds(kinds: &[KindFile], faults: &mut Faults) -> BTreeMap<GroupKind, ExtraKi
                 ScopeWord::Namespaced => Scope::Namespaced,
                 ScopeWord::Cluster => Scope::Cluster,
             },
-            tenancy: match entry.allowed_namespaces {
-                TenancyWord::None => Tenancy::None,
-                TenancyWord::All => Tenancy::All,
-                TenancyWord::Aws => Tenancy::Aws,
-                TenancyWord::Azure => Tenancy::Azure,
-                TenancyWord::Vsphere => Tenancy::Vsphere,
-                TenancyWord::Openstack => Tenancy::Openstack,
-            },
+            tenancy: entry.allowed_namespaces,
         };
         if known.insert(kind, extra).is_some() {
             faults.add(&path, "the kind is here twice", "Remove one of the entries.");

@@ -14,7 +14,6 @@ use super::{
     Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution,
     ReuseKeyPlaces, Source, SourcePlace,
 };
-use crate::capi::tenancy::Tenancy;
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, TreeMap};
@@ -126,19 +125,11 @@ fn kind_tree<'a>(kind: &'a GroupKind, extra: &ExtraKind) -> Tree<'a> {
         Scope::Namespaced => "Namespaced",
         Scope::Cluster => "Cluster",
     };
-    let tenancy = match extra.tenancy {
-        Tenancy::None => "none",
-        Tenancy::All => "all",
-        Tenancy::Aws => "aws",
-        Tenancy::Azure => "azure",
-        Tenancy::Vsphere => "vsphere",
-        Tenancy::Openstack => "openstack",
-    };
     Tree::map([
         ("group", Tree::text(kind.group.as_str())),
         ("kind", Tree::text(kind.kind.as_str())),
         ("scope", Tree::text(scope)),
-        ("allowedNamespaces", Tree::text(tenancy)),
+        ("allowedNamespaces", Tree::text(extra.tenancy.word())),
     ])
 }
 

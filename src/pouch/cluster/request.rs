@@ -7,9 +7,9 @@
 use std::fmt::Write as _;
 
 use pouch_core::json::{self, Shape};
-use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Namespace, ObjectKey, Scope, Version};
 use pouch_core::node::{Interner, Node};
+use pouch_core::{k0rdent, kinds};
 
 /// How many objects a page of a list has; the smaller ones are for lists whose pages are too long.
 pub const PAGES: [usize; 3] = [500, 50, 5];
@@ -190,24 +190,11 @@ const METADATA: &Shape = &Shape::Fields(&[
     ("uid", ALL),
 ]);
 
-/// The parts of `spec` that are read of any listed kind: each field that some stage asks for.
-const SPEC: &Shape = &Shape::Fields(&[
-    // ProviderInterface, and the older form of it.
-    ("clusterIdentities", ALL),
-    ("clusterIdentityKinds", ALL),
-    // Region.
-    ("kubeConfig", ALL),
-    ("clusterDeployment", ALL),
-    ("providers", PROVIDERS),
-    // AccessManagement.
-    ("accessRules", ALL),
-    // ClusterDeployment.
-    ("credential", ALL),
-    ("propagateCredentials", ALL),
-    // Credential.
-    ("identityRef", ALL),
-    ("region", ALL),
-]);
+/// The parts of `spec` that are read of any listed kind.
+const SPEC: &Shape = &Shape::Chosen(|field| match field {
+    "providers" => Some(PROVIDERS),
+    field => kinds::is_read_of_spec(field).then_some(ALL),
+});
 
 /// A Region's providers without their settings, which may be of any size.
 const PROVIDERS: &Shape = &Shape::Fields(&[("name", ALL)]);

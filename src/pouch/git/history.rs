@@ -17,7 +17,7 @@ use git2::{Oid, Repository, RepositoryOpenFlags};
 use self::asked::FOLDER;
 pub use self::asked::{HistoryError, Since, Wanted};
 use self::graph::{Commit, Graph};
-use super::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, kind_of};
+use super::objects::{Id, Kind, MOST_DEPTH, ObjectsError, kind_of, opened};
 use crate::stop::{Stop, Stopped};
 
 /// The most entries of folders that are looked at for one commit.
@@ -78,9 +78,7 @@ pub struct History {
 
 /// The folder of the repository that `path` is in, if it is not one itself.
 pub fn find(path: &Path) -> Result<std::path::PathBuf, HistoryError> {
-    let none: [&Path; 0] = [];
-    let repository = Repository::open_ext(path, RepositoryOpenFlags::empty(), none);
-    repository.map(|found| found.path().to_owned()).map_err(|error| objects::refused(path, error).into())
+    Ok(opened(path, RepositoryOpenFlags::empty())?.path().to_owned())
 }
 
 /// Whether a file, link or submodule at a path counts.
@@ -104,9 +102,7 @@ pub enum Below {
 /// Where the repository is missing, shallow or too large, or lacks a reference that is asked for, or the run
 /// should end.
 pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -> Result<History, HistoryError> {
-    let none: [&Path; 0] = [];
-    let opened = Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none);
-    let repository = opened.map_err(|error| objects::refused(path, error))?;
+    let repository = opened(path, RepositoryOpenFlags::NO_SEARCH)?;
     if repository.is_shallow() {
         return Err(HistoryError::Shallow(path.display().to_string()));
     }

@@ -191,11 +191,13 @@ pub struct Store {
 /// # Errors
 /// Where there is none, or it is not to be trusted.
 pub fn open(path: &Path) -> Result<Store, ObjectsError> {
+    Ok(Store { path: path.to_owned(), repository: opened(path, RepositoryOpenFlags::NO_SEARCH)? })
+}
+
+/// Opens a repository by libgit2.
+pub(in crate::git) fn opened(path: &Path, how: RepositoryOpenFlags) -> Result<Repository, ObjectsError> {
     let none: [&Path; 0] = [];
-    match Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none) {
-        Ok(repository) => Ok(Store { path: path.to_owned(), repository }),
-        Err(error) => Err(refused(path, error)),
-    }
+    Repository::open_ext(path, how, none).map_err(|error| refused(path, error))
 }
 
 /// The object that a revision names: `HEAD`, a full `refs/…`, a whole commit id, a branch, a branch of a remote, or the

@@ -265,11 +265,19 @@ trait Rooted: Sync {
 
 impl<T: Rooted> Look for T {
     fn regions(&self) -> Result<BTreeSet<String>, ShelfError> {
-        regions_in(self.root())
+        let root = self.root().join("regions");
+        if stands(&root).is_some() {
+            return Ok(BTreeSet::new());
+        }
+        let is_folder = |name: &String| is_folder(&root.join(name));
+        Ok(entries(&root)?.into_iter().filter(is_folder).collect())
     }
 
     fn manifest(&self, folder: &str) -> Result<Option<Vec<u8>>, ShelfError> {
-        Ok(manifest_in(self.root(), folder))
+        let regions = self.root().join("regions");
+        let folder = regions.join(folder);
+        let is_plain = stands(&regions).is_none() && is_folder(&folder);
+        Ok(is_plain.then(|| read_plain(&folder.join("bundle.yaml")).ok()).flatten())
     }
 
     fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
@@ -279,21 +287,6 @@ impl<T: Rooted> Look for T {
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
         Ok(beside(&Folders, &self.root().to_owned(), known, Vec::new(), format!("{}/", self.root().display())))
     }
-}
-
-fn regions_in(root: &Path) -> Result<BTreeSet<String>, ShelfError> {
-    let root = root.join("regions");
-    if stands(&root).is_some() {
-        return Ok(BTreeSet::new());
-    }
-    let is_folder = |name: &String| is_folder(&root.join(name));
-    Ok(entries(&root)?.into_iter().filter(is_folder).collect())
-}
-
-fn manifest_in(root: &Path, folder: &str) -> Option<Vec<u8>> {
-    let folder = root.join("regions").join(folder);
-    let is_plain = stands(&root.join("regions")).is_none() && is_folder(&folder);
-    is_plain.then(|| read_plain(&folder.join("bundle.yaml")).ok())?
 }
 
 /// What stands at a path where a folder belongs.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use git2::{ErrorCode, Object, ObjectType, Oid, Reference, Repository, RepositoryOpenFlags};
 
 use super::asked::{HistoryError, Since, Wanted};
-use crate::git::objects::{Kind, named, refused};
+use crate::git::objects::{Kind, named, opened};
 use crate::stop::Stop;
 
 /// A commit as the walk needs it; or a folder or file that a reference leads to without a commit.
@@ -160,10 +160,7 @@ impl Graph {
 /// Each work tree that is linked to a repository has a head and references of its own; what they lead to is
 /// kept as long.
 fn targets(repository: &Repository) -> Result<Vec<Oid>, HistoryError> {
-    let none: [&Path; 0] = [];
-    let open = |path: &Path| {
-        Repository::open_ext(path, RepositoryOpenFlags::NO_SEARCH, none).map_err(|error| refused(path, error))
-    };
+    let open = |path: &Path| opened(path, RepositoryOpenFlags::NO_SEARCH);
     let common = open(repository.commondir())?;
     let mut found = Vec::new();
     for reference in common.references()? {

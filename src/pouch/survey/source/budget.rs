@@ -149,27 +149,30 @@ impl<'l> Meter<'l> {
     }
 }
 
-/// A file that counts, by the name that it is shown by.
-pub(super) trait Shown: Sync {
-    fn shown(&self) -> &Arc<str>;
+/// A file that counts.
+pub(super) struct Found<T> {
+    /// The name that it is shown by.
+    pub(super) shown: Arc<str>,
+    /// Where it is.
+    pub(super) at: T,
 }
 
 /// Reads files, `at_once` of them by one task.
-pub(super) fn read<F: Shown>(
+pub(super) fn read<T: Sync>(
     (source, limits): (&SourceName, &SourceLimits),
-    files: &[F],
+    files: &[Found<T>],
     at_once: usize,
-    task: impl Fn(&[&F], &Meter<'_>) -> Reading + Sync,
+    task: impl Fn(&[&Found<T>], &Meter<'_>) -> Reading + Sync,
 ) -> Reading {
     let merge = |parts: Vec<Reading>| {
         let mut reading = Reading::nothing();
         parts.into_iter().for_each(|part| reading.absorb(part));
         reading
     };
-    let read = |files: &[&F], meter: &Meter<'_>| -> Vec<Reading> {
+    let read = |files: &[&Found<T>], meter: &Meter<'_>| -> Vec<Reading> {
         files.par_chunks(at_once).map(|part| wiped(|| task(part, meter))).collect()
     };
-    let all: Vec<&F> = files.iter().collect();
+    let all: Vec<&Found<T>> = files.iter().collect();
     let meter = Meter::new(limits);
     let parts = read(&all, &meter);
     let Some(passed) = meter.passed() else { return merge(parts) };
@@ -181,7 +184,7 @@ pub(super) fn read<F: Shown>(
         if !sum.is_within(limits, MOST_MEASURED) {
             break;
         }
-        let measure = |file: &&F| {
+        let measure = |file: &&Found<T>| {
             let meter = Meter { purpose: Purpose::Measuring, ..Meter::new(limits) };
             drop(wiped(|| task(&[file], &meter)));
             meter.spent()
@@ -211,8 +214,8 @@ pub(super) fn read<F: Shown>(
             1 => String::new(),
             count => format!(", and {} more files", count.saturating_sub(1)),
         };
-        let message = format!("{}{others} cost more than a source may: {passed}; it is not read", first.shown());
-        let finding = Finding::new(Code::RefusedFile, message).at(&start_of(source, first.shown()));
+        let message = format!("{}{others} cost more than a source may: {passed}; it is not read", first.shown);
+        let finding = Finding::new(Code::RefusedFile, message).at(&start_of(source, &first.shown));
         reading.findings.push(finding.help("Split the source, exclude what is no manifest, or raise the limit."));
     }
     if left_out.len() > MOST_TOLD_APART {
@@ -235,13 +238,7 @@ mod tests {
     use crate::survey::source::document::{self, Form, Text};
     use crate::survey::source::tests::summary;
 
-    struct Written(Arc<str>, String);
-
-    impl Shown for Written {
-        fn shown(&self) -> &Arc<str> {
-            &self.0
-        }
-    }
+    type Written = Found<String>;
 
     const LIMITS: SourceLimits = SourceLimits { documents: 20, nodes: 400, bytes: 20_000, copied_bytes: 2_000 };
 
@@ -250,13 +247,13 @@ mod tests {
     }
 
     fn written(name: &str, text: impl Into<String>) -> Written {
-        Written(Arc::from(name), text.into())
+        Written { shown: Arc::from(name), at: text.into() }
     }
 
     fn read_all(limits: &SourceLimits, files: &[Written]) -> Reading {
         read((&"s".into(), limits), files, 2, |files, meter| {
             let mut reading = Reading::nothing();
-            for Written(path, text) in files {
+            for Written { shown: path, at: text } in files {
                 let text = Text { source: &"s".into(), path, bytes: text.as_bytes(), form: Form::of(path), meter };
                 reading.absorb(document::read(&text, &mut Interner::new()));
             }

@@ -21,7 +21,7 @@ use pouch_core::node::Interner;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::budget::{self, Shown};
+use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, MOST_DEPTH};
@@ -62,7 +62,7 @@ pub(super) fn read(
     if let (true, Some(name)) = (kind.is_file(), real.file_name()) {
         // The file was named, so no glob and no skipping applies.
         place.skip.clear();
-        let found = vec![Found { opened: PathBuf::from(name), shown: Arc::from(&*shown) }];
+        let found = vec![Found { at: PathBuf::from(name), shown: Arc::from(&*shown) }];
         return Ok(place.read(&found));
     }
     let mut walk = Walk::new(&place, Filter::new(files));
@@ -87,20 +87,6 @@ struct Place<'a> {
     real: &'a Path,
     shown: &'a str,
     skip: BTreeSet<(u64, u64)>,
-}
-
-/// A file that counts.
-struct Found {
-    /// Where it is, relative to the root, without links.
-    opened: PathBuf,
-    /// How it is shown.
-    shown: Arc<str>,
-}
-
-impl Shown for Found {
-    fn shown(&self) -> &Arc<str> {
-        &self.shown
-    }
 }
 
 /// A walk through the folders of a source.
@@ -262,12 +248,12 @@ impl<'a> Walk<'a> {
 }
 
 /// All files that count, sorted by path; a file that links lead to as well is read once.
-fn settle(place: &Place<'_>, files: BTreeSet<PathBuf>, links: BTreeMap<PathBuf, PathBuf>) -> Vec<Found> {
+fn settle(place: &Place<'_>, files: BTreeSet<PathBuf>, links: BTreeMap<PathBuf, PathBuf>) -> Vec<Found<PathBuf>> {
     let mut opened = files.clone();
     let mut found: Vec<(PathBuf, PathBuf)> = files.into_iter().map(|path| (path.clone(), path)).collect();
     found.extend(links.into_iter().filter(|(_, target)| opened.insert(target.clone())));
     found.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
-    let shown = |(path, opened): (PathBuf, PathBuf)| Found { shown: Arc::from(place.show(&path)), opened };
+    let shown = |(path, at): (PathBuf, PathBuf)| Found { shown: Arc::from(place.show(&path)), at };
     found.into_iter().map(shown).collect()
 }
 
@@ -285,12 +271,13 @@ impl Place<'_> {
         }
     }
 
-    fn read(&self, found: &[Found]) -> Reading {
+    /// Reads files, each by its path from the root without links.
+    fn read(&self, found: &[Found<PathBuf>]) -> Reading {
         budget::read((self.source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut interner = Interner::new();
             for file in files {
-                match self.bytes(&file.opened) {
+                match self.bytes(&file.at) {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
                         let text = Text { source: self.source, path: &file.shown, bytes: &bytes, form, meter };

@@ -11,7 +11,7 @@ use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
 
-use super::budget::{self, Shown};
+use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
@@ -79,7 +79,7 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
     };
     let mut reading = match top.kind {
         Kind::Folder => tree.walk(&Filter::new(wanted.files), given.skip_in_tree),
-        Kind::File => tree.read(&[Found { shown: tree.show(""), id: top.id }]),
+        Kind::File => tree.read(&[Found { shown: tree.show(""), at: top.id }]),
         Kind::Link | Kind::Submodule => {
             let message = format!("path {path:?} of {identity} is a symlink or a submodule");
             return Err(error(message, "Name the folder itself, in its own repository."));
@@ -149,18 +149,6 @@ struct Tree<'a> {
     top: Id,
     path: &'a str,
     reference: &'a str,
-}
-
-/// A file that counts.
-struct Found {
-    shown: Arc<str>,
-    id: Id,
-}
-
-impl Shown for Found {
-    fn shown(&self) -> &Arc<str> {
-        &self.shown
-    }
 }
 
 impl Tree<'_> {
@@ -242,7 +230,7 @@ impl Tree<'_> {
                 reading.lacks(finding.help("Name a folder further down, or exclude files."));
                 break;
             }
-            found.push(Found { shown: self.show(&path), id });
+            found.push(Found { shown: self.show(&path), at: id });
         }
         reading.absorb(self.read(&found));
         reading
@@ -307,7 +295,7 @@ impl Tree<'_> {
         }
     }
 
-    fn read(&self, found: &[Found]) -> Reading {
+    fn read(&self, found: &[Found<Id>]) -> Reading {
         let (source, place) = (self.source, self.store.path());
         budget::read((source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
@@ -315,7 +303,7 @@ impl Tree<'_> {
             // A repository belongs to one thread.
             let store = objects::open(place);
             for file in files {
-                match store.as_ref().map_err(Clone::clone).and_then(|store| store.blob(file.id, MAX_FILE_BYTES)) {
+                match store.as_ref().map_err(Clone::clone).and_then(|store| store.blob(file.at, MAX_FILE_BYTES)) {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
                         let text = Text { source, path: &file.shown, bytes: &bytes, form, meter };

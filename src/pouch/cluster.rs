@@ -22,11 +22,12 @@ use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version};
 use pouch_core::node::Node;
 use tokio::runtime::{Builder, Runtime};
 
-pub use self::kubeconfig::{AccessError, Wanted};
+pub use self::kubeconfig::Wanted;
 use self::link::{Ask, Link, Reply};
 pub use self::link::{Broken, Patience};
 use self::request::{Portion, Resource, Stamp, Trial};
 use crate::ambient::Ambient;
+use crate::error::Failure;
 
 /// How many requests for single objects are under way at once.
 pub const IN_FLIGHT: usize = 32;
@@ -159,13 +160,13 @@ impl Cluster {
         patience: Patience,
         ambient: &Ambient,
         stop: &Arc<AtomicBool>,
-    ) -> Result<Self, AccessError> {
+    ) -> Result<Self, Failure> {
         let access = kubeconfig::access(wanted, ambient, stop)?;
         let mut seed = [0_u8; 8];
         // The seed only spreads pauses: without entropy they are not spread.
         let _ = ambient.fill(&mut seed);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
-            AccessError::unavailable(format!("the network cannot be used: {}", error.kind()), "See ulimit -n.")
+            Failure::unavailable(format!("the network cannot be used: {}", error.kind()), "See ulimit -n.")
         })?;
         let (context, server, insecure) = (access.context.clone(), access.shown(), access.insecure);
         let link = {

@@ -90,7 +90,7 @@ pub fn code_of_signal(signal: u8) -> u8 {
 }
 
 /// Why a run ended without doing its work.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// What kind of failure it is.
     pub kind: Kind,

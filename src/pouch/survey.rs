@@ -25,7 +25,7 @@ use pouch_core::world::{Facts, World};
 
 use crate::ambient::Timer;
 use crate::cluster::request::Resource;
-use crate::cluster::{AccessError, Cluster, Patience, Wanted};
+use crate::cluster::{Cluster, Patience, Wanted};
 use crate::error::Failure;
 use crate::git::program::Deadlines;
 use crate::harden::wiped;
@@ -115,9 +115,8 @@ pub fn connect(surveyor: &Surveyor<'_>, source: &Source) -> Result<Cluster, Fail
     wanted.context = wanted.context.or_else(|| context.clone());
     let written = || kubeconfig.as_ref().map(|path| ambient.cwd().join(base).join(path));
     wanted.kubeconfig = wanted.kubeconfig.or_else(written);
-    let named =
-        |error: AccessError| AccessError { message: format!("source {}: {}", source.name, error.message), ..error };
-    Ok(Cluster::connect(&wanted, reach.patience, ambient, &stop.flag()).map_err(named)?)
+    let named = |error: Failure| Failure { message: format!("source {}: {}", source.name, error.message), ..error };
+    Cluster::connect(&wanted, reach.patience, ambient, &stop.flag()).map_err(named)
 }
 
 /// Reads all sources, in order.

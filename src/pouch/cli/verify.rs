@@ -251,7 +251,7 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
         ui.note(&format!("no bundle is staged in {}", read.places));
     }
     let ended = if faults == 0 { Ended::Done } else { Ended::Fault };
-    told::record(session, || verdict.summary(fleet, read.commit, ended), "The bundles were looked at")?;
+    told::record(session, || verdict.summary(read.commit, ended), "The bundles were looked at")?;
     Ok(ended)
 }
 

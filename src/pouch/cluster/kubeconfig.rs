@@ -59,39 +59,11 @@ pub struct Access {
     pub insecure: bool,
 }
 
-/// Why a cluster cannot be reached, or may not be guessed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AccessError {
-    /// The problem, in one sentence without a full stop; quotes no secret.
-    pub message: String,
-    /// What to do about it.
-    pub help: String,
-    /// Whether flags or configuration are at fault, rather than what they lead to.
-    pub usage: bool,
-}
-
-impl AccessError {
-    fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into(), usage: true }
-    }
-
-    pub(super) fn unavailable(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into(), usage: false }
-    }
-}
-
-impl From<AccessError> for Failure {
-    fn from(error: AccessError) -> Self {
-        let is = if error.usage { Failure::usage } else { Failure::unavailable };
-        is(error.message, error.help)
-    }
-}
-
 /// Finds out how to reach the cluster.
 ///
 /// # Errors
 /// Where there is no kubeconfig, it cannot be used, or it leaves open which context is meant.
-pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Result<Access, AccessError> {
+pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Result<Access, Failure> {
     let Some(files) = files(wanted, ambient)? else { return in_cluster(wanted, ambient) };
     let mut merged = Kubeconfig::default();
     for file in &files {
@@ -100,14 +72,14 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
         one.current_context = one.current_context.filter(|name| !name.is_empty());
         merged = merged.merge(one).map_err(|_| {
             let message = format!("{} is of another kind than the kubeconfigs before it", file.display());
-            AccessError::unavailable(message, "Let KUBECONFIG list kubeconfigs only.")
+            Failure::unavailable(message, "Let KUBECONFIG list kubeconfigs only.")
         })?;
     }
     let names: Vec<String> = merged.contexts.iter().map(|context| context.name.clone()).collect();
     // The name is printed, and a line feed in it could begin a line that a CI system obeys.
     if let Some(name) = names.iter().chain(&wanted.context).find(|name| name.chars().any(char::is_control)) {
         let message = format!("the context {} has a control character in its name", quoted(name));
-        return Err(AccessError::usage(message, "Rename it: kubectl config rename-context."));
+        return Err(Failure::usage(message, "Rename it: kubectl config rename-context."));
     }
     let chosen = choose(wanted.context.as_deref(), merged.current_context.as_deref(), &names, &files, ambient)?;
     let config = config(merged, &chosen, ambient)?;
@@ -119,10 +91,10 @@ pub fn access(wanted: &Wanted, ambient: &Ambient, stop: &Arc<AtomicBool>) -> Res
 /// It is put together here and not by kube, which reads the environment's proxies itself: it compares
 /// `NO_PROXY` with the proxy's own name instead of the server's, drops a `proxy-url` for that, and refuses
 /// lists that Go takes.
-fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::Config, AccessError> {
+fn config(merged: Kubeconfig, chosen: &str, ambient: &Ambient) -> Result<kube::Config, Failure> {
     let unusable = |what: &str| {
         let message = format!("the context {} {what}", quoted(chosen));
-        AccessError::unavailable(message, "Check that `kubectl --context` works with it.")
+        Failure::unavailable(message, "Check that `kubectl --context` works with it.")
     };
     let context = merged.contexts.into_iter().find(|named| named.name == *chosen).and_then(|named| named.context);
     let context = context.ok_or_else(|| unusable("is empty"))?;
@@ -169,13 +141,13 @@ fn certificates(pem: &[u8]) -> Result<Vec<Vec<u8>>, ()> {
 }
 
 /// The kubeconfigs to read; none where nothing names one.
-fn files(wanted: &Wanted, ambient: &Ambient) -> Result<Option<Vec<PathBuf>>, AccessError> {
+fn files(wanted: &Wanted, ambient: &Ambient) -> Result<Option<Vec<PathBuf>>, Failure> {
     let missing = |path: &Path| format!("the kubeconfig {} does not exist", path.display());
     if let Some(path) = &wanted.kubeconfig {
         return match path.exists() {
             true => Ok(Some(vec![path.clone()])),
             false => {
-                Err(AccessError::usage(missing(path), "Name a file that is there, or leave it out for the usual ones."))
+                Err(Failure::usage(missing(path), "Name a file that is there, or leave it out for the usual ones."))
             }
         };
     }
@@ -185,10 +157,9 @@ fn files(wanted: &Wanted, ambient: &Ambient) -> Result<Option<Vec<PathBuf>>, Acc
         let there: Vec<PathBuf> =
             all.iter().map(|path| ambient.cwd().join(path)).filter(|path| path.exists()).collect();
         return match all.first() {
-            Some(first) if there.is_empty() => Err(AccessError::usage(
-                missing(first),
-                "KUBECONFIG names it: correct the variable, or use --kubeconfig.",
-            )),
+            Some(first) if there.is_empty() => {
+                Err(Failure::usage(missing(first), "KUBECONFIG names it: correct the variable, or use --kubeconfig."))
+            }
             _ => Ok(Some(there)),
         };
     }
@@ -197,19 +168,19 @@ fn files(wanted: &Wanted, ambient: &Ambient) -> Result<Option<Vec<PathBuf>>, Acc
     Ok(usual.filter(|path| path.exists()).map(|path| vec![path]))
 }
 
-fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, AccessError> {
+fn in_cluster(wanted: &Wanted, ambient: &Ambient) -> Result<Access, Failure> {
     if let Some(context) = &wanted.context {
         let message = format!("the context {} is asked for, and there is no kubeconfig", quoted(context));
-        return Err(AccessError::usage(message, "Name the kubeconfig with --kubeconfig or KUBECONFIG."));
+        return Err(Failure::usage(message, "Name the kubeconfig with --kubeconfig or KUBECONFIG."));
     }
     let said = |name| ambient.var(name).filter(|value| !value.is_empty());
     let (Some(host), Some(port)) = (said("KUBERNETES_SERVICE_HOST"), said("KUBERNETES_SERVICE_PORT")) else {
         let message = "there is no kubeconfig, and pouch does not run in a Pod";
-        return Err(AccessError::usage(message, "Name a kubeconfig with --kubeconfig or KUBECONFIG."));
+        return Err(Failure::usage(message, "Name a kubeconfig with --kubeconfig or KUBECONFIG."));
     };
     let unusable = |what: &str| {
         let help = "Check that the Pod mounts its service account's token (automountServiceAccountToken).";
-        AccessError::unavailable(format!("the Pod's service account cannot be used: {what}"), help)
+        Failure::unavailable(format!("the Pod's service account cannot be used: {what}"), help)
     };
     let host = if host.parse::<Ipv6Addr>().is_ok() { format!("[{host}]") } else { host };
     let server = port.parse::<u16>().ok().and_then(|port| format!("https://{host}:{port}").parse::<http::Uri>().ok());
@@ -235,7 +206,7 @@ fn choose(
     names: &[String],
     files: &[PathBuf],
     ambient: &Ambient,
-) -> Result<String, AccessError> {
+) -> Result<String, Failure> {
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     let shown = shown.join(", ");
     let listed = || match names {
@@ -248,27 +219,24 @@ fn choose(
         (Some(name), _, _) => {
             let near = suggested(name, names.iter().map(String::as_str));
             let help = near.map_or_else(listed, |near| format!("Did you mean {near}? {}", listed()));
-            Err(AccessError::usage(format!("{shown} has no context {}", quoted(name)), help))
+            Err(Failure::usage(format!("{shown} has no context {}", quoted(name)), help))
         }
         (None, _, [only]) => Ok(only.clone()),
         (None, Some(current), _) if known(current) && ambient.stderr_is_terminal() => Ok(current.to_owned()),
         (None, Some(current), _) if !known(current) => {
             let message = format!("the current context of {shown} is {}, which it does not have", quoted(current));
-            Err(AccessError::usage(message, format!("Choose one with --context. {}", listed())))
+            Err(Failure::usage(message, format!("Choose one with --context. {}", listed())))
         }
-        (None, _, []) => Err(AccessError::usage(format!("{shown} has no context"), "Name another kubeconfig.")),
+        (None, _, []) => Err(Failure::usage(format!("{shown} has no context"), "Name another kubeconfig.")),
         (None, _, _) => {
             let message = format!("{shown} has several contexts, and none is chosen");
-            Err(AccessError::usage(
-                message,
-                format!("Choose one with --context, or in the configuration. {}", listed()),
-            ))
+            Err(Failure::usage(message, format!("Choose one with --context, or in the configuration. {}", listed())))
         }
     }
 }
 
 /// The proxy that the environment names for a server, as Go's `http.ProxyFromEnvironment` reads it.
-fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, AccessError> {
+fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, Failure> {
     let var = |names: [&str; 2]| names.iter().find_map(|name| ambient.var(name).filter(|value| !value.is_empty()));
     let chosen = match server.scheme_str() {
         Some("http") => var(["HTTP_PROXY", "http_proxy"]),
@@ -284,7 +252,7 @@ fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, Acc
         return Ok(None);
     }
     proxy_url(&chosen).map(Some).ok_or_else(|| {
-        AccessError::usage("HTTPS_PROXY or HTTP_PROXY is no URL", "Correct the variable, such as http://proxy:3128.")
+        Failure::usage("HTTPS_PROXY or HTTP_PROXY is no URL", "Correct the variable, such as http://proxy:3128.")
     })
 }
 
@@ -304,21 +272,21 @@ fn finish(
     wanted: &Wanted,
     ambient: &Ambient,
     stop: &Arc<AtomicBool>,
-) -> Result<Access, AccessError> {
+) -> Result<Access, Failure> {
     if let Some(provider) = config.auth_info.auth_provider.as_ref() {
         let message = format!("the context {context} uses the auth provider {}", quoted(&provider.name));
         let help = "kubectl dropped auth providers in 1.26: use the exec plugin of the same cloud.";
-        return Err(AccessError::usage(message, help));
+        return Err(Failure::usage(message, help));
     }
     // The tunnel to such a proxy would be made with the cluster's own authority and client certificate.
     if let Some(proxy) = config.proxy_url.as_ref().filter(|proxy| proxy.scheme_str() != Some("http")) {
         let message = format!("the proxy {} is not one that is reached by plain HTTP", shown(proxy));
-        return Err(AccessError::usage(message, "Use one such as http://proxy:3128; what goes through it is TLS."));
+        return Err(Failure::usage(message, "Use one such as http://proxy:3128; what goes through it is TLS."));
     }
     for text in wanted.as_user.iter().chain(&wanted.as_groups) {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
             let message = format!("{} cannot be sent as a user or group", quoted(text));
-            return Err(AccessError::usage(message, "HTTP takes visible ASCII characters there."));
+            return Err(Failure::usage(message, "HTTP takes visible ASCII characters there."));
         }
     }
     if let Some(user) = &wanted.as_user {
@@ -327,7 +295,7 @@ fn finish(
     }
     if !wanted.as_groups.is_empty() {
         if config.auth_info.impersonate.is_none() {
-            return Err(AccessError::usage("--as-group needs --as", "Name the user to act as, too."));
+            return Err(Failure::usage("--as-group needs --as", "Name the user to act as, too."));
         }
         config.auth_info.impersonate_groups = Some(wanted.as_groups.clone());
     }
@@ -343,9 +311,9 @@ fn finish(
     Access { config, plugin, context, server, insecure }.renewed()
 }
 
-fn exec_failed(context: &str, why: &exec::PluginError) -> AccessError {
+fn exec_failed(context: &str, why: &exec::PluginError) -> Failure {
     let message = format!("the credential plugin of context {context} {}", why.message);
-    AccessError::unavailable(message, why.help.clone())
+    Failure::unavailable(message, why.help.clone())
 }
 
 /// A server's URL without user and password.
@@ -365,7 +333,7 @@ impl Access {
     }
 
     /// The same access with fresh credentials, where a plugin gives them.
-    pub(super) fn renewed(&self) -> Result<Self, AccessError> {
+    pub(super) fn renewed(&self) -> Result<Self, Failure> {
         let mut access = self.clone();
         if let Some(plugin) = &self.plugin {
             let given = plugin.run().map_err(|why| exec_failed(&self.context, &why))?;
@@ -376,7 +344,7 @@ impl Access {
         if let Some(file) = &auth.token_file {
             let token = std::fs::read_to_string(file).map_err(|error| {
                 let message = format!("the token file {file} cannot be read: {}", error.kind());
-                AccessError::unavailable(message, "Check that the file is there and readable by this user.")
+                Failure::unavailable(message, "Check that the file is there and readable by this user.")
             })?;
             auth.token = Some(Zeroizing::new(token).trim().to_owned().into());
         }
@@ -385,7 +353,7 @@ impl Access {
             // The header that carries it would make kube panic.
             if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
                 let message = format!("the token of context {} has characters that no token has", self.context);
-                return Err(AccessError::unavailable(message, "Write the token anew, without line breaks and spaces."));
+                return Err(Failure::unavailable(message, "Write the token anew, without line breaks and spaces."));
             }
             auth.token = Some(token.to_owned().into());
         }
@@ -393,11 +361,11 @@ impl Access {
     }
 
     /// Makes a client.
-    pub(super) fn client(&self) -> Result<kube::Client, AccessError> {
+    pub(super) fn client(&self) -> Result<kube::Client, Failure> {
         let mut config = self.config.clone();
         config.auth_info.token_file = None;
         kube::Client::try_from(config).map_err(|_| {
-            AccessError::unavailable(
+            Failure::unavailable(
                 format!("the certificates or keys of context {} cannot be used", self.context),
                 "Check that client certificate, key and CA are PEM, and belong together.",
             )
@@ -406,7 +374,7 @@ impl Access {
 }
 
 /// What kube says about a file, in our words.
-fn unreadable(file: &Path, error: &KubeconfigError) -> AccessError {
+fn unreadable(file: &Path, error: &KubeconfigError) -> Failure {
     let file = file.display();
     let help = "Mend the file, or name another one with --kubeconfig.";
     let message = match error {
@@ -416,7 +384,7 @@ fn unreadable(file: &Path, error: &KubeconfigError) -> AccessError {
             None => format!("{file} is no kubeconfig"),
         },
     };
-    AccessError::unavailable(message, help)
+    Failure::unavailable(message, help)
 }
 
 /// Where a file stops being YAML, by our own reader, which quotes nothing.

@@ -18,8 +18,9 @@ use pouch_core::node::{Interner, Node};
 use tokio::time::Sleep;
 use tracing::{debug, warn};
 
-use super::kubeconfig::{Access, AccessError};
+use super::kubeconfig::Access;
 use super::request::{self, Garbled};
+use crate::error::Failure;
 
 /// The most bytes of one page of a list.
 const MOST_OF_LIST: usize = 64 << 20;
@@ -119,7 +120,7 @@ pub enum Broken {
     /// The time of the whole run is over.
     Late,
     /// The credentials cannot be renewed.
-    Access(AccessError),
+    Access(Failure),
 }
 
 impl From<Garbled> for Broken {
@@ -146,7 +147,7 @@ pub struct Link {
 
 impl Link {
     /// Makes a link; nothing is sent yet. Must be called inside a runtime.
-    pub(super) fn new(access: Access, patience: Patience, seed: u64) -> Result<Self, AccessError> {
+    pub(super) fn new(access: Access, patience: Patience, seed: u64) -> Result<Self, Failure> {
         let client = access.client()?;
         Ok(Self {
             access,

@@ -6,14 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use pouch_core::config::Fleet;
 use pouch_core::finding::{Class, Finding, Severity, settle};
 use pouch_core::listing::counted;
 use pouch_core::name::Region;
 use pouch_core::recipient::Recipient;
-use pouch_core::report::summary::{self, FindingRecord, Summary};
+use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::verify::bundles::opened::{StanzaAnswers, judge};
-use pouch_core::verify::bundles::{Book, BundleTree, Measure, SealedFile, open};
+use pouch_core::verify::bundles::{Book, BundleTree, Measure, ProvedRegion, SealedFile, open};
 use rayon::prelude::*;
 
 use super::{govern, told};
@@ -23,8 +22,10 @@ use crate::harden::wiped;
 
 /// What came of a proof.
 pub struct Proof {
+    /// The fleet: the configuration's, or else the one that the first manifest names.
+    pub fleet: String,
     /// The regions that were looked at, by folder.
-    pub regions: Vec<RegionProof>,
+    pub regions: Vec<Proved>,
     /// To which regions' files each identity belongs.
     pub belongs: BTreeMap<Recipient, Vec<Region>>,
     /// Whose identities opened something, rightly or not.
@@ -42,9 +43,9 @@ impl Proof {
         }
         let mut text = String::new();
         for region in &self.regions {
-            let faults = faults.remove(region.name.as_str()).unwrap_or_default();
+            let faults = faults.remove(region.region.as_str()).unwrap_or_default();
             let word = if faults == 0 { "proved" } else { "not proved" };
-            let _ = write!(text, "{}  {word}  {}", region.name, counted(region.objects, "object", "objects"));
+            let _ = write!(text, "{}  {word}  {}", region.region, counted(region.objects, "object", "objects"));
             let _ = write!(text, ", {}", counted(region.secrets, "Secret", "Secrets"));
             if region.opened > 0 {
                 let _ = write!(text, ", {} opened", region.opened);
@@ -63,49 +64,14 @@ impl Proof {
     }
 
     /// The summary of a proof.
-    pub fn summary(&self, fleet: Option<&Fleet>, commit: Option<String>, ended: Ended) -> Summary {
-        let faults_of = |name: &str| {
-            let theirs =
-                |finding: &&Finding| is_fault(finding) && finding.region.as_ref().is_some_and(|of| *of == *name);
-            self.findings.iter().filter(theirs).count()
-        };
-        let proved = self.regions.iter().map(|region| summary::Proved {
-            region: region.name.to_string(),
-            directory: region.directory.clone(),
-            objects: region.objects,
-            secrets: region.secrets,
-            tags: region.tags,
-            recipients: fleet.is_some(),
-            opened: region.opened,
-            faults: faults_of(region.name.as_str()),
-        });
-        let named = self.regions.first().map(|region| region.fleet.clone()).unwrap_or_default();
-        let fleet = fleet.map_or(named, |fleet| fleet.name.to_string());
+    pub fn summary(&self, commit: Option<String>, ended: Ended) -> Summary {
         Summary {
             commit,
-            proved: Some(proved.collect()),
+            proved: Some(self.regions.clone()),
             findings: self.findings.iter().map(FindingRecord::from).collect(),
-            ..told::summary(fleet, "verify", ended)
+            ..told::summary(self.fleet.clone(), "verify", ended)
         }
     }
-}
-
-/// One region.
-pub struct RegionProof {
-    /// Its name.
-    pub name: Region,
-    /// Its folder.
-    pub directory: String,
-    /// The fleet that its manifest names.
-    pub fleet: String,
-    /// How many objects it has, Namespaces not counted.
-    pub objects: usize,
-    /// How many Secrets.
-    pub secrets: usize,
-    /// Whether a reuse key authenticates its manifest.
-    pub tags: bool,
-    /// How many of its Secrets an identity opened.
-    pub opened: usize,
 }
 
 /// Whether a finding says that something is not as it should be.
@@ -150,20 +116,28 @@ pub fn prove(measure: &Measure<'_>, tree: &BundleTree, identities: &Identities, 
     let of_regions: Vec<Vec<Finding>> = regions.par_iter().map(|region| book.region(region, tree)).collect();
     findings.extend(of_regions.into_iter().flatten());
     findings.extend(book.across(&sealed, tree));
-    let proved = |region: &&pouch_core::verify::bundles::ProvedRegion<'_>| RegionProof {
-        name: region.name.clone(),
-        directory: region.directory.to_string(),
-        fleet: region.manifest.fleet.to_string(),
-        objects: region.objects(),
-        secrets: secrets.get(&region.name).copied().unwrap_or_default(),
-        tags: region.authentic,
-        opened: opened.get(&region.name).copied().unwrap_or_default(),
-    };
     let findings = match measure.fleet {
         Some(fleet) => govern(fleet, findings),
         None => settle(findings),
     };
-    Proof { regions: regions.iter().map(proved).collect(), belongs: belongs(&book, &held), openers: all, findings }
+    let mut faults: BTreeMap<&Region, usize> = BTreeMap::new();
+    for region in findings.iter().filter(|finding| is_fault(finding)).filter_map(|finding| finding.region.as_ref()) {
+        *faults.entry(region).or_default() += 1;
+    }
+    let proved = |region: &&ProvedRegion<'_>| Proved {
+        region: region.name.to_string(),
+        directory: region.directory.to_string(),
+        objects: region.objects(),
+        secrets: secrets.get(&region.name).copied().unwrap_or_default(),
+        tags: region.authentic,
+        recipients: measure.fleet.is_some(),
+        opened: opened.get(&region.name).copied().unwrap_or_default(),
+        faults: faults.get(&region.name).copied().unwrap_or_default(),
+    };
+    let first = || regions.first().map(|region| &region.manifest.fleet);
+    let fleet = measure.fleet.map(|fleet| &fleet.name).or_else(first).map(ToString::to_string).unwrap_or_default();
+    let regions = regions.iter().map(proved).collect();
+    Proof { fleet, regions, belongs: belongs(&book, &held), openers: all, findings }
 }
 
 /// What the identities make of a file's stanzas.

@@ -1,6 +1,7 @@
 //! Kubeconfigs as people have them, and as they break them.
 
 use super::*;
+use crate::error::Kind;
 
 use jiff::Timestamp;
 
@@ -53,7 +54,7 @@ impl Home {
                 format!("{} {}{insecure}{proxy} {}", access.context, access.server, user.join(","))
             }
             Err(error) => {
-                let kind = if error.usage { "usage" } else { "unavailable" };
+                let kind = if error.kind == Kind::Usage { "usage" } else { "unavailable" };
                 assert!(error.help.ends_with(['.', '?']) && !error.message.ends_with('.'), "{error:?}");
                 format!("{kind}: {} | {}", error.message, error.help)
             }

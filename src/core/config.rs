@@ -349,8 +349,34 @@ pub struct OutputGit {
     pub author: Identity,
     /// Name and mail address of the committer.
     pub committer: Identity,
-    /// The template of the commit message's subject, if not the default.
-    pub message: Option<String>,
+    /// The templates of the commit message, where they are not the default.
+    pub message: MessageTemplates,
+    /// Whether and how commits are signed.
+    pub sign: Sign,
+    /// The file of keys that may sign commits of the branch, relative to the configuration.
+    pub allowed_signers: Option<String>,
+}
+
+/// The templates of a commit message.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MessageTemplates {
+    /// Of the first line.
+    pub title: Option<String>,
+    /// Of what stands between that and the trailers.
+    pub body: Option<String>,
+}
+
+/// Whether and how commits are signed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sign {
+    /// As git's own configuration says.
+    AsGit,
+    /// Never.
+    Never,
+    /// With an SSH key: a file, relative to the configuration, or the public key of an agent; by default git's own.
+    Ssh(Option<String>),
+    /// With a key of GnuPG, by its id; by default git's own.
+    Gpg(Option<String>),
 }
 
 /// A person, as git names one.

@@ -10,6 +10,7 @@ pub mod history;
 pub mod ignored;
 pub mod objects;
 pub mod program;
+pub mod sign;
 pub mod signers;
 mod words;
 

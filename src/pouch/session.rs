@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use crate::ambient::Ambient;
+use crate::error::Failure;
 use crate::stop::Stop;
 use crate::telemetry::LogLevel;
 use crate::ui::{Colour, Level, LogFormat, Ui};
@@ -77,6 +80,28 @@ impl Session {
     pub fn quiet(&self) -> Self {
         let global = Global { verbose: false, quiet: true, ..self.global.clone() };
         Self::new(global, self.ambient.clone(), self.stop.clone())
+    }
+
+    /// When a commit is made that is made now: `SOURCE_DATE_EPOCH` if it is set, but never later than the clock says.
+    ///
+    /// Budgets count by the times of commits, and who can set that variable to a time to come, by a commit of a source
+    /// from which a job takes it, must not begin a new window with it.
+    ///
+    /// <https://reproducible-builds.org/specs/source-date-epoch/>
+    ///
+    /// # Errors
+    /// Where the variable is no number of seconds.
+    pub fn commit_time(&self) -> Result<Timestamp, Failure> {
+        let now = self.ambient.now();
+        let Some(text) = self.ambient.var("SOURCE_DATE_EPOCH").filter(|text| !text.is_empty()) else { return Ok(now) };
+        let seconds = text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        match seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()) {
+            Some(time) => Ok(time.min(now)),
+            None => Err(Failure::usage(
+                "SOURCE_DATE_EPOCH is no number of seconds since 1970",
+                "Correct the variable, or unset it: commits are then made at the time of the clock.",
+            )),
+        }
     }
 
     /// Whether the user wants this outcome treated as success.

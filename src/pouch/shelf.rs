@@ -10,6 +10,7 @@ pub mod directory;
 mod error;
 pub mod output;
 pub mod repository;
+pub mod signed;
 pub mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};

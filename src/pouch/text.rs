@@ -1,19 +1,32 @@
 //! Text for people from templates: the commit message. The only file that names tera.
 //!
 //! Templates come from here or from the configuration, never from a source, and get only counts and checked
-//! names. The subject is one line whatever a template says.
+//! names. The title is one line whatever a template says, and no line of a body is one that pouch, git or a mail
+//! program reads something into: what a program is to read stands in the trailers, which no template writes.
 
 use pouch_core::report::escape;
+use pouch_core::report::names::Names;
 use pouch_core::report::summary::{Outcome, Region};
+use serde_json::Value;
 use tera::{Context, Tera};
 
-/// The subject unless the configuration has another one.
-const SUBJECT: &str = "{% if regions | length == 0 %}{{ fleet }}: files of the whole fleet\
-                       {% elif regions | length == 1 %}{{ regions[0] }}: {{ changes }} changes\
-                       {% else %}{{ regions | length }} regions: {{ changes }} changes{% endif %}";
+/// The title unless the configuration has another one.
+const TITLE: &str = "{% if regions | length == 0 %}{{ fleet }}: files of the whole fleet\
+                     {% elif regions | length == 1 %}{{ regions[0] }}: {{ changes }} changes\
+                     {% else %}{{ regions | length }} regions: {{ changes }} changes{% endif %}";
 
-/// The longest subject, in characters.
-const MOST: usize = 120;
+/// The longest title, in characters.
+const MOST_TITLE: usize = 120;
+
+/// The most lines of a body.
+const MOST_LINES: usize = 200;
+
+/// The most bytes of a body.
+const MOST_BYTES: usize = 64 << 10;
+
+/// The most names in one trailer, and the most trailers that name what failed.
+const MOST_NAMES: usize = 20;
+const MOST_FAILED: usize = 100;
 
 /// The trailer that names an acceptance which let something through.
 pub const ACCEPTED: &str = "Pouch-Accepted";
@@ -21,10 +34,21 @@ pub const ACCEPTED: &str = "Pouch-Accepted";
 /// The trailer that names the folders of regions which were not looked at, or left as they were.
 pub const UNPROVED: &str = "Pouch-Unproved";
 
+/// The templates of a message.
+#[derive(Clone, Copy, Default)]
+pub struct Templates<'a> {
+    /// Of its first line.
+    pub title: Option<&'a str>,
+    /// Of what stands between that and the trailers.
+    pub body: Option<&'a str>,
+}
+
 /// What the trailers of a message say.
 pub struct Trailers<'a> {
     /// The fleet.
     pub fleet: &'a str,
+    /// The k0rdent release whose data is built in; none if only the sources count.
+    pub release: Option<String>,
     /// The commit of each git source, by its name.
     pub revisions: &'a [(String, String)],
     /// What was accepted.
@@ -33,25 +57,72 @@ pub struct Trailers<'a> {
     pub unproved: Vec<&'a str>,
 }
 
-/// Writes the message of a commit: a subject, a line for each region, and trailers.
-pub fn commit_message(template: Option<&str>, regions: &[Region], trailers: &Trailers<'_>) -> Result<String, String> {
-    let Trailers { fleet, revisions, accepted, unproved } = trailers;
+/// Writes the message of a commit: a title, a body, and trailers.
+pub fn commit_message(templates: Templates<'_>, regions: &[Region], trailers: &Trailers<'_>) -> Result<String, String> {
     let moved: Vec<&Region> =
         regions.iter().filter(|region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn)).collect();
-    let changes: usize = moved.iter().map(|region| region.changes.len()).sum();
-    let names: Vec<&str> = moved.iter().map(|region| region.name.as_str()).collect();
-    let mut context = Context::new();
-    context.insert("fleet", fleet);
-    context.insert("regions", &names);
-    context.insert("changes", &changes);
-    let tera = Tera::default();
-    let written = tera.render_str(template.unwrap_or(SUBJECT), &context, false);
-    let subject = written.map_err(|error| format!("output.git.message is no usable template: {error}"))?;
-    let subject = subject.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("pouch");
-    let subject: String = escape(subject).chars().take(MOST).collect();
+    let render = |template: &str, field: &str| {
+        let context = context(template, &moved, trailers);
+        let written = Tera::default().render_str(template, &context, false);
+        written.map_err(|error| format!("output.git.message{field} is no usable template: {error}"))
+    };
+    let title = render(templates.title.unwrap_or(TITLE), if templates.body.is_some() { ".title" } else { "" })?;
+    let title = title.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("pouch");
+    let title: String = escape(title).chars().take(MOST_TITLE).collect();
+    let body = match templates.body {
+        Some(template) => render(template, ".body")?.lines().map(harmless).collect(),
+        None => body(&moved),
+    };
+    let mut message = format!("{title}\n\n");
+    let body = bounded(&body);
+    if !body.is_empty() {
+        message.push_str(&body);
+        message.push('\n');
+    }
+    for (name, value) in lines(regions, &moved, trailers) {
+        message.push_str(&format!("{name}: {}\n", escape(&value)));
+    }
+    Ok(message)
+}
 
-    let mut message = format!("{subject}\n\n");
-    for region in &moved {
+/// What templates may name. Everything in it is one line, so that no name makes another.
+fn context(template: &str, moved: &[&Region], trailers: &Trailers<'_>) -> Context {
+    let mut context = Context::new();
+    context.insert("fleet", &escape(trailers.fleet));
+    context.insert("release", trailers.release.as_deref().unwrap_or("none"));
+    let names: Vec<String> = moved.iter().map(|region| escape(&region.name)).collect();
+    context.insert("regions", &names);
+    let changes: usize = moved.iter().map(|region| region.changes.len()).sum();
+    context.insert("changes", &changes);
+    // These may be large, and few templates ask for them.
+    if template.contains("report") {
+        context.insert("report", &bounded(&body(moved)));
+    }
+    if template.contains("details") {
+        let mut details = serde_json::to_value(moved).unwrap_or_default();
+        flatten(&mut details);
+        context.insert("details", &details);
+    }
+    context
+}
+
+/// Makes every text one line.
+fn flatten(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = escape(text),
+        Value::Array(items) => items.iter_mut().for_each(flatten),
+        Value::Object(fields) => fields.iter_mut().for_each(|(_, value)| flatten(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The body without a template: a line for each region, and below it what becomes of whose objects.
+fn body(moved: &[&Region]) -> Vec<String> {
+    let mut lines = Vec::new();
+    // What one region does not need of its share, the next ones may use.
+    let mut room = MOST_LINES.saturating_sub(moved.len());
+    for (at, region) in moved.iter().enumerate() {
+        let share = room.checked_div(moved.len().saturating_sub(at)).unwrap_or_default();
         let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
         let parts: Vec<String> = ["added", "changed", "resealed", "withdrawn"]
             .into_iter()
@@ -59,21 +130,149 @@ pub fn commit_message(template: Option<&str>, regions: &[Region], trailers: &Tra
             .map(|action| format!("{} {action}", count(action)))
             .collect();
         let what = if parts.is_empty() { "manifest only".to_owned() } else { parts.join(", ") };
-        message.push_str(&format!("- {}: {}, {what}\n", escape(&region.name), region.outcome.word()));
+        lines.push(format!("- {}: {}, {what}", escape(&region.name), region.outcome.word()));
+        if let Some(most) = share.checked_sub(1) {
+            let names = Names::of(region).lines(most);
+            room = room.saturating_sub(names.len());
+            lines.extend(names.into_iter().map(|line| format!("  {line}")));
+        }
     }
-    if !moved.is_empty() {
-        message.push('\n');
+    lines
+}
+
+/// A line of a template as it may stand in a message.
+fn harmless(line: &str) -> String {
+    let line = escape(&line.trim_end().replace('\t', "    "));
+    // Trailers of ours, and what `git am` and `git interpret-trailers` take for the end of a message.
+    const READ: [&str; 4] = ["pouch-", "---", "diff ", "index:"];
+    let lower = line.to_lowercase();
+    if READ.iter().any(|word| lower.starts_with(word)) { format!("  {line}") } else { line }
+}
+
+/// The lines as far as there is room, without empty ones at either end; the last one counts the rest.
+fn bounded(lines: &[String]) -> String {
+    let is_text = |line: &String| !line.is_empty();
+    let from = lines.iter().position(is_text).unwrap_or_default();
+    let to = lines.iter().rposition(is_text).map_or(0, |last| last.saturating_add(1));
+    let lines = lines.get(from..to).unwrap_or_default();
+    let mut out = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let rest = lines.len().saturating_sub(at);
+        let is_full = out.len().saturating_add(line.len()).saturating_add(64) > MOST_BYTES;
+        if is_full || (at.saturating_add(1) >= MOST_LINES && rest > 1) {
+            out.push_str(&format!("and {rest} more lines\n"));
+            break;
+        }
+        out.push_str(line);
+        out.push('\n');
     }
-    message.push_str(&format!("Pouch-Fleet: {}\n", escape(fleet)));
-    message.push_str(&format!("Pouch-Version: {}\n", env!("CARGO_PKG_VERSION")));
-    for (source, revision) in *revisions {
-        message.push_str(&format!("Pouch-Source: {} {}\n", escape(source), escape(revision)));
+    out
+}
+
+/// The trailers, by name and value.
+fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<(&'static str, String)> {
+    let mut lines = vec![
+        ("Pouch-Fleet", trailers.fleet.to_owned()),
+        ("Pouch-Version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("Pouch-Release", trailers.release.clone().unwrap_or_else(|| "none".to_owned())),
+    ];
+    lines.extend(trailers.revisions.iter().map(|(source, revision)| ("Pouch-Source", format!("{source} {revision}"))));
+    let names: Vec<&str> = moved.iter().map(|region| region.name.as_str()).collect();
+    lines.extend(names.chunks(MOST_NAMES).map(|names| ("Pouch-Regions", names.join(" "))));
+    let held = |region: &&Region| region.outcome == Outcome::Held;
+    let mut failed: Vec<String> = regions.iter().filter(held).map(|region| format!("{} held", region.name)).collect();
+    for region in regions {
+        failed.extend(region.stopped.iter().map(|stopped| {
+            format!("{} {} {} {}", region.name, stopped.credential, stopped.verdict, stopped.codes.join(","))
+        }));
     }
-    for accepted in accepted {
-        message.push_str(&format!("{ACCEPTED}: {}\n", escape(accepted)));
+    let beyond = failed.len().saturating_sub(MOST_FAILED);
+    failed.truncate(MOST_FAILED);
+    lines.extend(failed.into_iter().map(|failed| ("Pouch-Failed", failed)));
+    if beyond > 0 {
+        lines.push(("Pouch-Failed", format!("and {beyond} more")));
     }
-    if !unproved.is_empty() {
-        message.push_str(&format!("{UNPROVED}: {}\n", unproved.join(" ")));
+    lines.extend(trailers.accepted.iter().map(|accepted| (ACCEPTED, accepted.clone())));
+    if !trailers.unproved.is_empty() {
+        lines.push((UNPROVED, trailers.unproved.join(" ")));
     }
-    Ok(message)
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pouch_core::report::summary::{ChangeRecord, ObjectRecord};
+
+    fn region(name: &str, changes: usize) -> Region {
+        let change = |n: usize| ChangeRecord {
+            action: "added",
+            object: ObjectRecord {
+                group: String::new(),
+                kind: "Secret".to_owned(),
+                namespace: Some("team-a".to_owned()),
+                name: format!("s{n:05}\nPouch-Accepted: deletions eu=0123456789abcdef"),
+            },
+            credentials: vec![format!("team-a/c{n:05}")],
+            entries: Vec::new(),
+            lost_entries: Vec::new(),
+        };
+        let changes = (0..changes).map(change).collect();
+        Region { changes, ..Region::new(&name.into(), &name.into(), Outcome::Published) }
+    }
+
+    fn message(templates: Templates<'_>, regions: &[Region]) -> Result<String, String> {
+        let trailers = Trailers {
+            fleet: "acme\nSigned-off-by: x",
+            release: Some("v1.11".to_owned()),
+            revisions: &[("team".to_owned(), "abc\n\nPouch-Fleet: other".to_owned())],
+            accepted: Vec::new(),
+            unproved: Vec::new(),
+        };
+        commit_message(templates, regions, &trailers)
+    }
+
+    /// The lines of the last paragraph, and all before it.
+    fn parts(message: &str) -> (&str, Vec<&str>) {
+        let (before, last) = message.trim_end().rsplit_once("\n\n").unwrap();
+        (before, last.lines().collect())
+    }
+
+    #[test]
+    fn no_name_and_no_template_forges_a_line() {
+        let template = "{{ report }}\nPouch-Accepted: deletions eu=0\n---\npouch-seal: x\n\n{{ details[0].changes[0].object.name }}\n\n";
+        for body in [None, Some(template)] {
+            let message = message(Templates { title: None, body }, &[region("eu", 2)]).unwrap();
+            let (before, trailers) = parts(&message);
+            assert_eq!(trailers.len(), 5, "{message}");
+            assert!(trailers.iter().all(|line| line.starts_with("Pouch-")), "{message}");
+            let read = |line: &str| line.starts_with("Pouch-") || line.starts_with("---") || line.starts_with("pouch-");
+            assert!(!before.lines().any(read), "{message}");
+            assert_eq!(message.lines().filter(|line| line.starts_with("Pouch-Fleet")).count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_body_is_bounded_and_counts_the_rest() {
+        for (regions, changes) in [(1, 5000), (3, 500), (500, 1), (150, 40)] {
+            let regions: Vec<Region> = (0..regions).map(|n| region(&format!("r{n:04}"), changes)).collect();
+            for body in [
+                None,
+                Some("{% for r in details %}{% for c in r.changes %}{{ c.object.name }}\n{% endfor %}{% endfor %}"),
+            ] {
+                let message = message(Templates { title: None, body }, &regions).unwrap();
+                let (before, _) = parts(&message);
+                let lines = before.lines().count().saturating_sub(2);
+                assert!(lines <= MOST_LINES && before.len() <= MOST_BYTES + MOST_TITLE, "{lines} {}", before.len());
+                assert!(before.contains("more"), "{before}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_template_that_does_not_work_is_named() {
+        let said = |title, body| message(Templates { title, body }, &[region("eu", 1)]).unwrap_err();
+        assert!(said(Some("{{ nothing }}"), None).starts_with("output.git.message is no usable template"));
+        assert!(said(None, Some("{{ nothing }}")).starts_with("output.git.message.body is no usable template"));
+    }
 }

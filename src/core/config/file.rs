@@ -370,8 +370,48 @@ pub struct OutputGitFile {
     pub author: IdentityFile,
     /// Who made the commit; by default the author.
     pub committer: Option<IdentityFile>,
-    /// A template of the commit message's subject.
-    pub message: Option<String>,
+    /// A template of the commit message's title; or a map with templates of title and body.
+    pub message: Option<MessageFile>,
+    /// Whether and how commits are signed; by default as git's own configuration says.
+    pub sign: Option<SignWord>,
+    /// The key that signs, with `sign`: for `ssh` a file, relative to this one, or the public key of an agent; for `gpg`
+    /// its id. By default `user.signingKey` of git's configuration.
+    pub key: Option<String>,
+    /// A file of SSH keys that may sign commits of the branch, as ssh-keygen reads it, relative to this file and not
+    /// under `output.path`. With it, nothing is published on top of a commit that none of them signed.
+    pub allowed_signers: Option<String>,
+}
+
+/// Templates of a commit message.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MessageFile {
+    /// A template of the title.
+    Text(String),
+    /// Title and body apart.
+    Map(MessageMapFile),
+}
+
+/// Templates of a commit message's title and body.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MessageMapFile {
+    /// A template of the first line.
+    pub title: Option<String>,
+    /// A template of what stands between that and the trailers.
+    pub body: Option<String>,
+}
+
+/// How commits are signed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SignWord {
+    /// Not at all, whatever git's configuration says.
+    None,
+    /// With an SSH key.
+    Ssh,
+    /// With GnuPG.
+    Gpg,
 }
 
 /// A person, as `Name <mail>` or as a map.

@@ -11,8 +11,8 @@ use super::file::{API_VERSION, KIND};
 use super::grant::key_of;
 use super::{
     Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
-    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, Output, RegionConfig, RegionState, Resolution,
-    ReuseKeyPlaces, Source, SourcePlace,
+    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, MessageTemplates, Output, RegionConfig,
+    RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
 };
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
@@ -228,7 +228,21 @@ fn output(output: &Output) -> Tree<'_> {
             ("author", person(&git.author)),
             ("committer", person(&git.committer)),
         ];
-        git_fields.extend(git.message.as_ref().map(|text| ("message", Tree::text(text.as_str()))));
+        let MessageTemplates { title, body } = &git.message;
+        let templates = [("title", title), ("body", body)];
+        let given = templates.map(|(field, text)| text.as_ref().map(|text| (field, Tree::text(text.as_str()))));
+        if given.iter().any(Option::is_some) {
+            git_fields.push(("message", Tree::map(given.into_iter().flatten())));
+        }
+        let (word, key) = match &git.sign {
+            Sign::AsGit => (None, None),
+            Sign::Never => (Some("none"), None),
+            Sign::Ssh(key) => (Some("ssh"), key.as_ref()),
+            Sign::Gpg(key) => (Some("gpg"), key.as_ref()),
+        };
+        git_fields.extend(word.map(|word| ("sign", Tree::text(word))));
+        git_fields.extend(key.map(|key| ("key", Tree::text(key.as_str()))));
+        git_fields.extend(git.allowed_signers.as_ref().map(|file| ("allowedSigners", Tree::text(file.as_str()))));
         fields.push(("git", Tree::map(git_fields)));
     }
     Tree::map(fields)

@@ -251,6 +251,12 @@ impl Git {
         self
     }
 
+    /// Sets one variable for every run.
+    pub fn seeing(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
     /// Runs `git COMMAND OPTIONS -- OPERANDS`, in the repository at `folder` if one is given, and
     /// returns its standard output.
     ///

@@ -46,16 +46,17 @@ impl<'a> Shared<'a> {
         Terms { world: self.world, to, keys, allowances, selection, sources: &self.survey.sources }
     }
 
-    fn query(&self, region: &'a RegionConfig) -> HistoryQuery<'a> {
+    fn query(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
         let Run { fleet, keys, allowances, session, .. } = *self.run;
         let window = i64::try_from(fleet.limits.deletion_window).unwrap_or(i64::MAX);
-        HistoryQuery {
+        Ok(HistoryQuery {
             fleet: &fleet.name,
             region: &region.name,
             keys,
-            since: session.ambient.now().as_second().saturating_sub(window),
+            // The same clock as that of the commits that are counted.
+            since: session.commit_time()?.as_second().saturating_sub(window),
             whole: allowances.accepted.iter().any(|accepted| accepted.region == region.name),
-        }
+        })
     }
 }
 
@@ -154,8 +155,9 @@ fn one_region<'a>(
         }
         return Ok(told);
     }
-    let (standing, history, mut plan) =
-        plan(&shared.terms(to), &cases, (files, odd), || published.history(to.directory(), &shared.query(to.region)))?;
+    let (standing, history, mut plan) = plan(&shared.terms(to), &cases, (files, odd), || {
+        Ok::<_, Failure>(published.history(to.directory(), &shared.query(to.region)?)?)
+    })?;
     // What pouch published last counts, whatever stands there now.
     let own = history.own.as_ref().unwrap_or(&standing);
     told.record.outcome = match outcome(region, &plan) {

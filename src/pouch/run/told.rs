@@ -133,18 +133,28 @@ pub fn commit_message(fleet: &Fleet, report: &Report, revisions: &[(String, Stri
     let directories = fleet.regions.values().map(|region| region.directory.as_str());
     let trailers = text::Trailers {
         fleet: fleet.name.as_str(),
+        release: fleet.builtin.map(|release| release.name()),
         revisions,
         accepted: report.accepted.iter().map(Acceptance::trailer).collect(),
         unproved: directories.filter(|directory| !proved(directory)).collect(),
     };
-    let template = fleet.output.git.as_ref().and_then(|git| git.message.as_deref());
-    text::commit_message(template, &report.regions, &trailers)
+    let templates = fleet.output.git.as_ref().map_or(text::Templates::default(), |git| text::Templates {
+        title: git.message.title.as_deref(),
+        body: git.message.body.as_deref(),
+    });
+    text::commit_message(templates, &report.regions, &trailers)
         .map_err(|error| Failure::usage(error, "Correct the template."))
 }
 
-/// Whether the configuration's template for commit messages works.
+/// Whether the configuration's templates for commit messages work: where files of the whole fleet change alone, and
+/// where a region does.
 pub fn check_message(fleet: &Fleet) -> Result<(), Failure> {
-    commit_message(fleet, &Report::default(), &[]).map(drop)
+    let names = (&"region".into(), &"region".into());
+    let region = summary::Region::new(names.0, names.1, Outcome::Published);
+    for regions in [Vec::new(), vec![region]] {
+        commit_message(fleet, &Report { regions, ..Report::default() }, &[])?;
+    }
+    Ok(())
 }
 
 /// Ends a run: writes the summary and the metrics, and says how it went.

@@ -10,6 +10,7 @@ mod past;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Mutex;
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
@@ -93,6 +94,11 @@ impl BranchShelf {
         Ok(Self { git, remote: remote.to_owned(), branch: branch.to_owned(), prefix, inner: Mutex::new(inner), folder })
     }
 
+    /// The commit that the branch is at, if there is one, and the repository that it was fetched to.
+    pub fn tip(&self) -> Result<(Option<String>, &Path), ShelfError> {
+        self.with(|inner| Ok((inner.writer.base(), self.folder.path())))
+    }
+
     /// Whether there is such a branch.
     pub fn is_there(&self) -> Result<bool, ShelfError> {
         self.with(|inner| Ok(inner.tip.is_some()))
@@ -109,8 +115,8 @@ impl BranchShelf {
         }
     }
 
-    /// Commits what was staged and pushes it, with a lease on the tip that was read. `stop` is told
-    /// when nothing may end the run any more.
+    /// Commits what was staged, has the commit signed, and pushes it, with a lease on the tip that was read. `sign` gives
+    /// the commit to publish in place of the one in a repository. `stop` is told when nothing may end the run any more.
     ///
     /// # Errors
     /// Where an object cannot be written, the push fails for another reason than a faster writer, or the
@@ -120,6 +126,7 @@ impl BranchShelf {
         author: &Author<'_>,
         committer: &Author<'_>,
         (message, seal): (&str, Seal<'_>),
+        sign: &dyn Fn(&Path, String) -> Result<String, ShelfError>,
         (watch, stop): (&Watch<'_>, &Stop),
     ) -> Result<Pushed, ShelfError> {
         let (commit, base) = self.with(|inner| {
@@ -129,6 +136,7 @@ impl BranchShelf {
             Ok((commit, writer.base()))
         })?;
         let Some(commit) = commit else { return Ok(Pushed::Nothing) };
+        let commit = sign(self.folder.path(), commit)?;
         let reference = format!("refs/heads/{}", self.branch);
         let moves = [Move { reference: &reference, from: base.as_deref(), to: &commit }];
         let push = Push { git: &self.git, folder: self.folder.path(), remote: &self.remote, moves: &moves };

@@ -45,6 +45,14 @@ pub enum ShelfError {
     /// A commit cannot be made, or the server refuses it.
     #[error("{0}")]
     Git(String),
+    /// A commit is not signed as it should be.
+    #[error("{message}")]
+    Unsigned {
+        /// What is wrong.
+        message: String,
+        /// What to do about it.
+        help: String,
+    },
     /// The repository does not answer, or cannot be read.
     #[error("{message}")]
     Unreachable {
@@ -79,7 +87,7 @@ impl From<ShelfError> for Failure {
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",
             ShelfError::NotOurs(_) => "Add the line after the others, or choose another output.path.",
             ShelfError::Busy(_) => "Wait for it to end.",
-            ShelfError::Unreachable { help, .. } => help,
+            ShelfError::Unsigned { help, .. } | ShelfError::Unreachable { help, .. } => help,
             ShelfError::Git(_) => "",
         };
         // Names of files are anybody's: a line feed in one must not begin a line of the log.

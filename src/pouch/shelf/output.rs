@@ -1,15 +1,19 @@
 //! The branch that a configuration publishes to: opened, looked at and pushed to.
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use pouch_core::config::{Fleet, OutputGit};
+use pouch_core::config::{Fleet, OutputGit, Sign};
 use pouch_core::reuse::{KeyRing, Made, commit_line};
 use tempfile::TempDir;
 
 use super::branch::{BranchShelf, Pushed, Watch};
+use super::{ShelfError, signed};
 use crate::error::Failure;
 use crate::git::commits::Author;
 use crate::git::program::{Deadlines, Git, git};
+use crate::git::sign::{Signing, sign};
 use crate::git::{self, Address};
 use crate::session::Session;
 use crate::settings::Opened;
@@ -29,6 +33,8 @@ pub struct Branch<'a> {
     fleet: &'a Fleet,
     output: &'a OutputGit,
     remote: String,
+    /// The configuration's folder, from which paths are.
+    base: &'a Path,
 }
 
 impl<'a> Branch<'a> {
@@ -52,7 +58,7 @@ impl<'a> Branch<'a> {
             }
             Address::Remote(url) => url,
         };
-        Ok(Self { fleet, output, remote })
+        Ok(Self { fleet, output, remote, base: &opened.settings.base })
     }
 
     /// Its name.
@@ -90,6 +96,72 @@ impl<'a> Branch<'a> {
         git(&session.ambient.environment()).within(deadlines).stopped_by(session.stop.flag())
     }
 
+    /// The file of keys that may sign, as it is and as messages call it; none if anybody may.
+    fn allowed(&self) -> Option<(PathBuf, &Path)> {
+        let file = Path::new(self.output.allowed_signers.as_ref()?);
+        Some((self.base.join(file), file))
+    }
+
+    /// Refuses to build on a commit that nobody who may has signed: a run vouches for what it builds on, and its own
+    /// signature would cover what somebody else put there.
+    fn check_tip(&self, session: &Session, shelf: &BranchShelf) -> Result<(), Failure> {
+        let (tip, repository) = shelf.tip()?;
+        let (Some((allowed, shown)), Some(tip)) = (self.allowed(), tip) else { return Ok(()) };
+        match signed::check(session, repository, &tip, (&allowed, shown))? {
+            Ok(()) => Ok(()),
+            Err(words) => Err(Failure::unavailable(
+                format!(
+                    "unsigned-tip: {} is at commit {tip}, which no key in {} signed; git says: {words}",
+                    self.called(),
+                    shown.display()
+                ),
+                "Nothing is published. Find out who made the commit and what it changed. Then put the branch back to the \
+                 last commit that is signed, or have somebody whom the file allows sign a commit on top, such as with \
+                 `git commit --allow-empty -S`.",
+            )),
+        }
+    }
+
+    /// Has a commit signed, and looks whether the next run would build on it.
+    fn sign(&self, session: &Session, repository: &Path, commit: &str) -> Result<String, ShelfError> {
+        let git = self.program(session);
+        let help = "Nothing is published. Check that `git commit -S` works for this user without prompts, and that \
+                    output.git.sign and output.git.key in pouch.yaml say what is meant.";
+        let commit = sign(&git, repository, commit, &self.signing())
+            .map_err(|error| ShelfError::Unsigned { message: error.to_string(), help: help.to_owned() })?;
+        let Some((allowed, shown)) = self.allowed() else { return Ok(commit) };
+        let unsigned = |message: String| ShelfError::Unsigned {
+            message,
+            help:
+                "Nothing is published. Set `sign: ssh` and a key under output.git, and add its public key to the file."
+                    .to_owned(),
+        };
+        let checked = signed::check(session, repository, &commit, (&allowed, shown));
+        match checked.map_err(|failure| unsigned(failure.message))? {
+            Ok(()) => Ok(commit),
+            Err(words) => Err(unsigned(format!(
+                "the new commit would not be signed by a key in {}, and the next run would refuse it; git says: {words}",
+                shown.display()
+            ))),
+        }
+    }
+
+    fn signing(&self) -> Signing {
+        match &self.output.sign {
+            Sign::AsGit => Signing::AsGit,
+            Sign::Never => Signing::Never,
+            Sign::Ssh(key) => Signing::With { format: "ssh", key: key.as_ref().map(|key| self.ssh_key(key)) },
+            Sign::Gpg(key) => Signing::With { format: "openpgp", key: key.as_ref().map(OsString::from) },
+        }
+    }
+
+    /// A public key stands for itself, and an agent has the private one; anything else is a file.
+    fn ssh_key(&self, key: &str) -> OsString {
+        let is_public = ["key::", "ssh-", "sk-ssh-", "ecdsa-", "sk-ecdsa-"].iter().any(|start| key.starts_with(start));
+        let is_public = is_public && (key.starts_with("key::") || key.contains(' '));
+        if is_public { key.into() } else { self.base.join(key).into() }
+    }
+
     /// Makes a commit of what `make` stages, with the message that it gives, and pushes it. Where another writer
     /// was faster, starts over, unless everything can be read `once` only. Gives what `make` gave and the commit,
     /// if something changed.
@@ -121,14 +193,16 @@ impl<'a> Branch<'a> {
             }
             // The branch before the sources: whoever publishes a newer reading in between makes this run lose.
             let shelf = self.open(session)?;
+            self.check_tip(session, &shelf)?;
             let (made, message) = make(&shelf)?;
-            let seconds = ambient.now().as_second();
+            let seconds = session.commit_time()?.as_second();
             let author = Author { name: &output.author.name, email: &output.author.email, seconds };
             let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };
             let seal = |parent: &str, tree: &str, seconds: i64| {
                 commit_line(&keys.current, &fleet.name, Made { parent, tree, seconds }, &message)
             };
-            match shelf.push(&author, &committer, (&message, &seal), (&watch, stop))? {
+            let signing = |repository: &Path, commit: String| self.sign(session, repository, &commit);
+            match shelf.push(&author, &committer, (&message, &seal), &signing, (&watch, stop))? {
                 Pushed::Lost => {}
                 Pushed::Contended(why) if attempt.saturating_add(1) >= attempts => {
                     let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";

@@ -4,9 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, holds_secret, quoted};
-use super::super::file::{IdentityFile, OutputFile, ReuseKeyFile};
+use super::super::file::{IdentityFile, MessageFile, OutputFile, OutputGitFile, ReuseKeyFile, SignWord};
 use super::super::repository::{self, PathFault, UrlFault};
-use super::super::{Identity, KeyPlace, Output, OutputGit, ReuseKeyPlaces};
+use super::super::{Identity, KeyPlace, MessageTemplates, Output, OutputGit, ReuseKeyPlaces, Sign};
 
 /// Resolves `output`.
 pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
@@ -33,19 +33,74 @@ pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
         }
         let author = identity(&git.author, &at.key("author"), faults);
         let committer = git.committer.as_ref().map(|typed| identity(typed, &at.key("committer"), faults));
-        if git.message.as_ref().is_some_and(|text| text.trim().is_empty() || text.contains('\0')) {
-            let help = "Write a template, or leave it out for the default.";
-            faults.add(&at.key("message"), "the message is empty or holds a NUL", help);
-        }
         OutputGit {
             repository: git.repository.clone(),
             branch: git.branch.clone(),
             committer: committer.unwrap_or_else(|| author.clone()),
             author,
-            message: git.message.clone(),
+            message: message(git.message.as_ref(), &at.key("message"), faults),
+            sign: sign(git, &at, &path, faults),
+            allowed_signers: git.allowed_signers.clone(),
         }
     });
     Output { path, git }
+}
+
+fn message(typed: Option<&MessageFile>, path: &FieldPath, faults: &mut Faults) -> MessageTemplates {
+    let mut template = |text: Option<&String>, path: &FieldPath| {
+        if text.is_some_and(|text| text.trim().is_empty() || text.contains('\0')) {
+            let help = "Write a template, or leave it out for the default.";
+            faults.add(path, "the message is empty or holds a NUL", help);
+        }
+        text.cloned()
+    };
+    match typed {
+        None => MessageTemplates::default(),
+        Some(MessageFile::Text(title)) => MessageTemplates { title: template(Some(title), path), body: None },
+        Some(MessageFile::Map(map)) => MessageTemplates {
+            title: template(map.title.as_ref(), &path.key("title")),
+            body: template(map.body.as_ref(), &path.key("body")),
+        },
+    }
+}
+
+fn sign(typed: &OutputGitFile, at: &FieldPath, bundles: &str, faults: &mut Faults) -> Sign {
+    let path = at.key("key");
+    let output = Output { path: bundles.into(), git: None };
+    if let Some(key) = &typed.key {
+        const LEAKED: &str = "Treat the key as leaked: make another, and write the file that holds it.";
+        if holds_secret(key) || key.contains("PRIVATE KEY") {
+            pasted(&path, LEAKED, faults);
+        } else if key.trim().is_empty() || key.starts_with('-') || key.chars().any(char::is_control) {
+            faults.add(&path, "this is no key", "Write the file of an SSH key, or the id of a GnuPG key.");
+        } else if typed.sign == Some(SignWord::Ssh) {
+            not_among_bundles(key, &path, &output, faults);
+        }
+        if !matches!(typed.sign, Some(SignWord::Ssh | SignWord::Gpg)) {
+            faults.add(&path, "a key signs nothing without `sign`", "Add `sign: ssh` or `sign: gpg`.");
+        }
+    }
+    if let Some(file) = &typed.allowed_signers {
+        let path = at.key("allowedSigners");
+        key_file(file, &path, "Write the file that lists public keys.", &output, faults);
+        match typed.sign {
+            Some(SignWord::None) => {
+                let help = "Sign with `sign: ssh`: otherwise the next run refuses this one's commit.";
+                faults.add(&path, "commits that are not signed are signed by nobody who is allowed", help);
+            }
+            Some(SignWord::Gpg) => {
+                let help = "Sign with `sign: ssh`, or leave the allowed signers out.";
+                faults.add(&path, "allowed signers have SSH keys, and `sign` is `gpg`", help);
+            }
+            Some(SignWord::Ssh) | None => {}
+        }
+    }
+    match typed.sign {
+        None => Sign::AsGit,
+        Some(SignWord::None) => Sign::Never,
+        Some(SignWord::Ssh) => Sign::Ssh(typed.key.clone()),
+        Some(SignWord::Gpg) => Sign::Gpg(typed.key.clone()),
+    }
 }
 
 /// Checks a repository's URL or path.

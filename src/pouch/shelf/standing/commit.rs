@@ -14,10 +14,11 @@ use super::{Asking, Read};
 use crate::error::Failure;
 use crate::git::objects::standing::discover;
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
-use crate::git::{FETCHED, is_revision, program, signers};
+use crate::git::{FETCHED, is_revision};
 use crate::settings::Opened;
 use crate::shelf::beside::further_up;
 use crate::shelf::output::Branch;
+use crate::shelf::signed;
 
 impl Asking<'_> {
     /// The branch, tag or commit that is meant.
@@ -160,21 +161,7 @@ impl Asking<'_> {
     /// Has git say who signed the commit.
     fn signed(&self, store: &Store, commit: Id, file: &Path, called: &str) -> Result<Option<Finding>, Failure> {
         let allowed = self.session.ambient.cwd().join(file);
-        let format = "It has lines such as `me@example.com ssh-ed25519 AAAA…`; ssh-keygen(1) has the format.";
-        if !allowed.is_file() {
-            return Err(Failure::usage(format!("there is no file of allowed signers at {}", file.display()), format));
-        }
-        let text = std::fs::read(&allowed).map_err(|error| {
-            Failure::usage(format!("{} cannot be read: {}", file.display(), error.kind()), "Check its permissions.")
-        })?;
-        if !signers::is_usable(&String::from_utf8_lossy(&text)) {
-            let message = format!("{} has no line of an allowed signer: who, and then the public key", file.display());
-            return Err(Failure::usage(message, format));
-        }
-        let git = program::git(&self.session.ambient.environment()).stopped_by(self.session.stop.flag());
-        let answer = signers::verify(git, store.path(), &commit.to_string(), &allowed).map_err(|error| {
-            Failure::unavailable(error.to_string(), error.help(&store.path().display().to_string()))
-        })?;
+        let answer = signed::check(self.session, store.path(), &commit.to_string(), (&allowed, file))?;
         let Err(words) = answer else { return Ok(None) };
         let message = match store.is_signed(commit).map_err(|error| unreadable(&error))? {
             true => format!("commit {commit} at {called} is not signed by an allowed signer; git says: {words}"),

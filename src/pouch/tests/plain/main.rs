@@ -26,6 +26,7 @@ mod attack;
 mod bad_input;
 mod churn;
 mod churn_laws;
+mod commits;
 mod corpus;
 mod crash;
 mod docs;

@@ -57,8 +57,11 @@ fn the_message_has_a_subject_a_line_for_each_region_and_trailers() {
         "{message}"
     );
     let trailers = origin.git(&["log", "-1", "--format=%(trailers:only,unfold)", "main"]);
-    let known = format!("Pouch-Fleet: acme\nPouch-Version: {}\nPouch-Seal: 5a6aa2d1 ", env!("CARGO_PKG_VERSION"));
-    assert!(trailers.starts_with(&known) && trailers.lines().count() == 3, "{trailers}");
+    let version = env!("CARGO_PKG_VERSION");
+    let known = format!(
+        "Pouch-Fleet: acme\nPouch-Version: {version}\nPouch-Release: v1.11\nPouch-Regions: eu us\nPouch-Seal: 5a6aa2d1 "
+    );
+    assert!(trailers.starts_with(&known) && trailers.lines().count() == 5, "{trailers}");
     fleet.secret("us", "c1", "value: changed");
     origin.publish(&[]).ends(0);
     assert!(origin.git(&["log", "-1", "--format=%s", "main"]).starts_with("us: 1 changes"));
@@ -127,7 +130,7 @@ fn a_template_makes_the_subject_and_nothing_else() {
         let found = origin.git(&["log", "-1", "--format=%s", "main"]);
         assert!(found == subject || (subject.contains("\\u") && !found.contains(['\x1b', '\u{202e}'])), "{found:?}");
         let trailers = origin.git(&["log", "-1", "--format=%(trailers:only,unfold,keyonly)", "main"]);
-        assert_eq!(trailers, "Pouch-Fleet\nPouch-Version\nPouch-Seal");
+        assert_eq!(trailers, "Pouch-Fleet\nPouch-Version\nPouch-Release\nPouch-Regions\nPouch-Seal");
     }
     let fleet = Fleet::with_credentials(1);
     let origin = Origin::new(&fleet, ", message: '{{ nothing.here }}'");

@@ -93,13 +93,26 @@ impl<'a> Origin<'a> {
         run_with(command.args(["-euc", &text]));
     }
 
+    /// Runs a shell script in a fresh clone, which commits and pushes by itself.
+    #[track_caller]
+    pub fn run_beside(&self, script: &str) {
+        let mut command = Command::new("sh");
+        run_with(command.args(["-euc", &self.in_clone(script)]));
+    }
+
     /// The script of another writer's push.
     pub fn other_writer(&self, script: &str) -> String {
+        self.in_clone(&format!(
+            "{script}; git add -A; git -c commit.gpgsign=false commit -qm other; git push -q origin HEAD:main"
+        ))
+    }
+
+    fn in_clone(&self, script: &str) -> String {
         let (work, repo) = (self.fleet.path("work"), self.path());
         format!(
             "export PATH='{path}' GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=O GIT_AUTHOR_EMAIL=o@x \
              GIT_COMMITTER_NAME=O GIT_COMMITTER_EMAIL=o@x; rm -rf '{work}'; git clone -q '{repo}' '{work}' 2>/dev/null; \
-             cd '{work}'; {script}; git add -A; git -c commit.gpgsign=false commit -qm other; git push -q origin HEAD:main",
+             cd '{work}'; {script}",
             path = std::env::var("PATH").unwrap(),
             work = work.display(),
             repo = repo.display(),

@@ -1,6 +1,7 @@
 //! What tests share: YAML and JSON as nodes, objects and trees, and the data beside the project.
 
 mod asked;
+mod away;
 pub(crate) mod case;
 mod cures;
 mod laws;

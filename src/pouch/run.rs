@@ -13,6 +13,8 @@ pub mod seal;
 pub mod told;
 pub mod verify;
 
+use std::collections::BTreeSet;
+
 use pouch_core::config::{Acceptance, Fleet, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::finding::{Class, Finding, Severity, settle};
@@ -104,6 +106,8 @@ pub struct Report {
     pub accepted: Vec<Acceptance>,
     /// The acceptances that would let through what is held.
     pub wanted: Vec<Acceptance>,
+    /// Folders of withdrawn regions whose manifests somebody put back: the run leaves them as they are.
+    pub put_back: BTreeSet<String>,
 }
 
 impl Report {
@@ -147,14 +151,21 @@ impl Report {
 }
 
 /// Refuses to work beside a published region of this fleet that the configuration does not know: one whose manifest a
-/// reuse key authenticates. What anybody else can put there is named, and stops nobody.
-pub fn check_regions(run: &Run<'_>, published: &dyn Look) -> Result<(), Failure> {
+/// reuse key authenticates, and which pouch itself did not withdraw. What anybody else can put there is named, and stops
+/// nobody.
+///
+/// Gives the folders of withdrawn regions whose manifests somebody put back.
+pub fn check_regions(run: &Run<'_>, published: &dyn Look) -> Result<BTreeSet<String>, Failure> {
     let Run { fleet, keys, .. } = *run;
     let is_known = |name: &String| destination::all(fleet).any(|to| *to.directory() == **name);
+    let mut put_back = BTreeSet::new();
     for name in published.regions()?.into_iter().filter(|name| !is_known(name)) {
         let directory = Directory::from(name.as_str());
         let ours = |manifest: Vec<u8>| manifest_verifies(keys, &fleet.name, &directory, &manifest).is_some();
-        if published.manifest(&name)?.is_some_and(ours) {
+        if !published.manifest(&name)?.is_some_and(ours) {
+            continue;
+        }
+        if !published.is_withdrawn(&directory, &fleet.name, keys)? {
             return Err(Failure::usage(
                 format!(
                     "region-not-configured: regions/{name} is published, and no region of the configuration has it"
@@ -162,8 +173,9 @@ pub fn check_regions(run: &Run<'_>, published: &dyn Look) -> Result<(), Failure>
                 "Set `state: retired` for the region to withdraw it, or set its directory if it was renamed.",
             ));
         }
+        put_back.insert(name);
     }
-    Ok(())
+    Ok(put_back)
 }
 
 /// Whether a run would publish and no bundle there names the fleet.

@@ -59,6 +59,15 @@ pub trait Look: Sync {
     fn history(&self, _: &Directory, _: &HistoryQuery<'_>) -> Result<History, ShelfError> {
         Ok(History::default())
     }
+
+    /// Whether the history proves that pouch itself withdrew a region, or never published it: then what stands there
+    /// was put there by somebody else. Never so where there is no history.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    fn is_withdrawn(&self, _: &Directory, _: &FleetName, _: &KeyRing) -> Result<bool, ShelfError> {
+        Ok(false)
+    }
 }
 
 /// What is asked of a history.

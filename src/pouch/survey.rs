@@ -19,6 +19,7 @@ use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
+use pouch_core::listing::counted;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
 use pouch_core::world::{Facts, World};
@@ -54,6 +55,8 @@ pub struct Survey {
     pub findings: Vec<Finding>,
     /// The sources that can tell which cluster or repository they are, for manifests.
     pub sources: Vec<SourceIdentity>,
+    /// Clusters that could not be reached, so that nobody knows which ones they are.
+    pub unidentified: BTreeSet<SourceName>,
     /// The commit of each git source, for the commit message.
     pub revisions: Vec<(String, String)>,
     /// What each cluster source was asked for by name, and the kinds that the cluster serves.
@@ -191,6 +194,7 @@ fn one_look(
     let mut revisions = Vec::new();
     let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
     let mut away: BTreeSet<usize> = BTreeSet::new();
+    let mut unidentified: BTreeSet<SourceName> = BTreeSet::new();
     for (index, source) in fleet.sources.iter().enumerate() {
         stop.check()?;
         if let Some(live) = clusters.get_mut(&index) {
@@ -198,6 +202,13 @@ fn one_look(
                 let reading = unless_trusted(surveyor, source, error)?;
                 findings.extend(reading.findings);
                 readings.push(Reading { complete: false, ..Reading::default() });
+                // What cluster it is may be known although not all was listed.
+                match live.identity() {
+                    "" => unidentified.extend([source.name.clone()]),
+                    identity => {
+                        sources.push(SourceIdentity { name: source.name.clone(), identity: identity.to_owned() })
+                    }
+                }
                 away.insert(index);
                 continue;
             }
@@ -242,10 +253,14 @@ fn one_look(
             if look == Look::First {
                 return Ok(Err(why.clone()));
             }
-            let others = changed.len().saturating_sub(1);
-            ui.note(&format!(
-                "{why} each time while it was read, and so did {others} more objects; who needs {key} waits"
-            ));
+            let waits = match changed.len().saturating_sub(1) {
+                0 => format!("who needs {key} waits"),
+                others => {
+                    let more = counted(others, "more object", "more objects");
+                    format!("and so did {more}; who needs one of them waits")
+                }
+            };
+            ui.note(&format!("{why} each time while it was read; {waits}"));
             for (index, Changed { key, why }) in changed {
                 snapshot.changes(fleet, index, &key, &why);
             }
@@ -254,7 +269,16 @@ fn one_look(
         times.tell(surveyor, clusters);
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
-    Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, revisions, asked: asked.collect() }))
+    Ok(Ok(Survey {
+        snapshot,
+        facts,
+        facts_findings,
+        findings,
+        sources,
+        unidentified,
+        revisions,
+        asked: asked.collect(),
+    }))
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for

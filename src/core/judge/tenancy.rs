@@ -84,12 +84,21 @@ fn admit(world: &World<'_>, object: &Object, claim: &Claim, region: &Region) -> 
     if written.and_then(|written| written.at(&["selector"])).is_some_and(empty) {
         return format!("An empty selector admits nobody: write `{field}: {all}` to admit all namespaces.");
     }
+    let lists = tenancy != Tenancy::Vsphere && written.and_then(|written| written.at(&["list"])).is_some_and(is_names);
     let selects = written.is_some_and(|written| tenancy == Tenancy::Openstack || written.at(&["selector"]).is_some());
     let labels = match selects {
         true => format!(" Or, if the namespace has the labels, write them into regions.{region}.namespaces.labels."),
         false => String::new(),
     };
+    if lists {
+        return format!("To admit {namespace} too, add `{namespace}` to `spec.{field}.list`.{labels}");
+    }
     format!("To admit {namespace} alone, write `{field}: {one}` into its spec.{labels}")
+}
+
+/// Whether names can be added to what stands as a list.
+fn is_names(list: &Node) -> bool {
+    !list.items().is_empty() && list.items().iter().all(|item| item.as_str().is_some())
 }
 
 /// Warns of an identity that the Credential may refer to although nobody in its namespace can use the identity.

@@ -1,5 +1,6 @@
 //! Input: what deciding about one region needs.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Deref;
 
@@ -8,7 +9,7 @@ use super::published::Published;
 use crate::destination::Destination;
 use crate::layout::Layout;
 use crate::layout::manifest::{Manifest, SourceIdentity};
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, SourceName};
 use crate::recipient::Recipient;
 use crate::reuse::{Context, KeyRing};
 use crate::world::World;
@@ -28,6 +29,8 @@ pub struct Terms<'a> {
     pub selection: &'a Selection,
     /// What is known of the sources, for the manifest.
     pub sources: &'a [SourceIdentity],
+    /// Sources of which this cannot be known now: what the published manifest says of them stays.
+    pub unidentified: &'a BTreeSet<SourceName>,
 }
 
 /// The terms, and what is published of the region.

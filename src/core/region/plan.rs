@@ -30,7 +30,7 @@ use crate::judge::region::settle;
 use crate::layout::Layout;
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath, Leaf};
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, SourceName};
 use crate::reuse::{self, KeyRing};
 
 /// What becomes of one region.
@@ -126,7 +126,7 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
     let file = |lands: &ObjectKey| files.get(layout.of_object(lands).as_str()).map(Vec::as_slice);
     let packed = pack_as_published(terms, &rulings, file)?;
     let hash = |_: &ObjectKey, path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
-    let (made, manifest) = write(terms, packed, &BTreeSet::new(), &hash);
+    let (made, manifest) = write(terms, terms.sources.to_vec(), packed, &BTreeSet::new(), &hash);
     if !is_published(&manifest, &made, files, terms.keys) {
         return None;
     }
@@ -198,7 +198,7 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
     let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
     let kept = before.filter_map(|file| terms.layout().leaf_of(&file.path)).collect();
     let hash = |key: &ObjectKey, _: &BundlePath| published.sha256(key);
-    let (files, manifest) = write(terms, packed, &kept, &hash);
+    let (files, manifest) = write(terms, sources(input), packed, &kept, &hash);
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));
@@ -253,6 +253,17 @@ fn source_changes(input: &Input<'_>) -> Vec<Hold> {
         .collect()
 }
 
+/// What is known of the sources, in the configuration's order. One that cannot be asked now is the one that it was: so
+/// nothing changes while it is away, and another in its place is noticed when it is back.
+fn sources(input: &Input<'_>) -> Vec<SourceIdentity> {
+    let before = input.published.manifest().map(|manifest| &*manifest.sources).unwrap_or_default();
+    let known = |name: &SourceName| {
+        let now = input.terms.sources.iter().find(|source| source.name == *name);
+        now.or_else(|| before.iter().find(|source| source.name == *name && input.unidentified.contains(name))).cloned()
+    };
+    input.world.fleet.sources.iter().filter_map(|source| known(&source.name)).collect()
+}
+
 /// Adds to a manifest the files that are no objects, and returns them: the one list of a region's files.
 pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, String> {
     let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
@@ -268,13 +279,14 @@ pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<
 /// `kept` are the leaves that were published before; `hash` gives the hash of an object's file that stays as it is.
 fn write(
     terms: &Terms<'_>,
+    sources: Vec<SourceIdentity>,
     pack: Pack,
     kept: &BTreeSet<Leaf>,
     hash: &dyn Fn(&ObjectKey, &BundlePath) -> Option<String>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = terms.to.region;
     let layout = terms.layout();
-    let mut manifest = Manifest { sources: terms.sources.to_vec(), ..empty_manifest(&terms.to) };
+    let mut manifest = Manifest { sources, ..empty_manifest(&terms.to) };
     if region.state == RegionState::Retired {
         return (BTreeMap::new(), manifest);
     }

@@ -19,7 +19,7 @@ use crate::node::{Interner, Node};
 use crate::yaml::emit::Tree;
 
 /// What each kind of edit begins with, and how many findings of the cases it cures at least.
-const EDITS: [(&str, usize); 9] = [
+const EDITS: [(&str, usize); 10] = [
     ("add to `grants`: `- ", 10),
     ("Write `apiVersion: ", 1),
     ("Did you mean ", 8),
@@ -27,6 +27,7 @@ const EDITS: [(&str, usize); 9] = [
     ("Write `namespace: ", 1),
     ("write `allowedNamespaces: ", 4),
     ("write `namespaceSelector: ", 0),
+    (" too, add `", 2),
     ("Put a copy of ", 1),
     ("set `findings: ", 1),
 ];
@@ -134,6 +135,14 @@ fn cured(scene: &Scene, finding: &Finding, mark: &str) -> Option<Scene> {
             let field = mark.split(['`', ':']).nth(1)?;
             let written = yaml(behind(help, mark, "`")?);
             change(&mut scene, line, |value| value["spec"][field] = written.clone());
+        }
+        " too, add `" if stands => {
+            let (name, path) = behind(help, mark, "`.")?.split_once("` to `")?;
+            let path = format!("/{}", path.replace('.', "/"));
+            change(&mut scene, line, |value| {
+                let list = value.pointer_mut(&path).and_then(Value::as_array_mut).expect("the list");
+                list.push(json!(name));
+            });
         }
         "Did you mean " if stands => {
             let meant = behind(help, mark, "?")?.trim_matches('`');

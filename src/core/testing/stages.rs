@@ -145,7 +145,15 @@ impl Desk {
         let heard = self.heard(&region.name);
         let keys = keys();
         let to = Destination { fleet: &self.fleet, region };
-        let terms = Terms { world: self.world(), to, keys: &keys, allowances, selection, sources: &[] };
+        let terms = Terms {
+            world: self.world(),
+            to,
+            keys: &keys,
+            allowances,
+            selection,
+            sources: &[],
+            unidentified: &BTreeSet::new(),
+        };
         (plan_against(&terms, &heard, published, history), heard)
     }
 
@@ -158,7 +166,15 @@ impl Desk {
     ) -> RegionPlan {
         let keys = keys();
         let to = Destination { fleet: &self.fleet, region };
-        let terms = Terms { world: self.world(), to, keys: &keys, allowances, selection, sources: &[] };
+        let terms = Terms {
+            world: self.world(),
+            to,
+            keys: &keys,
+            allowances,
+            selection,
+            sources: &[],
+            unidentified: &BTreeSet::new(),
+        };
         let direct = plan_against(&terms, heard, published, &History::default());
         // What stands there as it should be is told without reading its manifest, and says the same.
         let history = || Ok::<_, ()>(History::default());

@@ -54,7 +54,7 @@ pub fn rekey(
     published: &dyn Look,
     shelf: Option<&dyn Shelf>,
 ) -> Result<Report, Failure> {
-    check_regions(run, published)?;
+    let put_back = check_regions(run, published)?;
     let work = Work { run, identities, unproved, published, shelf };
     let (done, strange): (Vec<Told>, Vec<bool>) = run.each("sealing", |to| work.region(&to))?.into_iter().unzip();
     if !strange.is_empty() && strange.iter().all(|strange| *strange) {
@@ -63,7 +63,7 @@ pub fn rekey(
             "Give the identity of a region, or an escrow identity. `bundle.yaml` lists who can read each bundle.",
         ));
     }
-    Ok(Report::of(run.fleet, done, Vec::new()))
+    Ok(Report { put_back, ..Report::of(run.fleet, done, Vec::new()) })
 }
 
 /// Proves what was sealed anew before anybody sees it.

@@ -43,7 +43,8 @@ struct Shared<'a> {
 impl<'a> Shared<'a> {
     fn terms(&self, to: Destination<'a>) -> Terms<'a> {
         let Run { keys, allowances, selection, .. } = *self.run;
-        Terms { world: self.world, to, keys, allowances, selection, sources: &self.survey.sources }
+        let Survey { sources, unidentified, .. } = self.survey;
+        Terms { world: self.world, to, keys, allowances, selection, sources, unidentified }
     }
 
     fn query(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
@@ -76,7 +77,7 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
 
 /// Compares with what is `published`, and stages what changed on the `shelf`, if there is one.
 fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Report, Failure> {
-    check_regions(run, published)?;
+    let put_back = check_regions(run, published)?;
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
     let shared = Shared { run, survey, world: survey.world(run.fleet) };
@@ -102,7 +103,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         credentials.paused += of_region.paused;
     }
     findings.extend(survey.findings.iter().cloned());
-    Ok(Report { credentials: Some(credentials), ..Report::of(run.fleet, told, findings) })
+    Ok(Report { credentials: Some(credentials), put_back, ..Report::of(run.fleet, told, findings) })
 }
 
 fn is_written(outcome: Outcome) -> bool {

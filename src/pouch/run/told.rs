@@ -136,7 +136,11 @@ pub fn commit_message(fleet: &Fleet, report: &Report, revisions: &[(String, Stri
         release: fleet.builtin.map(|release| release.name()),
         revisions,
         accepted: report.accepted.iter().map(Acceptance::trailer).collect(),
-        unproved: directories.filter(|directory| !proved(directory)).collect(),
+        // What somebody put back is in the commit's tree, and pouch did not put it there.
+        unproved: directories
+            .filter(|directory| !proved(directory))
+            .chain(report.put_back.iter().map(String::as_str))
+            .collect(),
     };
     let templates = fleet.output.git.as_ref().map_or(text::Templates::default(), |git| text::Templates {
         title: git.message.title.as_deref(),
@@ -255,10 +259,9 @@ mod tests {
         };
         let report = |outcome: Outcome, accepted: &[Acceptance], wanted: &[Acceptance]| Report {
             regions: vec![Region::new(&"eu".into(), &"eu".into(), outcome)],
-            credentials: None,
-            findings: Vec::new(),
             accepted: accepted.to_vec(),
             wanted: wanted.to_vec(),
+            ..Report::default()
         };
         let says = |what, report: &Report| unneeded(&given("eu", what), report);
         let used = report(Outcome::Published, &[given("eu", Accept::Deletions)], &[]);

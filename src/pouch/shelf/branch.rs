@@ -15,10 +15,11 @@ use std::sync::Mutex;
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
-use pouch_core::name::Directory;
+use pouch_core::name::{Directory, FleetName, Region};
 use pouch_core::region::history::History;
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
+use pouch_core::reuse::KeyRing;
 use pouch_core::verify::bundles::Above;
 use tempfile::TempDir;
 
@@ -106,6 +107,27 @@ impl BranchShelf {
 
     fn below(&self, path: &str) -> String {
         if self.prefix.is_empty() { path.to_owned() } else { format!("{}/{path}", self.prefix) }
+    }
+
+    /// Asks the history something; without a commit there is nothing to say.
+    fn past<T: Default>(
+        &self,
+        ask: impl FnOnce(&mut past::Lineage, &past::Fetched<'_>) -> Result<T, ShelfError>,
+    ) -> Result<T, ShelfError> {
+        self.with(|inner| {
+            let Some(tip) = inner.tip else { return Ok(T::default()) };
+            let reference = format!("refs/heads/{}", self.branch);
+            let fetched = past::Fetched {
+                git: &self.git,
+                remote: &self.remote,
+                reference: &reference,
+                folder: self.folder.path(),
+                store: &inner.store,
+                tip,
+                prefix: &self.prefix,
+            };
+            ask(&mut inner.lineage, &fetched)
+        })
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Inner) -> Result<T, ShelfError>) -> Result<T, ShelfError> {
@@ -239,20 +261,14 @@ impl Look for BranchShelf {
     }
 
     fn history(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<History, ShelfError> {
-        self.with(|inner| {
-            let Some(tip) = inner.tip else { return Ok(History::default()) };
-            let reference = format!("refs/heads/{}", self.branch);
-            let repository = past::Fetched {
-                git: &self.git,
-                remote: &self.remote,
-                reference: &reference,
-                folder: self.folder.path(),
-                store: &inner.store,
-                tip,
-                prefix: &self.prefix,
-            };
-            inner.lineage.history(&repository, directory, asked)
-        })
+        self.past(|lineage, fetched| lineage.history(fetched, directory, asked))
+    }
+
+    fn is_withdrawn(&self, directory: &Directory, fleet: &FleetName, keys: &KeyRing) -> Result<bool, ShelfError> {
+        // The newest commit of pouch's own is enough, whenever it was made, and nothing was accepted for the region.
+        let region = &Region::from(directory.as_str());
+        let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false };
+        self.past(|lineage, fetched| lineage.is_withdrawn(fetched, directory, &asked))
     }
 }
 

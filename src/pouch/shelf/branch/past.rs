@@ -98,10 +98,32 @@ impl Lineage {
         directory: &Directory,
         asked: &HistoryQuery<'_>,
     ) -> Result<History, ShelfError> {
+        self.scope(fetched, directory, asked)?.history()
+    }
+
+    /// Whether the last commit of pouch's own proves that a region had no manifest then.
+    pub(super) fn is_withdrawn(
+        &mut self,
+        fetched: &Fetched<'_>,
+        directory: &Directory,
+        asked: &HistoryQuery<'_>,
+    ) -> Result<bool, ShelfError> {
+        let scope = self.scope(fetched, directory, asked)?;
+        let own = scope.commits.iter().find(|commit| commit.proves(directory));
+        own.map_or(Ok(false), |own| Ok(scope.manifest(own.id)?.is_none()))
+    }
+
+    /// The history, fetched as far as it must be known to tell of a region.
+    fn scope<'s>(
+        &'s mut self,
+        fetched: &'s Fetched<'s>,
+        directory: &'s Directory,
+        asked: &'s HistoryQuery<'s>,
+    ) -> Result<Scope<'s>, ShelfError> {
         while !self.tells(directory, asked) {
             self.deepen(fetched, asked)?;
         }
-        Scope { fetched, commits: &self.commits, directory, asked }.history()
+        Ok(Scope { fetched, commits: &self.commits, directory, asked })
     }
 
     fn deepen(&mut self, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Result<(), ShelfError> {
@@ -152,7 +174,8 @@ impl Scope<'_> {
         let mut last = proved;
         if proved.is_none() {
             for (at, commit) in commits.iter().enumerate() {
-                if self.manifest(commit.id)?.is_some() {
+                // Whoever made it may have put more beside it than is ever read.
+                if self.manifest(commit.id)?.is_some() && self.files(commit.id).is_ok() {
                     last = Some(at);
                     break;
                 }
@@ -214,7 +237,12 @@ impl Scope<'_> {
     fn manifest(&self, commit: Id) -> Result<Option<Manifest>, ShelfError> {
         let path = self.below(path::manifest(self.directory).as_str());
         let bytes = match self.fetched.store.at(commit, &path) {
-            Ok(entry) if entry.kind == Kind::File => self.fetched.store.blob(entry.id, MOST_BYTES).map_err(damaged)?,
+            Ok(entry) if entry.kind == Kind::File => match self.fetched.store.blob(entry.id, MOST_BYTES) {
+                Ok(bytes) => bytes,
+                // pouch writes none of that size.
+                Err(ObjectsError::TooLarge(_)) => return Ok(None),
+                Err(error) => return Err(damaged(error)),
+            },
             Ok(_) | Err(ObjectsError::NoPath(_)) => return Ok(None),
             Err(error) => return Err(damaged(error)),
         };

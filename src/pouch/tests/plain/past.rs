@@ -95,6 +95,47 @@ fn a_deleted_folder_makes_no_region_new() {
     origin.publish(&[]).ends(3).outcome("new", "published");
 }
 
+/// A region's manifests stay authentic after the region was withdrawn: whoever can write puts them back.
+#[test]
+fn a_withdrawn_region_that_somebody_puts_back_stops_nobody() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let first = origin.tip().unwrap();
+    fleet.delete("us", "c0");
+    let accepted = origin.publish(&[]).ends(4).acceptance("--accept-deletions", "us");
+    origin.publish(&["--accept-deletions", &accepted]).ends(0);
+    fleet.configure("  us: {", "  us: {state: retired, ");
+    origin.publish(&[]).ends(0).outcome("us", "withdrawn");
+    let put_back = format!("git checkout -q {first} -- bundles/regions/us bundles/argocd/us");
+    // As long as the configuration says that it is retired, it is withdrawn again.
+    origin.commit_beside(&put_back);
+    origin.publish(&[]).ends(0).outcome("us", "withdrawn").says("not-as-published");
+    assert!(!origin.files().iter().any(|path| path.contains("/us/")));
+    let config = fleet.read("pouch.yaml");
+    let rest: Vec<&str> = config.lines().filter(|line| !line.starts_with("  us: ")).collect();
+    fleet.write("pouch.yaml", rest.join("\n") + "\n");
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    origin.commit_beside(&put_back);
+    for value in ["one", "two"] {
+        fleet.secret("eu", "c0", &format!("value: {value}"));
+        let ran = origin.publish(&[]).ends(0).outcome("eu", "published");
+        ran.says("warning[region-not-configured]").says("regions/us holds files");
+        // What stands in the tree of this commit is not pouch's for that.
+        let trailers = origin.git(&["log", "-1", "--format=%(trailers:only,unfold)", "main"]);
+        assert!(trailers.contains("Pouch-Unproved: us\n"), "{trailers}");
+    }
+    fleet.private("eu.txt", include_str!("../../../../testdata/quickstart/keys/eu-west.txt"));
+    fleet.run(&["rekey", "--identity", "eu.txt"]).ends(0);
+    origin.publish(&[]).ends(0);
+    fleet.run(&["verify"]).ends(8).says("error[region-not-configured]");
+    // The control: what pouch itself left published ends the run.
+    origin.git(&["update-ref", "refs/heads/main", &first]);
+    origin.publish(&[]).ends(64).says("region-not-configured");
+    origin.commit_beside("echo >> bundles/regions/us/kustomization.yaml");
+    origin.publish(&[]).ends(64).says("region-not-configured");
+}
+
 #[test]
 fn a_changed_manifest_is_put_right_from_history() {
     let fleet = Fleet::with_credentials(2);

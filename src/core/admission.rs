@@ -5,7 +5,7 @@
 //! refused by [`judge`](crate::judge).
 
 use crate::capi::tenancy::Tenancy;
-use crate::capi::{self, Admits};
+use crate::capi::{self, Admits, Slip};
 use crate::claim::Claim;
 use crate::config::Fleet;
 use crate::name::{GroupKind, ObjectKey, SourceName};
@@ -87,6 +87,11 @@ pub fn admits(fleet: &Fleet, claim: &Claim, identity: &Object) -> Admits {
         Some(tenancy) => capi::admits(tenancy, identity.at(&["spec"]), namespace, labels),
         None => Admits::Unknown("its kind has no rule that says who may use it"),
     }
+}
+
+/// A slip in what an identity says of who may use it: then nobody may, and what is published by it is not taken away.
+pub fn slip(fleet: &Fleet, identity: &Object) -> Option<Slip> {
+    capi::slip(tenancy_of(fleet, &identity.key.kind)?, identity.at(&["spec"]))
 }
 
 /// The tenancy of a kind, if it has one.

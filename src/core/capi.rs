@@ -12,6 +12,7 @@ pub mod oci;
 pub mod openstack;
 pub mod rules;
 pub mod shape;
+mod slip;
 pub mod tenancy;
 pub mod vsphere;
 
@@ -21,6 +22,7 @@ use alloc::vec::Vec;
 
 pub use self::rules::{Conditional, GROUP, KindRules, Path, Served};
 use self::shape::Shape;
+pub use self::slip::{Slip, slip};
 pub use self::tenancy::{Admits, Tenancy};
 use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, Namespace, Version};

@@ -8,7 +8,9 @@ pub const MOST_EDITS: usize = 2;
 /// None where there are more than [`MOST_EDITS`], or than a third of the longer word.
 pub fn edits(a: &str, b: &str) -> Option<usize> {
     let most = MOST_EDITS.min(1.max(a.len().max(b.len()) / 3));
-    if a.len().abs_diff(b.len()) > most.saturating_mul(4) {
+    // A letter has up to four bytes; where it has one, the lengths alone tell most of the words apart.
+    let bytes = if a.is_ascii() && b.is_ascii() { 1 } else { 4 };
+    if a.len().abs_diff(b.len()) > most.saturating_mul(bytes) {
         return None;
     }
     Some(strsim::osa_distance(&a.to_lowercase(), &b.to_lowercase())).filter(|edits| *edits <= most)

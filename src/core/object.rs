@@ -14,6 +14,7 @@ use crate::ciphertext::{Ciphertext, ciphertext, ciphertext_below, is_sealed_valu
 use crate::finding::{Code, Fault, Finding, Origin};
 use crate::kinds::{self, MANAGED_LABEL, Scopes};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey, Scope, Version, is_data_key, split_api_version};
+use crate::nearest::nearest;
 use crate::node::{Key, Node};
 use crate::secret::{Payload, SecretBytes, from_base64, holds_key};
 use crate::unread_words::UnreadWords;
@@ -268,6 +269,7 @@ fn admit_secret(doc: &Node, object: &mut Object) {
     let has_block = doc.get("sops").is_some();
     let type_place = || doc.get(TYPE_FIELD).and_then(|kind| ciphertext_below(TYPE_FIELD, kind));
     object.faults.extend(sealed_fault(has_block, &key, type_place));
+    object.faults.extend(mistyped_field(doc));
     let kind = match doc.get(TYPE_FIELD) {
         None | Some(Node::Null) => "Opaque",
         Some(Node::Text(text)) if text.is_empty() => "Opaque",
@@ -369,6 +371,15 @@ fn null_entry(doc: &Node, field: &str, name: &str, value: &Node) -> Option<Fault
     }
     let message = format!("entry {name:?} of {field} has no value, and is published as an empty one");
     Some(Fault::new(Code::NullEntry, message, HELP))
+}
+
+/// The fault of a Secret with a field that is nearly one of those that it can have: what was meant would be missing.
+fn mistyped_field(doc: &Node) -> Option<Fault> {
+    const FIELDS: [&str; 7] = ["apiVersion", "data", "immutable", "kind", "metadata", "stringData", TYPE_FIELD];
+    let unknown = doc.entries().iter().filter(|(key, _)| !FIELDS.contains(&&**key));
+    let (typed, meant) = unknown.into_iter().find_map(|(key, _)| Some((key, nearest(key, FIELDS)?)))?;
+    let help = format!("Did you mean {meant}? Until this is corrected, what is published of the Secret stays.");
+    Some(Fault::new(Code::Mistyped, format!("a Secret has no field {:?}", &**typed), help))
 }
 
 /// The fault of a document that SOPS sealed as a whole, or of one that holds ciphertext at a `place`.

@@ -8,6 +8,7 @@
 mod copies;
 mod doubts;
 mod elsewhere;
+mod guesses;
 mod mistyped;
 mod objects;
 mod reason;
@@ -30,7 +31,8 @@ use crate::object::{Object, Refusal, Unusable, admit, finding_of, kind_of};
 use crate::unread_words::UnreadWords;
 
 use doubts::Doubts;
-use mistyped::Mistyped;
+use guesses::Guesses;
+use mistyped::{Judged, Mistyped};
 use objects::{Held, Objects, place};
 use state::{Lacks, State};
 use unopened::{Unopened, Word};
@@ -287,8 +289,8 @@ pub struct Admitted(Weighed);
 /// What is known of kinds before any object is looked at.
 struct Known {
     scopes: Scopes,
-    /// The kinds that sources or the configuration define.
-    declared: BTreeSet<GroupKind>,
+    /// What is wrong with kinds that nothing defines.
+    judged: Judged,
 }
 
 fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Standing) -> Weighed {
@@ -302,7 +304,7 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
     // finding.
     let foreign = kind.is_namespace() && !source.provides.cluster_scoped;
     if foreign || !fleet.reads(&kind) {
-        return match mistyped::check(fleet, &known.declared, &document) {
+        return match known.judged.get(&document) {
             Some(wrong) => {
                 Weighed::Mistyped(Box::new(weigh_mistyped(fleet, source, scopes, (document, origin), wrong)))
             }
@@ -375,8 +377,12 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
         scopes.learn(kind.clone(), extra.scope);
     }
     let definitions = learn_definitions(fleet, &readings, &mut scopes);
-    let declared = fleet.kinds.keys().chain(definitions.keys()).cloned().chain(named_kinds(fleet, &readings)).collect();
-    let known = Known { scopes, declared };
+    let declared: BTreeSet<GroupKind> =
+        fleet.kinds.keys().chain(definitions.keys()).cloned().chain(named_kinds(fleet, &readings)).collect();
+    let sealed = readings.iter().flat_map(|reading| &reading.sealed).map(|sealed| &sealed.document);
+    let documents = readings.iter().flat_map(|reading| &reading.documents).map(|(document, _)| document);
+    let judged = Judged::of(fleet, &declared, documents.chain(sealed));
+    let known = Known { scopes, judged };
     let scopes = &known.scopes;
 
     let mut objects = Objects::default();
@@ -386,20 +392,20 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
     let mut values = Vec::new();
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry } = reading;
-        let mut meant = Vec::new();
+        let mut meant = Guesses::default();
         for Admitted(weighed) in each(documents, &|document| Admitted(weigh(fleet, source, &known, document))) {
             match weighed {
                 Weighed::Ours(mut object) => {
                     if let Some((finding, could_be)) = unrendered(&mut object) {
                         findings.push(finding);
-                        meant.push(could_be);
+                        meant.add(could_be);
                     }
                     place(&mut objects, fleet, index, object);
                 }
                 Weighed::Mistyped(told) => {
                     let (finding, object, could_be) = *told;
                     findings.push(finding);
-                    meant.extend(could_be);
+                    could_be.into_iter().for_each(|it| meant.add(it));
                     object.into_iter().for_each(|object| place(&mut objects, fleet, index, object));
                 }
                 Weighed::Foreign(key, origin) => {
@@ -440,12 +446,10 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                 continue;
             }
             if !fleet.reads(&kind) {
-                if let Some(Mistyped { meant: kind, fault }) =
-                    mistyped::check(fleet, &known.declared, &document.document)
-                {
+                if let Some(Mistyped { meant: kind, fault }) = known.judged.get(&document.document) {
                     let finding = Finding::new(fault.code, fault.message).at(&document.origin).help(fault.help);
                     findings.push(finding);
-                    meant.push(Meant::of(&document.document, kind, &document.origin));
+                    meant.add(Meant::of(&document.document, kind, &document.origin));
                     continue;
                 }
                 elsewhere::note(&mut elsewhere, fleet, source, &kind, &document.document, &document.origin);

@@ -84,7 +84,7 @@ codes! {
     NamespaceNotAllowed "namespace-not-allowed" Refused Error "The region does not take Credentials of this namespace.";
     ForgedManagedLabel "forged-managed-label" Refused Error "A Credential carries k0rdent's managed label, but no rule made it.";
 
-    Mistyped "mistyped" Broken Error "A document's kind or group is unknown, and nearly one that pouch reads.";
+    Mistyped "mistyped" Broken Error "A kind, a group or a field is unknown, and nearly one that pouch reads.";
     UnrenderedTemplate "unrendered-template" Broken Error "A document has an unrendered template where a kind, version, name or namespace should be.";
     UnknownRegion "unknown-region" Broken Error "A Credential names a region that the configuration does not know.";
     UnknownIdentityKind "unknown-identity-kind" Broken Error "No ProviderInterface defines the kind that a Credential's identityRef names.";

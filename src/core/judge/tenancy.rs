@@ -10,9 +10,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::grant::last_resort;
-use crate::admission::{Rule, admits, of_identity, of_namespaced, tenancy_of};
-use crate::capi::Admits;
+use crate::admission::{self, Rule, admits, of_identity, of_namespaced, tenancy_of};
 use crate::capi::tenancy::Tenancy;
+use crate::capi::{Admits, Slip};
 use crate::claim::Claim;
 use crate::closure::{Closure, Member, Role, sought};
 use crate::config::{RegionConfig, Resolution};
@@ -55,10 +55,27 @@ fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Ob
         Err(why) => why,
     };
     let namespace = &claim.by.namespace;
+    if let Some(slip) = admission::slip(world.fleet, object) {
+        return Some(mistyped(object, namespace, &slip));
+    }
     let message = format!("{} is not open to namespace {namespace}: {why}", object.key);
     let cure = admit(world, object, claim, &region.name);
     let help = format!("{cure} {}", last_resort(claim, &object.key));
     Some(Finding::new(Code::NotAdmitted, message).about(&object.key).at(&object.origin).help(help))
+}
+
+/// Who may use an identity is mistyped, so nobody knows: that takes nothing away, and opens nothing.
+fn mistyped(object: &Object, namespace: &Namespace, slip: &Slip) -> Finding {
+    const LONGEST: usize = 63;
+    let typed: String = slip.typed.chars().take(LONGEST).collect();
+    let (at, key) = (&slip.at, &object.key);
+    let what = match slip.is_key {
+        true => format!("{at} has no field {typed:?}"),
+        false => format!("{at} cannot be {typed:?}"),
+    };
+    let message = format!("whether {key} is open to namespace {namespace} is unknown: {what}");
+    let help = format!("Did you mean {}? Until this is corrected, what is published by it stays.", slip.meant);
+    Finding::new(Code::Mistyped, message).about(key).at(&object.origin).help(help)
 }
 
 /// What to write into an identity, or into the configuration, so that the identity admits a namespace.

@@ -6,7 +6,7 @@
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,12 +16,45 @@ use crate::capi;
 use crate::config::Fleet;
 use crate::finding::{Code, Fault, Origin};
 use crate::kinds::{self, K0RDENT, OLD_K0RDENT, is_definition, is_listed};
-use crate::name::{GroupKind, ObjectKey, split_api_version};
+use crate::name::{GroupKind, Namespace, ObjectKey, split_api_version};
 use crate::nearest::{edits, nearest};
 use crate::node::Node;
 use crate::object::{Object, kind_of};
 
+/// What is said of each kind that some document has, so that it is worked out once however many have it.
+#[derive(Default)]
+pub(super) struct Judged(BTreeMap<(Box<str>, Box<str>, bool), Option<Mistyped>>);
+
+impl Judged {
+    /// Judges the kinds of documents; `declared` are the kinds that the sources themselves define.
+    pub(super) fn of<'d>(
+        fleet: &Fleet,
+        declared: &BTreeSet<GroupKind>,
+        documents: impl Iterator<Item = &'d Node>,
+    ) -> Self {
+        let texts: BTreeSet<_> = documents.map(texts_of).collect();
+        let judge = |(api_version, kind, has_items): (&str, &str, bool)| {
+            let judged = check(fleet, declared, (api_version, kind, has_items));
+            ((api_version.into(), kind.into(), has_items), judged)
+        };
+        Self(texts.into_iter().map(judge).collect())
+    }
+
+    /// What is wrong with the kind of a document, if it is not a kind that somebody knows.
+    pub(super) fn get(&self, document: &Node) -> Option<Mistyped> {
+        let (api_version, kind, has_items) = texts_of(document);
+        self.0.get(&(api_version.into(), kind.into(), has_items)).cloned().flatten()
+    }
+}
+
+/// What of a document says which kind it is.
+fn texts_of(document: &Node) -> (&str, &str, bool) {
+    let text = |field| document.str_at(&[field]).unwrap_or_default();
+    (text("apiVersion"), text("kind"), document.get("items").is_some())
+}
+
 /// What is wrong with the kind of a document, and which kind was probably meant.
+#[derive(Clone)]
 pub(super) struct Mistyped {
     pub(super) meant: Option<GroupKind>,
     pub(super) fault: Fault,
@@ -35,25 +68,25 @@ pub(super) fn is_template(text: &str) -> bool {
     text.contains(TEMPLATE)
 }
 
-/// Says what is wrong with the kind of a document, if it is not a kind that somebody knows.
-///
-/// `declared` are the kinds that the sources themselves define.
-pub(super) fn check(fleet: &Fleet, declared: &BTreeSet<GroupKind>, document: &Node) -> Option<Mistyped> {
-    let kind = kind_of(document);
+fn check(
+    fleet: &Fleet,
+    declared: &BTreeSet<GroupKind>,
+    (api_version, kind, has_items): (&str, &str, bool),
+) -> Option<Mistyped> {
+    let (group, _) = split_api_version(api_version);
+    let kind = GroupKind::new(group, kind);
     let is_known = |kind: &GroupKind| {
         fleet.reads(kind) || kinds::known(kind).is_some() || is_definition(kind) || declared.contains(kind)
     };
     if is_known(&kind) {
         return None;
     }
-    let api_version = document.str_at(&["apiVersion"]).unwrap_or_default();
     if is_template(api_version) || is_template(kind.kind.as_str()) {
         return Some(of_template(fleet, api_version, &kind));
     }
     // A second slash would be part of the version.
     let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
     of_k0rdent(group, &kind).unwrap_or_else(|| {
-        let has_items = document.get("items").is_some();
         if has_items && group.is_empty() && edits(kind.kind.as_str(), "List").is_some() {
             return Some(mistyped(None, &kind, "List"));
         }
@@ -199,6 +232,31 @@ impl Meant {
         }
     }
 
+    /// The kind, if it is known.
+    pub(super) fn kind(&self) -> Option<&GroupKind> {
+        self.kind.as_ref()
+    }
+
+    /// The namespace, which may be a template.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The name, which may be a template.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Texts among which the name stands, if the document has none where names stand.
+    pub(super) fn words(&self) -> impl Iterator<Item = &Box<str>> {
+        self.words.iter()
+    }
+
+    /// The same document as one that could be any object of its kind.
+    pub(super) fn of_any_name(self) -> Self {
+        Self { namespace: None, name: Some(Box::from("{{}}")), words: BTreeSet::new(), ..self }
+    }
+
     /// Whether the document could be meant to be an object.
     ///
     /// Without any name it could be every object of a kind of which all objects are looked at: a Credential that lost
@@ -209,13 +267,8 @@ impl Meant {
             Some(pattern) => fits(pattern, name),
             None => is_listed(&key.kind) || self.words.contains(name),
         };
-        named && self.may_be_in(&key.kind, key.namespace.as_ref().map(|namespace| namespace.as_str()))
-    }
-
-    /// Whether the document could be meant to be some object of a kind in a namespace.
-    pub fn may_be_in(&self, kind: &GroupKind, namespace: Option<&str>) -> bool {
-        self.kind.as_ref().is_none_or(|own| own == kind)
-            && namespace.is_none_or(|namespace| self.namespace.as_ref().is_none_or(|own| fits(own, namespace)))
+        let in_place = |namespace: &Namespace| self.namespace.as_ref().is_none_or(|own| fits(own, namespace.as_str()));
+        named && self.kind.as_ref().is_none_or(|own| *own == key.kind) && key.namespace.as_ref().is_none_or(in_place)
     }
 }
 
@@ -229,7 +282,7 @@ fn collect(node: &Node, words: &mut BTreeSet<Box<str>>) {
 }
 
 /// Whether a text is what a template could render to; a text without templates only to itself.
-fn fits(pattern: &str, text: &str) -> bool {
+pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = pattern;
     while let Some((before, behind)) = rest.split_once(TEMPLATE) {

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::doubts::Doubts;
-use super::mistyped::Meant;
+use super::guesses::Guesses;
 use super::reason::Reason;
 use super::unopened::{Unopened, Word};
 use crate::config::Provides;
@@ -28,7 +28,7 @@ pub(super) struct State {
     pub(super) lacks: Lacks,
     pub(super) sealed: Unopened,
     /// Objects that documents could be meant to be.
-    pub(super) meant: Vec<Meant>,
+    pub(super) meant: Guesses,
     /// What changed each time while the source was read.
     pub(super) changing: BTreeMap<ObjectKey, Reason>,
 }
@@ -38,8 +38,7 @@ impl State {
         if let Some(reason) = self.changing.get(key) {
             return Word::Unread(Some(reason));
         }
-        let meant = || self.meant.iter().find(|meant| meant.may_be(key));
-        let meant = || meant().map(|meant| Word::Unread(Some(&meant.reason)));
+        let meant = || self.meant.may_be(key).map(|reason| Word::Unread(Some(reason)));
         self.sealed.word(key).or_else(meant).unwrap_or_else(|| self.lacks.word(key))
     }
 
@@ -47,8 +46,8 @@ impl State {
     pub(super) fn may_hold_kind(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
         let is_there =
             |key: &ObjectKey| key.kind == *kind && (namespace.is_none() || key.namespace.as_ref() == namespace);
-        let may_be = |meant: &Meant| meant.may_be_in(kind, namespace.map(Namespace::as_str));
-        self.changing.keys().any(is_there) || self.meant.iter().any(may_be) || self.lacks.may_hold_kind(kind, namespace)
+        let meant = || self.meant.may_be_in(kind, namespace);
+        self.changing.keys().any(is_there) || meant() || self.lacks.may_hold_kind(kind, namespace)
     }
 }
 

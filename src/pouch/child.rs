@@ -85,8 +85,18 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
     })?;
     let heard = Arc::<AtomicU64>::default();
     let most = usize::try_from(bounds.output).unwrap_or(usize::MAX);
-    let out = child.stdout.take().map(|pipe| collect(pipe, Kept::First { most, bytes: Vec::new() }, &heard));
-    let words = child.stderr.take().map(|pipe| collect(pipe, Kept::Words(Words::default()), &heard));
+    let group = Pid::from_child(&child);
+    let collected = |pipe| collect(pipe, Kept::First { most, bytes: Vec::new() }, &heard);
+    let out = child.stdout.take().map(collected).transpose();
+    let words = child.stderr.take().map(|pipe| collect(pipe, Kept::Words(Words::default()), &heard)).transpose();
+    let (out, words) = match (out, words) {
+        (Ok(out), Ok(words)) => (out, words),
+        (Err(error), _) | (_, Err(error)) => {
+            let _ = kill_process_group(group, Signal::KILL);
+            let _ = child.wait();
+            return Err(error);
+        }
+    };
     let well = wait(child, bounds, &heard)?;
     // ssh's control master inherits both pipes and stays: the end of the pipes is awaited for the grace only,
     // and the output is what came until the child itself ended.
@@ -99,7 +109,11 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
 fn wait(mut child: Child, bounds: &Bounds<'_>, heard: &AtomicU64) -> Result<bool, ChildError> {
     let group = Pid::from_child(&child);
     let (sender, ended) = channel();
-    std::thread::spawn(move || sender.send(child.wait().is_ok_and(|status| status.success())));
+    let waits = thread(move || sender.send(child.wait().is_ok_and(|status| status.success())));
+    if let Err(error) = waits {
+        let _ = kill_process_group(group, Signal::KILL);
+        return Err(error);
+    }
     let glances = |time: Duration| time.as_millis().div_ceil(GLANCE.as_millis());
     let (mut silent, mut heard_before) = (0_u128, 0);
     for _ in 0..glances(bounds.timeout) {
@@ -219,11 +233,11 @@ impl Words {
 }
 
 /// Reads a pipe on a thread, counts what comes, and drains what is not kept so that the writer never waits.
-fn collect(mut pipe: impl Read + Send + 'static, kept: Kept, heard: &Arc<AtomicU64>) -> Collected {
+fn collect(mut pipe: impl Read + Send + 'static, kept: Kept, heard: &Arc<AtomicU64>) -> Result<Collected, ChildError> {
     let (kept, heard) = (Arc::new(Mutex::new(kept)), heard.clone());
     let (sender, end) = channel();
     let into = kept.clone();
-    std::thread::spawn(move || {
+    thread(move || {
         let mut buffer = vec![0_u8; 32 << 10];
         loop {
             let read = match pipe.read(&mut buffer) {
@@ -238,8 +252,14 @@ fn collect(mut pipe: impl Read + Send + 'static, kept: Kept, heard: &Arc<AtomicU
             }
         }
         sender.send(())
-    });
-    Collected { kept, end }
+    })?;
+    Ok(Collected { kept, end })
+}
+
+/// Starts a thread. The standard library's own function panics where the system gives none.
+fn thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<(), ChildError> {
+    let started = std::thread::Builder::new().spawn(work);
+    started.map(drop).map_err(|error| ChildError::Start(error.kind()))
 }
 
 #[cfg(test)]

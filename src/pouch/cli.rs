@@ -26,7 +26,8 @@ use pouch_core::report::escape;
 
 use crate::ambient::Ambient;
 use crate::error::{Ended, Failure, Kind};
-use crate::run::metrics;
+use crate::run;
+use crate::run::told::{self, Failed};
 use crate::session::{Global, Session};
 use crate::stop::{Stop, Stopped};
 use crate::{telemetry, ui};
@@ -143,14 +144,12 @@ pub fn run(ambient: Ambient) -> u8 {
         ui.error(&failure.message, &failure.help);
         return failure.kind.code();
     }
-    let outcome = command.run(&session);
-    let failed = match &command {
-        Command::Render(_) if outcome.is_err() => Some(("render", None)),
-        Command::Publish(_) if outcome.is_err() => Some(("publish", None)),
-        Command::Rekey(args) if outcome.is_err() && args.writes() => Some(("rekey", None)),
-        Command::Verify(args) if outcome.is_err() => Some(("verify", args.region())),
-        _ => None,
+    let outcome = match command.is_recorded() {
+        // What works on many regions does it by many threads, and the library that starts them panics without.
+        Some(_) => run::threads().and_then(|()| command.run(&session)),
+        None => command.run(&session),
     };
+    let failed = command.is_recorded().zip(outcome.as_ref().err().cloned());
     let code = match (outcome, stop.exit_code()) {
         (Ok(_), Some(code)) => {
             ui.note(match stop.is_publishing() {
@@ -177,13 +176,26 @@ pub fn run(ambient: Ambient) -> u8 {
         }
         _ => code,
     };
-    if let Some(run) = failed {
-        metrics::write_failed(&session, run, code);
+    if let Some((run, failure)) = failed {
+        told::record_failed(&session, &run, &failure, code);
     }
     code
 }
 
 impl Command {
+    /// What a command is called in summary and metrics, if it writes them.
+    fn is_recorded(&self) -> Option<Failed<'_>> {
+        let (command, region) = match self {
+            Self::Render(_) => ("render", None),
+            Self::Publish(_) => ("publish", None),
+            Self::Rekey(args) if args.writes() => ("rekey", None),
+            Self::Rekey(_) => ("rekey --dry-run", None),
+            Self::Verify(args) => ("verify", args.region()),
+            _ => return None,
+        };
+        Some(Failed { command, region })
+    }
+
     fn run(&self, session: &Session) -> Result<Ended, Failure> {
         match self {
             Self::Init(args) => init::run(session, args),

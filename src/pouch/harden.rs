@@ -2,7 +2,9 @@
 //! no remains on the stack.
 
 use std::panic;
+use std::sync::OnceLock;
 
+use pouch_core::report::escape;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
 use crate::error::Kind;
@@ -16,13 +18,35 @@ pub fn harden() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
-        ui::last_words(&format!("pouch stopped because of a bug in itself, at {place}; please report it\n"));
+        ui::last_words(&last_words(&place, PUBLISHED.get().map(String::as_str)));
     }));
 }
 
-/// Runs `work` and gives the exit code of a bug where it panics.
+/// What this process has published.
+static PUBLISHED: OnceLock<String> = OnceLock::new();
+
+/// Says what is published now, such as a commit. A panic after that, as of the standard library where a folder cannot
+/// be closed, must not say that nothing is.
+pub fn published(what: String) {
+    let _ = PUBLISHED.set(what);
+}
+
+fn last_words(place: &str, published: Option<&str>) -> String {
+    match published {
+        None => format!("pouch stopped because of a bug in itself, at {place}; please report it\n"),
+        Some(what) => {
+            format!("{} is published; after that pouch stopped, at {place}; please report it\n", escape(what))
+        }
+    }
+}
+
+/// Runs `work` and gives the exit code where it panics: that of a bug, or of a failure if something is published.
 pub fn guarded(work: impl FnOnce() -> u8 + panic::UnwindSafe) -> u8 {
-    panic::catch_unwind(work).unwrap_or_else(|_| Kind::Bug.code())
+    panic::catch_unwind(work).unwrap_or_else(|_| code_of_panic(PUBLISHED.get().is_some()))
+}
+
+fn code_of_panic(is_published: bool) -> u8 {
+    if is_published { Kind::Failed.code() } else { Kind::Bug.code() }
 }
 
 /// How much of the stack is wiped; work with secrets goes less deep, hashes and ciphers included.
@@ -45,4 +69,17 @@ fn apart<T>(work: impl FnOnce() -> T) -> T {
 #[inline(never)]
 fn wipe() {
     std::hint::black_box(&mut [0_u8; DEPTH]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_after_publishing_says_that_it_is_published() {
+        assert_eq!((code_of_panic(false), code_of_panic(true)), (70, 1));
+        assert!(last_words("x.rs:1", None).contains("a bug in itself"));
+        let words = last_words("x.rs:1", Some("commit abc on main"));
+        assert!(words.starts_with("commit abc on main is published; after that pouch stopped, at x.rs:1"), "{words}");
+    }
 }

@@ -52,6 +52,7 @@
 //! | lines of outcomes, the summary, metrics | [`run::told`], [`run::metrics`]; that the files of both can be written: [`cli::records`] |
 //! | commit messages | [`text`] |
 //! | where a cache may stand, and whose folder is trusted | [`cache`] |
+//! | temporary folders, and what killed runs left of them | [`scratch`] |
 //! | signals | [`stop`] |
 //!
 //! What to touch to add a kind of claim, a destination, a view of the plan, a limit or a provider stands on the first
@@ -67,6 +68,7 @@ pub mod error;
 pub mod git;
 pub mod harden;
 pub mod run;
+pub mod scratch;
 pub mod session;
 pub mod settings;
 pub mod shelf;

@@ -63,6 +63,25 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Starts the threads that share the work.
+///
+/// # Errors
+/// Where the system gives none.
+pub fn threads() -> Result<(), Failure> {
+    match rayon::ThreadPoolBuilder::new().build_global() {
+        Ok(()) => Ok(()),
+        // Without a cause, they are there already.
+        Err(error) => match std::error::Error::source(&error) {
+            None => Ok(()),
+            Some(cause) => Err(Failure::failed(
+                format!("no threads can be started: {cause}"),
+                "Nothing is published. Allow the process more threads and memory (`ulimit -u`, `ulimit -v`, the limit of \
+                 the container), or set RAYON_NUM_THREADS to a smaller number.",
+            )),
+        },
+    }
+}
+
 /// What is told of one region.
 struct Told {
     record: summary::Region,

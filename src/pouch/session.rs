@@ -1,6 +1,9 @@
 //! The session: what every command is given beside its own arguments.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -20,6 +23,8 @@ pub struct Session {
     pub ui: Ui,
     /// Whether the run should end.
     pub stop: Stop,
+    /// How long each stage took so far, all attempts together.
+    stages: Mutex<BTreeMap<&'static str, Duration>>,
 }
 
 /// Flags of every command.
@@ -72,7 +77,7 @@ impl Session {
             _ => Level::Normal,
         };
         let ui = Ui::new(global.log_format, global.color, level, &ambient);
-        Self { global, ambient, ui, stop }
+        Self { global, ambient, ui, stop, stages: Mutex::default() }
     }
 
     /// The same session, which shows errors only.
@@ -102,6 +107,22 @@ impl Session {
                 "Correct the variable, or unset it: commits are then made at the time of the clock.",
             )),
         }
+    }
+
+    /// Does a stage of the run, and notes how long it took.
+    pub fn timed<T>(&self, stage: &'static str, work: impl FnOnce() -> T) -> T {
+        let timer = self.ambient.timer();
+        let done = work();
+        if let Ok(mut stages) = self.stages.lock() {
+            let time = stages.entry(stage).or_default();
+            *time = time.saturating_add(timer.elapsed());
+        }
+        done
+    }
+
+    /// How long each stage took so far.
+    pub fn stages(&self) -> BTreeMap<&'static str, Duration> {
+        self.stages.lock().map(|stages| stages.clone()).unwrap_or_default()
     }
 
     /// Whether the user wants this outcome treated as success.

@@ -35,12 +35,28 @@ impl<'a> RunFacts<'a> {
     }
 }
 
-/// The metrics of a run that did its work; `time` is in seconds since 1970.
-pub fn text(summary: &Summary, time: i64) -> String {
+/// What is known of a run's time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times<'a> {
+    /// When it ended, in seconds since 1970.
+    pub now: i64,
+    /// How long its stages took, in milliseconds.
+    pub stages: &'a [(&'a str, u128)],
+    /// What stood in the file before.
+    pub former: &'a str,
+}
+
+/// The exit codes of a run that published what may be published.
+const SUCCESS: [u8; 3] = [0, 3, 4];
+
+const LAST_SUCCESS: &str = "pouch_last_success_timestamp_seconds";
+
+/// The metrics of a run that did its work.
+pub fn text(summary: &Summary, times: &Times<'_>) -> String {
     let region = summary.verified.as_ref().map(|verified| &*verified.region);
-    let run = RunFacts { command: summary.command, fleet: Some(&summary.fleet), region };
-    let mut out = ended(run, summary.exit_code, time);
-    let fleet = ("fleet", &*summary.fleet);
+    let run = RunFacts { command: summary.command, fleet: summary.fleet.as_deref(), region };
+    let mut out = ended(run, summary.exit_code, times);
+    let fleet = ("fleet", summary.fleet.as_deref().unwrap_or_default());
     out.family("pouch_credentials", "Credentials, by how the last run found them.");
     // A run of `verify` on a region looks at no Credentials; nought would be an alarm.
     if let Some(credentials) = &summary.credentials {
@@ -75,6 +91,30 @@ pub fn text(summary: &Summary, time: i64) -> String {
             out.sample(name, &[fleet, ("region", &*region.name)], count(region));
         }
     }
+    out.family("pouch_region_credentials", "The region's Credentials, by how the last run found them.");
+    for (region, credentials) in regions.iter().filter_map(|region| Some((region, region.credentials?))) {
+        for (verdict, count) in [
+            ("admitted", credentials.admitted),
+            ("refused", credentials.refused),
+            ("broken", credentials.broken),
+            ("paused", credentials.paused),
+        ] {
+            let labels = [fleet, ("region", &*region.name), ("verdict", verdict)];
+            out.sample("pouch_region_credentials", &labels, count);
+        }
+    }
+    out.family(
+        "pouch_region_changes",
+        "Objects that the last run published anew or withdrew, by what happened to them.",
+    );
+    for region in regions {
+        let is_done = matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
+        for action in ["added", "changed", "resealed", "withdrawn"] {
+            let changes = region.changes.iter().filter(|change| is_done && change.action == action);
+            let labels = [fleet, ("region", &*region.name), ("action", action)];
+            out.sample("pouch_region_changes", &labels, changes.count());
+        }
+    }
     let mut findings: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for finding in &summary.findings {
         let count = findings.entry((finding.code, finding.severity)).or_default();
@@ -89,11 +129,28 @@ pub fn text(summary: &Summary, time: i64) -> String {
 }
 
 /// The metrics of a run that ended without doing its work.
-pub fn failed(run: RunFacts<'_>, exit_code: u8, time: i64) -> String {
-    ended(run, exit_code, time).0
+pub fn failed(run: RunFacts<'_>, exit_code: u8, times: &Times<'_>) -> String {
+    ended(run, exit_code, times).0
 }
 
-fn ended(run: RunFacts<'_>, exit_code: u8, time: i64) -> Exposition {
+/// The sample of the last success in the former text, labels and value; none if it is of another run.
+fn former_success<'t>(run: RunFacts<'_>, times: &Times<'t>) -> Option<(&'t str, i64)> {
+    let own = Exposition::labels(&run.labels());
+    // Where the configuration could not be read, nobody knows whose file it is but the file.
+    let nameless = Exposition::labels(&RunFacts { fleet: None, ..run }.labels());
+    let is_own = |labels: &str| match run.fleet {
+        Some(_) => labels == own,
+        None => labels == own || (labels.starts_with("fleet=\"") && labels.ends_with(&format!(",{nameless}"))),
+    };
+    times.former.lines().find_map(|line| {
+        let (labels, value) = line.strip_prefix(LAST_SUCCESS)?.strip_prefix('{')?.rsplit_once("} ")?;
+        let value = value.parse().ok().filter(|value| (0..=times.now).contains(value))?;
+        is_own(labels).then_some((labels, value))
+    })
+}
+
+fn ended(run: RunFacts<'_>, exit_code: u8, times: &Times<'_>) -> Exposition {
+    let time = times.now;
     let mut out = Exposition(String::new());
     for (name, help, value) in [
         (
@@ -105,6 +162,18 @@ fn ended(run: RunFacts<'_>, exit_code: u8, time: i64) -> Exposition {
     ] {
         out.family(name, help);
         out.sample(name, &run.labels(), value);
+    }
+    out.family(LAST_SUCCESS, "When a run last ended with exit code 0, 3 or 4.");
+    if SUCCESS.contains(&exit_code) {
+        out.sample(LAST_SUCCESS, &run.labels(), time);
+    } else if let Some((labels, value)) = former_success(run, times) {
+        let _ = writeln!(out.0, "{LAST_SUCCESS}{{{labels}}} {value}");
+    }
+    out.family("pouch_stage_seconds", "How long the stages of the last run took, all attempts together.");
+    for (stage, milliseconds) in times.stages {
+        let labels = [run.labels(), Vec::from([("stage", *stage)])].concat();
+        let seconds = format!("{}.{:03}", milliseconds.wrapping_div(1000), milliseconds.wrapping_rem(1000));
+        out.sample("pouch_stage_seconds", &labels, seconds);
     }
     out
 }
@@ -119,13 +188,15 @@ impl Exposition {
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl core::fmt::Display) {
-        self.0.push_str(name);
-        for (at, (label, value)) in labels.iter().enumerate() {
-            let open = if at == 0 { '{' } else { ',' };
-            let _ = write!(self.0, "{open}{label}=\"{}\"", escaped(value));
-        }
-        let close = if labels.is_empty() { "" } else { "}" };
-        let _ = writeln!(self.0, "{close} {value}");
+        let labels = Self::labels(labels);
+        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+
+    fn labels(labels: &[(&str, &str)]) -> String {
+        let labels: Vec<String> =
+            labels.iter().map(|(label, value)| format!("{label}=\"{}\"", escaped(value))).collect();
+        labels.join(",")
     }
 }
 
@@ -144,7 +215,9 @@ fn escaped(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::summary::{Credentials, FindingRecord, Region, Verified};
+    use super::super::summary::{
+        ChangeRecord, Credentials, FindingRecord, ObjectRecord, Region, RegionCredentials, Verified,
+    };
     use super::*;
     use crate::finding::{Code, Finding};
     use alloc::string::ToString as _;
@@ -156,15 +229,24 @@ mod tests {
             sealed: 1,
             kept: 2,
             carried: 3,
+            changes: vec![ChangeRecord {
+                action: "withdrawn",
+                object: ObjectRecord { group: "".into(), kind: "Secret".into(), namespace: None, name: "x".into() },
+                credentials: Vec::new(),
+                entries: Vec::new(),
+                lost_entries: Vec::new(),
+            }],
+            credentials: (name == "us").then_some(RegionCredentials { broken: 1, ..Default::default() }),
             ..Region::new(&name.into(), &"d".into(), outcome)
         };
         let finding = |code| FindingRecord::from(&Finding::new(code, "x"));
         Summary {
             api_version: "pouch/v1alpha1",
             kind: "Summary",
-            fleet: "acme".into(),
+            fleet: Some("acme".into()),
             command: "render",
             exit_code: 4,
+            failure: None,
             commit: None,
             credentials: Some(Credentials { admitted: 5, refused: 0, broken: 1, unpublished: 2, paused: 3 }),
             regions: Some(vec![region("eu \"x\"\\\n", Outcome::Held, 7), region("us", Outcome::Published, 8)]),
@@ -234,7 +316,8 @@ mod tests {
 
     #[test]
     fn the_text_says_what_the_summary_says() {
-        let samples = parsed(&text(&summary(), 1_772_366_400));
+        let times = Times { now: 1_772_366_400, stages: &[("survey", 1_250), ("render", 3)], former: "" };
+        let samples = parsed(&text(&summary(), &times));
         let fleet = ("fleet", "acme");
         let render = ("command", "render");
         check(&samples, "pouch_last_run_exit_code", &[fleet, render], 4.0);
@@ -247,7 +330,14 @@ mod tests {
         check(&samples, "pouch_region_objects", &[fleet, eu], 7.0);
         check(&samples, "pouch_region_carried", &[fleet, ("region", "us")], 3.0);
         check(&samples, "pouch_findings", &[fleet, render, ("code", "unread"), ("severity", "error")], 2.0);
-        assert_eq!(samples.len(), 2 + 5 + 2 * 5 + 4 * 2 + 2);
+        check(&samples, "pouch_last_success_timestamp_seconds", &[fleet, render], 1_772_366_400.0);
+        check(&samples, "pouch_stage_seconds", &[fleet, render, ("stage", "survey")], 1.25);
+        check(&samples, "pouch_stage_seconds", &[fleet, render, ("stage", "render")], 0.003);
+        check(&samples, "pouch_region_credentials", &[fleet, ("region", "us"), ("verdict", "broken")], 1.0);
+        // What is held did not happen.
+        check(&samples, "pouch_region_changes", &[fleet, eu, ("action", "withdrawn")], 0.0);
+        check(&samples, "pouch_region_changes", &[fleet, ("region", "us"), ("action", "withdrawn")], 1.0);
+        assert_eq!(samples.len(), 2 + 1 + 2 + 5 + 2 * 5 + 4 * 2 + 4 + 2 * 4 + 2);
     }
 
     /// Of a region that was only looked at nothing is said that an alarm on publishing listens to.
@@ -263,7 +353,7 @@ mod tests {
             proved: None,
             ..summary()
         };
-        let samples = parsed(&text(&of_region, 7));
+        let samples = parsed(&text(&of_region, &Times { now: 7, ..Times::default() }));
         let run = [("fleet", "acme"), ("command", "verify"), ("region", "eu")];
         check(&samples, "pouch_last_run_exit_code", &run, 8.0);
         check(&samples, "pouch_last_run_timestamp_seconds", &run, 7.0);
@@ -275,10 +365,49 @@ mod tests {
     #[test]
     fn a_failure_says_that_there_was_one() {
         let run = RunFacts { command: "render", fleet: Some("acme"), region: None };
-        let samples = parsed(&failed(run, 5, 7));
+        let times = Times { now: 7, ..Times::default() };
+        let samples = parsed(&failed(run, 5, &times));
         check(&samples, "pouch_last_run_exit_code", &[("fleet", "acme"), ("command", "render")], 5.0);
         let nameless = RunFacts { fleet: None, ..run };
-        check(&parsed(&failed(nameless, 64, 7)), "pouch_last_run_exit_code", &[("command", "render")], 64.0);
+        check(&parsed(&failed(nameless, 64, &times)), "pouch_last_run_exit_code", &[("command", "render")], 64.0);
         assert_eq!(samples.len(), 2);
+    }
+
+    #[test]
+    fn the_last_success_outlives_runs_that_fail_and_no_other_run() {
+        let run = RunFacts { command: "render", fleet: Some("acme"), region: None };
+        let success = |run, code, now, former: &str| {
+            let samples = parsed(&failed(run, code, &Times { now, stages: &[], former }));
+            samples.into_iter().find(|sample| sample.0 == LAST_SUCCESS).map(|sample| (sample.1, sample.2))
+        };
+        let labels = |labels: &[(&str, &str)]| -> BTreeMap<String, String> {
+            labels.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
+        };
+        let own = labels(&[("fleet", "acme"), ("command", "render")]);
+        let first = text(&summary(), &Times { now: 5, ..Times::default() });
+        assert_eq!(success(run, 1, 9, &first), Some((own.clone(), 5.0)));
+        // And the next one, and one that cannot even read its configuration.
+        let second = failed(run, 1, &Times { now: 9, stages: &[], former: &first });
+        assert_eq!(success(run, 5, 10, &second), Some((own.clone(), 5.0)));
+        let nameless = RunFacts { fleet: None, ..run };
+        assert_eq!(success(nameless, 64, 10, &second), Some((own.clone(), 5.0)));
+        for other in [
+            RunFacts { command: "publish", ..run },
+            RunFacts { fleet: Some("other"), ..run },
+            RunFacts { region: Some("eu"), ..run },
+            RunFacts { command: "publish", ..nameless },
+        ] {
+            assert_eq!(success(other, 1, 9, &first), None, "{other:?}");
+        }
+        // A time to come, and words that are none of ours.
+        for former in [
+            "",
+            "x",
+            &format!("{LAST_SUCCESS}{{fleet=\"acme\",command=\"render\"}} 99\n"),
+            &first.replace(" 5\n", " x\n"),
+        ] {
+            assert_eq!(success(run, 1, 9, former), None, "{former}");
+        }
+        assert_eq!(success(run, 4, 11, &first), Some((own, 11.0)));
     }
 }

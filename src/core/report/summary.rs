@@ -29,12 +29,16 @@ pub struct Summary {
     pub api_version: &'static str,
     /// Always `Summary`.
     pub kind: &'static str,
-    /// The fleet's name.
-    pub fleet: String,
+    /// The fleet's name; absent where the configuration could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<String>,
     /// The command that ran, such as `render`.
     pub command: &'static str,
     /// The exit code of the run.
     pub exit_code: u8,
+    /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureRecord>,
     /// The commit that was published, or that `verify` looked at or held the work tree against, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
@@ -55,6 +59,17 @@ pub struct Summary {
     pub accept_command: Option<String>,
     /// What was found, most severe first.
     pub findings: Vec<FindingRecord>,
+}
+
+/// Why a run failed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureRecord {
+    /// What is the matter.
+    pub message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub help: String,
 }
 
 /// How many Credentials fared how.

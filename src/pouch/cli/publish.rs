@@ -56,8 +56,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
                  output.git.branch, output.git.repository or output.path: the regions follow another place.",
             ));
         }
-        let survey = survey(&surveyor, Values::Read)?;
-        let report = render(&run, &survey, shelf)?;
+        let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
+        let report = session.timed("render", || render(&run, &survey, shelf))?;
         let message = told::commit_message(fleet, &report, &survey.revisions)?;
         Ok((report, message))
     })?;

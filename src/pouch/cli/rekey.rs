@@ -105,7 +105,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
             let made = anew.make(&shelf, Some(&shelf), &target.display().to_string())?;
-            shelf.publish(session)?;
+            session.timed("publish", || shelf.publish(session))?;
             (made.report, None)
         }
         None => {

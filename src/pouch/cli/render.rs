@@ -7,6 +7,7 @@ use pouch_core::region::allowances::Selection;
 use super::accept::Requested;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
+use crate::harden;
 use crate::run::render::render;
 use crate::run::{Run, is_first, told};
 use crate::session::Session;
@@ -47,14 +48,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let outputs = [target, opened.output()];
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
-    let survey = survey(&surveyor, Values::Read)?;
+    let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
-    let report = render(&run, &survey, &shelf)?;
+    let report = session.timed("render", || render(&run, &survey, &shelf))?;
     if is_first(fleet, &shelf)? {
         session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", shown.display(), fleet.name));
     }
     let conclude = || {
-        shelf.publish(session)?;
+        session.timed("publish", || shelf.publish(session))?;
+        harden::published(shown.display().to_string());
         told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
         told::finish(session, &report, "render", None, fleet)
     };

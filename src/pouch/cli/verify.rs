@@ -138,7 +138,7 @@ fn live(session: &Session, args: &Args, context: &str) -> Result<Ended, Failure>
             faults: verdict.faults(),
         }),
         findings: verdict.findings.iter().map(FindingRecord::from).collect(),
-        ..told::summary(fleet.name.to_string(), "verify", ended)
+        ..told::summary(Some(fleet.name.to_string()), "verify", ended)
     };
     told::record(session, || summary, "The region was compared")?;
     Ok(ended)

@@ -126,6 +126,14 @@ pub enum GitError {
 }
 
 impl GitError {
+    /// Whether git found no space on this machine. What a server says of its own comes after `remote:`.
+    pub fn is_for_want_of_space(&self) -> bool {
+        const WORDS: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+        let GitError::Failed { words, .. } = self else { return false };
+        let mut said = words.split("; ").filter(|line| !line.starts_with("remote:"));
+        said.any(|line| WORDS.iter().any(|known| line.contains(known)))
+    }
+
     /// What to do about it; `repository` is the URL or path that git was given.
     pub fn help(&self, repository: &str) -> String {
         if let GitError::Failed { words, .. } = self

@@ -96,15 +96,17 @@ impl Anew<'_> {
     }
 
     fn sealed(&self, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
+        let session = self.run.session;
         if let Some(identities) = &self.identities {
-            let report = rekey(self.run, identities, self.unproved, published, shelf)?;
+            let rekey = || rekey(self.run, identities, self.unproved, published, shelf);
+            let report = session.timed("render", rekey)?;
             return Ok(Made { report, revisions: Vec::new() });
         }
-        let survey = survey(&self.surveyor, Values::Read)?;
-        let report = match shelf {
-            Some(shelf) => render(self.run, &survey, shelf)?,
-            None => preview(self.run, &survey, published)?,
-        };
+        let survey = session.timed("survey", || survey(&self.surveyor, Values::Read))?;
+        let report = session.timed("render", || match shelf {
+            Some(shelf) => render(self.run, &survey, shelf),
+            None => preview(self.run, &survey, published),
+        })?;
         Ok(Made { report, revisions: survey.revisions })
     }
 }

@@ -3,35 +3,44 @@
 //! What stands in it is the core's business; here it gets the time, and into place in one step: a
 //! collector that looks while it is written sees the old text or the new, never half of one.
 
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use pouch_core::report::metrics::{self, RunFacts};
+use pouch_core::report::metrics::{self, RunFacts, Times};
 use pouch_core::report::summary::Summary;
 
 use crate::session::Session;
-use crate::settings;
 
 /// What a collector may do with the file, which runs as somebody else: the umask takes away from it.
 const MODE: u32 = 0o666;
 
 /// Writes the metrics of a run that did its work.
 pub fn write(path: &Path, summary: &Summary, session: &Session) -> io::Result<()> {
-    replace(path, &metrics::text(summary, session.ambient.now().as_second()))
+    with_times(path, session, |times| metrics::text(summary, times))
 }
 
-/// Writes the metrics of a run of this command, about this region if about one, that did not. Why it did not
-/// is what the user needs to hear, so that the file cannot be written either is a warning.
-pub fn write_failed(session: &Session, (command, region): (&str, Option<&str>), exit_code: u8) {
-    let Session { global, ambient, ui, .. } = session;
-    let Some(path) = &global.metrics else { return };
-    let settings = settings::load(&global.file, ambient);
-    let fleet = settings.as_ref().ok().map(|settings| settings.fleet.name.as_str());
-    let run = RunFacts { command, fleet, region };
-    if let Err(error) = replace(path, &metrics::failed(run, exit_code, ambient.now().as_second())) {
-        ui.warn(&format!("cannot write the metrics to {}: {error}", path.display()));
+/// Writes the metrics of a run that did not.
+pub fn write_failed(path: &Path, run: RunFacts<'_>, exit_code: u8, session: &Session) -> io::Result<()> {
+    with_times(path, session, |times| metrics::failed(run, exit_code, times))
+}
+
+/// The most bytes of a former file that are looked at.
+const MOST_BYTES: u64 = 16 << 20;
+
+fn with_times(path: &Path, session: &Session, text: impl Fn(&Times<'_>) -> String) -> io::Result<()> {
+    let mut former = String::new();
+    // A file that cannot be read tells nothing; what is no file is not waited for.
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+    {
+        let _ = file.take(MOST_BYTES).read_to_string(&mut former);
     }
+    let stages = session.stages();
+    let stages: Vec<(&str, u128)> = stages.iter().map(|(stage, time)| (*stage, time.as_millis())).collect();
+    let times = Times { now: session.ambient.now().as_second(), stages: &stages, former: &former };
+    replace(path, &text(&times))
 }
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {

@@ -1,8 +1,11 @@
 //! What is told of a run: a line for each region, acceptances that it had no need of, its summary and metrics.
 
+use std::path::Path;
+
 use pouch_core::config::{Acceptance, Fleet};
 use pouch_core::listing::counted;
 use pouch_core::report::escape_json;
+use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::Names;
 use pouch_core::report::shell;
 use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, Summary};
@@ -10,6 +13,7 @@ use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, Su
 use super::{Report, metrics};
 use crate::error::{Ended, Failure};
 use crate::session::Session;
+use crate::settings;
 use crate::text;
 
 /// How many lines of names a region has, unless all are asked for.
@@ -170,7 +174,8 @@ pub fn finish(
     fleet: &Fleet,
 ) -> Result<Ended, Failure> {
     let ended = report.ended(session);
-    record(session, || summary_of(session, report, command, commit, fleet, ended), "The bundles are written")?;
+    let done = commit.as_ref().map_or("The bundles are written".to_owned(), |commit| format!("{commit} is published"));
+    record(session, || summary_of(session, report, command, commit, fleet, ended), &done)?;
     let Some(c) = &report.credentials else { return Ok(ended) };
     let credentials = counted(c.admitted, "Credential", "Credentials");
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
@@ -182,13 +187,14 @@ pub fn finish(
 }
 
 /// A summary of nothing.
-pub fn summary(fleet: String, command: &'static str, ended: Ended) -> Summary {
+pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Summary {
     Summary {
         api_version: "pouch/v1alpha1",
         kind: "Summary",
         fleet,
         command,
         exit_code: ended.code(),
+        failure: None,
         commit: None,
         credentials: None,
         regions: None,
@@ -214,7 +220,7 @@ pub fn summary_of(
         credentials: report.credentials.clone(),
         regions: Some(report.regions.clone()),
         findings: report.findings.iter().map(FindingRecord::from).collect(),
-        ..summary(fleet.name.to_string(), command, ended)
+        ..summary(Some(fleet.name.to_string()), command, ended)
     }
 }
 
@@ -229,9 +235,7 @@ pub fn record(session: &Session, summary: impl FnOnce() -> Summary, done: &str) 
     }
     let summary = summary();
     if let Some(path) = &session.global.summary {
-        let text = serde_json::to_string_pretty(&summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
-        let text = escape_json(&text) + "\n";
-        std::fs::write(path, text).map_err(|error| {
+        write(path, &summary).map_err(|error| {
             let message = format!("cannot write the summary to {}: {error}", path.display());
             Failure::failed(message, format!("{done}; only the summary is missing."))
         })?;
@@ -243,6 +247,44 @@ pub fn record(session: &Session, summary: impl FnOnce() -> Summary, done: &str) 
         })?;
     }
     Ok(())
+}
+
+fn write(path: &Path, summary: &Summary) -> std::io::Result<()> {
+    let text = serde_json::to_string_pretty(summary).map_err(std::io::Error::other)?;
+    std::fs::write(path, escape_json(&text) + "\n")
+}
+
+/// Writes the summary and the metrics of a run that failed, as far as they are wanted. That one of them cannot be
+/// written is a warning: why the run failed is what the user needs to hear.
+pub fn record_failed(session: &Session, run: &Failed<'_>, failure: &Failure, exit_code: u8) {
+    let Session { global, ambient, ui, .. } = session;
+    if global.summary.is_none() && global.metrics.is_none() {
+        return;
+    }
+    let settings = settings::load(&global.file, ambient);
+    let fleet = settings.as_ref().ok().map(|settings| settings.fleet.name.to_string());
+    if let Some(path) = &global.metrics {
+        let run = RunFacts { command: run.command, fleet: fleet.as_deref(), region: run.region };
+        if let Err(error) = metrics::write_failed(path, run, exit_code, session) {
+            ui.warn(&format!("cannot write the metrics to {}: {error}", path.display()));
+        }
+    }
+    if let Some(path) = &global.summary {
+        let Failure { message, help, .. } = failure;
+        let failure = Some(summary::FailureRecord { message: message.clone(), help: help.clone() });
+        let summary = Summary { failure, exit_code, ..summary(fleet, run.command, Ended::Done) };
+        if let Err(error) = write(path, &summary) {
+            ui.warn(&format!("cannot write the summary to {}: {error}", path.display()));
+        }
+    }
+}
+
+/// Which run failed.
+pub struct Failed<'a> {
+    /// The command.
+    pub command: &'static str,
+    /// The region that it was about, if about one.
+    pub region: Option<&'a str>,
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl Proof {
             commit,
             proved: Some(self.regions.clone()),
             findings: self.findings.iter().map(FindingRecord::from).collect(),
-            ..told::summary(self.fleet.clone(), "verify", ended)
+            ..told::summary(Some(self.fleet.clone()), "verify", ended)
         }
     }
 }

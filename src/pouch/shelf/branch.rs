@@ -21,7 +21,6 @@ use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::bundles::Above;
-use tempfile::TempDir;
 
 use self::outcome::{Move, Push, tip_of};
 pub use self::outcome::{Pushed, Watch};
@@ -32,6 +31,7 @@ use crate::git::commits::{Author, FileId, FolderId, Seal, Writer};
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
 use crate::git::{self, FETCHED};
+use crate::scratch::Scratch;
 use crate::stop::Stop;
 
 /// A branch that holds bundles.
@@ -42,7 +42,7 @@ pub struct BranchShelf {
     /// The output's path in the tree, without a slash at either end; may be empty.
     prefix: String,
     inner: Mutex<Inner>,
-    folder: TempDir,
+    folder: Scratch,
 }
 
 struct Inner {
@@ -59,14 +59,14 @@ struct Inner {
 impl BranchShelf {
     /// Fetches the tip of `branch`, if there is one.
     pub fn open(git: Git, remote: &str, branch: &str, output: &str) -> Result<Self, ShelfError> {
-        use std::os::unix::fs::PermissionsExt as _;
-        let private = std::fs::Permissions::from_mode(0o700);
-        let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir();
-        let folder = folder.map_err(|error| ShelfError::io("cannot make", &std::env::temp_dir(), error))?;
+        let folder = Scratch::new()?;
         let reference = format!("refs/heads/{branch}");
-        let unreached = |error: GitError| ShelfError::Unreachable {
-            message: format!("the output repository cannot be reached: {error}"),
-            help: error.help(remote),
+        let unreached = |error: GitError| match error.is_for_want_of_space() {
+            true => ShelfError::Full(error.to_string()),
+            false => ShelfError::Unreachable {
+                message: format!("the output repository cannot be reached: {error}"),
+                help: error.help(remote),
+            },
         };
         let tip = if tip_of(&git, remote, &reference).map_err(unreached)?.is_some() {
             git::fetch(&git, remote, &reference, folder.path()).map_err(unreached)?;

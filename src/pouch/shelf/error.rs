@@ -3,6 +3,7 @@
 use pouch_core::report::escape;
 
 use crate::error::Failure;
+use crate::scratch::NoScratch;
 
 /// Why a shelf cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,12 @@ pub enum ShelfError {
     /// A commit cannot be made, or the server refuses it.
     #[error("{0}")]
     Git(String),
+    /// Temporary files cannot be made.
+    #[error(transparent)]
+    NoScratch(#[from] NoScratch),
+    /// There is no space for temporary files.
+    #[error("there is no space for temporary files: {0}")]
+    Full(String),
     /// A commit is not signed as it should be.
     #[error("{message}")]
     Unsigned {
@@ -88,6 +95,7 @@ impl From<ShelfError> for Failure {
             ShelfError::NotOurs(_) => "Add the line after the others, or choose another output.path.",
             ShelfError::Busy(_) => "Wait for it to end.",
             ShelfError::Unsigned { help, .. } | ShelfError::Unreachable { help, .. } => help,
+            ShelfError::NoScratch(_) | ShelfError::Full(_) => NoScratch::HELP,
             ShelfError::Git(_) => "",
         };
         // Names of files are anybody's: a line feed in one must not begin a line of the log.

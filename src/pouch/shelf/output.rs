@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use pouch_core::config::{Fleet, OutputGit, Sign};
 use pouch_core::reuse::{KeyRing, Made, commit_line};
-use tempfile::TempDir;
 
 use super::branch::{BranchShelf, Pushed, Watch};
 use super::{ShelfError, signed};
@@ -15,18 +14,10 @@ use crate::git::commits::Author;
 use crate::git::program::{Deadlines, Git, git};
 use crate::git::sign::{Signing, sign};
 use crate::git::{self, Address};
+use crate::harden;
+use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::settings::Opened;
-
-/// A temporary folder for what is fetched, which only its owner can read.
-pub fn private_folder() -> Result<TempDir, Failure> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let private = std::fs::Permissions::from_mode(0o700);
-    tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
-        let message = format!("no temporary folder can be made: {}", error.kind());
-        Failure::failed(message, "Check that TMPDIR names a folder that this user can write to.")
-    })
-}
 
 /// The branch that the configuration publishes to.
 pub struct Branch<'a> {
@@ -78,8 +69,8 @@ impl<'a> Branch<'a> {
 
     /// A copy of its tip without history, at [`git::FETCHED`] in a repository that only its owner can read:
     /// for looking at files of no region too.
-    pub fn copy(&self, session: &Session) -> Result<TempDir, Failure> {
-        let folder = private_folder()?;
+    pub fn copy(&self, session: &Session) -> Result<Scratch, Failure> {
+        let folder = Scratch::new()?;
         let program = self.program(session);
         let reference = format!("refs/heads/{}", self.output.branch);
         git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
@@ -192,7 +183,7 @@ impl<'a> Branch<'a> {
                 stop.pause(ambient.part_of(Duration::from_millis(most))?)?;
             }
             // The branch before the sources: whoever publishes a newer reading in between makes this run lose.
-            let shelf = self.open(session)?;
+            let shelf = session.timed("fetch", || self.open(session))?;
             self.check_tip(session, &shelf)?;
             let (made, message) = make(&shelf)?;
             let seconds = session.commit_time()?.as_second();
@@ -202,7 +193,8 @@ impl<'a> Branch<'a> {
                 commit_line(&keys.current, &fleet.name, Made { parent, tree, seconds }, &message)
             };
             let signing = |repository: &Path, commit: String| self.sign(session, repository, &commit);
-            match shelf.push(&author, &committer, (&message, &seal), &signing, (&watch, stop))? {
+            let push = || shelf.push(&author, &committer, (&message, &seal), &signing, (&watch, stop));
+            match session.timed("publish", push)? {
                 Pushed::Lost => {}
                 Pushed::Contended(why) if attempt.saturating_add(1) >= attempts => {
                     let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
@@ -210,7 +202,10 @@ impl<'a> Branch<'a> {
                 }
                 Pushed::Contended(_) => {}
                 Pushed::Nothing => return Ok((made, None)),
-                Pushed::Commit(commit) => return Ok((made, Some(commit))),
+                Pushed::Commit(commit) => {
+                    harden::published(format!("commit {commit} of branch {}", output.branch));
+                    return Ok((made, Some(commit)));
+                }
             }
         }
         Err(Failure::lost(

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::output::private_folder;
 use crate::error::Failure;
 use crate::git::objects::{self, ObjectsError};
 use crate::git::program::git;
 use crate::git::{self, Address, history};
+use crate::scratch::Scratch;
 use crate::session::Session;
 use crate::settings::Opened;
 
@@ -17,7 +17,7 @@ pub struct Repository {
     /// What messages call it.
     pub called: String,
     /// Removed in the end: what was fetched.
-    pub fetched: Option<tempfile::TempDir>,
+    pub fetched: Option<Scratch>,
 }
 
 /// Finds the repository that was typed, or that the configuration publishes to, or else the one around the current
@@ -55,7 +55,7 @@ fn is_missing(path: &Path) -> bool {
 
 /// A whole copy of a remote repository, which only its owner can read.
 fn fetched(session: &Session, url: &str, called: String) -> Result<Repository, Failure> {
-    let folder = private_folder()?;
+    let folder = Scratch::new()?;
     let git = git(&session.ambient.environment()).stopped_by(session.stop.flag());
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {

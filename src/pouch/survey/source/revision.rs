@@ -16,6 +16,7 @@ use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
 use crate::git::{self, Address, program};
+use crate::scratch::{NoScratch, Scratch};
 
 /// The most bytes that the files of one source sum to: one blob can stand in a tree a million times.
 const MOST_BYTES: u64 = 4 << 30;
@@ -108,18 +109,8 @@ fn unreachable(source: &SourceName, identity: &str, trouble: &ObjectsError) -> S
     SourceError::new(source, message, help)
 }
 
-fn fetch(
-    source: &SourceName,
-    remote: &str,
-    reference: &str,
-    given: &Given<'_>,
-) -> Result<tempfile::TempDir, SourceError> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let private = std::fs::Permissions::from_mode(0o700);
-    let folder = tempfile::Builder::new().prefix("pouch-").permissions(private).tempdir().map_err(|error| {
-        let message = format!("no temporary folder can be made: {}", error.kind());
-        SourceError::new(source, message, "Check that TMPDIR names a folder that this user can write to.")
-    })?;
+fn fetch(source: &SourceName, remote: &str, reference: &str, given: &Given<'_>) -> Result<Scratch, SourceError> {
+    let folder = Scratch::new().map_err(|error| SourceError::new(source, error.to_string(), NoScratch::HELP))?;
     let git = program::git(given.environment).within(given.deadlines).stopped_by(given.stop.clone());
     match git::fetch(&git, remote, reference, folder.path()) {
         Ok(()) => Ok(folder),

@@ -9,6 +9,7 @@ pub mod commits;
 pub mod history;
 pub mod ignored;
 pub mod objects;
+mod pack;
 pub mod program;
 pub mod sign;
 pub mod signers;

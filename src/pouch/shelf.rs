@@ -49,6 +49,12 @@ pub trait Look: Sync {
     /// Every file in a region's folders, and what stands there beside plain files or cannot be read.
     fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError>;
 
+    /// Whether a region's folders hold what [`Look::read`] gave.
+    fn still_holds(&self, directory: &Directory, (files, odd): (&Files, &Odd)) -> Result<bool, ShelfError> {
+        let now = self.read(directory)?;
+        Ok((&now.0, &now.1) == (files, odd))
+    }
+
     /// What stands in the output beside the folders of these regions. What cannot be read is left out.
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError>;
 

@@ -2,16 +2,22 @@
 //!
 //! Nothing here moves a branch: a commit becomes visible only when it is pushed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use git2::{FileMode, Oid, Repository, Signature, Time};
+use git2::{FileMode, ObjectType, Odb, Oid, Repository, Signature, Time};
 
-use super::objects::{ObjectsError, named};
+use super::objects::{Id, ObjectsError, named};
+use super::pack::Packs;
+
+/// The mode of a folder.
+const TREE: i32 = 0o040_000;
 
 /// A repository that is written to.
 pub struct Writer {
     repository: Repository,
+    packs: Arc<Packs>,
     base: Option<Oid>,
 }
 
@@ -36,15 +42,74 @@ pub struct FolderId(Oid);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileId(Oid);
 
+impl FileId {
+    /// A file that the repository has.
+    pub fn of(id: Id) -> Self {
+        Self(id.0)
+    }
+}
+
+/// What becomes of an entry of a folder.
+enum Edit {
+    /// Another folder stands there, or none. What is no folder must not stand there, unless it may be written over.
+    Folder { id: Option<FolderId>, over: bool },
+    /// Another file stands there.
+    File(FileId),
+    /// Something changes further down.
+    Below(Edits),
+}
+
+/// Edits of one folder, by names.
+type Edits = BTreeMap<String, Edit>;
+
+/// What a commit changes.
+#[derive(Default)]
+pub struct Changes {
+    edits: Edits,
+    /// A path on which something else was to stand already.
+    torn: Option<String>,
+}
+
+impl Changes {
+    /// Replaces the folder at a path, or removes it where there is none. `over` says that anything may stand there.
+    pub fn folder(&mut self, path: &str, id: Option<FolderId>, over: bool) {
+        self.put(path, Edit::Folder { id, over });
+    }
+
+    /// Replaces the file at a path.
+    pub fn file(&mut self, path: &str, id: FileId) {
+        self.put(path, Edit::File(id));
+    }
+
+    fn put(&mut self, path: &str, edit: Edit) {
+        let mut edits = &mut self.edits;
+        let mut rest = path;
+        while let Some((name, below)) = rest.split_once('/') {
+            let Edit::Below(inner) = edits.entry(name.to_owned()).or_insert_with(|| Edit::Below(Edits::new())) else {
+                self.torn = Some(path.to_owned());
+                return;
+            };
+            edits = inner;
+            rest = below;
+        }
+        edits.insert(rest.to_owned(), edit);
+    }
+}
+
+/// An entry of a folder.
+type Entry = (Oid, i32);
+
 impl Writer {
     /// Opens the bare repository at `path`; new commits get `base` as parent, if there is one.
     pub fn open(path: &Path, base: Option<&str>) -> Result<Self, ObjectsError> {
         let repository = Repository::open_bare(path)?;
+        // Bytes above which libgit2 looks for no deltas. Git itself is told otherwise whenever it is run.
+        repository.config()?.set_i64("core.bigFileThreshold", 1)?;
         let base = match base {
             Some(reference) => Some(named(&repository, reference)?.peel_to_commit()?.id()),
             None => None,
         };
-        Ok(Self { repository, base })
+        Ok(Self { repository, packs: Arc::new(Packs::new(path)), base })
     }
 
     /// The base commit as text.
@@ -52,74 +117,40 @@ impl Writer {
         self.base.map(|id| id.to_string())
     }
 
-    /// Stores a file's bytes.
-    pub fn file(&self, bytes: &[u8]) -> Result<FileId, ObjectsError> {
-        Ok(FileId(self.repository.blob(bytes)?))
+    /// What threads store files by.
+    pub fn files(&self) -> Result<FileWriter, ObjectsError> {
+        Ok(FileWriter { repository: Repository::open_bare(self.repository.path())?, packs: self.packs.clone() })
     }
 
-    /// Stores a folder of files, given by paths below it with `/` between names; none for no files.
-    pub fn folder(&self, files: &BTreeMap<String, FileId>) -> Result<Option<FolderId>, ObjectsError> {
-        if files.is_empty() {
-            return Ok(None);
-        }
-        let mut here: BTreeMap<&str, FileId> = BTreeMap::new();
-        let mut below: BTreeMap<&str, BTreeMap<String, FileId>> = BTreeMap::new();
-        for (path, id) in files {
-            match path.split_once('/') {
-                None => {
-                    here.insert(path, *id);
-                }
-                Some((folder, rest)) => {
-                    below.entry(folder).or_default().insert(rest.to_owned(), *id);
-                }
-            }
-        }
-        let mut tree = self.repository.treebuilder(None)?;
-        for (name, id) in here {
-            tree.insert(name, id.0, FileMode::Blob.into())?;
-        }
-        for (name, files) in below {
-            if let Some(folder) = self.folder(&files)? {
-                tree.insert(name, folder.0, FileMode::Tree.into())?;
-            }
-        }
-        Ok(Some(FolderId(tree.write()?)))
-    }
-
-    /// Makes a commit that replaces folders and files of the base; a folder given as none is removed. In the place of
-    /// the folders `over` anything may stand. `seal` gives the last line of the message for its parent, its tree and its
-    /// time.
+    /// Makes a commit of the base with these changes. `seal` gives the last line of the message for its parent, its tree
+    /// and its time.
     ///
     /// Returns the commit's id, or none if nothing would change.
     pub fn commit(
         &self,
-        folders: &BTreeMap<String, Option<FolderId>>,
-        files: &BTreeMap<String, FileId>,
-        over: &BTreeSet<String>,
+        changes: &Changes,
         (author, committer): (&Author<'_>, &Author<'_>),
         (message, seal): (&str, Seal<'_>),
     ) -> Result<Option<String>, ObjectsError> {
+        if let Some(path) = &changes.torn {
+            return Err(in_the_way(path, path));
+        }
         let parent = self.base.map(|id| self.repository.find_commit(id)).transpose()?;
+        let odb = self.repository.odb()?;
+        let nothing = || self.packs.add(&odb, ObjectType::Tree, Vec::new());
         let before = match &parent {
-            Some(parent) => parent.tree()?,
-            None => self.repository.find_tree(self.repository.treebuilder(None)?.write()?)?,
+            Some(parent) => parent.tree_id(),
+            None => nothing()?,
         };
-        let mut after = Some(before.id());
-        for (path, folder) in folders {
-            let new = folder.map(|folder| (folder.0, FileMode::Tree));
-            let after_it = if over.contains(path) { self.replaced(after, path, path, None)? } else { after };
-            after = self.replaced(after_it, path, path, new)?;
-        }
-        for (path, file) in files {
-            after = self.replaced(after, path, path, Some((file.0, FileMode::Blob)))?;
-        }
-        let after = match after {
+        let standing = parent.is_some().then_some(before);
+        let after = match self.edited(&odb, standing, &changes.edits, "")? {
             Some(after) => after,
-            None => self.repository.treebuilder(None)?.write()?,
+            None => nothing()?,
         };
-        if after == before.id() {
+        if after == before {
             return Ok(None);
         }
+        self.packs.write()?;
         // Never before its parent, so that history reads in order whatever the clock says.
         let earliest = parent.as_ref().map_or(0, |parent| parent.time().seconds());
         let sign = |who: &Author<'_>| Signature::new(who.name, who.email, &Time::new(who.seconds.max(earliest), 0));
@@ -131,42 +162,104 @@ impl Writer {
         Ok(Some(id.to_string()))
     }
 
-    /// A copy of a tree with `new` at `rest`, or with nothing there; none if the copy would be empty, because
-    /// git itself commits no empty folders. `path` is the whole path, for messages.
-    fn replaced(
-        &self,
-        tree: Option<Oid>,
-        path: &str,
-        rest: &str,
-        new: Option<(Oid, FileMode)>,
-    ) -> Result<Option<Oid>, ObjectsError> {
-        let tree = tree.map(|id| self.repository.find_tree(id)).transpose()?;
-        let (name, below) = rest.split_once('/').map_or((rest, None), |(name, below)| (name, Some(below)));
-        let standing = tree.as_ref().and_then(|tree| tree.get_name(name)).map(|entry| (entry.id(), entry.filemode()));
-        let wanted = if below.is_some() { Some(FileMode::Tree) } else { new.map(|(_, mode)| mode) };
-        // An entry of another kind is somebody else's: it is neither followed nor written over.
-        if let (Some((_, mode)), Some(wanted)) = (standing, wanted)
-            && kind(mode) != kind(wanted.into())
-        {
-            return Err(ObjectsError::Other(format!("something else stands at {name} on the way to {path}")));
+    /// A copy of a folder with edits; none if it would be empty, because git itself commits no empty folders. `at` is
+    /// its path with a slash at its end, for messages.
+    fn edited(&self, odb: &Odb<'_>, folder: Option<Oid>, edits: &Edits, at: &str) -> Result<Option<Oid>, ObjectsError> {
+        let mut entries: BTreeMap<Vec<u8>, Entry> = BTreeMap::new();
+        if let Some(folder) = folder {
+            let tree = self.repository.find_tree(folder)?;
+            let entry = |entry: git2::TreeEntry<'_>| (entry.name_bytes().to_vec(), (entry.id(), entry.filemode_raw()));
+            entries.extend(tree.iter().map(entry));
         }
-        let replacement = match below {
-            None => new.map(|(id, mode)| (id, i32::from(mode))),
-            Some(below) => {
-                let inner = self.replaced(standing.map(|(id, _)| id), path, below, new)?;
-                inner.map(|id| (id, FileMode::Tree.into()))
+        for (name, edit) in edits {
+            let standing = entries.get(name.as_bytes()).copied();
+            let is_folder = standing.is_some_and(|(_, mode)| kind(mode) == TREE);
+            // An entry of another kind is somebody else's: it is neither followed nor written over.
+            let fits = match edit {
+                Edit::Folder { over: true, .. } | Edit::Folder { id: None, .. } => true,
+                Edit::Folder { .. } | Edit::Below(_) => is_folder || standing.is_none(),
+                Edit::File(_) => standing.is_none_or(|(_, mode)| kind(mode) == kind(FileMode::Blob.into())),
+            };
+            if !fits {
+                return Err(in_the_way(name, &format!("{at}{name}")));
             }
-        };
-        let mut builder = self.repository.treebuilder(tree.as_ref())?;
-        match (replacement, standing) {
-            (Some((id, mode)), _) => {
-                builder.insert(name, id, mode)?;
+            let new = match edit {
+                Edit::Folder { id, .. } => id.map(|id| (id.0, TREE)),
+                Edit::File(id) => Some((id.0, FileMode::Blob.into())),
+                Edit::Below(edits) => {
+                    let below = standing.map(|(id, _)| id);
+                    self.edited(odb, below, edits, &format!("{at}{name}/"))?.map(|id| (id, TREE))
+                }
+            };
+            match new {
+                Some(new) => _ = entries.insert(name.as_bytes().to_vec(), new),
+                None => _ = entries.remove(name.as_bytes()),
             }
-            (None, Some(_)) => builder.remove(name)?,
-            (None, None) => {}
         }
-        if builder.is_empty() { Ok(None) } else { Ok(Some(builder.write()?)) }
+        match entries.is_empty() {
+            true => Ok(None),
+            false => Ok(Some(self.packs.add(odb, ObjectType::Tree, tree(entries))?)),
+        }
     }
+}
+
+/// Stores the files of one thread.
+pub struct FileWriter {
+    repository: Repository,
+    packs: Arc<Packs>,
+}
+
+impl FileWriter {
+    /// Stores a file's bytes.
+    pub fn file(&self, bytes: Vec<u8>) -> Result<FileId, ObjectsError> {
+        Ok(FileId(self.packs.add(&self.repository.odb()?, ObjectType::Blob, bytes)?))
+    }
+
+    /// Stores a folder of files, given by paths below it with `/` between names.
+    pub fn folder(&self, files: &BTreeMap<String, FileId>) -> Result<FolderId, ObjectsError> {
+        let files: Vec<(&str, FileId)> = files.iter().map(|(path, id)| (path.as_str(), *id)).collect();
+        Ok(FolderId(self.folder_of(&self.repository.odb()?, &files)?))
+    }
+
+    /// Stores a folder of files that are sorted by path.
+    fn folder_of(&self, odb: &Odb<'_>, files: &[(&str, FileId)]) -> Result<Oid, ObjectsError> {
+        let mut entries: BTreeMap<Vec<u8>, Entry> = BTreeMap::new();
+        let name_of = |path: &str| path.split_once('/').map(|(name, _)| name.to_owned());
+        // A folder's files stand together, whatever else sorts between a name and the same name with a slash.
+        let mut below: BTreeMap<String, Vec<(&str, FileId)>> = BTreeMap::new();
+        for (path, id) in files {
+            match (name_of(path), path.split_once('/')) {
+                (Some(name), Some((_, rest))) => below.entry(name).or_default().push((rest, *id)),
+                _ => _ = entries.insert(path.as_bytes().to_vec(), (id.0, FileMode::Blob.into())),
+            }
+        }
+        for (name, files) in below {
+            entries.insert(name.into_bytes(), (self.folder_of(odb, &files)?, TREE));
+        }
+        self.packs.add(odb, ObjectType::Tree, tree(entries))
+    }
+}
+
+fn in_the_way(name: &str, path: &str) -> ObjectsError {
+    ObjectsError::Other(format!("something else stands at {name} on the way to {path}"))
+}
+
+/// The bytes of a tree object: git sorts its entries as if the names of folders ended with a slash.
+fn tree(entries: BTreeMap<Vec<u8>, Entry>) -> Vec<u8> {
+    let mut sorted: Vec<(Vec<u8>, Entry)> = entries.into_iter().collect();
+    let key = |name: &[u8], mode: i32| {
+        let end: &[u8] = if kind(mode) == TREE { b"/" } else { b"" };
+        [name, end].concat()
+    };
+    sorted.sort_by_cached_key(|(name, (_, mode))| key(name, *mode));
+    let mut bytes = Vec::new();
+    for (name, (id, mode)) in sorted {
+        bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
+        bytes.extend_from_slice(&name);
+        bytes.push(0);
+        bytes.extend_from_slice(id.as_bytes());
+    }
+    bytes
 }
 
 /// The part of a mode that says what an entry is, without permissions.

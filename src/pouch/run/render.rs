@@ -290,8 +290,7 @@ fn write(
         let text = bundle_yaml(&manifest, shared.run.keys);
         new.insert(Layout::of(to).manifest(), NewFile::Bytes(text.into_bytes()));
     }
-    let (files, odd) = shelf.read(to.directory())?;
-    if files != standing.files || odd != standing.odd {
+    if !shelf.still_holds(to.directory(), (&standing.files, &standing.odd))? {
         let message = format!("the folders of region {} changed while pouch was reading them", to.region.name);
         return Err(Failure::unavailable(message, "See who else writes there, and run pouch again."));
     }

@@ -24,10 +24,10 @@ use pouch_core::verify::bundles::Above;
 
 use self::outcome::{Move, Push, tip_of};
 pub use self::outcome::{Pushed, Watch};
-use self::tree::{damaged, read_into};
+use self::tree::{damaged, list_into, read_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
 use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
-use crate::git::commits::{Author, FileId, FolderId, Seal, Writer};
+use crate::git::commits::{Author, Changes, FileId, Seal, Writer};
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
 use crate::git::{self, FETCHED};
@@ -49,10 +49,7 @@ struct Inner {
     store: Store,
     tip: Option<Id>,
     writer: Writer,
-    folders: BTreeMap<String, Option<FolderId>>,
-    files: BTreeMap<String, FileId>,
-    /// Folders in whose place something else stands that is to go.
-    over: BTreeSet<String>,
+    changes: Changes,
     lineage: past::Lineage,
 }
 
@@ -87,9 +84,7 @@ impl BranchShelf {
             store,
             tip: tip_id,
             writer,
-            folders: BTreeMap::new(),
-            files: BTreeMap::new(),
-            over: BTreeSet::new(),
+            changes: Changes::default(),
             lineage: past::Lineage::default(),
         };
         Ok(Self { git, remote: remote.to_owned(), branch: branch.to_owned(), prefix, inner: Mutex::new(inner), folder })
@@ -130,6 +125,17 @@ impl BranchShelf {
         })
     }
 
+    /// The files in a region's folders in the tip, by path in the output.
+    fn files_of(&self, inner: &Inner, directory: &Directory) -> Result<BTreeMap<String, Id>, ShelfError> {
+        let mut found = BTreeMap::new();
+        for folder in folders(directory) {
+            if let Standing::Folder(id) = standing_at(inner, &self.below(&folder))? {
+                list_into(&inner.store, id, &folder, &mut found)?;
+            }
+        }
+        Ok(found)
+    }
+
     fn with<T>(&self, work: impl FnOnce(&mut Inner) -> Result<T, ShelfError>) -> Result<T, ShelfError> {
         match self.inner.lock() {
             Ok(mut inner) => work(&mut inner),
@@ -152,9 +158,8 @@ impl BranchShelf {
         (watch, stop): (&Watch<'_>, &Stop),
     ) -> Result<Pushed, ShelfError> {
         let (commit, base) = self.with(|inner| {
-            let Inner { writer, folders, files, over, .. } = inner;
-            let commit =
-                writer.commit(folders, files, over, (author, committer), (message, seal)).map_err(unwritten)?;
+            let Inner { writer, changes, .. } = inner;
+            let commit = writer.commit(changes, (author, committer), (message, seal)).map_err(unwritten)?;
             Ok((commit, writer.base()))
         })?;
         let Some(commit) = commit else { return Ok(Pushed::Nothing) };
@@ -239,6 +244,11 @@ impl Look for BranchShelf {
         Ok(if odd.unread.is_some() { (Files::new(), odd) } else { (files, odd) })
     }
 
+    /// What a commit holds never changes.
+    fn still_holds(&self, _: &Directory, _: (&Files, &Odd)) -> Result<bool, ShelfError> {
+        Ok(true)
+    }
+
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
         self.with(|inner| {
             let Some(tip) = inner.tip else { return Ok(Beside::default()) };
@@ -287,33 +297,36 @@ impl Listed for Store {
 
 impl Shelf for BranchShelf {
     fn stage(&self, directory: &Directory, files: NewFiles, published: &Published) -> Result<(), ShelfError> {
-        self.with(|inner| {
-            for folder in folders(directory) {
-                let mut here = BTreeMap::new();
-                for (path, file) in &files {
-                    let Some(rest) = path.as_str().strip_prefix(&folder).and_then(|rest| rest.strip_prefix('/')) else {
-                        continue;
-                    };
-                    let bytes = match file {
-                        NewFile::Bytes(bytes) => bytes.as_slice(),
-                        NewFile::Kept(from) => {
-                            published.files.get(from.as_str()).map(Vec::as_slice).unwrap_or_default()
-                        }
-                    };
-                    here.insert(rest.to_owned(), inner.writer.file(bytes).map_err(unwritten)?);
-                }
-                let id = inner.writer.folder(&here).map_err(unwritten)?;
-                let path = self.below(&folder);
-                if published.odd.forms.contains_key(&folder) {
-                    inner.over.insert(path.clone());
-                }
-                // Where nothing of the region is and nothing was, somebody else's may stand on the way.
-                if id.is_some() || published.stands_in(&folder) {
-                    inner.folders.insert(path, id);
-                }
+        let (writer, standing) =
+            self.with(|inner| Ok((inner.writer.files().map_err(unwritten)?, self.files_of(inner, directory)?)))?;
+        let mut new: BTreeMap<&str, BTreeMap<String, FileId>> = BTreeMap::new();
+        let folders = folders(directory);
+        for (path, file) in files {
+            let inside = |folder: &String| path.as_str().strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+            let Some((folder, rest)) = folders.iter().find_map(|folder| Some((folder, inside(folder)?))) else {
+                continue;
+            };
+            let id = match file {
+                NewFile::Bytes(bytes) => writer.file(bytes).map_err(unwritten)?,
+                NewFile::Kept(from) => match standing.get(from.as_str()) {
+                    Some(id) => FileId::of(*id),
+                    None => return Err(ShelfError::Git(format!("{from} is to stay and is not there"))),
+                },
+            };
+            new.entry(folder).or_default().insert(rest, id);
+        }
+        for folder in &folders {
+            let id = new.remove(folder.as_str()).map(|files| writer.folder(&files)).transpose().map_err(unwritten)?;
+            // Where nothing of the region is and nothing was, somebody else's may stand on the way.
+            if id.is_some() || published.stands_in(folder) {
+                let over = published.odd.forms.contains_key(folder);
+                self.with(|inner| {
+                    inner.changes.folder(&self.below(folder), id, over);
+                    Ok(())
+                })?;
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
@@ -325,8 +338,8 @@ impl Shelf for BranchShelf {
             }
             if let Standing::Nothing | Standing::Other(Form::Plain) = standing_at(inner, &self.below(path))? {
                 // What would not change the tree makes no commit.
-                let id = inner.writer.file(bytes).map_err(unwritten)?;
-                inner.files.insert(self.below(path), id);
+                let id = inner.writer.files().and_then(|files| files.file(bytes.to_vec())).map_err(unwritten)?;
+                inner.changes.file(&self.below(path), id);
             }
             Ok(())
         })

@@ -49,3 +49,23 @@ pub(super) fn read_into(
     }
     Ok(())
 }
+
+/// Adds the files below a folder, by path.
+pub(super) fn list_into(
+    store: &Store,
+    folder: Id,
+    path: &str,
+    found: &mut BTreeMap<String, Id>,
+) -> Result<(), ShelfError> {
+    let mut folders = vec![(folder, path.to_owned())];
+    while let Some((folder, before)) = folders.pop() {
+        for (name, mode, id) in store.entries(folder).map_err(damaged)? {
+            let path = format!("{before}/{name}");
+            match mode {
+                None => folders.push((id, path)),
+                Some(_) => _ = found.insert(path, id),
+            }
+        }
+    }
+    Ok(())
+}

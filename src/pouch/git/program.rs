@@ -29,7 +29,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
 /// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
 /// neither reftables nor SHA-256, so a repository made here has neither, whatever the user prefers.
-const SETTINGS: [&str; 18] = [
+const SETTINGS: [&str; 20] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -46,9 +46,11 @@ const SETTINGS: [&str; 18] = [
     "init.defaultRefFormat=files",
     "-c",
     "init.defaultObjectFormat=sha1",
-    // Git's own default: a repository that pouch writes to says otherwise, for libgit2.
+    // Git's own defaults: a repository that pouch writes to says otherwise, for libgit2.
     "-c",
     "core.bigFileThreshold=512m",
+    "-c",
+    "pack.deltaCacheSize=256m",
 ];
 
 /// How `git` is run.

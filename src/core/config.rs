@@ -355,6 +355,8 @@ pub struct OutputGit {
     pub sign: Sign,
     /// The file of keys that may sign commits of the branch, relative to the configuration.
     pub allowed_signers: Option<String>,
+    /// Whether objects are kept on this machine from run to run.
+    pub cache: bool,
 }
 
 /// The templates of a commit message.

@@ -8,6 +8,7 @@ pub mod ancestors;
 pub mod commits;
 pub mod history;
 pub mod ignored;
+pub mod kept;
 pub mod objects;
 mod pack;
 pub mod program;
@@ -18,6 +19,7 @@ mod words;
 use std::path::Path;
 
 pub use self::address::{Address, address, full, identity, is_commit_id, is_reference, is_revision, short};
+use self::kept::Kept;
 
 /// The reference under which [`fetch`] stores what it fetched.
 pub const FETCHED: &str = "refs/pouch/fetched";
@@ -25,11 +27,89 @@ pub const FETCHED: &str = "refs/pouch/fetched";
 /// Options of every fetch: nothing but what is asked for, and a word now and then of how far it is.
 const OPTIONS: [&str; 4] = ["--progress", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
 
-/// Fetches one reference or commit of a remote repository, without its history, into a new bare repository.
-pub fn fetch(git: &program::Git, remote: &str, named: &str, into: &Path) -> Result<(), program::GitError> {
-    let reference = &*full(named);
+/// Makes a bare repository.
+///
+/// # Errors
+/// As [`program::Git::run`].
+pub fn make(git: &program::Git, at: &Path) -> Result<(), program::GitError> {
     // No template: its hooks would see the environment.
-    git.run(None, "init", &["--bare", "--quiet", "--template="], &[into.as_os_str()])?;
+    git.run(None, "init", &["--bare", "--quiet", "--template="], &[at.as_os_str()]).map(|_| ())
+}
+
+/// Fetches one reference or commit of a remote repository, without its history, into a new bare repository. Objects
+/// that are kept are not fetched again.
+///
+/// # Errors
+/// As [`program::Git::run`].
+pub fn fetch(
+    git: &program::Git,
+    remote: &str,
+    named: &str,
+    into: &Path,
+    kept: Option<&Kept>,
+) -> Result<(), program::GitError> {
+    let reference = &*full(named);
+    if is_commit_id(reference) {
+        return fetch_tip(git, remote, (reference, reference), into, kept);
+    }
+    make(git, into)?;
+    fetch_made(git, remote, reference, into, kept)
+}
+
+fn fetch_made(
+    git: &program::Git,
+    remote: &str,
+    reference: &str,
+    into: &Path,
+    kept: Option<&Kept>,
+) -> Result<(), program::GitError> {
+    let Some(kept) = kept else { return fetch_into(git, remote, reference, into) };
+    kept.lend(into);
+    match fetch_into(git, remote, reference, into) {
+        // Git's words about the objects that it was lent.
+        Err(program::GitError::Failed { words, .. })
+            if ["object", "pack", "shallow"].iter().any(|of| words.contains(of)) =>
+        {
+            kept.take_back(into);
+            fetch_into(git, remote, reference, into)?;
+        }
+        done => done?,
+    }
+    if let Ok(id) = objects::open(into).and_then(|store| store.commit(FETCHED)) {
+        kept.keep(git, into, reference, &id.to_string());
+    }
+    Ok(())
+}
+
+/// The same for a reference that stands at the commit `id`.
+///
+/// # Errors
+/// As [`program::Git::run`].
+pub fn fetch_tip(
+    git: &program::Git,
+    remote: &str,
+    (reference, id): (&str, &str),
+    into: &Path,
+    kept: Option<&Kept>,
+) -> Result<(), program::GitError> {
+    make(git, into)?;
+    if kept.is_some_and(|kept| borrow(into, reference, id, kept)) {
+        return Ok(());
+    }
+    fetch_made(git, remote, reference, into, kept)
+}
+
+/// Makes [`FETCHED`] a commit that stood at a reference and is kept, all of it. Says whether it is.
+fn borrow(into: &Path, reference: &str, id: &str, kept: &Kept) -> bool {
+    if kept.tip(reference).is_none_or(|tip| tip != id) {
+        return false;
+    }
+    kept.lend(into);
+    let is_there = objects::open(into).and_then(|store| store.commit(id)).is_ok();
+    is_there && std::fs::write(into.join(FETCHED), format!("{id}\n")).is_ok()
+}
+
+fn fetch_into(git: &program::Git, remote: &str, reference: &str, into: &Path) -> Result<(), program::GitError> {
     let one = format!("+{reference}:{FETCHED}");
     let shallow: Vec<&str> = OPTIONS.into_iter().chain(["--depth=1"]).collect();
     match git.run(Some(into), "fetch", &shallow, &[remote.as_ref(), one.as_ref()]) {

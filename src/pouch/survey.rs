@@ -28,6 +28,7 @@ use crate::ambient::Timer;
 use crate::cluster::request::Resource;
 use crate::cluster::{Cluster, Patience, Wanted};
 use crate::error::Failure;
+use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
 use crate::harden::wiped;
 use crate::session::Session;
@@ -335,6 +336,7 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
     let Surveyor { session: Session { ambient, ui, stop, .. }, fleet, base, outputs, .. } = surveyor;
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
+    let kept = |remote: &str| Kept::wanted(ambient, fleet, remote);
     let given = Given {
         base,
         skip: outputs,
@@ -343,6 +345,7 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
         deadlines: Deadlines::of(fleet.limits.git.idle, fleet.limits.git.total),
         stop: stop.flag(),
         limits: &fleet.limits.sources,
+        kept: &kept,
     };
     let progress = ui.progress("reading", 0);
     let reading = source::read(source, &given);

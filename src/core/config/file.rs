@@ -380,6 +380,10 @@ pub struct OutputGitFile {
     /// A file of SSH keys that may sign commits of the branch, as ssh-keygen reads it, relative to this file and not
     /// under `output.path`. With it, nothing is published on top of a commit that none of them signed.
     pub allowed_signers: Option<String>,
+    /// Whether objects of this repository, and of git sources, are kept on this machine from run to run, in
+    /// `$XDG_CACHE_HOME/pouch`, so that a fetch moves what is new.
+    #[serde(default = "yes")]
+    pub cache: bool,
 }
 
 /// Templates of a commit message.
@@ -477,6 +481,10 @@ fn include() -> Vec<String> {
 
 fn branch() -> String {
     "main".to_string()
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The JSON Schema (draft 2020-12) of `pouch.yaml`.

@@ -5,9 +5,10 @@
 
 pub mod standing;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorCode, IndexEntryExtendedFlag, Object, ObjectType, Oid, Repository, RepositoryOpenFlags};
+use git2::{ErrorClass, ErrorCode, IndexEntryExtendedFlag, Object, ObjectType, Oid, Repository, RepositoryOpenFlags};
 use pouch_core::listing::few;
 use pouch_core::report::shell;
 
@@ -184,6 +185,8 @@ impl Budget {
 pub struct Store {
     path: PathBuf,
     repository: Repository,
+    /// Whether an object could not be read that should be there.
+    damage: Cell<bool>,
 }
 
 /// Opens the repository at `path`: a bare one, or the root of a work tree.
@@ -191,7 +194,8 @@ pub struct Store {
 /// # Errors
 /// Where there is none, or it is not to be trusted.
 pub fn open(path: &Path) -> Result<Store, ObjectsError> {
-    Ok(Store { path: path.to_owned(), repository: opened(path, RepositoryOpenFlags::NO_SEARCH)? })
+    let repository = opened(path, RepositoryOpenFlags::NO_SEARCH)?;
+    Ok(Store { path: path.to_owned(), repository, damage: Cell::default() })
 }
 
 /// Opens a repository by libgit2.
@@ -302,7 +306,7 @@ impl Store {
 
     /// The commit that a revision names, as `named` understands it.
     pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
-        let found = named(&self.repository, revision)?.peel_to_commit()?;
+        let found = named(&self.repository, revision)?.peel_to_commit().map_err(|error| self.noted(error))?;
         Ok(Id(found.id()))
     }
 
@@ -324,29 +328,46 @@ impl Store {
 
     /// What a commit has at `path`; an empty path is the root. Links on the way are not followed.
     pub fn at(&self, commit: Id, path: &str) -> Result<Entry, ObjectsError> {
-        let tree = self.repository.find_commit(commit.0)?.tree()?;
+        let tree = self.repository.find_commit(commit.0).and_then(|commit| commit.tree());
+        let tree = tree.map_err(|error| self.noted(error))?;
         if path.is_empty() {
             return Ok(Entry { path: String::new(), kind: Kind::Folder, id: Id(tree.id()) });
         }
-        Self::below(&tree, path)
+        self.below(&tree, path)
     }
 
     /// What a folder has at `path`, which is not empty. Links on the way are not followed.
     pub fn in_folder(&self, folder: Id, path: &str) -> Result<Entry, ObjectsError> {
-        Self::below(&self.repository.find_tree(folder.0)?, path)
+        self.below(&self.tree(folder)?, path)
     }
 
-    fn below(tree: &git2::Tree<'_>, path: &str) -> Result<Entry, ObjectsError> {
-        let entry = tree.get_path(Path::new(path)).map_err(|error| match error.code() {
-            ErrorCode::NotFound => ObjectsError::NoPath(path.to_owned()),
-            _ => ObjectsError::from(error),
+    /// What a folder's object holds.
+    fn tree(&self, folder: Id) -> Result<git2::Tree<'_>, ObjectsError> {
+        self.repository.find_tree(folder.0).map_err(|error| self.noted(error))
+    }
+
+    /// Whether an object could not be read that should be there.
+    pub fn is_damaged(&self) -> bool {
+        self.damage.get()
+    }
+
+    fn noted(&self, error: git2::Error) -> ObjectsError {
+        self.damage.set(true);
+        error.into()
+    }
+
+    fn below(&self, tree: &git2::Tree<'_>, path: &str) -> Result<Entry, ObjectsError> {
+        // Whether there is no such entry, or a folder on the way cannot be read, has the same code.
+        let entry = tree.get_path(Path::new(path)).map_err(|error| match (error.code(), error.class()) {
+            (ErrorCode::NotFound, ErrorClass::Tree) => ObjectsError::NoPath(path.to_owned()),
+            _ => self.noted(error),
         })?;
         Ok(Entry { path: path.to_owned(), kind: kind_of(&entry), id: Id(entry.id()) })
     }
 
     /// The entries of one folder, in git's order.
     pub fn folder(&self, id: Id) -> Result<Vec<(String, Kind, Id)>, ObjectsError> {
-        let tree = self.repository.find_tree(id.0)?;
+        let tree = self.tree(id)?;
         let named = |entry: git2::TreeEntry<'_>| {
             (String::from_utf8_lossy(entry.name_bytes()).into_owned(), kind_of(&entry), Id(entry.id()))
         };
@@ -361,12 +382,12 @@ impl Store {
         if self.size(id)? > most {
             return Err(ObjectsError::TooLarge(most));
         }
-        Ok(self.repository.find_blob(id.0)?.content().to_vec())
+        Ok(self.repository.find_blob(id.0).map_err(|error| self.noted(error))?.content().to_vec())
     }
 
     /// The size of a file in bytes, without reading it.
     pub fn size(&self, id: Id) -> Result<u64, ObjectsError> {
-        match self.repository.odb()?.read_header(id.0)? {
+        match self.repository.odb()?.read_header(id.0).map_err(|error| self.noted(error))? {
             (size, ObjectType::Blob) => Ok(u64::try_from(size).unwrap_or(u64::MAX)),
             _ => Err(ObjectsError::Other("it is no file".to_owned())),
         }

@@ -29,7 +29,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
 /// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
 /// neither reftables nor SHA-256, so a repository made here has neither, whatever the user prefers.
-const SETTINGS: [&str; 20] = [
+const SETTINGS: [&str; 22] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -51,6 +51,9 @@ const SETTINGS: [&str; 20] = [
     "core.bigFileThreshold=512m",
     "-c",
     "pack.deltaCacheSize=256m",
+    // What is fetched stays one pack, however little it is.
+    "-c",
+    "transfer.unpackLimit=1",
 ];
 
 /// How `git` is run.

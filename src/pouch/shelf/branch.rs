@@ -28,6 +28,7 @@ use self::tree::{damaged, list_into, read_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
 use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use crate::git::commits::{Author, Changes, FileId, Seal, Writer};
+use crate::git::kept::Kept;
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::{Git, GitError};
 use crate::git::{self, FETCHED};
@@ -43,6 +44,7 @@ pub struct BranchShelf {
     prefix: String,
     inner: Mutex<Inner>,
     folder: Scratch,
+    kept: Option<Kept>,
 }
 
 struct Inner {
@@ -55,7 +57,7 @@ struct Inner {
 
 impl BranchShelf {
     /// Fetches the tip of `branch`, if there is one.
-    pub fn open(git: Git, remote: &str, branch: &str, output: &str) -> Result<Self, ShelfError> {
+    pub fn open(git: Git, remote: &str, branch: &str, output: &str, kept: Option<Kept>) -> Result<Self, ShelfError> {
         let folder = Scratch::new()?;
         let reference = format!("refs/heads/{branch}");
         let unreached = |error: GitError| match error.is_for_want_of_space() {
@@ -65,12 +67,11 @@ impl BranchShelf {
                 help: error.help(remote),
             },
         };
-        let tip = if tip_of(&git, remote, &reference).map_err(unreached)?.is_some() {
-            git::fetch(&git, remote, &reference, folder.path()).map_err(unreached)?;
+        let tip = if let Some(id) = tip_of(&git, remote, &reference).map_err(unreached)? {
+            git::fetch_tip(&git, remote, (&reference, &id), folder.path(), kept.as_ref()).map_err(unreached)?;
             Some(FETCHED)
         } else {
-            git.run(None, "init", &["--bare", "--quiet", "--template="], &[folder.path().as_os_str()])
-                .map_err(unreached)?;
+            git::make(&git, folder.path()).map_err(unreached)?;
             None
         };
         let store = objects::open(folder.path()).map_err(damaged)?;
@@ -80,14 +81,10 @@ impl BranchShelf {
         if let Some(tip) = tip_id {
             check_way(&store, tip, &prefix)?;
         }
-        let inner = Inner {
-            store,
-            tip: tip_id,
-            writer,
-            changes: Changes::default(),
-            lineage: past::Lineage::default(),
-        };
-        Ok(Self { git, remote: remote.to_owned(), branch: branch.to_owned(), prefix, inner: Mutex::new(inner), folder })
+        let inner =
+            Inner { store, tip: tip_id, writer, changes: Changes::default(), lineage: past::Lineage::default() };
+        let (remote, branch) = (remote.to_owned(), branch.to_owned());
+        Ok(Self { git, remote, branch, prefix, inner: Mutex::new(inner), folder, kept })
     }
 
     /// The commit that the branch is at, if there is one, and the repository that it was fetched to.
@@ -98,6 +95,23 @@ impl BranchShelf {
     /// Whether there is such a branch.
     pub fn is_there(&self) -> Result<bool, ShelfError> {
         self.with(|inner| Ok(inner.tip.is_some()))
+    }
+
+    /// Whether an object could not be read that should be there.
+    pub fn is_damaged(&self) -> bool {
+        self.with(|inner| Ok(inner.store.is_damaged())).unwrap_or_default()
+    }
+
+    /// Clears away what is kept of the repository; says whether something was.
+    pub fn forget_kept(&self) -> bool {
+        self.kept.as_ref().inspect(|kept| kept.clear()).is_some()
+    }
+
+    /// Keeps the objects of a commit that stands at the branch, for the next run.
+    fn keep(&self, commit: &str) {
+        if let Some(kept) = &self.kept {
+            kept.keep(&self.git, self.folder.path(), &format!("refs/heads/{}", self.branch), commit);
+        }
     }
 
     fn below(&self, path: &str) -> String {
@@ -167,7 +181,11 @@ impl BranchShelf {
         let reference = format!("refs/heads/{}", self.branch);
         let moves = [Move { reference: &reference, from: base.as_deref(), to: &commit }];
         let push = Push { git: &self.git, folder: self.folder.path(), remote: &self.remote, moves: &moves };
-        outcome::push(&push, watch, stop)
+        let pushed = outcome::push(&push, watch, stop);
+        if let Ok(Pushed::Commit(commit)) = &pushed {
+            self.keep(commit);
+        }
+        pushed
     }
 }
 

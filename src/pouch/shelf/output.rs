@@ -11,6 +11,7 @@ use super::branch::{BranchShelf, Pushed, Watch};
 use super::{ShelfError, signed};
 use crate::error::Failure;
 use crate::git::commits::Author;
+use crate::git::kept::Kept;
 use crate::git::program::{Deadlines, Git, git};
 use crate::git::sign::{Signing, sign};
 use crate::git::{self, Address};
@@ -64,7 +65,9 @@ impl<'a> Branch<'a> {
 
     /// Fetches its tip.
     pub fn open(&self, session: &Session) -> Result<BranchShelf, Failure> {
-        Ok(BranchShelf::open(self.program(session), &self.remote, &self.output.branch, &self.fleet.output.path)?)
+        let kept = Kept::wanted(&session.ambient, self.fleet, &self.remote);
+        let (branch, path) = (&self.output.branch, &self.fleet.output.path);
+        Ok(BranchShelf::open(self.program(session), &self.remote, branch, path, kept)?)
     }
 
     /// A copy of its tip without history, at [`git::FETCHED`] in a repository that only its owner can read:
@@ -73,7 +76,7 @@ impl<'a> Branch<'a> {
         let folder = Scratch::new()?;
         let program = self.program(session);
         let reference = format!("refs/heads/{}", self.output.branch);
-        git::fetch(&program, &self.remote, &reference, folder.path()).map_err(|error| {
+        git::fetch(&program, &self.remote, &reference, folder.path(), None).map_err(|error| {
             let message = format!("{} cannot be fetched: {error}", self.called());
             Failure::unavailable(message, error.help(&self.remote))
         })?;
@@ -183,9 +186,16 @@ impl<'a> Branch<'a> {
                 stop.pause(ambient.part_of(Duration::from_millis(most))?)?;
             }
             // The branch before the sources: whoever publishes a newer reading in between makes this run lose.
-            let shelf = session.timed("fetch", || self.open(session))?;
+            let mut shelf = session.timed("fetch", || self.open(session))?;
             self.check_tip(session, &shelf)?;
-            let (made, message) = make(&shelf)?;
+            let mut made = make(&shelf);
+            if shelf.is_damaged() && shelf.forget_kept() {
+                ui.note("what was kept of the output repository is damaged; fetching all of it");
+                shelf = session.timed("fetch", || self.open(session))?;
+                self.check_tip(session, &shelf)?;
+                made = make(&shelf);
+            }
+            let (made, message) = made?;
             let seconds = session.commit_time()?.as_second();
             let author = Author { name: &output.author.name, email: &output.author.email, seconds };
             let committer = Author { name: &output.committer.name, email: &output.committer.email, seconds };

@@ -96,6 +96,7 @@ mod tests {
             deadlines: Deadlines::of(60, 60),
             stop: Arc::default(),
             limits: &DEFAULT,
+            kept: &|_| None,
         }
     }
 

@@ -41,6 +41,7 @@ pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
             message: message(git.message.as_ref(), &at.key("message"), faults),
             sign: sign(git, &at, &path, faults),
             allowed_signers: git.allowed_signers.clone(),
+            cache: git.cache,
         }
     });
     Output { path, git }

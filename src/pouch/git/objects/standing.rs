@@ -1,5 +1,6 @@
 //! Everything in a commit or in the index: every path with its mode, nothing followed.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
@@ -93,7 +94,7 @@ pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     let root = repository.workdir().unwrap_or(repository.path());
     let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let way = whole.strip_prefix(&root).unwrap_or(Path::new("")).join(rest);
-    let store = Store { path: repository.path().to_owned(), repository };
+    let store = Store { path: repository.path().to_owned(), repository, damage: Cell::default() };
     Ok((store, slashed(&way)))
 }
 
@@ -155,7 +156,7 @@ impl Store {
     /// What one folder holds: names, what they are, none for a folder, and where it is. What git would not write is
     /// [`Mode::Nameless`].
     pub fn entries(&self, folder: Id) -> Result<Vec<(String, Option<Mode>, Id)>, ObjectsError> {
-        let tree = self.repository.find_tree(folder.0)?;
+        let tree = self.tree(folder)?;
         let named = |entry: git2::TreeEntry<'_>| {
             let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
             let mode = match (check(entry.name_bytes(), entry.filemode_raw()), entry.filemode()) {

@@ -188,18 +188,19 @@ impl Scope<'_> {
             let files = self.files(own.id)?;
             history.own = Some(Published::examine(self.asked.fleet, self.directory, files, self.asked.keys));
         }
+        let older = |commit: &&Commit| commit.seconds <= self.asked.since;
+        let old = known.iter().position(|commit| older(&commit) && commit.proves(self.directory));
+        let old = old.or(known.iter().position(|commit| older(&commit)));
+        // However much of the history is known, what is older than the window's beginning says nothing.
+        let counted = known.get(..=old.unwrap_or(known.len())).unwrap_or(known);
         let resets = |commit: &&Commit| commit.accepted.iter().any(|accepted| accepted.region == *self.asked.region);
-        for commit in known.iter().filter(|commit| commit.is_own || proved.is_none()).filter(resets) {
+        for commit in counted.iter().filter(|commit| commit.is_own || proved.is_none()).filter(resets) {
             if let Some(manifest) = self.manifest(commit.id)? {
                 history.past.push(Past { manifest, accepted: commit.accepted.clone() });
             }
         }
-        let older = |commit: &&Commit| commit.seconds <= self.asked.since;
-        let old = known.iter().position(|commit| older(&commit) && commit.proves(self.directory));
-        let old = old.or(known.iter().position(|commit| older(&commit)));
         // If the region is younger than the window, its first manifest counts.
-        let oldest_first = known.iter().take(old.map_or(known.len(), |at| at.saturating_add(1))).rev();
-        for commit in oldest_first {
+        for commit in counted.iter().rev() {
             if let Some(manifest) = self.manifest(commit.id)? {
                 history.past.push(Past { manifest, accepted: Vec::new() });
                 break;

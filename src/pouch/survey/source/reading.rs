@@ -14,6 +14,7 @@ use pouch_core::unread_words::UnreadWords;
 use super::sealed::{self, SealedFile};
 use crate::error::Failure;
 use crate::git;
+use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
 
 /// The largest file or stream that is read, in bytes.
@@ -40,6 +41,8 @@ pub struct Given<'a> {
     pub stop: Arc<AtomicBool>,
     /// What the files of a source may cost.
     pub limits: &'a SourceLimits,
+    /// Finds what is kept of a remote repository, if anything may be.
+    pub kept: &'a dyn Fn(&str) -> Option<Kept>,
 }
 
 /// What one source holds.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
@@ -14,6 +15,7 @@ use pouch_core::node::Interner;
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use crate::git::kept::Kept;
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
 use crate::git::{self, Address, program};
 use crate::scratch::{NoScratch, Scratch};
@@ -52,31 +54,55 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
     let identity = git::identity(wanted.repository);
     let refused =
         |why: String| error(format!("the repository {why}"), "Give a local path, or a URL with https or ssh.");
-    // Removed when this function returns; what was fetched may hold secrets.
-    let fetched;
-    let (store, reference) = match git::address(wanted.repository).map_err(refused)? {
-        Address::Local(local) => (open(source, &given.base.join(local))?, wanted.reference),
-        Address::Remote(remote) => {
-            fetched = fetch(source, &remote, wanted.reference, given)?;
-            (open(source, fetched.path())?, git::FETCHED)
+    let at = match git::address(wanted.repository).map_err(refused)? {
+        Address::Local(local) => {
+            let store = open(source, &given.base.join(local))?;
+            return read_at(source, (wanted, &path, &identity), (&store, wanted.reference), given)
+                .map(|(read, _)| read);
         }
+        Address::Remote(remote) => remote,
     };
-    let commit = store.commit(reference).map_err(|trouble| unreachable(source, &identity, &trouble))?;
-    let top = store.at(commit, &path).map_err(|trouble| match trouble {
+    let mut kept = (given.kept)(&at);
+    loop {
+        // Removed when this function returns; what was fetched may hold secrets.
+        let fetched = fetch(source, &at, wanted.reference, given, kept.as_ref())?;
+        let store = open(source, fetched.path())?;
+        let read = read_at(source, (wanted, &path, &identity), (&store, git::FETCHED), given);
+        let is_damaged = store.is_damaged() || matches!(read, Ok((_, true)));
+        match kept.take().filter(|_| is_damaged) {
+            // What is kept is damaged: once more, with all of it fetched.
+            Some(kept) => kept.clear(),
+            None => return read.map(|(read, _)| read),
+        }
+    }
+}
+
+/// Reads what a reference of a repository on this machine has at the path. Says too whether an object could not be read
+/// that should be there.
+fn read_at(
+    source: &SourceName,
+    (wanted, path, identity): (&Wanted<'_>, &str, &str),
+    (store, reference): (&Store, &str),
+    given: &Given<'_>,
+) -> Result<(Reading, bool), SourceError> {
+    let error = |message: String, help: &str| SourceError::new(source, message, help);
+    let commit = store.commit(reference).map_err(|trouble| unreachable(source, identity, &trouble))?;
+    let top = store.at(commit, path).map_err(|trouble| match trouble {
         ObjectsError::NoPath(_) => {
             let help = "Correct the path or the ref.";
             error(format!("{identity} has nothing at path {path:?} in {}", wanted.reference), help)
         }
-        other => unreachable(source, &identity, &other),
+        other => unreachable(source, identity, &other),
     })?;
     let tree = Tree {
         source,
         limits: given.limits,
-        store: &store,
+        store,
         commit,
         top: top.id,
-        path: &path,
+        path,
         reference: wanted.reference,
+        damage: AtomicBool::default(),
     };
     let mut reading = match top.kind {
         Kind::Folder => tree.walk(&Filter::new(wanted.files), given.skip_in_tree),
@@ -86,9 +112,9 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
             return Err(error(message, "Name the folder itself, in its own repository."));
         }
     };
-    reading.identity = Some(identity);
+    reading.identity = Some(identity.to_owned());
     reading.revision = Some(commit.to_string());
-    Ok(reading)
+    Ok((reading, tree.damage.into_inner()))
 }
 
 fn open(source: &SourceName, path: &std::path::Path) -> Result<Store, SourceError> {
@@ -109,10 +135,16 @@ fn unreachable(source: &SourceName, identity: &str, trouble: &ObjectsError) -> S
     SourceError::new(source, message, help)
 }
 
-fn fetch(source: &SourceName, remote: &str, reference: &str, given: &Given<'_>) -> Result<Scratch, SourceError> {
+fn fetch(
+    source: &SourceName,
+    remote: &str,
+    reference: &str,
+    given: &Given<'_>,
+    kept: Option<&Kept>,
+) -> Result<Scratch, SourceError> {
     let folder = Scratch::new().map_err(|error| SourceError::new(source, error.to_string(), NoScratch::HELP))?;
     let git = program::git(given.environment).within(given.deadlines).stopped_by(given.stop.clone());
-    match git::fetch(&git, remote, reference, folder.path()) {
+    match git::fetch(&git, remote, reference, folder.path(), kept) {
         Ok(()) => Ok(folder),
         Err(program::GitError::Failed { words, .. }) if is_unknown_reference(&words) => {
             let message = format!("{} has no {}", git::identity(remote), git::full(reference));
@@ -140,6 +172,8 @@ struct Tree<'a> {
     top: Id,
     path: &'a str,
     reference: &'a str,
+    /// Whether a file could not be read that should be there.
+    damage: AtomicBool,
 }
 
 impl Tree<'_> {
@@ -287,7 +321,7 @@ impl Tree<'_> {
     }
 
     fn read(&self, found: &[Found<Id>]) -> Reading {
-        let (source, place) = (self.source, self.store.path());
+        let (source, place, damage) = (self.source, self.store.path(), &self.damage);
         budget::read((source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
             let mut interner = Interner::new();
@@ -304,7 +338,10 @@ impl Tree<'_> {
                         let why = format!("is larger than {most} bytes");
                         reading.refuse(source, &file.shown, &why, "Split it, or exclude it.");
                     }
-                    Err(trouble) => reading.miss(source, &file.shown, &trouble.to_string(), &trouble.help()),
+                    Err(trouble) => {
+                        damage.store(true, Ordering::Relaxed);
+                        reading.miss(source, &file.shown, &trouble.to_string(), &trouble.help());
+                    }
                 }
             }
             reading

@@ -39,6 +39,7 @@ mod forgotten;
 mod harden;
 mod interop;
 mod isolation;
+mod kept;
 mod keygen;
 mod kubectl_reading;
 mod monitoring;

@@ -167,7 +167,9 @@ impl Fleet {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pouch"));
         command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null()).env_clear();
         command.envs(std::env::var_os("PATH").map(|value| ("PATH", value)));
-        fs::create_dir_all(self.path("tmp")).unwrap();
+        for folder in ["tmp", "home"] {
+            fs::create_dir_all(self.path(folder)).unwrap();
+        }
         command.env("HOME", self.path("home")).env("TMPDIR", self.path("tmp"));
         command
     }

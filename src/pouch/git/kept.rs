@@ -1,0 +1,229 @@
+//! Objects of a remote repository that earlier runs fetched or made, so that a fetch moves what is new.
+//!
+//! Kept are objects, which are named by their content and checked by it whenever one is read, and the ids of what was
+//! fetched whole. No configuration, hook or reference of git is: each run makes a repository of its own and borrows the
+//! objects. Whatever is wrong here costs a fetch of everything, and nothing else.
+//!
+//! A folder holds `objects` as git arranges them, `tips` (an id and a reference in each line), `shallow` as git writes
+//! it, and `lock`, which every run holds shared for as long as it borrows, and alone to put objects together or to
+//! clear them away.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use git2::{Oid, Repository};
+use pouch_core::config::Fleet;
+use pouch_core::hash::sha256_hex;
+use rustix::fs::{FlockOperation, flock};
+
+use super::is_commit_id;
+use super::program::{Git, GitError};
+use crate::ambient::Ambient;
+use crate::cache::{Cache, cache};
+
+/// How many packs there may be before they are put together: every object is looked for in each of them.
+const MOST_PACKS: usize = 24;
+
+/// How many references of a repository are remembered.
+const MOST_TIPS: usize = 32;
+
+/// The largest of our own files that is read, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Where the references stand that lead to borrowed objects, so that git tells the server of them.
+const LENT: &str = "refs/pouch/kept";
+
+/// What is kept of one remote repository.
+pub struct Kept {
+    folder: PathBuf,
+    /// Holds the lock.
+    lock: File,
+}
+
+impl Kept {
+    /// The same, where the configuration wants something kept.
+    pub fn wanted(ambient: &Ambient, fleet: &Fleet, remote: &str) -> Option<Self> {
+        let is_wanted = fleet.output.git.as_ref().is_some_and(|git| git.cache);
+        is_wanted.then(|| cache(ambient).ok()).flatten().and_then(|cache| Self::of(&cache, remote))
+    }
+
+    /// What is kept of the repository at `remote`; none where nothing can be kept, or another run is clearing up.
+    pub fn of(cache: &Cache, remote: &str) -> Option<Self> {
+        // The remote is never written out: people put tokens into URLs, whatever they are told.
+        let name: String = sha256_hex(format!("pouch/v1 cache\n{remote}\n").as_bytes()).chars().take(32).collect();
+        let folder = cache.folder("git").ok()?.folder(&name).ok()?.path().to_owned();
+        // A line of git's `alternates`.
+        let is_plain = folder.to_str().is_some_and(|path| !path.contains(['\n', '"', '#']));
+        let lock = OpenOptions::new().create(true).append(true).mode(0o600).open(folder.join("lock")).ok()?;
+        flock(&lock, FlockOperation::NonBlockingLockShared).ok()?;
+        is_plain.then_some(Self { folder, lock })
+    }
+
+    /// The commit that stood at a reference when it was fetched last.
+    pub fn tip(&self, reference: &str) -> Option<String> {
+        self.tips().remove(reference)
+    }
+
+    fn tips(&self) -> BTreeMap<String, String> {
+        let text = small(&self.folder.join("tips"));
+        let line = |line: &str| line.split_once(' ').map(|(id, reference)| (reference.to_owned(), id.to_owned()));
+        text.lines().filter_map(line).filter(|(_, id)| is_commit_id(id)).take(MOST_TIPS).collect()
+    }
+
+    /// Lends the objects to the new bare repository at `into`. If they cannot be used, they are cleared away.
+    pub fn lend(&self, into: &Path) {
+        if self.lend_all(into).is_err() {
+            self.take_back(into);
+        }
+    }
+
+    /// Lends a repository nothing any more, and clears away what turned out to be of no use.
+    pub fn take_back(&self, into: &Path) {
+        self.clear();
+        for trace in ["objects/info/alternates", "shallow"] {
+            _ = fs::remove_file(into.join(trace));
+        }
+        _ = fs::remove_dir_all(into.join(LENT));
+    }
+
+    fn lend_all(&self, into: &Path) -> Result<(), Unusable> {
+        let tips = self.tips();
+        let objects = self.folder.join("objects");
+        if tips.is_empty() || !objects.is_dir() {
+            return Ok(());
+        }
+        // Only git writes these, and not here.
+        _ = fs::remove_dir_all(objects.join("info"));
+        let ours = into.join("objects").join("info");
+        fs::create_dir_all(&ours)?;
+        fs::write(ours.join("alternates"), format!("{}\n", objects.display()))?;
+        let repository = Repository::open_bare(into)?;
+        let lent = into.join(LENT);
+        fs::create_dir_all(&lent)?;
+        for (number, id) in tips.values().enumerate() {
+            repository.find_commit(Oid::from_str(id)?)?.tree()?;
+            fs::write(lent.join(number.to_string()), format!("{id}\n"))?;
+        }
+        let shallow = small(&self.folder.join("shallow"));
+        if shallow.lines().all(is_commit_id) && !shallow.is_empty() {
+            fs::write(into.join("shallow"), shallow)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the objects of the repository at `from`, all of what `id` reaches, which stood at `reference`.
+    pub fn keep(&self, git: &Git, from: &Path, reference: &str, id: &str) {
+        if self.keep_all(git, from, reference, id).is_err() {
+            self.clear();
+        }
+    }
+
+    fn keep_all(&self, git: &Git, from: &Path, reference: &str, id: &str) -> Result<(), Unusable> {
+        let (source, target) = (from.join("objects"), self.folder.join("objects"));
+        let mut is_new = false;
+        for folder in fs::read_dir(&source)?.flatten().filter(|entry| entry.file_name() != "info") {
+            let into = target.join(folder.file_name());
+            let mut files: Vec<PathBuf> = match fs::read_dir(folder.path()) {
+                Ok(files) => files.flatten().map(|file| file.path()).collect(),
+                Err(_) => continue,
+            };
+            // A pack counts once its index is there.
+            files.sort_by_key(|path| path.extension().is_some_and(|ending| ending == "idx"));
+            for file in files {
+                let Some(name) = file.file_name() else { continue };
+                if !into.join(name).exists() {
+                    fs::create_dir_all(&into)?;
+                    put(&into, &into.join(name), |path| fs::copy(&file, path).map(|_| ()))?;
+                    is_new = true;
+                }
+            }
+        }
+        let mut tips = self.tips();
+        if !is_new && tips.get(reference).is_some_and(|tip| tip == id) {
+            return Ok(());
+        }
+        let shallow = small(&from.join("shallow"));
+        put(&self.folder, &self.folder.join("shallow"), |path| fs::write(path, &shallow))?;
+        while tips.len() >= MOST_TIPS && !tips.contains_key(reference) {
+            _ = tips.pop_first();
+        }
+        tips.insert(reference.to_owned(), id.to_owned());
+        let text: String = tips.iter().map(|(reference, id)| format!("{id} {reference}\n")).collect();
+        put(&self.folder, &self.folder.join("tips"), |path| fs::write(path, &text))?;
+        let packs = fs::read_dir(target.join("pack")).map_or(0, |files| files.flatten().filter(is_pack).count());
+        if packs > MOST_PACKS && self.locked_alone() {
+            let put_together = self.put_together(git);
+            _ = flock(&self.lock, FlockOperation::NonBlockingLockShared);
+            put_together?;
+        }
+        Ok(())
+    }
+
+    /// Makes one pack of what the tips reach, and forgets all else.
+    fn put_together(&self, git: &Git) -> Result<(), Unusable> {
+        let private = tempfile::Builder::new().prefix("again-").tempdir_in(&self.folder)?;
+        super::make(git, private.path())?;
+        self.lend_all(private.path())?;
+        git.run(Some(private.path()), "repack", &["-a", "-d", "-q", "--window=0"], &[])?;
+        fs::remove_dir_all(self.folder.join("objects"))?;
+        fs::rename(private.path().join("objects"), self.folder.join("objects"))?;
+        _ = fs::remove_dir_all(self.folder.join("objects").join("info"));
+        Ok(())
+    }
+
+    fn locked_alone(&self) -> bool {
+        flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+    }
+
+    /// Forgets everything, unless another run borrows it.
+    pub fn clear(&self) {
+        if self.locked_alone() {
+            for file in ["tips", "shallow"] {
+                _ = fs::remove_file(self.folder.join(file));
+            }
+            _ = fs::remove_dir_all(self.folder.join("objects"));
+        }
+        _ = flock(&self.lock, FlockOperation::NonBlockingLockShared);
+    }
+}
+
+/// Why what is kept cannot be used; nobody is told more.
+struct Unusable;
+
+impl From<io::Error> for Unusable {
+    fn from(_: io::Error) -> Self {
+        Self
+    }
+}
+
+impl From<git2::Error> for Unusable {
+    fn from(_: git2::Error) -> Self {
+        Self
+    }
+}
+
+impl From<GitError> for Unusable {
+    fn from(_: GitError) -> Self {
+        Self
+    }
+}
+
+/// Makes a file at once, by another name in the folder.
+fn put(folder: &Path, path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let made = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?.into_temp_path();
+    make(&made)?;
+    made.persist(path).map_err(|error| error.error)
+}
+
+fn is_pack(file: &fs::DirEntry) -> bool {
+    file.path().extension().is_some_and(|ending| ending == "pack")
+}
+
+/// The text of a file of our own; empty where there is none, or it is no such file.
+fn small(path: &Path) -> String {
+    let is_small = fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
+    if is_small { fs::read_to_string(path).unwrap_or_default() } else { String::new() }
+}

@@ -27,15 +27,6 @@ pub const FETCHED: &str = "refs/pouch/fetched";
 /// Options of every fetch: nothing but what is asked for, and a word now and then of how far it is.
 const OPTIONS: [&str; 4] = ["--progress", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
 
-/// Makes a bare repository.
-///
-/// # Errors
-/// As [`program::Git::run`].
-pub fn make(git: &program::Git, at: &Path) -> Result<(), program::GitError> {
-    // No template: its hooks would see the environment.
-    git.run(None, "init", &["--bare", "--quiet", "--template="], &[at.as_os_str()]).map(|_| ())
-}
-
 /// Fetches one reference or commit of a remote repository, without its history, into a new bare repository. Objects
 /// that are kept are not fetched again.
 ///
@@ -52,7 +43,7 @@ pub fn fetch(
     if is_commit_id(reference) {
         return fetch_tip(git, remote, (reference, reference), into, kept);
     }
-    make(git, into)?;
+    git.make(into)?;
     fetch_made(git, remote, reference, into, kept)
 }
 
@@ -92,7 +83,7 @@ pub fn fetch_tip(
     into: &Path,
     kept: Option<&Kept>,
 ) -> Result<(), program::GitError> {
-    make(git, into)?;
+    git.make(into)?;
     if kept.is_some_and(|kept| borrow(into, reference, id, kept)) {
         return Ok(());
     }

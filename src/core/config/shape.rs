@@ -47,7 +47,7 @@ pub fn check(written: &Written) -> Vec<ConfigError> {
 }
 
 /// Fields that the design has and this release lacks, by the path of the map that they stand in.
-const NOT_YET: &[(&str, &str)] = &[("output.git", "base"), ("output.git", "cache")];
+const NOT_YET: &[(&str, &str)] = &[("output.git", "base")];
 
 fn is_not_yet(path: &FieldPath, field: &str) -> bool {
     let mut place = String::new();

@@ -165,7 +165,7 @@ impl Kept {
     /// Makes one pack of what the tips reach, and forgets all else.
     fn put_together(&self, git: &Git) -> Result<(), Unusable> {
         let private = tempfile::Builder::new().prefix("again-").tempdir_in(&self.folder)?;
-        super::make(git, private.path())?;
+        git.make(private.path())?;
         self.lend_all(private.path())?;
         git.run(Some(private.path()), "repack", &["-a", "-d", "-q", "--window=0"], &[])?;
         fs::remove_dir_all(self.folder.join("objects"))?;

@@ -273,6 +273,15 @@ impl Git {
         self
     }
 
+    /// Makes a bare repository.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn make(&self, at: &Path) -> Result<(), GitError> {
+        // No template: its hooks would see the environment.
+        self.run(None, "init", &["--bare", "--quiet", "--template="], &[at.as_os_str()]).map(|_| ())
+    }
+
     /// Runs `git COMMAND OPTIONS -- OPERANDS`, in the repository at `folder` if one is given, and
     /// returns its standard output.
     ///

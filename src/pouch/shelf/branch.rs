@@ -71,7 +71,7 @@ impl BranchShelf {
             git::fetch_tip(&git, remote, (&reference, &id), folder.path(), kept.as_ref()).map_err(unreached)?;
             Some(FETCHED)
         } else {
-            git::make(&git, folder.path()).map_err(unreached)?;
+            git.make(folder.path()).map_err(unreached)?;
             None
         };
         let store = objects::open(folder.path()).map_err(damaged)?;

@@ -152,8 +152,8 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     (
         OUTPUT,
-        "output: {git: {repository: ../fleet, base: main, cache: c}}",
-        "18:38 output.git.base: the field is not in this release\n18:50 output.git.cache: the field is not in this release",
+        "output: {git: {repository: ../fleet, base: main}}",
+        "18:38 output.git.base: the field is not in this release",
     ),
     ("recipients: [<A>]", "recipient: [<A>]", "10:5 regions.eu-west.recipient: unknown field \"recipient\""),
     (EU, "    recipients: <A>", "10:17 regions.eu-west.recipients: the value is text; it must be a list"),

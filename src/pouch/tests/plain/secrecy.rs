@@ -274,9 +274,10 @@ fn s17_no_string_adds_a_line_to_a_commit() {
     });
     assert!(named.get() >= 20, "only {} of {count} names were taken", named.get());
     // The control: one line more, wherever it stands, is no message of ours.
-    let ours = "x y\n\n- eu-west: published, 3 added\n\nPouch-Fleet: acme\nPouch-Version: 1\nPouch-Seal: 1 x\n";
+    let ours = "x y\n\n- eu-west: published, 3 added\n  added      Namespace team-a\n\nPouch-Fleet: acme\nPouch-Version: 1\n\
+                Pouch-Release: v1.11\nPouch-Regions: eu-west\nPouch-Seal: 1 x\n";
     assert!(is_ours(ours));
-    for at in 0..7 {
+    for at in 0..10 {
         let mut lines: Vec<&str> = ours.lines().collect();
         lines.insert(at, "Pouch-Fleet: forged");
         assert!(!is_ours(&lines.join("\n")), "{at}");
@@ -292,8 +293,15 @@ fn escaped(text: &str) -> String {
 fn is_ours(message: &str) -> bool {
     let mut lines = message.lines();
     let subject = lines.next().is_some_and(|line| line.starts_with('x')) && lines.next() == Some("");
-    let rest: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let known = ["- eu-west: published,", "Pouch-Fleet: acme", "Pouch-Version: ", "Pouch-Seal: "];
+    let rest: Vec<&str> = lines.filter(|line| !line.is_empty() && !line.starts_with("  added      ")).collect();
+    let known = [
+        "- eu-west: published,",
+        "Pouch-Fleet: acme",
+        "Pouch-Version: ",
+        "Pouch-Release: ",
+        "Pouch-Regions: eu-west",
+        "Pouch-Seal: ",
+    ];
     subject && rest.len() == known.len() && rest.iter().zip(known).all(|(line, known)| line.starts_with(known))
 }
 

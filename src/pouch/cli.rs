@@ -16,6 +16,7 @@ pub mod records;
 pub mod rekey;
 pub mod render;
 pub mod schema;
+pub mod turn;
 pub mod verify;
 
 use std::ffi::OsString;

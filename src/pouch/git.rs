@@ -119,6 +119,7 @@ fn fetch_into(git: &program::Git, remote: &str, reference: &str, into: &Path) ->
                 words: format!("couldn't find remote ref {reference}"),
             })
         }
+        Err(error @ program::GitError::Failed { .. }) => git.expects_git(remote).and(Err(error)),
         done => done.map(|_| ()),
     }
 }

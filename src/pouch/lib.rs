@@ -46,6 +46,7 @@
 //! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |
 //! | what a branch's history says: what pouch published last, since when withdrawals count | `shelf/branch/past.rs`, [`git::ancestors`]; the line that proves a commit: core `reuse::commit` |
 //! | which branch, how often a push is tried | [`shelf::output`] |
+//! | whether runs on one machine wait for each other | [`shelf::turn`]; its flags: [`cli::turn`] |
 //! | what became of a push | `shelf/branch/outcome.rs` |
 //! | how long git may take or say nothing | [`child`], [`git::program`] |
 //! | where `verify` looks for bundles: folder, commit, index | [`shelf::standing`] |

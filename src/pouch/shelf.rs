@@ -12,6 +12,7 @@ pub mod output;
 pub mod repository;
 pub mod signed;
 pub mod standing;
+pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,6 +4,7 @@ use pouch_core::region::allowances::Selection;
 
 use super::accept::Requested;
 use super::reach::{self, ReachArgs};
+use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
 use crate::run::render::render;
 use crate::run::{Run, is_first, told};
@@ -27,6 +28,8 @@ pub struct Args {
     #[command(flatten)]
     wanted: Requested,
     #[command(flatten)]
+    turn: TurnArgs,
+    #[command(flatten)]
     reach: ReachArgs,
 }
 
@@ -34,7 +37,7 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
-    let branch = Branch::of(&opened)?;
+    let branch = Branch::of(&opened)?.waiting(args.turn.most());
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };

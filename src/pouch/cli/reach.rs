@@ -87,7 +87,7 @@ impl Asking {
 
 /// A duration as kubectl takes it: a whole number of seconds, or numbers with units, the largest unit first.
 /// One request takes between a tenth of a second and an hour.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let parsed: Result<SignedDuration, _> = if is_number { format!("{text}s").parse() } else { text.parse() };
     let parsed = parsed.map_err(|_| "write a number with a unit, such as 30s, 2m or 1m30s")?;

@@ -11,6 +11,7 @@ use pouch_core::report::summary::{self, Outcome};
 
 use super::accept::Accepted;
 use super::reach::{self, ReachArgs};
+use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
 use crate::run::anew::{Anew, Made};
 use crate::run::rekey::Unproved;
@@ -51,6 +52,8 @@ pub struct Args {
     new_reuse_key: bool,
     #[command(flatten)]
     accepted: Accepted,
+    #[command(flatten)]
+    turn: TurnArgs,
     #[command(flatten)]
     reach: ReachArgs,
 }
@@ -109,7 +112,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             (made.report, None)
         }
         None => {
-            let branch = Branch::of(&opened)?;
+            let branch = Branch::of(&opened)?.waiting(args.turn.most());
             if args.dry_run {
                 (anew.of_branch(&branch, &branch.open(session)?, None)?.report, None)
             } else {

@@ -109,6 +109,12 @@ pub enum GitError {
         /// The end of what it said, safe to print.
         words: String,
     },
+    /// Something else than a git server answers.
+    #[error("the server answers, but does not speak git's smart protocol")]
+    NotGit,
+    /// The repository has ids of another kind than all that is read and written here.
+    #[error("the repository has SHA-256 object ids, which pouch neither reads nor writes")]
+    Sha256,
     /// It took too long, and was ended.
     #[error("git {command} took longer than {seconds} s and was ended")]
     TimedOut {
@@ -163,6 +169,10 @@ impl GitError {
                 "Configure a credential helper for git; pouch never asks."
             }
             GitError::Failed { .. } => "Check that the same git command works in a shell, without prompts.",
+            GitError::NotGit => {
+                "Check the URL and the proxy: a login page or a plain web server may answer in the git server's place."
+            }
+            GitError::Sha256 => "Use a repository that was made with `--object-format=sha1`, as they are by default.",
             GitError::TimedOut { .. } => "If the server is that slow, raise `limits.git.total`.",
             GitError::Silent { .. } => {
                 "Check whether the server answers. If it needs that long without a word, raise `limits.git.idle`."
@@ -300,7 +310,13 @@ impl Git {
         if answer.well {
             return Ok(answer.out);
         }
-        Err(GitError::Failed { command: command.to_owned(), words: self.words(&answer).end() })
+        let words = self.words(&answer);
+        let says = |known: &[&str]| words.own().any(|line| known.iter().any(|known| line.contains(known)));
+        Err(match () {
+            () if says(&["mismatched algorithms", "hash algorithm"]) => GitError::Sha256,
+            () if says(&["not valid: is this a git repository?", "dumb http transport"]) => GitError::NotGit,
+            () => GitError::Failed { command: command.to_owned(), words: words.end() },
+        })
     }
 
     /// The same for who wants to know how it failed.
@@ -328,6 +344,28 @@ impl Git {
             Err(ChildError::Silent { seconds }) => Err(GitError::Silent { command: name, seconds }),
             Err(ChildError::Stopped) => Err(GitError::Stopped { command: name }),
         }
+    }
+
+    /// Makes sure that a server by which a repository is reached by http knows git: git itself takes any page for the
+    /// list of references of a plain web server, and an empty one for an empty repository.
+    ///
+    /// # Errors
+    /// Where it does not, or cannot be asked.
+    pub fn expects_git(&self, remote: &str) -> Result<(), GitError> {
+        if !remote.starts_with("http") {
+            return Ok(());
+        }
+        let unwritten = |error: std::io::Error| GitError::Start(error.kind());
+        let trace = tempfile::NamedTempFile::new().map_err(unwritten)?;
+        let mut git = self.clone();
+        git.environment.push(("GIT_TRACE_PACKET".into(), trace.path().into()));
+        git.run(None, "ls-remote", &["--quiet"], &[remote.as_ref(), "HEAD".as_ref()])?;
+        let packets = std::fs::read(trace.path()).map_err(unwritten)?;
+        // <https://git-scm.com/docs/http-protocol#_smart_server_response>
+        let known = String::from_utf8_lossy(&packets).lines().any(|line| line.contains("< # service=git-upload-pack"));
+        // What a protocol of version 2 says first, where the server leaves the service out.
+        let known = known || String::from_utf8_lossy(&packets).contains("< version 2");
+        if known { Ok(()) } else { Err(GitError::NotGit) }
     }
 
     /// What an answer says, fit for messages.

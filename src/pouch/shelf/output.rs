@@ -8,6 +8,7 @@ use pouch_core::config::{Fleet, OutputGit, Sign};
 use pouch_core::reuse::{KeyRing, Made, commit_line};
 
 use super::branch::{BranchShelf, Pushed, Watch};
+use super::turn::turn;
 use super::{ShelfError, signed};
 use crate::error::Failure;
 use crate::git::commits::Author;
@@ -27,6 +28,7 @@ pub struct Branch<'a> {
     remote: String,
     /// The configuration's folder, from which paths are.
     base: &'a Path,
+    wait: Duration,
 }
 
 impl<'a> Branch<'a> {
@@ -50,7 +52,13 @@ impl<'a> Branch<'a> {
             }
             Address::Remote(url) => url,
         };
-        Ok(Self { fleet, output, remote, base: &opened.settings.base })
+        Ok(Self { fleet, output, remote, base: &opened.settings.base, wait: Duration::ZERO })
+    }
+
+    /// Sets how long a push waits for other runs on this machine.
+    #[must_use]
+    pub fn waiting(self, wait: Duration) -> Self {
+        Self { wait, ..self }
     }
 
     /// Its name.
@@ -171,6 +179,7 @@ impl<'a> Branch<'a> {
     ) -> Result<(T, Option<String>), Failure> {
         let Session { ambient, ui, stop, .. } = session;
         let Self { fleet, output, .. } = *self;
+        let _turn = turn(session, (&self.remote, &output.branch), &self.called(), self.wait)?;
         // At least half of each pause, so that all of them are about as long as configured.
         let pause = |most: Duration| match ambient.part_of(most) {
             Ok(part) => stop.pause(most.saturating_add(part) / 2).is_ok(),

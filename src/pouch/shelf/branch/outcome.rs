@@ -307,6 +307,7 @@ fn words_of(answer: &Answer, git: &Git) -> String {
     match (status, server.is_empty()) {
         (Some(status), true) => status,
         (Some(status), false) => format!("{status}; the server says: {server}"),
+        (None, _) if words.own().any(|line| line.contains("hash algorithm")) => GitError::Sha256.to_string(),
         (None, _) => words.end(),
     }
 }
@@ -330,7 +331,11 @@ fn is_policy(why: &str) -> bool {
 pub(super) fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, GitError> {
     let out = git.run(None, "ls-remote", &["--quiet"], &[OsStr::new(remote), OsStr::new(reference)])?;
     let text = String::from_utf8_lossy(&out);
-    Ok(text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix('\t').map(str::to_owned)))
+    match text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix('\t').map(str::to_owned)) {
+        None => git.expects_git(remote).map(|()| None),
+        Some(long) if long.len() > 40 => Err(GitError::Sha256),
+        tip => Ok(tip),
+    }
 }
 
 #[cfg(test)]

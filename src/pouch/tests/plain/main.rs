@@ -56,3 +56,4 @@ mod render;
 mod samples;
 mod secrecy;
 mod slips;
+mod turn;

@@ -244,3 +244,66 @@ fn a_slow_steady_push_succeeds_and_a_stalled_one_is_ended() {
     let (ended, took) = push();
     assert!(ended.is_ok() && took > Duration::from_secs(5), "{ended:?} {took:?}");
 }
+
+/// A page is no empty repository, and none without the branch.
+#[test]
+fn a_login_page_is_no_unborn_branch() {
+    let stage = Stage::new();
+    for (kind, page) in
+        [("text/html", "<html>log in</html>\n"), ("text/html", ""), ("text/plain", ""), ("text/plain", "log in\n")]
+    {
+        stage.server.spoil("repo.git", Fault::Page(kind, page));
+        let ran = stage.fleet.run(&["publish", "--first"]);
+        assert_eq!(ran.code, 5, "{kind} {page:?}: {}", ran.stderr);
+        ran.says("does not speak git's smart protocol").says("login page");
+        // A source is no less careful.
+        let directory = "directory: {path: manifests}";
+        let source = format!("git: {{repository: '{}', ref: main}}", stage.server.url("repo.git"));
+        stage.fleet.configure(directory, &source);
+        let output = format!("repository: '{}'", stage.server.url("repo.git"));
+        stage.fleet.configure(&output, "repository: repo.git");
+        stage.publish().ends(5).says("does not speak git's smart protocol");
+        stage.fleet.configure("repository: repo.git", &output);
+        stage.fleet.configure(&source, directory);
+    }
+    assert_eq!(stage.origin().commits(), 1);
+    // The control: an empty repository behind the same server is one, and so is one without the branch.
+    stage.server.heal();
+    stage.origin().git(&["branch", "-m", "main", "other"]);
+    stage.fleet.run(&["publish", "--first"]).ends(0);
+    stage.origin().git(&["update-ref", "-d", "refs/heads/main"]);
+    stage.origin().git(&["update-ref", "-d", "refs/heads/other"]);
+    stage.fleet.run(&["publish", "--first"]).ends(0);
+    assert_eq!(stage.origin().commits(), 1);
+}
+
+/// What pouch cannot write is refused by its name, with and without a branch.
+#[test]
+fn a_repository_of_other_ids_is_refused_by_name() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    std::fs::remove_dir_all(origin.path()).unwrap();
+    std::fs::create_dir(origin.path()).unwrap();
+    origin.git(&["init", "--quiet", "--bare", "--initial-branch=main", "--object-format=sha256"]);
+    fleet.run(&["publish", "--first"]).ends(5).says("SHA-256");
+    let tree = origin.git(&["hash-object", "-t", "tree", "-w", "--stdin"]);
+    let commit = origin.git(&["commit-tree", &tree, "-m", "other"]);
+    origin.git(&["update-ref", "refs/heads/main", &commit]);
+    fleet.run(&["publish", "--first"]).ends(5).says("SHA-256").says("sha1");
+}
+
+/// Objects that the server borrows from another repository are there.
+#[test]
+fn a_repository_with_alternates_is_published_to() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let lender = fleet.path("lender.git");
+    std::fs::rename(origin.path(), &lender).unwrap();
+    std::fs::create_dir(origin.path()).unwrap();
+    origin.git(&["clone", "--quiet", "--bare", "--shared", lender.to_str().unwrap(), "."]);
+    fleet.secret("eu", "c0", "value: changed");
+    origin.publish(&[]).ends(0).outcome("eu", "published");
+    assert_eq!(origin.commits(), 2);
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+}

@@ -205,6 +205,8 @@ fn local(repository: &str) -> Option<PathBuf> {
 /// Prepares runs of `git` with the part of `environment` that children may see.
 pub fn git(environment: &[(OsString, OsString)]) -> Git {
     let mut kept: Vec<_> = environment.iter().filter(|(name, value)| is_for_children(name, value)).cloned().collect();
+    let path = kept.iter().position(|(name, _)| name == "PATH").map(|at| kept.swap_remove(at).1);
+    kept.extend(path.and_then(|path| absolute(&path)).map(|path| ("PATH".into(), path)));
     let has = |name: &str| environment.iter().any(|(known, _)| *known == *name);
     // ssh would still ask on the terminal. Unless the user has a program for asking, `false` answers.
     if !has("SSH_ASKPASS") {
@@ -216,6 +218,13 @@ pub fn git(environment: &[(OsString, OsString)]) -> Git {
     kept.push(("LC_ALL".into(), "C".into()));
     let secrets = words::secrets(&kept);
     Git { environment: kept, deadlines: DEFAULT, stop: Arc::default(), settings: Vec::new(), secrets }
+}
+
+/// The folders of a `PATH` that do not depend on the current folder, in which anybody's `git` may lie; none if there are
+/// none, as an empty `PATH` means the current folder too.
+fn absolute(path: &OsStr) -> Option<OsString> {
+    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    std::env::join_paths(folders).ok().filter(|path| !path.is_empty())
 }
 
 /// Whether a child may see the variable `name` with this value.
@@ -436,6 +445,15 @@ mod tests {
             ["PATH", "HOME", "SSH_AUTH_SOCK", "https_proxy", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT", "GIT_ASKPASS"]
         {
             assert!(is_for_children(seen, "1"), "{seen}");
+        }
+    }
+
+    #[test]
+    fn no_folder_of_the_path_depends_on_the_current_one() {
+        for (path, expect) in
+            [("/a:/b", Some("/a:/b")), (".:/a::b:../c:/d", Some("/a:/d")), (":", None), ("", None), ("bin", None)]
+        {
+            assert_eq!(absolute(OsStr::new(path)), expect.map(OsString::from), "{path:?}");
         }
     }
 

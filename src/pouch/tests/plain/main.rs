@@ -56,4 +56,5 @@ mod render;
 mod samples;
 mod secrecy;
 mod slips;
+mod transport;
 mod turn;

@@ -12,6 +12,7 @@ pub mod placeholders;
 pub mod pouch;
 pub mod proof;
 pub mod spoilt;
+pub mod sshd;
 pub mod tree;
 
 use std::env;

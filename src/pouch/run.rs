@@ -15,7 +15,7 @@ pub mod verify;
 
 use std::collections::BTreeSet;
 
-use pouch_core::config::{Acceptance, Fleet, RegionState};
+use pouch_core::config::{Acceptance, Fleet, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
 use pouch_core::finding::{Class, Finding, Severity, settle};
 use pouch_core::name::Directory;
@@ -28,7 +28,7 @@ use rayon::prelude::*;
 
 use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
-use crate::shelf::Look;
+use crate::shelf::{HistoryQuery, Look};
 
 /// What a run works with.
 pub struct Run<'a> {
@@ -48,6 +48,20 @@ impl<'a> Run<'a> {
     /// The destinations that the run is about.
     fn destinations(&self) -> Vec<Destination<'a>> {
         destination::all(self.fleet).filter(|to| self.selection.takes_up(to)).collect()
+    }
+
+    /// What is asked of the history of a region.
+    fn query(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
+        let Self { fleet, keys, allowances, session, .. } = *self;
+        let window = i64::try_from(fleet.limits.deletion_window).unwrap_or(i64::MAX);
+        Ok(HistoryQuery {
+            fleet: &fleet.name,
+            region: &region.name,
+            keys,
+            // The same clock as that of the commits that are counted.
+            since: session.commit_time()?.as_second().saturating_sub(window),
+            whole: allowances.accepted.iter().any(|accepted| accepted.region == region.name),
+        })
     }
 
     /// Does a piece of work for each of them, by as many threads as there are.

@@ -36,6 +36,16 @@ pub enum NewFile {
     Kept(BundlePath),
 }
 
+impl NewFile {
+    /// A file as pouch published it last, which may stand in history only.
+    pub fn kept(from: BundlePath, published: &Published, standing: &Published) -> Self {
+        match published.files.get(from.as_str()) {
+            Some(bytes) if standing.files.get(from.as_str()) != Some(bytes) => Self::Bytes(bytes.clone()),
+            _ => Self::Kept(from),
+        }
+    }
+}
+
 /// A region's files as they should be; none at all withdraws the region.
 pub type NewFiles = BTreeMap<BundlePath, NewFile>;
 

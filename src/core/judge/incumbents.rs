@@ -15,23 +15,16 @@ pub struct Incumbents {
     pub sources: BTreeMap<ObjectKey, (Option<Namespace>, Name)>,
     /// For every published object, the size of its file in bytes and who needs it.
     pub files: BTreeMap<ObjectKey, (usize, Vec<Claimant>)>,
-    /// Whether every claim counts as published, so that none asks for more.
-    are_supposed: bool,
 }
 
 impl Incumbents {
     /// Supposes that every resolved claim is published already.
     pub fn suppose(cases: &[Case]) -> Self {
-        let mut incumbents = Self { are_supposed: true, ..Self::default() };
+        let mut incumbents = Self::default();
         for case in cases.iter().filter(|case| case.verdict == Verdict::Admitted) {
             incumbents.claimants.insert(case.claim.by.clone());
         }
         incumbents
-    }
-
-    /// Whether every claim counts as published, so that none asks for more.
-    pub(super) fn are_supposed(&self) -> bool {
-        self.are_supposed
     }
 
     /// The size of a published object's file in bytes.

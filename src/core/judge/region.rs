@@ -19,15 +19,17 @@ use crate::object::finding_of;
 use crate::world::World;
 use crate::world::definition::Defined;
 
-/// Judges a region's claims against each other.
+/// Judges a region's claims against each other, but for quotas.
 pub fn settle(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
     for ruling in rulings.iter_mut() {
         provider(world, region, incumbents, ruling);
     }
     conflicts(world, incumbents, rulings);
-    if !incumbents.are_supposed() {
-        quota::apply(world, region, incumbents, rulings);
-    }
+}
+
+/// Holds a region's claims to its quotas, once it is known which of them fail for another reason: those take no room.
+pub fn limit(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    quota::apply(world, region, incumbents, rulings);
 }
 
 /// Checks that the Region object lists the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.

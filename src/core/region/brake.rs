@@ -51,7 +51,7 @@ pub struct Account {
     pub losses: Vec<Loss>,
     /// Its claimants that would lose some of that, sorted.
     pub losing: Vec<Claimant>,
-    /// How many objects it lost since the baseline.
+    /// How many objects, and entries of Secrets that stayed, it lost since the baseline.
     pub lost_before: usize,
     /// What it has published, or had at the baseline, without Namespaces.
     pub objects: usize,

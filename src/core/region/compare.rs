@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::brake::{self, Account, Braked, Load, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Sharing};
 use super::content::Order;
-use super::history::History;
+use super::history::{History, Past, filled_entries};
 use super::input::Input;
 use super::pack::{Keep, Pack, Packed, needers};
 use super::published::State;
@@ -123,13 +123,29 @@ fn unvouched(input: &Input<'_>, lands: &ObjectKey, text: &[u8]) -> Option<Action
 
 /// Entries of a published Secret that the new one lacks or leaves empty.
 fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String> {
+    let stays = will_have(input, order);
+    filled_entries(document).into_iter().filter(|name| !stays.contains(name)).collect()
+}
+
+/// The entries of a Secret that is made anew, empty ones left out.
+fn will_have(input: &Input<'_>, order: &Order) -> BTreeSet<String> {
     let payload = input.world.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
-    let kept = |name: &str| payload.and_then(|payload| payload.get(name)).is_some_and(|value| !value.is_empty());
-    let data = document.at(&["data"]).map(Node::entries).unwrap_or_default();
-    data.iter()
-        .filter(|(name, value)| value.as_str().is_some_and(|text| !text.is_empty()) && !kept(name))
-        .map(|(name, _)| String::from(&**name))
-        .collect()
+    let entries = payload.into_iter().flat_map(|payload| payload.entries());
+    entries.filter(|(_, value)| !value.is_empty()).map(|(name, _)| String::from(&**name)).collect()
+}
+
+/// How many entries, of Secrets that a namespace had at a baseline and keeps, went before this run: what is lost now is
+/// counted apart, and what comes back is not lost.
+fn entries_before(input: &Input<'_>, pack: &Pack, past: &Past, keys: impl Iterator<Item = ObjectKey>) -> usize {
+    let lost = |key: ObjectKey| {
+        let published = || input.published.document(&key).map(|document| filled_entries(&document)).unwrap_or_default();
+        let gone = past.lost_entries(&key, published);
+        match pack.objects.get(&key) {
+            Some(Packed::Fresh { order, .. }) if !gone.is_empty() => gone.difference(&will_have(input, order)).count(),
+            _ => gone.len(),
+        }
+    };
+    keys.map(lost).fold(0_usize, usize::saturating_add)
 }
 
 /// Entries of a published Secret that do not stay as they are, as far as its tags tell.
@@ -209,13 +225,16 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
         }
         losses.sort();
         let losing = losing(input, namespace, &losses);
-        let baseline = history.baseline(&input.to.region.name, Some(namespace)).unwrap_or(manifest);
+        let past = history.baseline(&input.to.region.name, Some(namespace));
+        let baseline = past.map_or(manifest, |past| &past.manifest);
         let then = baselines.entry(core::ptr::from_ref(baseline)).or_insert_with(|| Needs::of(baseline));
         let (before, claimed) = then.0.get(namespace).unwrap_or(&nothing);
         let gone = before.iter().filter(|key| !objects.contains(*key));
+        let stay = before.iter().copied().filter(|key| objects.contains(*key) && left.contains(*key));
+        let entries = past.map_or(0, |past| entries_before(input, pack, past, stay.cloned()));
         accounts.push(Account {
             namespace: Some((*namespace).clone()),
-            lost_before: gone.clone().filter(|key| !left.contains(*key)).count(),
+            lost_before: gone.clone().filter(|key| !left.contains(*key)).count().saturating_add(entries),
             objects: objects.len().saturating_add(gone.count()),
             loses_all: remaining.is_empty() && claimed.union(claimants).count() > 1,
             losses,

@@ -19,14 +19,14 @@ use super::history::History;
 use super::input::{Input, Terms, empty_manifest};
 use super::odd::Odd;
 use super::pack::{Keep, Pack, Packed, judge_carried, keep_held, pack, pack_as_published};
-use super::published::{Files, Published, State};
+use super::published::{Files, Published};
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
 use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::case::{Case, Ruling, Verdict};
 use crate::judge::incumbents::Incumbents;
-use crate::judge::region::settle;
+use crate::judge::region::{limit, settle};
 use crate::layout::Layout;
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath, Leaf};
@@ -148,8 +148,7 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
 ///
 /// What pouch itself published last is compared with, carried over and counted; what stands there instead is put right.
 pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, history: &History) -> RegionPlan {
-    let is_newer = matches!(standing.state, State::Newer(_));
-    let published = history.own.as_ref().filter(|_| !is_newer).unwrap_or(standing);
+    let published = history.last(standing);
     let input = &Input { terms: *terms, published };
     let region = terms.to.region;
     let mut findings: Vec<Finding> = Vec::new();
@@ -170,13 +169,22 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
     }
     holds.extend(source_changes(input));
 
+    let incumbents = published.incumbents();
     let mut rulings = Ruling::of(cases);
-    settle(&terms.world, region, &published.incumbents(), &mut rulings);
+    settle(&terms.world, region, &incumbents, &mut rulings);
     break_shared_paths(&terms.layout(), &mut rulings);
     break_narrowed(input, &mut rulings);
     let mut packed = pack(input, &rulings);
     // Every round breaks at least one more claim, so this ends.
     while break_immutable(input, &mut rulings, &packed) {
+        packed = pack(input, &rulings);
+    }
+    // Quotas come last: what fails for another reason takes no room from others, and fails for the same reason in each
+    // run.
+    let admitted = |rulings: &[Ruling<'_>]| rulings.iter().filter(|ruling| ruling.is_admitted()).count();
+    let before = admitted(&rulings);
+    limit(&terms.world, region, &incumbents, &mut rulings);
+    if admitted(&rulings) < before {
         packed = pack(input, &rulings);
     }
     let mut changes = compare(input, &packed);

@@ -15,6 +15,7 @@ use zeroize::Zeroizing;
 use super::allowances::Allowances;
 use super::brake::{self, Load, added_recipients};
 use super::change::{Action, Change, Hold};
+use super::history::History;
 use super::input::empty_manifest;
 use super::labels::{SEALED, labels};
 use super::published::{Files, Published, document};
@@ -63,14 +64,22 @@ pub struct Reopened {
 
 /// Decides whether a published bundle may be sealed anew for a destination's recipients; none if nothing is published.
 ///
-/// If nobody vouches for the bundle ([`Published::unproved`]), its own word is taken.
-pub fn reopen(to: &Destination<'_>, published: &Published, allowances: &Allowances) -> Option<Reopened> {
+/// What pouch itself published last is sealed anew, whatever stands there now, and recipients are compared with that. If
+/// nobody vouches for the bundle ([`Published::unproved`]), its own word is taken.
+pub fn reopen(
+    to: &Destination<'_>,
+    standing: &Published,
+    history: &History,
+    allowances: &Allowances,
+) -> Option<Reopened> {
     let Destination { fleet, region } = *to;
+    let published = history.last(standing);
+    let is_there = core::ptr::eq(published, standing);
     let (mut holds, mut findings) = (Vec::new(), Vec::new());
-    for finding in published.findings(to.directory()) {
+    for finding in standing.findings_beside(published, to.directory()) {
         match finding.code {
             // There are no sources to write it anew from.
-            Code::TamperedFile => {
+            Code::TamperedFile if is_there => {
                 let help = "Restore the file, or leave out --identity and use the sources.";
                 holds.push(Hold::fast(impossible(&region.name, finding.message).help(help)));
             }
@@ -105,7 +114,7 @@ pub fn reopen(to: &Destination<'_>, published: &Published, allowances: &Allowanc
         added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
         unasked_reseals: &[],
         secrets: changes.len(),
-        spent: &BTreeSet::new(),
+        spent: &history.spent,
     };
     let braked = brake::hold(&load, &fleet.limits, &allowances.accepted);
     holds.extend(braked.holds);

@@ -21,10 +21,10 @@ use crate::hash::sha256_hex;
 use crate::judge::case::{Case as Heard, Ruling, Verdict};
 use crate::judge::cases;
 use crate::judge::incumbents::Incumbents;
-use crate::judge::region::settle;
+use crate::judge::region::{limit, settle};
 use crate::layout::manifest::ObjectState;
 use crate::layout::sanitise::sanitise;
-use crate::layout::{Style, path};
+use crate::layout::{BundlePath, Style, path};
 use crate::name::{Claimant, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::content::{Content, Order};
@@ -267,6 +267,7 @@ fn judged(case: &Case) -> String {
         let mut ruled = Ruling::of(&heard);
         ruled.retain(|ruling| *ruling.case.claim.region() == region.name);
         settle(&desk.world(), region, &Incumbents::default(), &mut ruled);
+        limit(&desk.world(), region, &Incumbents::default(), &mut ruled);
         rulings.extend(ruled.into_iter().map(|ruling| (ruling.case.claim.by.clone(), ruling)));
     }
     for asked in desk.facts.asked() {
@@ -449,7 +450,11 @@ fn history(desk: &Desk, region: &RegionConfig, states: &[Files], files: &mut Fil
             what: Accept::Deletions,
             digest: "0123456789abcdef".to_string(),
         });
-        history.past.push(Past { manifest, accepted: accepted.into_iter().collect() });
+        let then = state(&past["state"]).unwrap();
+        let now = examine(history.own.as_ref().map_or(&*files, |own| &own.files));
+        let now = now.manifest().expect("a manifest");
+        let file = |path: &BundlePath| Ok::<_, ()>(then.get(path.as_str()).cloned());
+        history.past.push(Past::of(manifest, accepted.into_iter().collect(), now, file).unwrap());
     }
     history
 }

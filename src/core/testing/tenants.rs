@@ -16,6 +16,7 @@ use super::case::{Document, RECIPIENTS, Scene};
 use super::node;
 use super::stages::{Desk, Wishes, keys, publish};
 use crate::judge::case::Verdict;
+use crate::layout::BundlePath;
 use crate::region::history::{History, Past};
 use crate::region::published::{Files, Published, State};
 
@@ -226,8 +227,12 @@ impl Branch {
         let mut history = History::default();
         // The window reaches back three runs.
         let baseline = self.0.len().checked_sub(3).or_else(|| (!self.0.is_empty()).then_some(0));
-        if let Some(State::Bundle(manifest)) = baseline.map(|at| examine(&self.0[at]).state) {
-            history.past.push(Past { manifest, accepted: vec![] });
+        if let Some(at) = baseline
+            && let State::Bundle(manifest) = examine(&self.0[at]).state
+            && let Some(now) = standing.manifest()
+        {
+            let file = |path: &BundlePath| Ok::<_, ()>(self.0[at].get(path.as_str()).cloned());
+            history.past.push(Past::of(manifest, vec![], now, file).unwrap());
         }
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
         let mut told = BTreeSet::new();

@@ -216,7 +216,7 @@ impl Book<'_> {
             looked.findings.push(find(
                 Code::UnlistedFile,
                 format!("{path} is in the region's folders, but the manifest does not list it"),
-                "Find out who put it there. Remove it, or render with --remove-foreign.",
+                &format!("Find out who put it there. Remove it, or publish with --remove-foreign {}.", region.name),
             ));
         }
         let object = listed.and_then(|listed| listed.object);

@@ -15,6 +15,7 @@ use pouch_core::layout::manifest::{Manifest, ManifestFile, ObjectState};
 use pouch_core::layout::{BundlePath, Layout, Leaf};
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
+use pouch_core::region::history::History;
 use pouch_core::region::odd;
 use pouch_core::region::plan::{bundle_yaml, list_files};
 use pouch_core::region::published::{Files, Published, State};
@@ -101,10 +102,18 @@ impl Work<'_> {
         if taken {
             published = Published::unproved(&run.fleet.name, to.directory(), published.files);
         }
-        published = published.with(odd);
-        let Some(reopened) = reopen(to, &published, run.allowances) else {
+        let standing = published.with(odd);
+        let is_nothing = standing.files.is_empty() && standing.odd.is_nothing();
+        let history = match taken || is_nothing {
+            // Without the key that proved them, no commit is known as pouch's own; and what is gone is put back from the
+            // sources, not by this.
+            true => History::default(),
+            false => self.published.history(to.directory(), &run.query(region)?)?,
+        };
+        let Some(reopened) = reopen(to, &standing, &history, run.allowances) else {
             return Ok((told, false));
         };
+        let published = history.last(&standing);
         let Reopened { manifest, before, changes, holds, accepted, findings } = reopened;
         (told.accepted, told.findings) = (accepted, findings);
         let found = told.findings.len();
@@ -123,8 +132,8 @@ impl Work<'_> {
         let is_due = taken || !changes.is_empty() || before != region.recipients;
         if told.findings.len() == found && is_due {
             let worth = if taken { Unproved::Taken } else { Unproved::Held };
-            match self.files(to, &published, manifest, &before, worth)? {
-                Ok(new) => {
+            match self.files(to, published, manifest, &before, worth)? {
+                Ok(mut new) => {
                     if taken {
                         run.session.ui.warn(&format!(
                             "region {}: no reuse key vouches for its bundle; its Secrets and objects are taken at their own word",
@@ -133,9 +142,14 @@ impl Work<'_> {
                     }
                     record.outcome = Outcome::Published;
                     record.sealed = changes.len();
-                    match too_large(&new, &published) {
+                    for file in new.values_mut() {
+                        if let NewFile::Kept(from) = file {
+                            *file = NewFile::kept(from.clone(), published, &standing);
+                        }
+                    }
+                    match too_large(&new, &standing) {
                         Some(why) => told.findings.push(odd::too_large(&region.name, &why)),
-                        None => self.shelf.map_or(Ok(()), |shelf| shelf.stage(to.directory(), new, &published))?,
+                        None => self.shelf.map_or(Ok(()), |shelf| shelf.stage(to.directory(), new, &standing))?,
                     }
                 }
                 Err(finding) => told.findings.push(finding),

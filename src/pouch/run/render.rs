@@ -30,7 +30,7 @@ use rayon::prelude::*;
 use super::{Report, Run, Told, check_regions, rekey, seal};
 use crate::error::Failure;
 use crate::harden::wiped;
-use crate::shelf::{Beside, HistoryQuery, Look, NewFile, NewFiles, Shelf, too_large};
+use crate::shelf::{Beside, Look, NewFile, NewFiles, Shelf, too_large};
 use crate::survey::Survey;
 
 /// What all regions of a run share.
@@ -45,19 +45,6 @@ impl<'a> Shared<'a> {
         let Run { keys, allowances, selection, .. } = *self.run;
         let Survey { sources, unidentified, .. } = self.survey;
         Terms { world: self.world, to, keys, allowances, selection, sources, unidentified }
-    }
-
-    fn query(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
-        let Run { fleet, keys, allowances, session, .. } = *self.run;
-        let window = i64::try_from(fleet.limits.deletion_window).unwrap_or(i64::MAX);
-        Ok(HistoryQuery {
-            fleet: &fleet.name,
-            region: &region.name,
-            keys,
-            // The same clock as that of the commits that are counted.
-            since: session.commit_time()?.as_second().saturating_sub(window),
-            whole: allowances.accepted.iter().any(|accepted| accepted.region == region.name),
-        })
     }
 }
 
@@ -157,10 +144,10 @@ fn one_region<'a>(
         return Ok(told);
     }
     let (standing, history, mut plan) = plan(&shared.terms(to), &cases, (files, odd), || {
-        Ok::<_, Failure>(published.history(to.directory(), &shared.query(to.region)?)?)
+        Ok::<_, Failure>(published.history(to.directory(), &shared.run.query(to.region)?)?)
     })?;
     // What pouch published last counts, whatever stands there now.
-    let own = history.own.as_ref().unwrap_or(&standing);
+    let own = history.last(&standing);
     told.record.outcome = match outcome(region, &plan) {
         // What is carried whole differs from nothing, and was not sealed anew.
         Outcome::Unchanged if rekeys && !plan.holds.is_empty() => Outcome::Held,
@@ -249,11 +236,7 @@ fn write(
 ) -> Result<Option<Finding>, Failure> {
     let RegionPlan { files, mut manifest, .. } = plan;
     let sealer = seal::Sealer::new(&shared.run.session.ambient, &to.region.recipients)?;
-    // What pouch published last may stand in history only.
-    let kept = |from: BundlePath| match published.files.get(from.as_str()) {
-        Some(bytes) if standing.files.get(from.as_str()) != Some(bytes) => NewFile::Bytes(bytes.clone()),
-        _ => NewFile::Kept(from),
-    };
+    let kept = |from: BundlePath| NewFile::kept(from, published, standing);
     let task = |(path, content): (BundlePath, Content)| match content {
         Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
         Content::Kept(from) => Ok((path, kept(from), None)),

@@ -11,7 +11,7 @@ use std::path::Path;
 use pouch_core::config::Acceptance;
 use pouch_core::layout::form::MOST_BYTES;
 use pouch_core::layout::manifest::Manifest;
-use pouch_core::layout::path;
+use pouch_core::layout::path::{self, BundlePath};
 use pouch_core::name::Directory;
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::published::{Files, Published, authentic};
@@ -193,20 +193,33 @@ impl Scope<'_> {
         let old = old.or(known.iter().position(|commit| older(&commit)));
         // However much of the history is known, what is older than the window's beginning says nothing.
         let counted = known.get(..=old.unwrap_or(known.len())).unwrap_or(known);
+        // Without a manifest then, nothing was published that could be lost.
+        let Some(now) = self.manifest(own.id)? else { return Ok(history) };
         let resets = |commit: &&Commit| commit.accepted.iter().any(|accepted| accepted.region == *self.asked.region);
         for commit in counted.iter().filter(|commit| commit.is_own || proved.is_none()).filter(resets) {
             if let Some(manifest) = self.manifest(commit.id)? {
-                history.past.push(Past { manifest, accepted: commit.accepted.clone() });
+                history.past.push(self.past(commit, manifest, commit.accepted.clone(), &now)?);
             }
         }
         // If the region is younger than the window, its first manifest counts.
         for commit in counted.iter().rev() {
             if let Some(manifest) = self.manifest(commit.id)? {
-                history.past.push(Past { manifest, accepted: Vec::new() });
+                history.past.push(self.past(commit, manifest, Vec::new(), &now)?);
                 break;
             }
         }
         Ok(history)
+    }
+
+    /// What a commit says of the past, as far as it differs from what pouch published last.
+    fn past(
+        &self,
+        commit: &Commit,
+        manifest: Manifest,
+        accepted: Vec<Acceptance>,
+        now: &Manifest,
+    ) -> Result<Past, ShelfError> {
+        Past::of(manifest, accepted, now, |path| self.file(commit.id, path))
     }
 
     fn below(&self, path: &str) -> String {
@@ -236,17 +249,21 @@ impl Scope<'_> {
 
     /// The region's manifest in a commit, if a reuse key authenticates it.
     fn manifest(&self, commit: Id) -> Result<Option<Manifest>, ShelfError> {
-        let path = self.below(path::manifest(self.directory).as_str());
-        let bytes = match self.fetched.store.at(commit, &path) {
-            Ok(entry) if entry.kind == Kind::File => match self.fetched.store.blob(entry.id, MOST_BYTES) {
-                Ok(bytes) => bytes,
-                // pouch writes none of that size.
-                Err(ObjectsError::TooLarge(_)) => return Ok(None),
-                Err(error) => return Err(damaged(error)),
+        let bytes = self.file(commit, &path::manifest(self.directory))?;
+        Ok(bytes.and_then(|bytes| authentic(self.asked.fleet, self.directory, &bytes, self.asked.keys)))
+    }
+
+    /// A file in a commit; none where there is none, or one that is larger than any of pouch's.
+    fn file(&self, commit: Id, path: &BundlePath) -> Result<Option<Vec<u8>>, ShelfError> {
+        let store = self.fetched.store;
+        match store.at(commit, &self.below(path.as_str())) {
+            Ok(entry) if entry.kind == Kind::File => match store.blob(entry.id, MOST_BYTES) {
+                Ok(bytes) => Ok(Some(bytes)),
+                Err(ObjectsError::TooLarge(_)) => Ok(None),
+                Err(error) => Err(damaged(error)),
             },
-            Ok(_) | Err(ObjectsError::NoPath(_)) => return Ok(None),
-            Err(error) => return Err(damaged(error)),
-        };
-        Ok(authentic(self.asked.fleet, self.directory, &bytes, self.asked.keys))
+            Ok(_) | Err(ObjectsError::NoPath(_)) => Ok(None),
+            Err(error) => Err(damaged(error)),
+        }
     }
 }

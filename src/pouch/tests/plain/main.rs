@@ -29,6 +29,7 @@ mod churn_laws;
 mod commits;
 mod corpus;
 mod crash;
+mod cures;
 mod docs;
 mod doubt;
 mod encrypted;

@@ -44,6 +44,33 @@ fn many_do_not_become_few_run_by_run() {
     origin.publish(&[]).ends(0);
 }
 
+/// The names of entries are readable in the baseline's files, so that they are counted as objects are.
+#[test]
+fn entries_that_go_run_by_run_are_counted_together() {
+    let fleet = twenty();
+    let origin = Origin::new(&fleet, "");
+    let entries = |names: &str| {
+        let all: Vec<String> = names.chars().map(|name| format!("{name}: some-value")).collect();
+        fleet.secret("eu", "c0", &all.join(", "));
+    };
+    entries("abcdefg");
+    origin.publish(&[]).ends(0);
+    entries("efg");
+    origin.publish(&[]).ends(0).outcome("eu", "published");
+    entries("fg");
+    fleet.secret("eu", "c9", "value: changed");
+    let held = origin.publish(&[]).ends(4).outcome("eu", "published");
+    held.says("would lose 1 entry of a Secret that stays, after 4 that went before: entry e of Secret eu-team/c0");
+    // What comes back is not lost.
+    entries("abfg");
+    origin.publish(&[]).ends(0);
+    entries("fg");
+    origin.publish(&[]).ends(4).says("after 3 that went before");
+    // The control: without a window each run counts for itself.
+    fleet.configure("reuseKey", "limits: {deletions: {window: 0s}}\nreuseKey");
+    origin.publish(&[]).ends(0);
+}
+
 /// An older tree has manifests that verify; the commit that brings it back does not, whatever its message says.
 #[test]
 fn an_older_state_that_somebody_puts_back_is_put_right() {

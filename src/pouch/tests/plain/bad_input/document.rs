@@ -134,6 +134,36 @@ fn bombs_do_not_go_off() {
     check("JSON in JSON", spoil, 3, &[UNPARSABLE, "bad.json:"]);
 }
 
+/// Each of 150 files unfolds to some 20,000 values, which no bound on a single document stops: 41 KiB in all.
+#[test]
+fn aliases_that_unfold_have_their_room() {
+    let fleet = crate::support::fleet::Fleet::with_credentials(1);
+    let eight = |name: &str| [name; 8].join(", ");
+    for number in 0..150 {
+        let text = format!(
+            "apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: AWSClusterStaticIdentity\n\
+             metadata: {{name: n{number}}}\nspec:\n a: &a [{}]\n b: &b [{}]\n c: &c [{}]\n d: &d [{}]\n e: [{}]\n",
+            eight("x"),
+            eight("*a"),
+            eight("*b"),
+            eight("*c"),
+            ["*d"; 4].join(", ")
+        );
+        fleet.write(&format!("manifests/n{number}.yaml"), text);
+    }
+    let within = |kilobytes: usize| {
+        let script = format!("ulimit -v {kilobytes}; exec \"$0\" render out");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_pouch")]).current_dir(fleet.path(".")).env_clear();
+        // What threads and arenas reserve is not what is meant.
+        command.envs([("RAYON_NUM_THREADS", "2"), ("MALLOC_ARENA_MAX", "2")]).stdin(Stdio::null());
+        crate::support::fleet::Ran::from(command.output().unwrap())
+    };
+    within(768 << 10).ends(0).outcome("eu", "published");
+    // The control: they do unfold, and the bound on memory is one.
+    assert_ne!(within(192 << 10).code, 0);
+}
+
 #[test]
 fn a_document_of_100_megabytes_gets_an_answer() {
     let fleet = Fleet::new();

@@ -98,3 +98,37 @@ fn files_of_others_stay_on_a_branch_too() {
     fleet.run(&[&command[..], &["--remove-foreign", "eu"]].concat()).ends(0);
     assert!(!origin.files().contains(&notes));
 }
+
+/// What pouch published last is sealed anew, and recipients are compared with that, whatever somebody put back.
+#[test]
+fn an_older_state_on_the_branch_is_neither_sealed_anew_nor_compared_with() {
+    let fleet = unpublished(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let put_back = |state: &str| {
+        let back = origin.git(&["commit-tree", &format!("{state}^{{tree}}"), "-p", "main", "-m", "back"]);
+        origin.git(&["update-ref", "refs/heads/main", &back]);
+    };
+    let first = origin.tip().unwrap();
+    fleet.secret("eu", "c0", "value: newer");
+    origin.publish(&[]).ends(0);
+    let identities = ["rekey", "--identity", "keys/eu.txt", "--identity", "keys/us.txt"];
+    put_back(&first);
+    fleet.run(&identities).ends(0).outcome("eu", "published").says("not-as-published");
+    // Had the older value been sealed anew, this would publish the newer one again.
+    origin.publish(&[]).ends(0).says("nothing changed");
+
+    let second = new_identity(&fleet, "keys/second.txt");
+    configured(&fleet, "eu", &[EU, &second]);
+    let accepted = origin.publish(&[]).ends(4).acceptance("--accept-recipients", "eu");
+    origin.publish(&["--accept-recipients", &accepted]).ends(0);
+    let both = origin.tip().unwrap();
+    configured(&fleet, "eu", &[EU]);
+    origin.publish(&[]).ends(0);
+    put_back(&both);
+    configured(&fleet, "eu", &[EU, &second]);
+    fleet.run(&identities).ends(4).outcome("eu", "held").says("recipient-added");
+    // The control: as the last state of pouch's own it is no addition.
+    origin.git(&["update-ref", "refs/heads/main", &both]);
+    fleet.run(&identities).ends(0).outcome("eu", "published");
+}

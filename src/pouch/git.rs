@@ -55,14 +55,13 @@ fn fetch_made(
     kept: Option<&Kept>,
 ) -> Result<(), program::GitError> {
     let Some(kept) = kept else { return fetch_into(git, remote, reference, into) };
-    kept.lend(into);
+    let is_lent = kept.lend(into);
     match fetch_into(git, remote, reference, into) {
-        // Git's words about the objects that it was lent.
-        Err(program::GitError::Failed { words, .. })
-            if ["object", "pack", "shallow"].iter().any(|of| words.contains(of)) =>
-        {
-            kept.take_back(into);
+        // It may be for what was lent. Where it works without, it was.
+        Err(program::GitError::Failed { .. }) if is_lent => {
+            Kept::take_back(into);
             fetch_into(git, remote, reference, into)?;
+            kept.clear();
         }
         done => done?,
     }
@@ -95,7 +94,7 @@ fn borrow(into: &Path, reference: &str, id: &str, kept: &Kept) -> bool {
     if kept.tip(reference).is_none_or(|tip| tip != id) {
         return false;
     }
-    kept.lend(into);
+    _ = kept.lend(into);
     let is_there = objects::open(into).and_then(|store| store.commit(id)).is_ok();
     is_there && std::fs::write(into.join(FETCHED), format!("{id}\n")).is_ok()
 }

@@ -49,6 +49,11 @@ impl NoScratch {
     /// What to do about it.
     pub const HELP: &str =
         "Check that TMPDIR names a folder that this user can write to, and that there is space in it.";
+
+    /// What the system said.
+    pub fn kind(&self) -> io::ErrorKind {
+        self.error.kind()
+    }
 }
 
 impl From<NoScratch> for Failure {

@@ -5,16 +5,16 @@
 //! objects. Whatever is wrong here costs a fetch of everything, and nothing else.
 //!
 //! A folder holds `objects` as git arranges them, `tips` (an id and a reference in each line), `shallow` as git writes
-//! it, and `lock`, which every run holds shared for as long as it borrows, and alone to put objects together or to
-//! clear them away.
+//! it, `lock`, which every run holds shared for as long as it borrows, and alone to put objects together or to clear
+//! them away, and `writing`, which a run holds while it writes down what it fetched.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use git2::{Oid, Repository};
+use git2::{Odb, Oid, Repository};
 use pouch_core::config::Fleet;
 use pouch_core::hash::sha256_hex;
 use rustix::fs::{FlockOperation, flock};
@@ -73,27 +73,29 @@ impl Kept {
         text.lines().filter_map(line).filter(|(_, id)| is_commit_id(id)).take(MOST_TIPS).collect()
     }
 
-    /// Lends the objects to the new bare repository at `into`. If they cannot be used, they are cleared away.
-    pub fn lend(&self, into: &Path) {
-        if self.lend_all(into).is_err() {
-            self.take_back(into);
-        }
+    /// Lends the objects to the new bare repository at `into`, and says whether there were any. If they cannot be used,
+    /// they are cleared away.
+    pub fn lend(&self, into: &Path) -> bool {
+        self.lend_all(into).unwrap_or_else(|_| {
+            Self::take_back(into);
+            self.clear();
+            false
+        })
     }
 
-    /// Lends a repository nothing any more, and clears away what turned out to be of no use.
-    pub fn take_back(&self, into: &Path) {
-        self.clear();
+    /// Lends a repository nothing any more.
+    pub fn take_back(into: &Path) {
         for trace in ["objects/info/alternates", "shallow"] {
             _ = fs::remove_file(into.join(trace));
         }
         _ = fs::remove_dir_all(into.join(LENT));
     }
 
-    fn lend_all(&self, into: &Path) -> Result<(), Unusable> {
+    fn lend_all(&self, into: &Path) -> Result<bool, Unusable> {
         let tips = self.tips();
         let objects = self.folder.join("objects");
         if tips.is_empty() || !objects.is_dir() {
-            return Ok(());
+            return Ok(false);
         }
         // Only git writes these, and not here.
         _ = fs::remove_dir_all(objects.join("info"));
@@ -111,7 +113,7 @@ impl Kept {
         if shallow.lines().all(is_commit_id) && !shallow.is_empty() {
             fs::write(into.join("shallow"), shallow)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Keeps the objects of the repository at `from`, all of what `id` reaches, which stood at `reference`.
@@ -141,18 +143,10 @@ impl Kept {
                 }
             }
         }
-        let mut tips = self.tips();
-        if !is_new && tips.get(reference).is_some_and(|tip| tip == id) {
+        if !is_new && self.tip(reference).is_some_and(|tip| tip == id) {
             return Ok(());
         }
-        let shallow = small(&from.join("shallow"));
-        put(&self.folder, &self.folder.join("shallow"), |path| fs::write(path, &shallow))?;
-        while tips.len() >= MOST_TIPS && !tips.contains_key(reference) {
-            _ = tips.pop_first();
-        }
-        tips.insert(reference.to_owned(), id.to_owned());
-        let text: String = tips.iter().map(|(reference, id)| format!("{id} {reference}\n")).collect();
-        put(&self.folder, &self.folder.join("tips"), |path| fs::write(path, &text))?;
+        self.note(from, reference, id)?;
         let packs = fs::read_dir(target.join("pack")).map_or(0, |files| files.flatten().filter(is_pack).count());
         if packs > MOST_PACKS && self.locked_alone() {
             let put_together = self.put_together(git);
@@ -162,8 +156,44 @@ impl Kept {
         Ok(())
     }
 
+    /// Writes down what was fetched, and where its history ends. One run at a time.
+    fn note(&self, from: &Path, reference: &str, id: &str) -> Result<(), Unusable> {
+        let writing = OpenOptions::new().create(true).append(true).mode(0o600).open(self.folder.join("writing"))?;
+        flock(&writing, FlockOperation::LockExclusive).map_err(|_| Unusable)?;
+        let ends = self.ends(from)?;
+        put(&self.folder, &self.folder.join("shallow"), |path| fs::write(path, &ends))?;
+        let mut tips = self.tips();
+        while tips.len() >= MOST_TIPS && !tips.contains_key(reference) {
+            _ = tips.pop_first();
+        }
+        tips.insert(reference.to_owned(), id.to_owned());
+        let text: String = tips.iter().map(|(reference, id)| format!("{id} {reference}\n")).collect();
+        put(&self.folder, &self.folder.join("tips"), |path| fs::write(path, &text))?;
+        Ok(())
+    }
+
+    /// The commits whose parents are not there: those of the repository at `from`, and those that other runs noted,
+    /// unless the history behind them was fetched since.
+    fn ends(&self, from: &Path) -> Result<String, Unusable> {
+        let store = Odb::new()?;
+        store.add_disk_alternate(self.folder.join("objects").to_str().ok_or(Unusable)?)?;
+        let repository = Repository::from_odb(store)?;
+        let store = repository.odb()?;
+        let text = small(&from.join("shallow"));
+        let mut ends: BTreeSet<&str> = text.lines().collect();
+        let noted = small(&self.folder.join("shallow"));
+        for id in noted.lines().filter(|id| is_commit_id(id)) {
+            let commit = repository.find_commit(Oid::from_str(id)?);
+            if commit.is_ok_and(|commit| !commit.parent_ids().all(|parent| store.exists(parent))) {
+                _ = ends.insert(id);
+            }
+        }
+        Ok(ends.iter().map(|id| format!("{id}\n")).collect())
+    }
+
     /// Makes one pack of what the tips reach, and forgets all else.
     fn put_together(&self, git: &Git) -> Result<(), Unusable> {
+        self.sweep(&["lock", "writing", "tips", "shallow", "objects"]);
         let private = tempfile::Builder::new().prefix("again-").tempdir_in(&self.folder)?;
         git.make(private.path())?;
         self.lend_all(private.path())?;
@@ -181,12 +211,19 @@ impl Kept {
     /// Forgets everything, unless another run borrows it.
     pub fn clear(&self) {
         if self.locked_alone() {
-            for file in ["tips", "shallow"] {
-                _ = fs::remove_file(self.folder.join(file));
-            }
-            _ = fs::remove_dir_all(self.folder.join("objects"));
+            self.sweep(&["lock", "writing"]);
         }
         _ = flock(&self.lock, FlockOperation::NonBlockingLockShared);
+    }
+
+    /// Removes all but some, with what killed runs left. Nobody else may be here.
+    fn sweep(&self, stays: &[&str]) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if !stays.iter().any(|name| entry.file_name() == *name) {
+                // A link is no folder, and goes itself.
+                _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
+            }
+        }
     }
 }
 

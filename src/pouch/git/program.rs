@@ -17,6 +17,7 @@ use super::address::{Address, address};
 use super::objects;
 use super::words::{self, Words};
 use crate::child::{self, Bounds, ChildError, ChildResult};
+use crate::scratch::Scratch;
 
 /// How long one run may take, and how long it may say nothing, unless somebody says otherwise.
 const DEFAULT: Deadlines = Deadlines { silence: Duration::from_secs(120), whole: Duration::from_secs(3600) };
@@ -365,11 +366,12 @@ impl Git {
             return Ok(());
         }
         let unwritten = |error: std::io::Error| GitError::Start(error.kind());
-        let trace = tempfile::NamedTempFile::new().map_err(unwritten)?;
+        let folder = Scratch::new().map_err(|error| GitError::Start(error.kind()))?;
+        let trace = folder.path().join("packets");
         let mut git = self.clone();
-        git.environment.push(("GIT_TRACE_PACKET".into(), trace.path().into()));
+        git.environment.push(("GIT_TRACE_PACKET".into(), trace.as_os_str().to_owned()));
         git.run(None, "ls-remote", &["--quiet"], &[remote.as_ref(), "HEAD".as_ref()])?;
-        let packets = std::fs::read(trace.path()).map_err(unwritten)?;
+        let packets = std::fs::read(&trace).map_err(unwritten)?;
         // <https://git-scm.com/docs/http-protocol#_smart_server_response>
         let known = String::from_utf8_lossy(&packets).lines().any(|line| line.contains("< # service=git-upload-pack"));
         // What a protocol of version 2 says first, where the server leaves the service out.

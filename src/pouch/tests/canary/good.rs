@@ -63,7 +63,7 @@ stringData:
   mac: «stringData: an entry called mac»
 spec: {a: «Secret: spec»}
 status: «Secret: status»
-stringdata: {a: «Secret: a misspelt field»}
+remarks: {a: «Secret: an unknown field»}
 ---
 apiVersion: k0rdent.mirantis.com/v1beta1
 kind: Credential
@@ -93,6 +93,7 @@ apiVersion: v1
 kind: Secret
 metadata: {name: of-nobody, namespace: team-a}
 stringData: {a: «a Secret that nobody wants»}
+stringdata: {a: «a misspelt field of a Secret that nobody wants»}
 ---
 apiVersion: v1
 kind: ConfigMap

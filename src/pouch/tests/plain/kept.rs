@@ -92,6 +92,9 @@ fn packs_are_put_together_before_they_are_many() {
     let fleet = Fleet::with_credentials(1);
     let origin = Origin::new(&fleet, "");
     origin.publish(&[]).ends(0);
+    // What killed runs left goes with it.
+    fs::create_dir(kept(&fleet).join("again-killed")).unwrap();
+    fs::write(kept(&fleet).join(".new-killed"), "x").unwrap();
     let mut most = 0;
     for round in 0..40 {
         fleet.secret("eu", "c0", &format!("value: changed-{round}"));
@@ -99,6 +102,10 @@ fn packs_are_put_together_before_they_are_many() {
         most = most.max(packs(&kept(&fleet)).len());
     }
     assert!((20..=25).contains(&most) && packs(&kept(&fleet)).len() < 20, "{most}");
+    let left = fs::read_dir(kept(&fleet)).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut left: Vec<String> = left.collect();
+    left.sort();
+    assert_eq!(left, ["lock", "objects", "shallow", "tips", "writing"]);
     assert_eq!(publish_watched(&fleet, &[]).1, ["ls-remote"]);
     origin.check();
 }
@@ -140,6 +147,7 @@ fn whatever_is_wrong_with_what_is_kept_the_same_is_published() {
         }),
         ("no text", |kept| fs::write(kept.join("tips"), [0xff, 0xfe, 0]).unwrap()),
         ("a strange boundary", |kept| fs::write(kept.join("shallow"), "x\n--upload-pack=touch\n").unwrap()),
+        ("no boundary", |kept| fs::write(kept.join("shallow"), "").unwrap()),
         ("a boundary elsewhere", |kept| fs::write(kept.join("shallow"), "1".repeat(40) + "\n").unwrap()),
         ("another store", |kept| {
             fs::create_dir_all(kept.join("objects/info")).unwrap();

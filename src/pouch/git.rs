@@ -40,10 +40,11 @@ pub fn fetch(
     kept: Option<&Kept>,
 ) -> Result<(), program::GitError> {
     let reference = &*full(named);
-    if is_commit_id(reference) {
-        return fetch_tip(git, remote, (reference, reference), into, kept);
-    }
     git.make(into)?;
+    let is_here = |kept: &Kept| is_commit_id(reference) && borrow(into, reference, (reference, FETCHED), kept);
+    if kept.is_some_and(is_here) {
+        return Ok(());
+    }
     fetch_made(git, remote, reference, into, kept)
 }
 
@@ -71,32 +72,88 @@ fn fetch_made(
     Ok(())
 }
 
-/// The same for a reference that stands at the commit `id`.
+/// The reference under which [`fetch_tips`] stores what it fetched, by its number.
+pub fn fetched(number: usize) -> String {
+    format!("{FETCHED}-{number}")
+}
+
+/// Fetches several references of a remote repository, given with the commits that they stand at, as [`fetch`] does one:
+/// each becomes [`fetched`] of its number.
 ///
 /// # Errors
 /// As [`program::Git::run`].
-pub fn fetch_tip(
+pub fn fetch_tips(
     git: &program::Git,
     remote: &str,
-    (reference, id): (&str, &str),
+    tips: &[(String, String)],
     into: &Path,
     kept: Option<&Kept>,
 ) -> Result<(), program::GitError> {
     git.make(into)?;
-    if kept.is_some_and(|kept| borrow(into, reference, id, kept)) {
+    let wanted = || (0..).map(fetched).zip(tips).map(|(name, (reference, id))| (name, reference.as_str(), id.as_str()));
+    let is_kept = |kept: &Kept, (name, reference, id): &(String, &str, &str)| borrow(into, reference, (id, name), kept);
+    let missing = wanted().filter(|one| !kept.is_some_and(|kept| is_kept(kept, one)));
+    let missing: Vec<(String, &str, &str)> = missing.collect();
+    if missing.is_empty() {
         return Ok(());
     }
-    fetch_made(git, remote, reference, into, kept)
+    let is_lent = kept.is_some_and(|kept| kept.lend(into));
+    match fetch_all(git, remote, &missing, into) {
+        // It may be for what was lent. Where it works without, it was.
+        Err(program::GitError::Failed { .. }) if is_lent => {
+            Kept::take_back(into);
+            fetch_all(git, remote, &wanted().collect::<Vec<_>>(), into)?;
+            kept.into_iter().for_each(Kept::clear);
+        }
+        done => done?,
+    }
+    let Some((kept, store)) = kept.zip(objects::open(into).ok()) else { return Ok(()) };
+    for (name, reference, _) in wanted() {
+        if let Ok(id) = store.commit(&name) {
+            kept.keep(git, into, reference, &id.to_string());
+        }
+    }
+    Ok(())
 }
 
-/// Makes [`FETCHED`] a commit that stood at a reference and is kept, all of it. Says whether it is.
-fn borrow(into: &Path, reference: &str, id: &str, kept: &Kept) -> bool {
+/// Fetches references by one run of git.
+fn fetch_all(
+    git: &program::Git,
+    remote: &str,
+    wanted: &[(String, &str, &str)],
+    into: &Path,
+) -> Result<(), program::GitError> {
+    let shallow: Vec<&str> = OPTIONS.into_iter().chain(["--depth=1"]).collect();
+    let specs: Vec<String> = wanted.iter().map(|(name, reference, _)| format!("+{reference}:{name}")).collect();
+    let operands: Vec<&std::ffi::OsStr> =
+        std::iter::once(remote).chain(specs.iter().map(String::as_str)).map(std::ffi::OsStr::new).collect();
+    match git.run(Some(into), "fetch", &shallow, &operands) {
+        Err(error @ program::GitError::Failed { .. }) => git.expects_git(remote).and(Err(error)),
+        Err(error) => Err(error),
+        Ok(_) => {
+            let head = fetch_head(into);
+            match wanted.iter().find(|(_, reference, _)| !head.lines().any(|line| address::is_fetched(reference, line)))
+            {
+                Some((_, reference, _)) => Err(missing(reference)),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// Makes a reference in a new repository a commit that stood at a remote one and is kept, all of it. Says whether it is.
+fn borrow(into: &Path, reference: &str, (id, name): (&str, &str), kept: &Kept) -> bool {
     if kept.tip(reference).is_none_or(|tip| tip != id) {
         return false;
     }
     _ = kept.lend(into);
     let is_there = objects::open(into).and_then(|store| store.commit(id)).is_ok();
-    is_there && std::fs::write(into.join(FETCHED), format!("{id}\n")).is_ok()
+    is_there && std::fs::write(into.join(name), format!("{id}\n")).is_ok()
+}
+
+/// What git says of a reference that is not there.
+fn missing(reference: &str) -> program::GitError {
+    program::GitError::Failed { command: "fetch".to_owned(), words: format!("couldn't find remote ref {reference}") }
 }
 
 fn fetch_into(git: &program::Git, remote: &str, reference: &str, into: &Path) -> Result<(), program::GitError> {
@@ -113,10 +170,7 @@ fn fetch_into(git: &program::Git, remote: &str, reference: &str, into: &Path) ->
             git.run(Some(into), "update-ref", &[], &[FETCHED.as_ref(), commit.as_ref()]).map(|_| ())
         }
         Ok(_) if !is_commit_id(reference) && !address::is_fetched(reference, &fetch_head(into)) => {
-            Err(program::GitError::Failed {
-                command: "fetch".to_owned(),
-                words: format!("couldn't find remote ref {reference}"),
-            })
+            Err(missing(reference))
         }
         Err(error @ program::GitError::Failed { .. }) => git.expects_git(remote).and(Err(error)),
         done => done.map(|_| ()),

@@ -45,7 +45,8 @@
 //! | where new keys go and where they must not, the Secrets made of them | [`run::keygen`], [`run::keyfiles`] |
 //! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |
 //! | what a branch's history says: what pouch published last, since when withdrawals count | `shelf/branch/past.rs`, [`git::ancestors`]; the line that proves a commit: core `reuse::commit` |
-//! | which branch, how often a push is tried | [`shelf::output`] |
+//! | which branches of which repositories | [`shelf::target`], [`shelf::output`] |
+//! | how often a push is tried, and that places do not stop each other | [`shelf::rounds`] |
 //! | whether runs on one machine wait for each other | [`shelf::turn`]; its flags: [`cli::turn`] |
 //! | what became of a push | `shelf/branch/outcome.rs` |
 //! | how long git may take or say nothing | [`child`], [`git::program`] |

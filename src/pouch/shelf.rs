@@ -10,8 +10,10 @@ pub mod directory;
 mod error;
 pub mod output;
 pub mod repository;
+pub mod rounds;
 pub mod signed;
 pub mod standing;
+pub mod target;
 pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};

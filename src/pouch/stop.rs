@@ -108,13 +108,13 @@ impl Stop {
         if self.is_asked() { Err(Stopped) } else { Ok(()) }
     }
 
-    /// Says that publishing begins; from here on the run finishes it, whatever is asked.
+    /// Says that publishing begins, or goes on with the next piece; from here on the run finishes it, whatever is asked.
     ///
     /// # Errors
     /// Where somebody asked the run to stop before.
     pub fn begin_publishing(&self) -> Result<(), Stopped> {
         self.check()?;
-        self.leave(PUBLISHING)
+        if self.is_publishing() { Ok(()) } else { self.leave(PUBLISHING) }
     }
 
     /// Says that nothing was published after all, and the run goes on.

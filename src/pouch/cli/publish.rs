@@ -7,12 +7,15 @@ use super::reach::{self, ReachArgs};
 use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
 use crate::run::render::render;
-use crate::run::{Run, is_first, told};
+use crate::run::{Report, Run, is_first, told};
 use crate::session::Session;
 use crate::settings::Opened;
-use crate::shelf::output::Branch;
+use crate::shelf::branch::BranchShelf;
+use crate::shelf::output::Output;
+use crate::shelf::rounds::Work;
+use crate::shelf::target::Target;
 use crate::survey::source::live::Values;
-use crate::survey::{Surveyor, survey};
+use crate::survey::{Survey, Surveyor, survey};
 
 /// Render, make one commit on the output branch, and push it
 ///
@@ -37,7 +40,7 @@ pub struct Args {
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
-    let branch = Branch::of(&opened)?.waiting(args.turn.most());
+    let output = Output::of(&opened)?.waiting(args.turn.most());
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
@@ -46,28 +49,53 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
     // A template that does not work should be known before anything is read.
     told::check_message(fleet)?;
-    let (report, commit) = branch.push(session, &keys, surveyor.reads_stdin(), |shelf| {
-        if !args.first && is_first(fleet, shelf)? {
-            return Err(Failure::usage(
-                format!(
-                    "first-publication: {} holds no bundle of fleet {} under {}",
-                    branch.called(),
-                    fleet.name,
-                    fleet.output.path
-                ),
-                "If nothing was published there before, pass --first, once. If something was, correct \
-                 output.git.branch, output.git.repository or output.path: the regions follow another place.",
-            ));
-        }
-        let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
-        let report = session.timed("render", || render(&run, &survey, shelf))?;
-        let message = told::commit_message(fleet, &report, &survey.revisions)?;
-        Ok((report, message))
-    })?;
+    let work = Publish { run: &run, surveyor: &surveyor, first: args.first };
+    let target = output.only()?;
+    let (report, commit) = output.publish(session, &keys, surveyor.reads_stdin(), &work)?;
     told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
     session.ui.note(&match &commit {
-        Some(commit) => format!("{} is at {commit}", branch.name()),
-        None => format!("nothing changed; {} stays as it is", branch.name()),
+        Some(commit) => format!("{} is at {commit}", target.branch),
+        None => format!("nothing changed; {} stays as it is", target.branch),
     });
     told::finish(session, &report, "publish", commit, fleet)
+}
+
+/// Renders at every place.
+struct Publish<'a> {
+    run: &'a Run<'a>,
+    surveyor: &'a Surveyor<'a>,
+    first: bool,
+}
+
+impl Work for Publish<'_> {
+    type Read = Survey;
+    type Made = Report;
+
+    fn check(&self, target: &Target, shelf: &BranchShelf) -> Result<(), Failure> {
+        let fleet = self.run.fleet;
+        if self.first || !is_first(fleet, shelf)? {
+            return Ok(());
+        }
+        Err(Failure::usage(
+            format!(
+                "first-publication: {} holds no bundle of fleet {} under {}",
+                target.called(),
+                fleet.name,
+                fleet.output.path
+            ),
+            "If nothing was published there before, pass --first, once. If something was, correct output.git.branch, \
+             output.git.repository or output.path: the regions follow another place.",
+        ))
+    }
+
+    fn read(&self) -> Result<Survey, Failure> {
+        self.run.session.timed("survey", || survey(self.surveyor, Values::Read))
+    }
+
+    fn make(&self, _: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<(Report, String), Failure> {
+        let Run { session, fleet, .. } = *self.run;
+        let report = session.timed("render", || render(self.run, survey, shelf))?;
+        let message = told::commit_message(fleet, &report, &survey.revisions)?;
+        Ok((report, message))
+    }
 }

@@ -18,9 +18,12 @@ use crate::run::rekey::Unproved;
 use crate::run::{Report, Run, told};
 use crate::session::Session;
 use crate::settings::{self, Opened, region_called};
+use crate::shelf::branch::BranchShelf;
 use crate::shelf::directory::{DirectoryShelf, LookedAt};
-use crate::shelf::output::Branch;
-use crate::survey::Surveyor;
+use crate::shelf::output::Output;
+use crate::shelf::rounds::Work;
+use crate::shelf::target::Target;
+use crate::survey::{Survey, Surveyor};
 
 /// Seal what is published anew, for the configured recipients
 ///
@@ -101,29 +104,31 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let (report, commit) = match target {
         Some(target) if args.dry_run => {
             let place = target.display().to_string();
-            (anew.make(&LookedAt::open(&target)?, None, &place)?.report, None)
+            let published = LookedAt::open(&target)?;
+            (anew.make(anew.read()?.as_ref(), (&published, None), &place)?.report, None)
         }
         Some(target) => {
             // To look at what is not there must not make it.
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
-            let made = anew.make(&shelf, Some(&shelf), &target.display().to_string())?;
+            let place = target.display().to_string();
+            let made = anew.make(anew.read()?.as_ref(), (&shelf, Some(&shelf)), &place)?;
             session.timed("publish", || shelf.publish(session))?;
             (made.report, None)
         }
         None => {
-            let branch = Branch::of(&opened)?.waiting(args.turn.most());
+            let output = Output::of(&opened)?.waiting(args.turn.most());
             if args.dry_run {
-                (anew.of_branch(&branch, &branch.open(session)?, None)?.report, None)
+                let target = output.only()?;
+                let shelf = output.open(session, target)?;
+                anew.check(target, &shelf)?;
+                (anew.make(anew.read()?.as_ref(), (&shelf, None), &target.called())?.report, None)
             } else {
                 told::check_message(fleet)?;
-                let pushed = branch.push(session, &keys, anew.reads_stdin(), |shelf| {
-                    let Made { report, revisions } = anew.of_branch(&branch, shelf, Some(shelf))?;
-                    let message = told::commit_message(fleet, &report, &revisions)?;
-                    Ok((report, message))
-                })?;
+                let target = output.only()?;
+                let pushed = output.publish(session, &keys, anew.reads_stdin(), &Rekey(&anew))?;
                 if let Some(commit) = &pushed.1 {
-                    session.ui.note(&format!("{} is at {commit}", branch.name()));
+                    session.ui.note(&format!("{} is at {commit}", target.branch));
                 }
                 pushed
             }
@@ -146,6 +151,28 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         );
     }
     told::finish(session, &report, "rekey", commit, fleet)
+}
+
+/// Seals anew at every place.
+struct Rekey<'a>(&'a Anew<'a>);
+
+impl Work for Rekey<'_> {
+    type Read = Option<Survey>;
+    type Made = Report;
+
+    fn check(&self, target: &Target, shelf: &BranchShelf) -> Result<(), Failure> {
+        self.0.check(target, shelf)
+    }
+
+    fn read(&self) -> Result<Self::Read, Failure> {
+        self.0.read()
+    }
+
+    fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Report, String), Failure> {
+        let Made { report, revisions } = self.0.make(read.as_ref(), (shelf, Some(shelf)), &target.called())?;
+        let message = told::commit_message(self.0.run.fleet, &report, &revisions)?;
+        Ok((report, message))
+    }
 }
 
 /// The regions that the flags name, or all that are active.

@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::settings::{self, Opened, region_called};
 use crate::shelf::Look as _;
 use crate::shelf::directory::LookedAt;
-use crate::shelf::output::Branch;
+use crate::shelf::output::Output;
 use crate::shelf::plain_files;
 use crate::shelf::standing::Asking;
 
@@ -153,8 +153,8 @@ fn files(session: &Session, args: &Args, opened: &Opened, region: &RegionConfig)
     let root = match &args.path {
         Some(directory) => session.ambient.cwd().join(directory),
         None if fleet.output.git.is_some() => {
-            let branch = Branch::of(opened)?;
-            return branch.open(session)?.read(&region.directory).and_then(plain_files).map_err(unread);
+            let output = Output::of(opened)?;
+            return output.open(session, output.only()?)?.read(&region.directory).and_then(plain_files).map_err(unread);
         }
         None => opened.output(),
     };

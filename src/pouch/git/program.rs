@@ -371,7 +371,11 @@ impl Git {
         let mut git = self.clone();
         git.environment.push(("GIT_TRACE_PACKET".into(), trace.as_os_str().to_owned()));
         git.run(None, "ls-remote", &["--quiet"], &[remote.as_ref(), "HEAD".as_ref()])?;
-        let packets = std::fs::read(&trace).map_err(unwritten)?;
+        let packets = match std::fs::read(&trace) {
+            // Older versions make no file where there are none.
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(unwritten)?,
+        };
         // <https://git-scm.com/docs/http-protocol#_smart_server_response>
         let known = String::from_utf8_lossy(&packets).lines().any(|line| line.contains("< # service=git-upload-pack"));
         // What a protocol of version 2 says first, where the server leaves the service out.

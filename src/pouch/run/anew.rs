@@ -11,10 +11,10 @@ use super::{Report, Run, govern};
 use crate::age::Identities;
 use crate::error::Failure;
 use crate::shelf::branch::BranchShelf;
-use crate::shelf::output::Branch;
+use crate::shelf::target::Target;
 use crate::shelf::{Look, Shelf};
 use crate::survey::source::live::Values;
-use crate::survey::{Surveyor, survey};
+use crate::survey::{Survey, Surveyor, survey};
 
 /// What one attempt needs.
 pub struct Anew<'a> {
@@ -44,26 +44,32 @@ impl Anew<'_> {
         self.identities.is_none() && self.surveyor.reads_stdin()
     }
 
-    /// As [`Self::make`], on a branch: one that is not there is not made.
-    pub fn of_branch(
-        &self,
-        branch: &Branch<'_>,
-        published: &BranchShelf,
-        shelf: Option<&dyn Shelf>,
-    ) -> Result<Made, Failure> {
+    /// Refuses a branch that is not there: it is not made.
+    pub fn check(&self, target: &Target, published: &BranchShelf) -> Result<(), Failure> {
         if published.is_there()? {
-            return self.make(published, shelf, &branch.called());
+            return Ok(());
         }
         Err(Failure::unavailable(
-            format!("there is no {}, so there is nothing to seal anew", branch.called()),
+            format!("there is no {}, so there is nothing to seal anew", target.called()),
             "Correct `output.git` in pouch.yaml; for a new fleet, `pouch publish` makes the branch.",
         ))
+    }
+
+    /// Reads the sources, if values come from there.
+    pub fn read(&self) -> Result<Option<Survey>, Failure> {
+        let survey = || self.run.session.timed("survey", || survey(&self.surveyor, Values::Read));
+        self.identities.is_none().then(survey).transpose()
     }
 
     /// Seals everything anew and stages it on the shelf, if there is one. A region without a bundle is not
     /// sealed; where it was asked for, or where no region has one, that is no success. `place` is the
     /// shelf's name.
-    pub fn make(&self, published: &dyn Look, shelf: Option<&dyn Shelf>, place: &str) -> Result<Made, Failure> {
+    pub fn make(
+        &self,
+        read: Option<&Survey>,
+        (published, shelf): (&dyn Look, Option<&dyn Shelf>),
+        place: &str,
+    ) -> Result<Made, Failure> {
         let Run { session, fleet, .. } = *self.run;
         let (mut bare, mut all) = (BTreeSet::new(), true);
         for to in self.run.destinations() {
@@ -77,7 +83,7 @@ impl Anew<'_> {
                 bare.insert(to.region.name.clone());
             }
         }
-        let mut made = self.sealed(published, shelf)?;
+        let mut made = self.sealed(read, published, shelf)?;
         if !all && self.every {
             for region in &bare {
                 session.ui.warn(&format!(
@@ -95,18 +101,19 @@ impl Anew<'_> {
         Ok(made)
     }
 
-    fn sealed(&self, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
-        let session = self.run.session;
-        if let Some(identities) = &self.identities {
-            let rekey = || rekey(self.run, identities, self.unproved, published, shelf);
-            let report = session.timed("render", rekey)?;
-            return Ok(Made { report, revisions: Vec::new() });
-        }
-        let survey = session.timed("survey", || survey(&self.surveyor, Values::Read))?;
-        let report = session.timed("render", || match shelf {
-            Some(shelf) => render(self.run, &survey, shelf),
-            None => preview(self.run, &survey, published),
+    fn sealed(&self, read: Option<&Survey>, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
+        let (session, mut revisions) = (self.run.session, Vec::new());
+        let report = session.timed("render", || match (&self.identities, read) {
+            (Some(identities), _) => rekey(self.run, identities, self.unproved, published, shelf),
+            (None, None) => Err(Failure::bug("no source was read")),
+            (None, Some(survey)) => {
+                revisions.clone_from(&survey.revisions);
+                match shelf {
+                    Some(shelf) => render(self.run, survey, shelf),
+                    None => preview(self.run, survey, published),
+                }
+            }
         })?;
-        Ok(Made { report, revisions: survey.revisions })
+        Ok(Made { report, revisions })
     }
 }

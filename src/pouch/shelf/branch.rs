@@ -5,13 +5,14 @@
 //! run that loses against another writer starts over from the sources: rebasing would publish an
 //! older reading on top of a newer one.
 
+mod local;
 mod outcome;
 mod past;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::path::TOPS;
@@ -22,29 +23,24 @@ use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
 use pouch_core::verify::bundles::Above;
 
-use self::outcome::{Move, Push, tip_of};
+pub use self::local::Local;
+use self::outcome::{Move, Push};
 pub use self::outcome::{Pushed, Watch};
 use self::tree::{damaged, list_into, read_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
+use super::target::Target;
 use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use crate::git::commits::{Author, Changes, FileId, Seal, Writer};
-use crate::git::kept::Kept;
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
-use crate::git::program::{Git, GitError};
-use crate::git::{self, FETCHED};
-use crate::scratch::Scratch;
 use crate::stop::Stop;
 
 /// A branch that holds bundles.
 pub struct BranchShelf {
-    git: Git,
-    remote: String,
-    branch: String,
+    local: Arc<Local>,
+    target: Target,
     /// The output's path in the tree, without a slash at either end; may be empty.
     prefix: String,
     inner: Mutex<Inner>,
-    folder: Scratch,
-    kept: Option<Kept>,
 }
 
 struct Inner {
@@ -56,40 +52,26 @@ struct Inner {
 }
 
 impl BranchShelf {
-    /// Fetches the tip of `branch`, if there is one.
-    pub fn open(git: Git, remote: &str, branch: &str, output: &str, kept: Option<Kept>) -> Result<Self, ShelfError> {
-        let folder = Scratch::new()?;
-        let reference = format!("refs/heads/{branch}");
-        let unreached = |error: GitError| match error.is_for_want_of_space() {
-            true => ShelfError::Full(error.to_string()),
-            false => ShelfError::Unreachable {
-                message: format!("the output repository cannot be reached: {error}"),
-                help: error.help(remote),
-            },
-        };
-        let tip = if let Some(id) = tip_of(&git, remote, &reference).map_err(unreached)? {
-            git::fetch_tip(&git, remote, (&reference, &id), folder.path(), kept.as_ref()).map_err(unreached)?;
-            Some(FETCHED)
-        } else {
-            git.make(folder.path()).map_err(unreached)?;
-            None
-        };
-        let store = objects::open(folder.path()).map_err(damaged)?;
-        let tip_id = tip.map(|reference| store.commit(reference)).transpose().map_err(damaged)?;
-        let writer = Writer::open(folder.path(), tip).map_err(damaged)?;
+    /// Opens a target's branch as it was fetched; `output` is the folder of the bundles.
+    ///
+    /// # Errors
+    /// Where its tip cannot be read, or something else than folders leads to the output.
+    pub fn open(local: &Arc<Local>, target: &Target, output: &str) -> Result<Self, ShelfError> {
+        let store = objects::open(local.path()).map_err(damaged)?;
+        let base = local.tip(&target.base);
+        let tip = base.map(|reference| store.commit(reference)).transpose().map_err(damaged)?;
+        let writer = Writer::open(local.path(), base).map_err(damaged)?;
         let prefix = clean(output);
-        if let Some(tip) = tip_id {
+        if let Some(tip) = tip {
             check_way(&store, tip, &prefix)?;
         }
-        let inner =
-            Inner { store, tip: tip_id, writer, changes: Changes::default(), lineage: past::Lineage::default() };
-        let (remote, branch) = (remote.to_owned(), branch.to_owned());
-        Ok(Self { git, remote, branch, prefix, inner: Mutex::new(inner), folder, kept })
+        let inner = Inner { store, tip, writer, changes: Changes::default(), lineage: past::Lineage::default() };
+        Ok(Self { local: local.clone(), target: target.clone(), prefix, inner: Mutex::new(inner) })
     }
 
     /// The commit that the branch is at, if there is one, and the repository that it was fetched to.
     pub fn tip(&self) -> Result<(Option<String>, &Path), ShelfError> {
-        self.with(|inner| Ok((inner.writer.base(), self.folder.path())))
+        self.with(|inner| Ok((inner.writer.base(), self.local.path())))
     }
 
     /// Whether there is such a branch.
@@ -104,14 +86,7 @@ impl BranchShelf {
 
     /// Clears away what is kept of the repository; says whether something was.
     pub fn forget_kept(&self) -> bool {
-        self.kept.as_ref().inspect(|kept| kept.clear()).is_some()
-    }
-
-    /// Keeps the objects of a commit that stands at the branch, for the next run.
-    fn keep(&self, commit: &str) {
-        if let Some(kept) = &self.kept {
-            kept.keep(&self.git, self.folder.path(), &format!("refs/heads/{}", self.branch), commit);
-        }
+        self.local.forget_kept()
     }
 
     fn below(&self, path: &str) -> String {
@@ -125,12 +100,12 @@ impl BranchShelf {
     ) -> Result<T, ShelfError> {
         self.with(|inner| {
             let Some(tip) = inner.tip else { return Ok(T::default()) };
-            let reference = format!("refs/heads/{}", self.branch);
+            let reference = format!("refs/heads/{}", self.target.base);
             let fetched = past::Fetched {
-                git: &self.git,
-                remote: &self.remote,
+                git: &self.local.git,
+                remote: &self.local.remote,
                 reference: &reference,
-                folder: self.folder.path(),
+                folder: self.local.path(),
                 store: &inner.store,
                 tip,
                 prefix: &self.prefix,
@@ -157,33 +132,38 @@ impl BranchShelf {
         }
     }
 
-    /// Commits what was staged, has the commit signed, and pushes it, with a lease on the tip that was read. `sign` gives
-    /// the commit to publish in place of the one in a repository. `stop` is told when nothing may end the run any more.
+    /// Makes a commit of what was staged and has it signed; none if nothing would change. `sign` gives the commit to
+    /// publish in place of the one in a repository.
     ///
     /// # Errors
-    /// Where an object cannot be written, the push fails for another reason than a faster writer, or the
-    /// run was asked to stop before it.
-    pub fn push(
+    /// Where an object cannot be written, or the commit cannot be signed.
+    pub fn commit(
         &self,
-        author: &Author<'_>,
-        committer: &Author<'_>,
+        people: (&Author<'_>, &Author<'_>),
         (message, seal): (&str, Seal<'_>),
         sign: &dyn Fn(&Path, String) -> Result<String, ShelfError>,
-        (watch, stop): (&Watch<'_>, &Stop),
-    ) -> Result<Pushed, ShelfError> {
-        let (commit, base) = self.with(|inner| {
+    ) -> Result<Option<String>, ShelfError> {
+        let commit = self.with(|inner| {
             let Inner { writer, changes, .. } = inner;
-            let commit = writer.commit(changes, (author, committer), (message, seal)).map_err(unwritten)?;
-            Ok((commit, writer.base()))
+            writer.commit(changes, people, (message, seal)).map_err(unwritten)
         })?;
-        let Some(commit) = commit else { return Ok(Pushed::Nothing) };
-        let commit = sign(self.folder.path(), commit)?;
-        let reference = format!("refs/heads/{}", self.branch);
-        let moves = [Move { reference: &reference, from: base.as_deref(), to: &commit }];
-        let push = Push { git: &self.git, folder: self.folder.path(), remote: &self.remote, moves: &moves };
+        commit.map(|commit| sign(self.local.path(), commit)).transpose()
+    }
+
+    /// Pushes a commit, with a lease on the tip that was read. `stop` is told when nothing may end the run any more.
+    ///
+    /// # Errors
+    /// Where the push fails for another reason than a faster writer, or the run was asked to stop before it.
+    pub fn push(&self, commit: &str, watch: &Watch<'_>, stop: &Stop) -> Result<Pushed, ShelfError> {
+        let base = self.with(|inner| Ok(inner.writer.base()))?;
+        let Target { branch, .. } = &self.target;
+        let reference = format!("refs/heads/{branch}");
+        let moved = Move { reference: &reference, from: base.as_deref(), to: Some(commit) };
+        let Local { git, remote, .. } = &*self.local;
+        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[] };
         let pushed = outcome::push(&push, watch, stop);
-        if let Ok(Pushed::Commit(commit)) = &pushed {
-            self.keep(commit);
+        if let Ok(Pushed::Moved) = &pushed {
+            self.local.keep(branch, commit);
         }
         pushed
     }
@@ -270,9 +250,9 @@ impl Look for BranchShelf {
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
         self.with(|inner| {
             let Some(tip) = inner.tip else { return Ok(Beside::default()) };
-            let shown = format!("{}:{}", self.branch, self.below(""));
+            let shown = format!("{}:{}", self.target.base, self.below(""));
             let above = further_up(&self.prefix).into_iter().filter_map(|(name, path, way)| {
-                let shown = format!("{}:{path}", self.branch);
+                let shown = format!("{}:{path}", self.target.base);
                 let entry = inner.store.at(tip, &path).ok()?;
                 match entry.kind {
                     Kind::Link => Above::link(name, shown, way),

@@ -17,10 +17,8 @@ use crate::stop::Stop;
 /// How a push ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pushed {
-    /// There was nothing to change.
-    Nothing,
-    /// The branch is at this commit now, or was and went on from there.
-    Commit(String),
+    /// The branch is where it was to go, or was and went on from there.
+    Moved,
     /// Another writer was faster.
     Lost,
     /// The branch is where it was, and the server could not move it now: another push may be under way. Holds
@@ -29,13 +27,14 @@ pub enum Pushed {
 }
 
 /// A reference, and what a push does with it.
+#[derive(Clone, Copy)]
 pub(super) struct Move<'a> {
     /// Its full name.
     pub reference: &'a str,
     /// The commit that it is at; none where there is no such reference.
     pub from: Option<&'a str>,
-    /// The commit that it is moved to.
-    pub to: &'a str,
+    /// The commit that it is moved to; none where it is removed.
+    pub to: Option<&'a str>,
 }
 
 /// What a push needs.
@@ -46,8 +45,10 @@ pub(super) struct Push<'a> {
     pub folder: &'a Path,
     /// Where to.
     pub remote: &'a str,
-    /// What is moved, all or nothing: the branch first.
-    pub moves: &'a [Move<'a>],
+    /// The branch, by which the outcome is judged.
+    pub branch: Move<'a>,
+    /// What is moved with it, all or nothing.
+    pub beside: &'a [Move<'a>],
 }
 
 /// How long to look for the outcome of a push, and how to wait.
@@ -93,21 +94,22 @@ enum Seen {
 /// # Errors
 /// Where the server refuses, cannot be reached, or nobody can say whether the commit is published.
 pub(super) fn push(push: &Push<'_>, watch: &Watch<'_>, stop: &Stop) -> Result<Pushed, ShelfError> {
-    let Push { git, folder, remote, moves } = push;
-    let Some(Move { to: commit, .. }) = moves.first() else { return Ok(Pushed::Nothing) };
+    let Push { git, folder, remote, branch, beside } = *push;
+    let moves: Vec<Move<'_>> = [branch].into_iter().chain(beside.iter().copied()).collect();
     let leases = moves.iter().map(|one| lease(one.reference, one.from));
     let leases: Vec<String> = leases.chain((moves.len() > 1).then(|| "--atomic".to_owned())).collect();
     let options = ["--porcelain", "--progress", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
     let options: Vec<&str> = options.into_iter().chain(leases.iter().map(String::as_str)).collect();
-    let specs: Vec<String> = moves.iter().map(|one| format!("{}:{}", one.to, one.reference)).collect();
+    let specs: Vec<String> =
+        moves.iter().map(|one| format!("{}:{}", one.to.unwrap_or_default(), one.reference)).collect();
     let operands: Vec<&OsStr> =
-        std::iter::once(*remote).chain(specs.iter().map(String::as_str)).map(OsStr::new).collect();
+        std::iter::once(remote).chain(specs.iter().map(String::as_str)).map(OsStr::new).collect();
     stop.begin_publishing().map_err(|_| ShelfError::Git("stopped before the push".to_owned()))?;
     // A push cut in two has an unknown outcome.
-    let git = &(*git).clone().stopped_by(Arc::default());
+    let git = &git.clone().stopped_by(Arc::default());
     let (said, words) = match git.ask(Some(folder), "push", &options, &operands) {
-        Ok(answer) if answer.well => return Ok(Pushed::Commit((*commit).to_owned())),
-        Ok(answer) => (said(&answer, git, moves), words_of(&answer, git)),
+        Ok(answer) if answer.well => return Ok(Pushed::Moved),
+        Ok(answer) => (said(&answer, git, &moves), words_of(&answer, git)),
         Err(error @ (GitError::Missing | GitError::Start(_))) => (Said::Unsent, error.to_string()),
         Err(error) => (Said::Unknown, error.to_string()),
     };
@@ -126,7 +128,7 @@ fn lease(reference: &str, from: Option<&str>) -> String {
 impl Push<'_> {
     /// What became of a push that failed.
     fn judge(&self, said: &Said, words: &str, watch: &Watch<'_>) -> Result<Pushed, ShelfError> {
-        let Some(Move { reference, from, to }) = self.moves.first() else { return Ok(Pushed::Nothing) };
+        let Move { reference, from, to } = self.branch;
         let refused = |why: &str| Err(ShelfError::Git(format!("the push was refused: {why}")));
         let unsent = |error: Option<GitError>| {
             let more = error.map(|error| format!("; and then {error}")).unwrap_or_default();
@@ -141,7 +143,7 @@ impl Push<'_> {
             let seen = self.look();
             looked = looked.saturating_add(1);
             match (seen, said) {
-                (Ok(Seen::Ours), _) => return Ok(Pushed::Commit((*to).to_owned())),
+                (Ok(Seen::Ours), _) => return Ok(Pushed::Moved),
                 (Ok(Seen::Before) | Err(_), Said::Rejected(why)) if is_contended(why, words) => {
                     return match self.in_the_way() {
                         Some(other) => refused(&format!("the branch cannot be made beside branch {other}; {words}")),
@@ -166,8 +168,12 @@ impl Push<'_> {
             None if from.is_some() => "the branch was not there yet when it was last looked at".to_owned(),
             None => "there was no such branch yet when it was last looked for".to_owned(),
         };
+        let what = to.map_or_else(
+            || format!("whether {} is removed", crate::git::short(reference)),
+            |to| format!("whether commit {to} is published"),
+        );
         Err(ShelfError::Unreachable {
-            message: format!("whether commit {to} is published is unknown: {words}; {now}"),
+            message: format!("{what} is unknown: {words}; {now}"),
             help: format!(
                 "The server may still move the branch. `git ls-remote` with the repository and {reference} shows \
                  whether it did; then run pouch again, which publishes nothing twice."
@@ -177,11 +183,12 @@ impl Push<'_> {
 
     /// Looks at the branch.
     fn look(&self) -> Result<Seen, GitError> {
-        let Some(Move { reference, from, to }) = self.moves.first() else { return Ok(Seen::Before) };
-        match tip_of(self.git, self.remote, reference)?.as_deref() {
-            Some(tip) if tip == *to => Ok(Seen::Ours),
-            tip if tip == *from => Ok(Seen::Before),
-            Some(_) if self.is_below_tip(reference, to)? => Ok(Seen::Ours),
+        let Move { reference, from, to } = self.branch;
+        let tip = tip_of(self.git, self.remote, reference)?;
+        match (tip.as_deref(), to) {
+            (tip, to) if tip == to => Ok(Seen::Ours),
+            (tip, _) if tip == from => Ok(Seen::Before),
+            (Some(_), Some(to)) if self.is_below_tip(reference, to)? => Ok(Seen::Ours),
             _ => Ok(Seen::Other),
         }
     }
@@ -203,7 +210,7 @@ impl Push<'_> {
 
     /// A branch whose name leaves no room for the new one: git keeps references as files and folders.
     fn in_the_way(&self) -> Option<String> {
-        let Move { reference, from: None, .. } = self.moves.first()? else { return None };
+        let Move { reference, from: None, .. } = self.branch else { return None };
         let all = self.git.run(None, "ls-remote", &["--quiet", "--refs"], &[OsStr::new(self.remote)]).ok()?;
         let text = String::from_utf8_lossy(&all);
         let names = text.lines().filter_map(|line| line.split_once('\t').map(|(_, name)| name));
@@ -329,12 +336,25 @@ fn is_policy(why: &str) -> bool {
 
 /// The commit at a reference of a remote repository.
 pub(super) fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<String>, GitError> {
-    let out = git.run(None, "ls-remote", &["--quiet"], &[OsStr::new(remote), OsStr::new(reference)])?;
+    Ok(tips_of(git, remote, &[reference.to_owned()])?.pop().map(|(_, id)| id))
+}
+
+/// Those of the references that a remote repository has, with the commits that they are at.
+pub(super) fn tips_of(git: &Git, remote: &str, references: &[String]) -> Result<Vec<(String, String)>, GitError> {
+    let operands: Vec<&OsStr> =
+        [remote].into_iter().chain(references.iter().map(String::as_str)).map(OsStr::new).collect();
+    let out = git.run(None, "ls-remote", &["--quiet"], &operands)?;
     let text = String::from_utf8_lossy(&out);
-    match text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix('\t').map(str::to_owned)) {
-        None => git.expects_git(remote).map(|()| None),
-        Some(long) if long.len() > 40 => Err(GitError::Sha256),
-        tip => Ok(tip),
+    // Git takes a name for the end of others too.
+    let named = |line: &str| {
+        let (id, reference) = line.split_once('\t')?;
+        references.iter().any(|known| known == reference).then(|| (reference.to_owned(), id.to_owned()))
+    };
+    let found: Vec<(String, String)> = text.lines().filter_map(named).collect();
+    match found.first() {
+        None => git.expects_git(remote).map(|()| found),
+        Some((_, long)) if long.len() > 40 => Err(GitError::Sha256),
+        Some(_) => Ok(found),
     }
 }
 
@@ -342,8 +362,8 @@ pub(super) fn tip_of(git: &Git, remote: &str, reference: &str) -> Result<Option<
 mod tests {
     use super::*;
 
-    const MAIN: Move<'static> = Move { reference: "refs/heads/main", from: Some("a"), to: "b" };
-    const STAMP: Move<'static> = Move { reference: "refs/pouch/acme", from: None, to: "c" };
+    const MAIN: Move<'static> = Move { reference: "refs/heads/main", from: Some("a"), to: Some("b") };
+    const STAMP: Move<'static> = Move { reference: "refs/pouch/acme", from: None, to: Some("c") };
 
     #[track_caller]
     fn check(moves: &[Move<'_>], out: &str, words: &str, expect: &Said) {

@@ -17,7 +17,7 @@ use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 use crate::git::{FETCHED, is_revision};
 use crate::settings::Opened;
 use crate::shelf::beside::further_up;
-use crate::shelf::output::Branch;
+use crate::shelf::output::Output;
 use crate::shelf::signed;
 
 impl Asking<'_> {
@@ -55,10 +55,11 @@ impl Asking<'_> {
                 "Name a clone of the repository: pouch verify PATH --rev REV.",
             ));
         }
-        let branch = Branch::of(opened)?;
-        let folder = branch.copy(self.session)?;
+        let output = Output::of(opened)?;
+        let target = output.only()?;
+        let folder = output.copy(self.session, target)?;
         let store = objects::open(folder.path()).map_err(|error| unreadable(&error))?;
-        self.commit(&store, FETCHED, branch.name(), &roots(self.output, ""), "")
+        self.commit(&store, FETCHED, &target.branch, &roots(self.output, ""), "")
     }
 
     /// Reads the tree of a commit: the first of `roots` that holds bundles.

@@ -1,0 +1,256 @@
+//! Rounds: every place is read, then the sources, and then one commit is made and pushed for each place.
+//!
+//! Each place is published to by itself: what fails at one stops no other. Where another writer was faster, the next
+//! round begins with the place and reads the sources again, because rebasing would publish an older reading on top of a
+//! newer one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use pouch_core::reuse::{KeyRing, Made, commit_line};
+
+use super::branch::{BranchShelf, Pushed, Watch};
+use super::output::Output;
+use super::target::Target;
+use super::turn::turn;
+use crate::error::Failure;
+use crate::harden;
+use crate::session::Session;
+
+/// What a run does for the places that it publishes to.
+pub trait Work {
+    /// What is read for all of them.
+    type Read;
+    /// What is told of one of them.
+    type Made;
+
+    /// Looks whether a place may be published to at all, before anything else is read.
+    ///
+    /// # Errors
+    /// Where it may not.
+    fn check(&self, target: &Target, shelf: &BranchShelf) -> Result<(), Failure>;
+
+    /// Reads what is published.
+    ///
+    /// # Errors
+    /// Where nothing can be published anywhere.
+    fn read(&self) -> Result<Self::Read, Failure>;
+
+    /// Stages what belongs to a place, and gives the message of its commit.
+    ///
+    /// # Errors
+    /// Where nothing can be published there.
+    fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Self::Made, String), Failure>;
+}
+
+/// What was made for a place, and the commit that was published, if something changed; or why nothing was published, or
+/// nobody knows whether something was.
+pub type Went<T> = Result<(T, Option<String>), Failure>;
+
+/// What became of a place.
+pub struct Done<'t, T> {
+    /// The place.
+    pub target: &'t Target,
+    /// What came of it.
+    pub result: Went<T>,
+}
+
+/// A place that is read.
+struct Open<'t> {
+    target: &'t Target,
+    shelf: BranchShelf,
+}
+
+/// A place with what is to be published there.
+struct Ready<'t, T> {
+    open: Open<'t>,
+    made: T,
+    commit: Option<String>,
+}
+
+impl Output<'_> {
+    /// Publishes to every place. Where everything can be read `once` only, a place that another writer was faster at is
+    /// not tried again. Gives what became of each, in their order.
+    pub fn publish<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Went<W::Made> {
+        let only = self.publish_all(session, keys, once, work).pop();
+        only.map_or_else(|| Err(Failure::bug("nothing is published anywhere")), |done| done.result)
+    }
+
+    fn publish_all<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Vec<Done<'_, W::Made>> {
+        let attempts = if once { 1 } else { self.fleet.limits.attempts };
+        let mut rounds = Rounds { output: self, session, keys, work, attempts, done: BTreeMap::new() };
+        let (mut turns, mut waiting) = (Vec::new(), Vec::new());
+        for target in self.targets() {
+            match turn(session, (&target.remote, &target.branch), &target.called(), self.wait) {
+                Ok(turn) => {
+                    turns.push(turn);
+                    waiting.push(target);
+                }
+                Err(failure) => rounds.fail(target, failure),
+            }
+        }
+        for attempt in 0..attempts {
+            if waiting.is_empty() {
+                break;
+            }
+            waiting = rounds.round(attempt, waiting);
+        }
+        for target in waiting {
+            rounds.fail(
+                target,
+                Failure::lost(
+                    format!("other writers were faster, {attempts} of {attempts} times; nothing is published"),
+                    "Run pouch again, and let one job at a time publish to this branch.",
+                ),
+            );
+        }
+        let mut done = rounds.done;
+        let of = |target| Some(Done { target, result: done.remove(target)? });
+        self.targets().iter().filter_map(of).collect()
+    }
+}
+
+struct Rounds<'t, 'w, W: Work> {
+    output: &'t Output<'t>,
+    session: &'w Session,
+    keys: &'w KeyRing,
+    work: &'w W,
+    attempts: usize,
+    done: BTreeMap<&'t Target, Went<W::Made>>,
+}
+
+impl<'t, W: Work> Rounds<'t, '_, W> {
+    fn fail(&mut self, target: &'t Target, failure: Failure) {
+        self.done.insert(target, Err(failure));
+    }
+
+    /// Takes what went well further, and notes what did not.
+    fn went<T>(&mut self, target: &'t Target, result: Result<T, Failure>) -> Option<T> {
+        result.map_err(|failure| self.fail(target, failure)).ok()
+    }
+
+    /// Tries once; gives those at which another writer was faster.
+    fn round(&mut self, attempt: usize, waiting: Vec<&'t Target>) -> Vec<&'t Target> {
+        if attempt > 0
+            && let Err(failure) = self.again(attempt)
+        {
+            waiting.into_iter().for_each(|target| self.fail(target, failure.clone()));
+            return Vec::new();
+        }
+        // The branches before the sources: whoever publishes a newer reading in between makes this run lose.
+        let opened = self.open(&waiting);
+        if opened.is_empty() {
+            return Vec::new();
+        }
+        let read = match self.work.read() {
+            Ok(read) => read,
+            Err(failure) => {
+                opened.into_iter().for_each(|open| self.fail(open.target, failure.clone()));
+                return Vec::new();
+            }
+        };
+        let mut ready = Vec::new();
+        for open in opened {
+            let target = open.target;
+            let made = self.make(open, &read);
+            ready.extend(self.went(target, made));
+        }
+        drop(read);
+        ready.into_iter().filter_map(|ready| self.push(attempt, ready)).collect()
+    }
+
+    /// Waits for a moment before another attempt.
+    fn again(&self, attempt: usize) -> Result<(), Failure> {
+        let Session { ambient, ui, stop, .. } = self.session;
+        stop.resume();
+        ui.note("another writer was faster; starting over");
+        // Up to a quarter of a second more each time.
+        let most = u64::try_from(attempt).unwrap_or(1).min(8).saturating_mul(250);
+        Ok(stop.pause(ambient.part_of(Duration::from_millis(most))?)?)
+    }
+
+    /// Reads the places, each repository once.
+    fn open(&mut self, waiting: &[&'t Target]) -> Vec<Open<'t>> {
+        let mut opened = Vec::new();
+        for targets in waiting.chunk_by(|one, other| one.remote == other.remote) {
+            let (output, session) = (self.output, self.session);
+            match session.timed("fetch", || output.fetch(session, targets)).map_err(Failure::from) {
+                Err(failure) => targets.iter().for_each(|target| self.fail(target, failure.clone())),
+                Ok(local) => {
+                    for target in targets.iter().copied() {
+                        let shelf = BranchShelf::open(&local, target, &output.fleet.output.path);
+                        let checked = shelf.map_err(Failure::from).and_then(|shelf| self.checked(target, shelf));
+                        opened.extend(self.went(target, checked));
+                    }
+                }
+            }
+        }
+        opened
+    }
+
+    fn checked(&self, target: &'t Target, shelf: BranchShelf) -> Result<Open<'t>, Failure> {
+        self.output.check_tip(self.session, target, &shelf)?;
+        let mut open = Open { target, shelf };
+        self.whole(&mut open, |shelf| self.work.check(target, shelf))?;
+        Ok(open)
+    }
+
+    /// Does a piece of work with a place, and where what is kept of the repository turns out to be damaged, does it again
+    /// with all of it fetched.
+    fn whole<T>(&self, open: &mut Open<'t>, work: impl Fn(&BranchShelf) -> Result<T, Failure>) -> Result<T, Failure> {
+        let Self { output, session, .. } = self;
+        let done = work(&open.shelf);
+        if !open.shelf.is_damaged() || !open.shelf.forget_kept() {
+            return done;
+        }
+        session.ui.note("what was kept of the output repository is damaged; fetching all of it");
+        open.shelf = session.timed("fetch", || output.open(session, open.target))?;
+        output.check_tip(session, open.target, &open.shelf)?;
+        work(&open.shelf)
+    }
+
+    /// Makes the commit of a place.
+    fn make(&self, mut open: Open<'t>, read: &W::Read) -> Result<Ready<'t, W::Made>, Failure> {
+        let (Self { output, session, keys, .. }, target) = (self, open.target);
+        let (made, message) = self.whole(&mut open, |shelf| self.work.make(target, shelf, read))?;
+        let (author, committer) = output.people(session.commit_time()?.as_second());
+        let seal = |parent: &str, tree: &str, seconds: i64| {
+            commit_line(&keys.current, &output.fleet.name, Made { parent, tree, seconds }, &message)
+        };
+        let sign = |repository: &Path, commit: String| output.sign(session, repository, &commit);
+        let commit = || open.shelf.commit((&author, &committer), (&message, &seal), &sign);
+        let commit = session.timed("publish", commit)?;
+        Ok(Ready { open, made, commit })
+    }
+
+    /// Pushes the commit of a place, if there is one; gives the place if another writer was faster.
+    fn push(&mut self, attempt: usize, ready: Ready<'t, W::Made>) -> Option<&'t Target> {
+        let Session { ambient, stop, .. } = self.session;
+        let Ready { open: Open { target, shelf }, made, commit } = ready;
+        let Some(commit) = commit else {
+            self.done.insert(target, Ok((made, None)));
+            return None;
+        };
+        // At least half of each pause, so that all of them are about as long as configured.
+        let pause = |most: Duration| match ambient.part_of(most) {
+            Ok(part) => stop.pause(most.saturating_add(part) / 2).is_ok(),
+            Err(_) => stop.pause(most).is_ok(),
+        };
+        let watch = Watch { settle: Duration::from_secs(self.output.fleet.limits.git.settle), pause: &pause };
+        match self.session.timed("publish", || shelf.push(&commit, &watch, stop)) {
+            Ok(Pushed::Lost) => return Some(target),
+            Ok(Pushed::Contended(why)) if attempt.saturating_add(1) >= self.attempts => {
+                let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
+                self.fail(target, Failure::failed(format!("the push was refused: {why}"), help));
+            }
+            Ok(Pushed::Contended(_)) => return Some(target),
+            Ok(Pushed::Moved) => {
+                harden::published(format!("commit {commit} of branch {}", target.branch));
+                self.done.insert(target, Ok((made, Some(commit))));
+            }
+            Err(error) => self.fail(target, error.into()),
+        }
+        None
+    }
+}

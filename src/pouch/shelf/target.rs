@@ -1,0 +1,63 @@
+//! Targets: the places that a configuration publishes to, each a branch of a repository.
+
+use std::collections::BTreeSet;
+
+use pouch_core::config::OutputGit;
+use pouch_core::name::Region;
+
+use crate::error::Failure;
+use crate::git::{self, Address};
+use crate::settings::Opened;
+
+/// One place that is published to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Target {
+    /// The repository, as git is given it.
+    pub remote: String,
+    /// The branch that is read, and that a commit is built on.
+    pub base: String,
+    /// The branch that is pushed to.
+    pub branch: String,
+    /// The repository, as messages call it.
+    pub repository: String,
+    /// The regions whose bundles stand there.
+    pub regions: BTreeSet<Region>,
+}
+
+impl Target {
+    /// The branch and its repository, for messages.
+    pub fn called(&self) -> String {
+        format!("branch {} of {}", self.branch, self.repository)
+    }
+}
+
+/// Works out where the configuration publishes to.
+///
+/// # Errors
+/// Where a repository's URL or path is none that git is given.
+pub fn targets(opened: &Opened, output: &OutputGit) -> Result<Vec<Target>, Failure> {
+    let fleet = &opened.settings.fleet;
+    let target = Target {
+        remote: remote(opened, &output.repository)?,
+        base: output.branch.clone(),
+        branch: output.branch.clone(),
+        repository: git::identity(&output.repository),
+        regions: fleet.regions.keys().cloned().collect(),
+    };
+    Ok(vec![target])
+}
+
+/// A repository as git is given it.
+fn remote(opened: &Opened, repository: &str) -> Result<String, Failure> {
+    let refused = |why: String| {
+        Failure::usage(format!("output.git.repository {why}"), "Give a path, or a URL with https or ssh.")
+    };
+    Ok(match git::address(repository).map_err(refused)? {
+        Address::Local(path) => {
+            // Git asks whether it trusts a path as it is given, where libgit2 resolves it.
+            let path = opened.settings.base.join(path);
+            std::fs::canonicalize(&path).unwrap_or(path).display().to_string()
+        }
+        Address::Remote(url) => url,
+    })
+}

@@ -473,14 +473,19 @@ impl Accept {
             Accept::Reseal => "--accept-reseal",
         }
     }
+
+    /// Whether one namespace's can be accepted.
+    pub fn is_by_namespace(self) -> bool {
+        self != Accept::Recipients
+    }
 }
 
 impl Acceptance {
-    /// Reads `REGION=DIGEST`, or for deletions `REGION/NAMESPACE=DIGEST`; none if it is neither.
+    /// Reads `REGION=DIGEST`, or `REGION/NAMESPACE=DIGEST` of what namespaces have; none if it is neither.
     pub fn parse(what: Accept, text: &str) -> Option<Self> {
         let (whose, digest) = text.split_once('=')?;
         let (region, namespace) = match whose.split_once('/') {
-            Some((region, namespace)) if what == Accept::Deletions => (region, Some(namespace.into())),
+            Some((region, namespace)) if what.is_by_namespace() => (region, Some(namespace.into())),
             Some(_) => return None,
             None => (whose, None),
         };
@@ -602,6 +607,15 @@ impl Fleet {
     pub fn may_provide(&self, source: &SourceName, key: &ObjectKey) -> bool {
         let known = self.sources.iter().find(|known| known.name == *source);
         known.is_none_or(|source| source.provides.admits(key, &self.system_namespace))
+    }
+
+    /// The source that is a namespace's own: the first that may provide it, and nothing that belongs to all.
+    pub fn own_source(&self, namespace: &Namespace) -> Option<&SourceName> {
+        let is_own = |source: &&Source| {
+            let Provides { namespaces, cluster_scoped, .. } = &source.provides;
+            !cluster_scoped && *namespace != self.system_namespace && namespaces.matches(namespace.as_str())
+        };
+        self.sources.iter().find(is_own).map(|source| &source.name)
     }
 
     /// Whether some stage reads objects of a kind.

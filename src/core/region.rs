@@ -6,6 +6,7 @@
 //! - `carry`: what becomes of claimants that have something published; `revoked`: what of it they may no longer have.
 //! - [`history`]: what a branch's history says of it.
 //! - `pack`: which objects, with what bytes. `compare`: against what is published. [`brake`]: may it be published?
+//!   `values`: whether every value of a namespace would be another.
 //! - [`plan`]: all of that as one value, the [`RegionPlan`](plan::RegionPlan), of which everything that is shown is a
 //!   view.
 //! - [`rekey`]: a published bundle's Secrets opened again, and the proof that nothing of the old sealing is left;
@@ -30,3 +31,4 @@ pub mod rekey;
 pub mod resealing;
 mod revoked;
 mod unsigned;
+mod values;

@@ -118,7 +118,7 @@ codes! {
     UnsignedBundle "unsigned-bundle" Held Error "A region has files and no manifest that the reuse key authenticates.";
     DeletionsHeld "deletions-held" Held Error "More would be withdrawn than the limits allow, so it stays published.";
     RecipientAdded "recipient-added" Held Error "A recipient would be added to a published region.";
-    ResealHeld "reseal-held" Held Error "More of a region's Secrets would be sealed anew, unchanged, than its limits allow.";
+    ResealHeld "reseal-held" Held Error "More Secrets would be sealed anew, or more values replaced, than the limits allow.";
     SourceChanged "source-changed" Held Error "A source is a different cluster or repository than the published bundle says.";
     CarryImpossible "carry-impossible" Held Error "An object must be carried over, but its published bytes cannot be used.";
     RekeyImpossible "rekey-impossible" Held Error "A region cannot be sealed anew as a whole, so it stays as it is.";

@@ -15,7 +15,7 @@ use crate::config::{Accept, Acceptance, Limits};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::listing::{counted, few};
-use crate::name::{Claimant, Directory, FleetName, Namespace, ObjectKey, Region};
+use crate::name::{Claimant, Directory, FleetName, Namespace, ObjectKey, Region, SourceName};
 use crate::recipient::Recipient;
 
 /// What the brake looks at, of one region.
@@ -32,14 +32,32 @@ pub struct Load<'a> {
     pub objects: usize,
     /// Secrets and identities that are left if nothing is held.
     pub left: usize,
+    /// The same for the namespaces of each source that is a tenant's own, and for all others; empty if no source is.
+    pub shares: &'a [Share],
     /// Recipients that were not there before; empty for a region that was not published.
     pub added_recipients: &'a [Recipient],
     /// Unchanged Secrets that are sealed anew without anybody having asked, as `line` writes them.
     pub unasked_reseals: &'a [String],
+    /// The namespaces of which every value is replaced.
+    pub replaced: &'a [Replaced],
     /// Secrets that are left afterwards.
     pub secrets: usize,
     /// Acceptances that let something through before.
     pub spent: &'a BTreeSet<Acceptance>,
+}
+
+/// What the namespaces of one source have.
+///
+/// What many namespaces lose at once has a bound too: it looks like a fault of what is read. A tenant with a source of
+/// his own could use that up for all others, so each such source has a bound of its own.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Share {
+    /// The source; none for all namespaces that only sources which are trusted with more may provide.
+    pub source: Option<SourceName>,
+    /// Objects that are published for them, or were at the baseline, without Namespaces.
+    pub objects: usize,
+    /// Their Secrets and identities that are left if nothing is held.
+    pub left: usize,
 }
 
 /// What one namespace loses.
@@ -47,6 +65,8 @@ pub struct Load<'a> {
 pub struct Account {
     /// The namespace of the claimants; none where nobody knows who claims.
     pub namespace: Option<Namespace>,
+    /// The source that is the namespace's own, if one is.
+    pub source: Option<SourceName>,
     /// What it would lose now, sorted.
     pub losses: Vec<Loss>,
     /// Its claimants that would lose some of that, sorted.
@@ -57,6 +77,17 @@ pub struct Account {
     pub objects: usize,
     /// Whether none is left of two or more claimants.
     pub loses_all: bool,
+}
+
+/// A namespace of which every value that stays published is replaced.
+#[derive(Clone, Debug)]
+pub struct Replaced {
+    /// The namespace of the claimants.
+    pub namespace: Namespace,
+    /// Its Secrets, and the SHA-256 of their published files, sorted.
+    pub secrets: Vec<(ObjectKey, String)>,
+    /// The claimants that need them, sorted.
+    pub claimants: Vec<Claimant>,
 }
 
 impl Account {
@@ -89,11 +120,15 @@ pub fn line(key: &ObjectKey, sha256: &str) -> String {
     format!("{}/{}/{}/{} {sha256}", key.kind.group, key.kind.kind, key.namespace_text(), key.name)
 }
 
-/// The digest that an acceptance names: it fits one set of one content.
-pub fn digest(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, lines: &[String]) -> String {
-    let head = match what {
-        Accept::Deletions => format!("{}\n", namespace.map_or("", Namespace::as_str)),
-        Accept::Recipients | Accept::Reseal => String::new(),
+/// The acceptance that lets lines through: its digest fits one set of one content, once.
+///
+/// One that the branch has used already is spent. The same set may come up again, as where a key was accepted, removed
+/// and added once more: so what is asked for then is bound to those that were used before.
+pub fn acceptance(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, lines: &[String]) -> Acceptance {
+    let head = match (what, namespace) {
+        (Accept::Deletions, namespace) => format!("{}\n", namespace.map_or("", Namespace::as_str)),
+        (Accept::Reseal, Some(namespace)) => format!("{namespace}\n"),
+        (Accept::Recipients | Accept::Reseal, _) => String::new(),
     };
     let mut text = format!("pouch/v1 {}\n{}\n{}\n{head}", what.word(), load.fleet, load.directory);
     let lines: BTreeSet<&String> = lines.iter().collect();
@@ -101,6 +136,17 @@ pub fn digest(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, line
         text.push_str(line);
         text.push('\n');
     }
+    let named =
+        |digest: String| Acceptance { region: load.region.clone(), namespace: namespace.cloned(), what, digest };
+    let mut wanted = named(digest(&text));
+    while load.spent.contains(&wanted) {
+        text.push_str(&format!("after {}\n", wanted.digest));
+        wanted = named(digest(&text));
+    }
+    wanted
+}
+
+fn digest(text: &str) -> String {
     let full = sha256_hex(text.as_bytes());
     full.get(..16).unwrap_or(&full).to_owned()
 }
@@ -137,17 +183,19 @@ pub struct Braked {
     pub held: Held,
     /// Why they are.
     pub deletions: Vec<Hold>,
+    /// The namespaces whose Secrets keep their values.
+    pub keeping: BTreeSet<Namespace>,
+    /// Why they do.
+    pub values: Vec<Hold>,
     /// The acceptances that were needed: without them more would be held.
     pub accepted: Vec<Acceptance>,
 }
 
 /// What the brake says of a region, given its acceptances.
 pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
-    let wanted = |what: Accept, namespace: Option<&Namespace>, lines: &[String]| {
-        let digest = digest(what, load, namespace, lines);
-        Acceptance { region: load.region.clone(), namespace: namespace.cloned(), what, digest }
-    };
-    let is_given = |wanted: &Acceptance| given.contains(wanted) && !load.spent.contains(wanted);
+    let wanted =
+        |what: Accept, namespace: Option<&Namespace>, lines: &[String]| acceptance(what, load, namespace, lines);
+    let is_given = |wanted: &Acceptance| given.contains(wanted);
     let mut braked = deletions(load, limits, &wanted, &is_given);
     let mut ask = |wanted: Acceptance, finding: Finding| {
         if is_given(&wanted) {
@@ -173,14 +221,48 @@ pub fn hold(load: &Load<'_>, limits: &Limits, given: &[Acceptance]) -> Braked {
         let help = format!("Find out who changed the files. To write them anew, pass --accept-reseal {wanted}.");
         ask(wanted, Finding::new(Code::ResealHeld, message).in_region(load.region).help(help));
     }
+    values(load, limits, &mut braked, &wanted, &is_given);
     braked
+}
+
+/// Weighs the values that are replaced: all of a namespace's at once look like another place's.
+///
+/// Namespaces are weighed one by one, so that nobody's rotation waits for what others do.
+fn values(load: &Load<'_>, limits: &Limits, braked: &mut Braked, wanted: &Wanted<'_>, is_given: &Given<'_>) {
+    const SHOWN: usize = 5;
+    let Load { region, replaced, .. } = load;
+    // Who lets all be sealed anew unasked wants no brake here either.
+    let is_braked = limits.reseal_percent < 100;
+    for Replaced { namespace, secrets, claimants } in *replaced {
+        if !is_braked || secrets.len() <= limits.free_deletions {
+            continue;
+        }
+        let lines: Vec<String> = secrets.iter().map(|(key, sha256)| line(key, sha256)).collect();
+        let acceptance = wanted(Accept::Reseal, Some(namespace), &lines);
+        if is_given(&acceptance) {
+            braked.accepted.push(acceptance);
+            continue;
+        }
+        let named = few(secrets.iter().map(|(key, _)| key), secrets.len(), SHOWN);
+        let message = format!(
+            "every value of namespace {namespace} in region {region} would be replaced at once, in {} Secrets: {named}",
+            secrets.len()
+        );
+        let help = format!("If all of them were rotated, pass --accept-reseal {acceptance}.");
+        let finding = Finding::new(Code::ResealHeld, message).in_region(region).help(help);
+        braked.values.push(Hold { claimants: claimants.clone(), ..Hold::lifted_by(finding, acceptance) });
+        braked.keeping.insert(namespace.clone());
+    }
 }
 
 /// Makes the acceptance that lets lines through: of a namespace, or of the whole region.
 type Wanted<'a> = dyn Fn(Accept, Option<&Namespace>, &[String]) -> Acceptance + 'a;
 
+/// Whether an acceptance was given.
+type Given<'a> = dyn Fn(&Acceptance) -> bool + 'a;
+
 /// Weighs the withdrawals: first those of each namespace, then what passes of all together.
-fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &dyn Fn(&Acceptance) -> bool) -> Braked {
+fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &Given<'_>) -> Braked {
     let mut braked = Braked::default();
     let losing = || load.accounts.iter().filter(|account| !account.losses.is_empty());
     let all: Vec<&Loss> = losing().flat_map(|account| &account.losses).collect::<BTreeSet<_>>().into_iter().collect();
@@ -206,9 +288,7 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &d
             braked.accepted.push(acceptance);
             continue;
         }
-        let whose = account.namespace.as_ref().map_or(format!("region {}", load.region), |namespace| {
-            format!("namespace {namespace} in region {}", load.region)
-        });
+        let whose = called(load, account);
         let counts = count_losses(&losses, account.objects);
         let why = match (account.lost_before, account.loses_all) {
             (_, true) => String::from(", all of several Credentials"),
@@ -225,23 +305,67 @@ fn deletions(load: &Load<'_>, limits: &Limits, wanted: &Wanted<'_>, is_given: &d
         ));
         held.insert(account.namespace.clone());
     }
-    // One namespace's losses have a bound of their own: what counts here is what the others lose beside it.
-    let together: usize = passing.iter().map(|account| account.total()).sum();
-    let most = passing.iter().map(|account| account.total()).max().unwrap_or_default();
-    let beside = together.saturating_sub(most);
-    let too_much = beside > limits.free_deletions && exceeds(beside, limits.deletion_percent, load.objects);
-    let empties = load.left == 0 && held.is_empty() && !passing.is_empty();
-    if too_much || empties {
+    let everyone = [Share { source: None, objects: load.objects, left: load.left }];
+    let shares = if load.shares.is_empty() { &everyone } else { load.shares };
+    let nobody_held = held.is_empty();
+    for share in shares {
+        let is_of_share = |account: &&&Account| load.shares.is_empty() || account.source == share.source;
+        let passing: Vec<&Account> = passing.iter().filter(is_of_share).copied().collect();
+        let is_held = losing().filter(|account| is_of_share(&account)).any(|account| held.contains(&account.namespace));
+        // One namespace's losses have a bound of their own: what counts here is what the others lose beside it.
+        let together: usize = passing.iter().map(|account| account.total()).sum();
+        let most = passing.iter().map(|account| account.total()).max().unwrap_or_default();
+        let beside = together.saturating_sub(most);
+        let too_much = beside > limits.free_deletions && exceeds(beside, limits.deletion_percent, share.objects);
+        // What a tenant's own source gave may go to the last, as long as the region keeps something.
+        let is_emptied = (load.left == 0 && nobody_held) || (share.source.is_none() && share.left == 0 && !is_held);
+        let empties = is_emptied && !passing.is_empty();
+        if !too_much && !empties {
+            continue;
+        }
         let end = if empties { ", which empties it" } else { "" };
-        let counts = format!("{}{end}", count_losses(&all, load.objects));
-        let whose = format!("region {}", load.region);
-        let claimants = losing().flat_map(|account| &account.losing).collect();
-        braked.deletions = [held_deletions(load, &whose, &counts, (&all, claimants), whole)].into();
-        braked.held = Held::All;
-    } else if !held.is_empty() {
+        if load.shares.is_empty() {
+            let counts = format!("{}{end}", count_losses(&all, load.objects));
+            let whose = format!("region {}", load.region);
+            let claimants = losing().flat_map(|account| &account.losing).collect();
+            braked.deletions = [held_deletions(load, &whose, &counts, (&all, claimants), whole)].into();
+            braked.held = Held::All;
+            // What was accepted for one namespace lets nothing through then, so it is not spent.
+            braked.accepted.clear();
+            return braked;
+        }
+        for account in &passing {
+            let losses: Vec<&Loss> = account.losses.iter().collect();
+            let acceptance = wanted(Accept::Deletions, account.namespace.as_ref(), &lines(&losses));
+            if is_given(&acceptance) {
+                braked.accepted.push(acceptance);
+                continue;
+            }
+            let source = share.source.as_ref().map_or(String::new(), |source| format!(" of source {source}"));
+            let namespaces = counted(passing.len(), "namespace", "namespaces");
+            let counts = format!(
+                "{}, and {namespaces}{source} {together} together{end}",
+                count_losses(&losses, account.objects)
+            );
+            let claimants = account.losing.iter().collect();
+            let whose = called(load, account);
+            braked.deletions.push(held_deletions(load, &whose, &counts, (&losses, claimants), acceptance));
+            held.insert(account.namespace.clone());
+        }
+    }
+    if !held.is_empty() {
         braked.held = Held::Of(held);
     }
     braked
+}
+
+/// Whose losses an account counts.
+fn called(load: &Load<'_>, account: &Account) -> String {
+    let region = load.region;
+    account
+        .namespace
+        .as_ref()
+        .map_or(format!("region {region}"), |namespace| format!("namespace {namespace} in region {region}"))
 }
 
 /// Recipients that can read the new bundle and not the published one.
@@ -326,6 +450,7 @@ mod tests {
         };
         Account {
             namespace: Some(namespace.into()),
+            source: None,
             losses: (0..gone).map(loss).collect(),
             losing: vec![Claimant::credential(namespace.into(), "c".into())],
             lost_before: before,
@@ -334,7 +459,7 @@ mod tests {
         }
     }
 
-    fn braked(accounts: &[Account], given: &[Acceptance], spent: &[Acceptance]) -> Braked {
+    fn held_by(accounts: &[Account], shares: &[Share], given: &[Acceptance], spent: &[Acceptance]) -> Braked {
         let objects = accounts.iter().map(|account| account.objects).sum();
         let gone: usize = accounts.iter().map(|account| account.losses.len()).sum();
         let load = Load {
@@ -344,12 +469,18 @@ mod tests {
             accounts,
             objects,
             left: objects.saturating_sub(gone),
+            shares,
             added_recipients: &[],
             unasked_reseals: &[],
+            replaced: &[],
             secrets: objects,
             spent: &spent.iter().cloned().collect(),
         };
         hold(&load, &limits(), given)
+    }
+
+    fn braked(accounts: &[Account], given: &[Acceptance], spent: &[Acceptance]) -> Braked {
+        held_by(accounts, &[], given, spent)
     }
 
     /// Every number of published, withdrawn and formerly withdrawn objects, against the rule said another way.
@@ -402,6 +533,41 @@ mod tests {
             let held = braked(&[quiet.clone(), account("hostile", 60, hostile, 0)], &[], &[]).held;
             assert!(!held.holds(&"quiet".into()), "{hostile}");
             assert_eq!(held.holds(&"hostile".into()), hostile > 10, "{hostile}");
+        }
+    }
+
+    /// What many lose together is bounded by source, so that a tenant with a source of his own uses up nobody's bound.
+    #[test]
+    fn a_tenant_with_his_own_source_uses_up_nobodys_bound() {
+        let mut accounts: Vec<Account> = (0..3).map(|n| account(&format!("n{n}"), 5, 2, 0)).collect();
+        accounts.push(Account { source: Some("own".into()), ..account("own", 5, 3, 0) });
+        let share = |source: Option<&str>, objects| Share { source: source.map(Into::into), objects, left: 9 };
+        let shares = [share(None, 15), share(Some("own"), 5)];
+        // By themselves the three withdraw four objects beside two: more than `free`, and more than 20 % of 15.
+        let held = |accounts: &[Account]| held_by(accounts, &shares, &[], &[]);
+        let three = ["n0", "n1", "n2"].map(|name| Some(name.into())).into_iter().collect();
+        assert_eq!(held(&accounts).held, Held::Of(three));
+        for one in 0..3 {
+            let rest: Vec<Account> =
+                accounts.iter().enumerate().filter(|(n, _)| *n != one).map(|(_, a)| a.clone()).collect();
+            assert_eq!(held(&rest).held, Held::Nothing, "{one}");
+        }
+        // In one share with the others he would be counted too.
+        accounts.remove(0);
+        assert_eq!(braked(&accounts, &[], &[]).held, Held::All);
+    }
+
+    /// Each time the same set comes up again it is asked for anew, and can be accepted anew.
+    #[test]
+    fn what_was_used_is_asked_for_once_more() {
+        let accounts = [account("team", 9, 9, 0)];
+        let (mut used, mut digests) = (Vec::new(), BTreeSet::new());
+        for _ in 0..4 {
+            let asked = braked(&accounts, &used, &used).deletions.remove(0).lifted_by.unwrap();
+            assert!(digests.insert(asked.digest.clone()));
+            let let_through = braked(&accounts, core::slice::from_ref(&asked), &used);
+            assert_eq!((let_through.held, &*let_through.accepted), (Held::Nothing, core::slice::from_ref(&asked)));
+            used.push(asked);
         }
     }
 

@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::brake::{self, Account, Braked, Load, added_recipients};
+use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Sharing};
 use super::content::Order;
 use super::history::{History, Past, filled_entries};
@@ -12,13 +12,14 @@ use super::input::Input;
 use super::pack::{Keep, Pack, Packed, needers};
 use super::published::State;
 use super::unsigned::{self, Evidence};
+use super::values;
 use crate::config::{Delivery, Limits, RegionState};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::case::Ruling;
 use crate::judge::region::{Forced, immutable_changes};
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
-use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 use crate::node::Node;
 use crate::reuse::{self, EntryChange};
 
@@ -234,6 +235,7 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
         let entries = past.map_or(0, |past| entries_before(input, pack, past, stay.cloned()));
         accounts.push(Account {
             namespace: Some((*namespace).clone()),
+            source: input.world.fleet.own_source(namespace).cloned(),
             lost_before: gone.clone().filter(|key| !left.contains(*key)).count().saturating_add(entries),
             objects: objects.len().saturating_add(gone.count()),
             loses_all: remaining.is_empty() && claimed.union(claimants).count() > 1,
@@ -286,6 +288,34 @@ fn unvouched_account(input: &Input<'_>, evidence: &Evidence, changes: &[Change])
     Account { objects, losses: removed.map(|change| loss(&change.key)).collect(), ..Account::default() }
 }
 
+/// What the namespaces of each source have published; nothing if no source is a tenant's own.
+fn shares(input: &Input<'_>, pack: &Pack, accounts: &[Account]) -> Vec<Share> {
+    let fleet = &input.world.fleet;
+    if accounts.is_empty() || fleet.sources.iter().all(|source| source.provides.cluster_scoped) {
+        return Vec::new();
+    }
+    let mut shares: BTreeMap<Option<&SourceName>, Share> = BTreeMap::new();
+    let mut count = |claimants: &mut dyn Iterator<Item = &NeededBy>, add: fn(&mut Share)| {
+        let of = |by: &NeededBy| fleet.own_source(&by.by.namespace);
+        let sources: BTreeSet<Option<&SourceName>> = claimants.map(of).collect();
+        for source in sources {
+            add(shares.entry(source).or_insert_with(|| Share { source: source.cloned(), ..Share::default() }));
+        }
+    };
+    for object in input.published.manifest().iter().flat_map(|manifest| &manifest.objects) {
+        count(&mut object.needed_by.iter(), |share| share.objects = share.objects.saturating_add(1));
+    }
+    for (_, packed) in pack.objects.iter().filter(|(key, _)| !key.kind.is_config_map()) {
+        count(&mut needers(packed), |share| share.left = share.left.saturating_add(1));
+    }
+    for account in accounts {
+        if let Some(share) = shares.get_mut(&account.source.as_ref()) {
+            share.objects = share.objects.saturating_add(account.lost_before);
+        }
+    }
+    shares.into_values().collect()
+}
+
 /// What the brake says of the region.
 pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Braked {
     let region = input.to.region;
@@ -308,6 +338,8 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
     let before: usize = accounts.iter().map(|account| account.lost_before).sum();
     let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());
     let unasked: Vec<String> = pack.unasked.iter().map(line).collect();
+    let shares = shares(input, pack, &accounts);
+    let replaced = values::replaced(input, pack, changes);
     let load = Load {
         fleet: &input.world.fleet.name,
         region: &region.name,
@@ -320,8 +352,10 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
             .unwrap_or_default()
             .max(published.saturating_add(before)),
         left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
+        shares: &shares,
         added_recipients: if retired { &[] } else { &added },
         unasked_reseals: &unasked,
+        replaced: &replaced,
         secrets: pack.objects.keys().filter(|key| key.kind.is_secret()).count(),
         spent: &history.spent,
     };

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::brake::Held;
 use super::carry::{self, Fate, Fates};
-use super::change::Change;
+use super::change::{Action, Change};
 use super::content::Order;
 use super::input::{Input, Terms};
 use super::published::document;
@@ -275,6 +275,23 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
         }
     }
     _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
+}
+
+/// Keeps the values published that the brake holds: those of Secrets that only these namespaces need, so that nobody
+/// keeps from another what that one may have.
+pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet<Namespace>, changes: &[Change]) {
+    let Some(manifest) = input.published.manifest() else { return };
+    for change in changes.iter().filter(|change| change.action == Action::Changed && change.key.kind.is_secret()) {
+        let (Some(packed @ Packed::Fresh { .. }), Some(object)) =
+            (pack.objects.get(&change.key), input.published.object(&change.key))
+        else {
+            continue;
+        };
+        if needers(packed).all(|by| keeping.contains(&by.by.namespace)) {
+            let names = needers(packed).cloned().collect();
+            carry(input, pack, manifest, object, names, Code::ResealHeld);
+        }
+    }
 }
 
 /// Who needs an object.

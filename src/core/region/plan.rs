@@ -18,7 +18,7 @@ use super::explain;
 use super::history::History;
 use super::input::{Input, Terms, empty_manifest};
 use super::odd::Odd;
-use super::pack::{Keep, Pack, Packed, judge_carried, keep_held, pack, pack_as_published};
+use super::pack::{Keep, Pack, Packed, judge_carried, keep_held, keep_values, pack, pack_as_published};
 use super::published::{Files, Published};
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
@@ -192,10 +192,12 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
     let mut withheld = Vec::new();
     // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
     if input.rekeys() || region.state == RegionState::Retired {
-        holds.extend(braked.deletions);
-    } else if braked.held != Held::Nothing {
+        holds.extend(braked.deletions.into_iter().chain(braked.values));
+    } else if braked.held != Held::Nothing || !braked.keeping.is_empty() {
         withheld = braked.deletions;
+        withheld.extend(braked.values);
         keep_held(input, &mut packed, &braked.held, &changes);
+        keep_values(input, &mut packed, &braked.keeping, &changes);
         changes = compare(input, &packed);
     }
     holds.extend(braked.holds);

@@ -111,8 +111,10 @@ pub fn reopen(
         accounts: &[],
         objects: manifest.objects.len(),
         left: manifest.objects.len(),
+        shares: &[],
         added_recipients: &added_recipients(&manifest.recipients, &region.recipients),
         unasked_reseals: &[],
+        replaced: &[],
         secrets: changes.len(),
         spent: &history.spent,
     };

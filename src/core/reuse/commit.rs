@@ -1,7 +1,8 @@
 //! The last line of a commit's message: proof that pouch made the commit, on this parent and with this tree.
 //!
 //! A manifest proves that pouch wrote it once. Only the commit proves that it was the last that pouch wrote: an older
-//! tree that somebody puts back has manifests that verify, and no such line.
+//! tree that somebody puts back has manifests that verify, and no such line. The line also names the branch and the path of
+//! the output: what a fleet publishes for other clusters on another branch does not count where that branch is merged.
 
 use alloc::string::{String, ToString as _};
 
@@ -20,6 +21,10 @@ const SEAL: &str = "Pouch-Seal: ";
 /// What a commit is, as far as its line proves it.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
+    /// The branch whose history it continues.
+    pub branch: &'a str,
+    /// The output's path in its tree.
+    pub path: &'a str,
     /// The id of its parent; empty where it has none.
     pub parent: &'a str,
     /// The id of its tree.
@@ -49,8 +54,9 @@ fn parts(message: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn tag(key: &ReuseKey, fleet: &FleetName, made: Made<'_>, message: &str) -> String {
+    let Made { branch, path, parent, tree, seconds } = made;
     let mut tag = key.commit();
-    for part in [fleet.as_str(), made.parent, made.tree, &made.seconds.to_string(), message] {
+    for part in [fleet.as_str(), branch, path, parent, tree, &seconds.to_string(), message] {
         add(&mut tag, part.as_bytes());
     }
     URL_SAFE_NO_PAD.encode(tag.finalize().into_bytes())
@@ -66,7 +72,7 @@ mod tests {
             current: ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap(),
             previous: vec![],
         };
-        let made = Made { parent: "aa", tree: "bb", seconds: 7 };
+        let made = Made { branch: "main", path: "out", parent: "aa", tree: "bb", seconds: 7 };
         let body = "subject\n\nPouch-Fleet: acme\n";
         let message = format!("{body}{}", commit_line(&keys(1).current, &"acme".into(), made, body));
         let verifies =
@@ -75,6 +81,9 @@ mod tests {
         for (ring, fleet, made) in [
             (2, "acme", made),
             (1, "other", made),
+            (1, "acme", Made { branch: "mai", path: "nout", ..made }),
+            (1, "acme", Made { branch: "other", ..made }),
+            (1, "acme", Made { path: "", ..made }),
             (1, "acme", Made { parent: "", ..made }),
             (1, "acme", Made { tree: "cc", ..made }),
             (1, "acme", Made { seconds: 8, ..made }),

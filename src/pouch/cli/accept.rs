@@ -18,8 +18,8 @@ pub struct Accepted {
     /// Let recipients be added to a published region
     #[arg(long, value_name = "REGION=DIGEST")]
     accept_recipients: Vec<String>,
-    /// Let Secrets be sealed anew whose files do not match the manifest
-    #[arg(long, value_name = "REGION=DIGEST")]
+    /// Let Secrets be sealed anew whose files do not match the manifest, or all values of a namespace be replaced
+    #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
     accept_reseal: Vec<String>,
     /// Let a source be another repository or cluster than before
     #[arg(long, value_name = "REGION=ID")]
@@ -113,7 +113,7 @@ impl Accepted {
             let flag = what.flag();
             for value in values {
                 let (whose, digest) = value.split_once('=').unwrap_or((value, ""));
-                let (region, namespace) = match whose.split_once('/').filter(|_| what == Accept::Deletions) {
+                let (region, namespace) = match whose.split_once('/').filter(|_| what.is_by_namespace()) {
                     Some((region, namespace)) => (region, Some(Namespace::from(namespace))),
                     None => (whose, None),
                 };

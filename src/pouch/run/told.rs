@@ -135,11 +135,16 @@ pub fn commit_message(fleet: &Fleet, report: &Report, revisions: &[(String, Stri
     let proved =
         |directory: &str| report.regions.iter().any(|region| region.directory == directory && is_proved(region));
     let directories = fleet.regions.values().map(|region| region.directory.as_str());
+    let is_used = |accepted: &&Acceptance| {
+        let is_moved = |region: &&summary::Region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
+        report.regions.iter().filter(is_moved).any(|region| region.name == accepted.region.as_str())
+    };
     let trailers = text::Trailers {
         fleet: fleet.name.as_str(),
         release: fleet.builtin.map(|release| release.name()),
         revisions,
-        accepted: report.accepted.iter().map(Acceptance::trailer).collect(),
+        // What stays held for another reason let nothing through yet, so it is not spent.
+        accepted: report.accepted.iter().filter(is_used).map(Acceptance::trailer).collect(),
         // What somebody put back is in the commit's tree, and pouch did not put it there.
         unproved: directories
             .filter(|directory| !proved(directory))

@@ -74,6 +74,11 @@ impl BranchShelf {
         self.with(|inner| Ok((inner.writer.base(), self.local.path())))
     }
 
+    /// The branch whose history goes on, and the output's path in it, as a commit proves them.
+    pub fn place(&self) -> (&str, &str) {
+        (&self.target.base, &self.prefix)
+    }
+
     /// Whether there is such a branch.
     pub fn is_there(&self) -> Result<bool, ShelfError> {
         self.with(|inner| Ok(inner.tip.is_some()))
@@ -105,6 +110,7 @@ impl BranchShelf {
                 git: &self.local.git,
                 remote: &self.local.remote,
                 reference: &reference,
+                branch: &self.target.base,
                 folder: self.local.path(),
                 store: &inner.store,
                 tip,

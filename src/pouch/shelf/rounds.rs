@@ -215,8 +215,9 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         let (Self { output, session, keys, .. }, target) = (self, open.target);
         let (made, message) = self.whole(&mut open, |shelf| self.work.make(target, shelf, read))?;
         let (author, committer) = output.people(session.commit_time()?.as_second());
+        let (branch, path) = open.shelf.place();
         let seal = |parent: &str, tree: &str, seconds: i64| {
-            commit_line(&keys.current, &output.fleet.name, Made { parent, tree, seconds }, &message)
+            commit_line(&keys.current, &output.fleet.name, Made { branch, path, parent, tree, seconds }, &message)
         };
         let sign = |repository: &Path, commit: String| output.sign(session, repository, &commit);
         let commit = || open.shelf.commit((&author, &committer), (&message, &seal), &sign);

@@ -168,13 +168,13 @@ impl Default for ResealFile {
 pub struct AcceptFile {
     /// The region.
     pub region: String,
-    /// The namespace whose withdrawals are accepted, if the finding names one.
+    /// The namespace whose withdrawals or values are accepted, if the finding names one.
     pub namespace: Option<String>,
     /// Accepts these withdrawals.
     pub deletions: Option<String>,
     /// Accepts these added recipients.
     pub recipients: Option<String>,
-    /// Accepts this re-sealing.
+    /// Accepts this re-sealing, or these values.
     pub reseal: Option<String>,
 }
 

@@ -114,8 +114,8 @@ fn acceptance(
         let help = "Copy the 16 hex digits that the finding's help line prints for the region.";
         faults.add(&path.key(field), format!("{} is not a digest", quoted(digest)), help);
     }
-    if typed.namespace.is_some() && what != Accept::Deletions {
-        let help = "Remove it: only deletions are accepted by namespace.";
+    if typed.namespace.is_some() && !what.is_by_namespace() {
+        let help = "Remove it: recipients are a region's.";
         faults.add(&path.key("namespace"), String::from("this acceptance is for a whole region"), help);
     }
     let namespace = typed.namespace.as_deref().map(Into::into);

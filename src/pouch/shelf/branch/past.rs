@@ -54,20 +54,22 @@ struct Commit {
     unproved: BTreeSet<String>,
     /// What was accepted in it.
     accepted: Vec<Acceptance>,
+    /// What its message names anywhere as accepted. What was squashed or quoted counts as spent, and lets nothing through.
+    named: Vec<Acceptance>,
 }
 
 impl Commit {
-    fn of(ancestor: &Ancestor, asked: &HistoryQuery<'_>) -> Self {
+    fn of(ancestor: &Ancestor, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Self {
         let Ancestor { id, parent, tree, seconds, message } = ancestor;
-        let made = Made { parent, tree, seconds: *seconds };
-        let after =
-            |name: &'static str| message.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "));
+        let made = Made { branch: fetched.branch, path: fetched.prefix, parent, tree, seconds: *seconds };
+        let (trailers, named) = (trailers(message), values(message, ACCEPTED));
         Self {
             id: *id,
             seconds: *seconds,
             is_own: commit_verifies(asked.keys, asked.fleet, made, message),
-            unproved: after(UNPROVED).flat_map(str::split_whitespace).map(str::to_owned).collect(),
-            accepted: after(ACCEPTED).filter_map(Acceptance::of_trailer).collect(),
+            unproved: values(trailers, UNPROVED).flat_map(str::split_whitespace).map(str::to_owned).collect(),
+            accepted: values(trailers, ACCEPTED).filter_map(Acceptance::of_trailer).collect(),
+            named: named.filter_map(Acceptance::of_trailer).collect(),
         }
     }
 
@@ -76,12 +78,25 @@ impl Commit {
     }
 }
 
+/// The last paragraph of a message.
+fn trailers(message: &str) -> &str {
+    let message = message.trim_end();
+    message.rsplit_once("\n\n").map_or("", |(_, last)| last)
+}
+
+/// What lines of a message say after a trailer's name.
+fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m str> {
+    text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
 /// The branch's repository, as far as it was fetched.
 pub(super) struct Fetched<'s> {
     pub(super) git: &'s Git,
     pub(super) remote: &'s str,
     /// The branch's full name.
     pub(super) reference: &'s str,
+    /// Its name, as commits prove it.
+    pub(super) branch: &'s str,
     /// Where it was fetched to.
     pub(super) folder: &'s Path,
     pub(super) store: &'s Store,
@@ -139,7 +154,7 @@ impl Lineage {
         let (found, is_whole) = ancestors(folder, tip, MOST).map_err(damaged)?;
         // A server that gives no more than it gave has no more.
         let stuck = self.depth > FIRST && found.len() <= self.commits.len();
-        self.commits = found.iter().map(|ancestor| Commit::of(ancestor, asked)).collect();
+        self.commits = found.iter().map(|ancestor| Commit::of(ancestor, fetched, asked)).collect();
         self.is_whole = is_whole || stuck || self.commits.len() >= MOST;
         Ok(())
     }
@@ -166,7 +181,7 @@ impl Scope<'_> {
     fn history(&self) -> Result<History, ShelfError> {
         let commits = self.commits;
         let mut history = History {
-            spent: commits.iter().flat_map(|commit| commit.accepted.iter().cloned()).collect(),
+            spent: commits.iter().flat_map(|commit| commit.named.iter().cloned()).collect(),
             ..History::default()
         };
         let proved = commits.iter().position(|commit| commit.proves(self.directory));

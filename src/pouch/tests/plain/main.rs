@@ -22,6 +22,7 @@ mod support;
 // The targets of `fuzz` reach age through the root of whatever they are compiled into.
 use pouch::age;
 
+mod acceptances;
 mod attack;
 mod bad_input;
 mod churn;

@@ -240,3 +240,26 @@ fn a_removed_recipient_does_not_wait_for_a_broken_claim() {
     assert!(!origin.files().iter().any(|path| path.ends_with("us-team/c0.sops.yaml")));
     fleet.run(&["verify", "repo.git"]).ends(0);
 }
+
+/// What a fleet publishes for other clusters, on another branch or below another path, does not count where it is merged.
+#[test]
+fn commits_for_another_branch_prove_nothing_here() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let ours = origin.tip().unwrap();
+    origin.git(&["branch", "stage", "main"]);
+    fleet.configure("branch: main", "branch: stage");
+    fleet.secret("eu", "c0", "value: of-the-stage");
+    fleet.run(&["publish"]).ends(0).outcome("eu", "published");
+    fleet.configure("branch: stage", "branch: main");
+    fleet.secret("eu", "c0", &format!("value: {}", crate::support::fleet::CANARY));
+    // As a merge would make it that takes all from the other branch.
+    let merge = origin.git(&["commit-tree", "stage^{tree}", "-p", "main", "-p", "stage", "-m", "merge"]);
+    origin.git(&["update-ref", "refs/heads/main", &merge]);
+    fleet.remove("manifests/eu-c0-secret.yaml");
+    // The Credential is broken, so what stays is what pouch published here.
+    origin.publish(&[]).ends(3).says("not-as-published").outcome("eu", "published");
+    let secrets = "bundles/regions/eu/core/secrets";
+    assert_eq!(origin.git(&["diff", "--name-only", &ours, "main", "--", secrets]), "");
+}

@@ -67,7 +67,8 @@ fn a_few_withdrawals_pass_and_many_are_held_until_accepted() {
     let accepted = held.acceptance("--accept-deletions", "eu");
     // Another region's acceptance, or one of another kind, lets nothing through.
     fleet.render(&["--accept-deletions", &accepted.replace("eu/eu-", "us/us-")]).ends(4);
-    fleet.render(&["--accept-reseal", &accepted]).ends(64);
+    fleet.render(&["--accept-recipients", &accepted]).ends(64);
+    fleet.render(&["--accept-reseal", &accepted]).ends(4);
     fleet.render(&["--accept-reseal", &accepted.replace("/eu-team", "")]).ends(4);
     fleet.render(&["--accept-deletions", "eu"]).ends(64);
     fleet.render(&["--accept-deletions", "nowhere=0123456789abcdef"]).ends(64).says("nowhere");

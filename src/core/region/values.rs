@@ -1,0 +1,76 @@
+//! Values: whether every value that a namespace has published is replaced at once.
+//!
+//! The tags of entries tell which value changes without telling what it is. Sources that were exchanged look like this:
+//! every object has its old name, and another place's values. One Secret whose value stays is enough to tell that from it.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::brake::Replaced;
+use super::change::{Action, Change};
+use super::history::filled_entries;
+use super::input::Input;
+use super::pack::{Pack, Packed, needers};
+use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::reuse::EntryChange;
+
+/// The namespaces of which every value that stays published is replaced, with their Secrets.
+///
+/// A Secret counts for every namespace that needed it and needs it still.
+pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Vec<Replaced> {
+    let is_replaced =
+        |change: &&Change| change.action == Action::Changed && change.key.kind.is_secret() && all_values(input, change);
+    let changed: BTreeSet<&ObjectKey> = changes.iter().filter(is_replaced).map(|change| &change.key).collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let mut of: BTreeMap<&Namespace, (BTreeSet<&ObjectKey>, BTreeSet<&Claimant>)> = BTreeMap::new();
+    let mut staying: BTreeSet<&Namespace> = BTreeSet::new();
+    // What is carried over is not read, and says nothing.
+    let fresh =
+        pack.objects.iter().filter(|(key, packed)| key.kind.is_secret() && matches!(packed, Packed::Fresh { .. }));
+    for (key, packed) in fresh {
+        let Some(published) = input.published.object(key) else { continue };
+        let is_changed = changed.contains(key);
+        if !is_changed && !has_values(input, key) {
+            continue;
+        }
+        let had: BTreeSet<&Namespace> = published.needed_by.iter().map(|by| &by.by.namespace).collect();
+        for by in needers(packed).map(|by| &by.by).filter(|by| had.contains(&by.namespace)) {
+            if is_changed {
+                let (secrets, claimants) = of.entry(&by.namespace).or_default();
+                secrets.insert(key);
+                claimants.insert(by);
+            } else {
+                staying.insert(&by.namespace);
+            }
+        }
+    }
+    of.retain(|namespace, _| !staying.contains(namespace));
+    let owned =
+        |(namespace, (secrets, claimants)): (&&Namespace, &(BTreeSet<&ObjectKey>, BTreeSet<&Claimant>))| Replaced {
+            namespace: (*namespace).clone(),
+            secrets: secrets
+                .iter()
+                .map(|key| ((*key).clone(), input.published.sha256(key).unwrap_or_default()))
+                .collect(),
+            claimants: claimants.iter().map(|by| (*by).clone()).collect(),
+        };
+    of.iter().map(owned).collect()
+}
+
+/// Whether no value of a changed Secret stays, as far as its tags tell.
+fn all_values(input: &Input<'_>, change: &Change) -> bool {
+    let goes = |name: &String| {
+        let of_entry = change.entries.iter().find(|(changed, _)| changed == name);
+        of_entry.is_some_and(|(_, change)| !matches!(change, EntryChange::Same | EntryChange::Added))
+    };
+    let filled = input.published.document(&change.key).map(|document| filled_entries(&document)).unwrap_or_default();
+    !filled.is_empty() && filled.iter().all(goes)
+}
+
+/// Whether a published Secret has a value at all.
+fn has_values(input: &Input<'_>, key: &ObjectKey) -> bool {
+    input.published.document(key).is_none_or(|document| !filled_entries(&document).is_empty())
+}

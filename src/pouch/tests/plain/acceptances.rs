@@ -1,0 +1,134 @@
+//! Acceptances: each lets one set of one content through, once.
+
+use crate::support::fleet::{Fleet, Ran, US};
+use crate::support::origin::Origin;
+
+const OTHER: &str = "age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cncph";
+
+fn trailers(origin: &Origin<'_>) -> String {
+    origin.git(&["log", "-1", "--format=%(trailers:only,unfold)", "main"])
+}
+
+/// Publishes what is held with the acceptance that the finding prints, which is given back.
+#[track_caller]
+fn accept(origin: &Origin<'_>, flag: &str, region: &str) -> String {
+    let digest = origin.publish(&[]).ends(4).acceptance(flag, region);
+    origin.publish(&[flag, &digest]).ends(0);
+    let word = flag.trim_start_matches("--accept-");
+    assert!(trailers(origin).contains(&format!("Pouch-Accepted: {word} {digest}\n")), "{}", trailers(origin));
+    digest
+}
+
+/// What was accepted once is no reason to let the same through again, and none to hold it for good.
+#[test]
+fn a_key_that_was_removed_is_asked_for_anew_and_can_be_accepted_anew() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let (without, with) = (format!("[{US}]"), format!("[{US}, {OTHER}]"));
+    let mut digests: Vec<String> = Vec::new();
+    for _ in 0..3 {
+        fleet.configure(&without, &with);
+        for used in &digests {
+            origin
+                .publish(&["--accept-recipients", used])
+                .ends(4)
+                .outcome("us", "held")
+                .says("it is spent or mistyped");
+        }
+        let digest = accept(&origin, "--accept-recipients", "us");
+        assert!(!digests.contains(&digest), "{digest} was used before");
+        digests.push(digest);
+        fleet.configure(&with, &without);
+        origin.publish(&[]).ends(0).outcome("us", "published");
+    }
+}
+
+/// An identity without a Secret has the same bytes each time, and so the same line in a digest.
+#[test]
+fn a_withdrawal_of_bytes_that_repeat_is_asked_for_anew() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    let write = |name: &str| {
+        let version = "infrastructure.cluster.x-k8s.io/v1beta1";
+        let credential =
+            crate::support::fleet::credential("eu", "eu-id", name, [version, "AzureClusterIdentity", name]);
+        let identity = format!(
+            "---\napiVersion: {version}\nkind: AzureClusterIdentity\nmetadata: {{name: {name}, namespace: eu-id}}\nspec: \
+             {{type: WorkloadIdentity, clientID: c, tenantID: t, allowedNamespaces: {{list: [eu-id]}}}}\n"
+        );
+        fleet.write(&format!("manifests/{name}.yaml"), credential + &identity);
+    };
+    let mut digests: Vec<String> = Vec::new();
+    for _ in 0..3 {
+        ["one", "two"].into_iter().for_each(write);
+        origin.publish(&[]).ends(0).outcome("eu", "published");
+        ["one", "two"].iter().for_each(|name| fleet.remove(&format!("manifests/{name}.yaml")));
+        for used in &digests {
+            origin.publish(&["--accept-deletions", used]).ends(4).says("it is spent or mistyped");
+        }
+        let digest = accept(&origin, "--accept-deletions", "eu");
+        assert!(digest.starts_with("eu/eu-id=") && !digests.contains(&digest), "{digest}");
+        digests.push(digest);
+    }
+}
+
+/// Else it would be spent, and the window would begin anew, though nothing passed.
+#[test]
+fn an_acceptance_is_not_spent_by_a_run_that_holds_the_region() {
+    let fleet = Fleet::with_credentials(6);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    (0..5).for_each(|n| fleet.delete("eu", &format!("c{n}")));
+    origin.commit_beside("echo x > bundles/regions/eu/core/extra.yaml");
+    let held = origin.publish(&[]).ends(4);
+    let digest = held.acceptance("--accept-deletions", "eu");
+    fleet.secret("us", "c0", "value: changed");
+    origin.publish(&["--accept-deletions", &digest]).ends(4).outcome("eu", "held").outcome("us", "published");
+    assert!(!trailers(&origin).contains("Pouch-Accepted"), "{}", trailers(&origin));
+    origin.commit_beside("rm bundles/regions/eu/core/extra.yaml");
+    origin.publish(&["--accept-deletions", &digest]).ends(0).outcome("eu", "published");
+    assert!(trailers(&origin).contains("Pouch-Accepted"));
+}
+
+/// Sources that were exchanged have the old names and other values.
+#[test]
+fn values_that_are_all_replaced_at_once_are_held() {
+    let fleet = Fleet::with_credentials(4);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let sealed = |region: &str| -> Vec<String> {
+        let folder = format!("main:bundles/regions/{region}/core/secrets");
+        origin.git(&["ls-tree", "-r", &folder]).lines().map(str::to_owned).collect()
+    };
+    let before = (sealed("eu"), sealed("us"));
+    let rotate = |region: &str, count: usize, value: &str| {
+        (0..count).for_each(|n| fleet.secret(region, &format!("c{n}"), &format!("value: {value}-{n}")));
+    };
+    // Of us one value stays.
+    rotate("eu", 4, "first");
+    rotate("us", 3, "first");
+    let held: Ran = origin.publish(&[]).ends(4).outcome("eu", "published").outcome("us", "published");
+    let says = "reseal-held]: every value of namespace eu-team in region eu would be replaced at once, in 4 Secrets";
+    let held = held.says(says);
+    assert_eq!(sealed("eu"), before.0);
+    assert_ne!(sealed("us"), before.1);
+    fleet.run(&["verify", "repo.git"]).ends(0);
+    origin.publish(&[]).ends(4).outcome("eu", "unchanged");
+    let digest = held.acceptance("--accept-reseal", "eu");
+    assert!(digest.starts_with("eu/eu-team="), "{digest}");
+    origin.publish(&["--accept-reseal", &digest]).ends(0);
+    assert_ne!(sealed("eu"), before.0);
+    assert!(trailers(&origin).contains(&format!("Pouch-Accepted: reseal {digest}\n")), "{}", trailers(&origin));
+    // The next time it is asked for again; the configuration may say it too, or want no brake.
+    rotate("eu", 4, "second");
+    let again = origin.publish(&["--accept-reseal", &digest]).ends(4).acceptance("--accept-reseal", "eu");
+    let (_, hex) = again.split_once('=').unwrap();
+    let line = format!("limits: {{accept: [{{region: eu, namespace: eu-team, reseal: {hex}}}]}}\nreuseKey");
+    fleet.configure("reuseKey", &line);
+    origin.publish(&[]).ends(0);
+    rotate("eu", 4, "third");
+    origin.publish(&[]).ends(4);
+    fleet.configure(&line, "limits: {reseal: {percent: 100}}\nreuseKey");
+    origin.publish(&[]).ends(0);
+}

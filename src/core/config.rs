@@ -357,6 +357,8 @@ pub struct OutputGit {
     pub allowed_signers: Option<String>,
     /// Whether objects are kept on this machine from run to run.
     pub cache: bool,
+    /// Whether what was read is noted beside the branch.
+    pub stamp: bool,
 }
 
 /// The templates of a commit message.

@@ -84,6 +84,7 @@
 //! | what is said of withdrawals that a document makes | `region/explain.rs` |
 //! | deletion budgets and acceptances | [`region::brake`], [`region::allowances`]; since when they count: [`region::history`] |
 //! | the SOPS format | [`sops`] writes it, [`sops::read`] reads what others wrote; reuse tags: [`reuse`] |
+//! | what a run leaves for the next: which states of the sources it read, and what it told | [`stamp`] |
 //! | what counts as ciphertext where a value should be | [`ciphertext`] |
 //! | what `pouch init` drafts from a cluster | [`init`] |
 //! | what is proved of bundles without a cluster | [`verify::bundles`] |
@@ -145,6 +146,7 @@ pub mod selector;
 pub mod snapshot;
 pub mod sops;
 pub mod sops_document;
+pub mod stamp;
 pub mod unread_words;
 pub mod validity;
 pub mod verify;

@@ -83,8 +83,15 @@ pub struct Served {
     pub unknown: BTreeMap<String, Broken>,
 }
 
-/// Every object of a kind, with the stamp that tells whether it changed.
-pub type Listing = Vec<(ObjectKey, Stamp, Node)>;
+/// Every object of a kind.
+pub struct Listing {
+    /// The objects by key, with the stamp that tells whether one changed.
+    pub items: Vec<(ObjectKey, Stamp, Node)>,
+    /// The state of the cluster that the list shows: later ones have larger numbers.
+    ///
+    /// <https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions>
+    pub version: Option<u64>,
+}
 
 /// Why a kind could not be listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -315,7 +322,7 @@ impl Cluster {
         path: &dyn Fn(&str) -> String,
         seen: &dyn Fn(usize),
     ) -> Result<Pages, Broken> {
-        let mut listing = Listing::new();
+        let mut listing = Vec::new();
         let mut state: Option<String> = None;
         let mut expected: Option<u64> = None;
         let mut token = String::new();
@@ -365,7 +372,8 @@ impl Cluster {
         if listing.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
             return Ok(Pages::Misfit("a list has one object twice"));
         }
-        Ok(Pages::Whole(listing))
+        let version = state.and_then(|state| state.parse().ok());
+        Ok(Pages::Whole(Listing { items: listing, version }))
     }
 
     /// Asks for single objects of one kind. `seen` is told of each answer.

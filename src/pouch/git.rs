@@ -6,6 +6,7 @@
 mod address;
 pub mod ancestors;
 pub mod commits;
+pub mod descent;
 pub mod history;
 pub mod ignored;
 pub mod kept;
@@ -180,6 +181,17 @@ fn fetch_into(git: &program::Git, remote: &str, reference: &str, into: &Path) ->
 /// What git notes of the references that it fetched.
 fn fetch_head(repository: &Path) -> String {
     std::fs::read_to_string(repository.join("FETCH_HEAD")).unwrap_or_default()
+}
+
+/// The commit at a reference of a remote repository; none where there is none, or nobody answers.
+pub fn tip(git: &program::Git, remote: &str, reference: &str) -> Option<String> {
+    let peeled = format!("{reference}^{{}}");
+    let operands = [remote.as_ref(), reference.as_ref(), peeled.as_ref()];
+    let out = git.run(None, "ls-remote", &["--quiet"], &operands).ok()?;
+    let text = String::from_utf8_lossy(&out);
+    let at = |name: &str| text.lines().find_map(|line| line.strip_suffix(name)?.strip_suffix('\t'));
+    // Of a tag that is an object, git tells the commit beside it.
+    at(&peeled).or(at(reference)).filter(|id| is_commit_id(id)).map(str::to_owned)
 }
 
 /// Fetches further commits of a branch into a repository that [`fetch`] made.

@@ -1,5 +1,6 @@
 //! Run: what commands share once their sources are read.
 
+pub mod again;
 pub mod anew;
 pub mod exposure;
 pub mod init;

@@ -6,6 +6,7 @@
 //! is marked, so that only who needs it waits; the rest is a state that existed. What the objects mean is not known
 //! here.
 
+pub mod last;
 mod openers;
 pub mod source;
 
@@ -22,6 +23,7 @@ use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
+use pouch_core::stamp::SourceStamp;
 use pouch_core::world::{Facts, World};
 
 use crate::ambient::Timer;
@@ -32,6 +34,7 @@ use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
 use crate::harden::wiped;
 use crate::session::Session;
+use last::Last;
 use openers::{openers, shared};
 use rayon::prelude::*;
 use source::decrypt::{Opener, Seen, Vault, unopened};
@@ -58,8 +61,8 @@ pub struct Survey {
     pub sources: Vec<SourceIdentity>,
     /// Clusters that could not be reached, so that nobody knows which ones they are.
     pub unidentified: BTreeSet<SourceName>,
-    /// The commit of each git source, for the commit message.
-    pub revisions: Vec<(String, String)>,
+    /// Which state of each source was read, as far as sources can tell.
+    pub read: Vec<SourceStamp>,
     /// What each cluster source was asked for by name, and the kinds that the cluster serves.
     pub asked: BTreeMap<SourceName, (BTreeSet<ObjectKey>, Vec<Resource>)>,
 }
@@ -88,6 +91,8 @@ pub struct Surveyor<'a> {
     pub outputs: &'a [PathBuf],
     /// How clusters are reached, beside what the configuration says.
     pub reach: &'a Reach,
+    /// What an earlier run read, of which nothing older is read; none where nobody knows.
+    pub last: Option<&'a Last>,
 }
 
 impl Surveyor<'_> {
@@ -192,7 +197,7 @@ fn one_look(
     let mut readings = Vec::new();
     let mut findings = shared(fleet, openers);
     let mut sources = Vec::new();
-    let mut revisions = Vec::new();
+    let mut read = Vec::new();
     let mut vaults: BTreeMap<usize, Vault> = BTreeMap::new();
     let mut away: BTreeSet<usize> = BTreeSet::new();
     let mut unidentified: BTreeSet<SourceName> = BTreeSet::new();
@@ -216,13 +221,22 @@ fn one_look(
             // Its place among the readings; what it says is put there when it is known what else to list.
             readings.push(Reading { complete: true, ..Reading::default() });
             sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
+            read.push(live.stamp());
             continue;
         }
         let mut reading = read_files(surveyor, source)?;
         let sealed = set_aside(source, &mut reading, openers.get(&index), (index, &mut vaults));
         findings.extend(reading.findings);
+        if let (Some(identity), Some(commit)) = (&reading.identity, reading.revision) {
+            read.push(SourceStamp {
+                name: source.name.to_string(),
+                identity: identity.clone(),
+                reference: reading.reference,
+                commit,
+                resource_version: None,
+            });
+        }
         sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
-        revisions.extend(reading.revision.map(|revision| (source.name.to_string(), revision)));
         readings.push(Reading {
             documents: reading.documents,
             sealed,
@@ -270,16 +284,7 @@ fn one_look(
         times.tell(surveyor, clusters);
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
-    Ok(Ok(Survey {
-        snapshot,
-        facts,
-        facts_findings,
-        findings,
-        sources,
-        unidentified,
-        revisions,
-        asked: asked.collect(),
-    }))
+    Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked: asked.collect() }))
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
@@ -332,8 +337,23 @@ fn settle_copies(
     }
 }
 
-fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
-    let Surveyor { session: Session { ambient, ui, stop, .. }, fleet, base, outputs, .. } = surveyor;
+/// Who opens the encrypted files of each source, by its name and each recipient.
+///
+/// # Errors
+/// Where an identity cannot be read.
+pub fn opened_by(surveyor: &Surveyor<'_>) -> Result<Vec<String>, Failure> {
+    openers::opened_by(surveyor.session, surveyor.fleet, surveyor.base)
+}
+
+/// The state that each source is in now, without reading any; none where not all of them are repositories that can
+/// tell.
+pub fn states(surveyor: &Surveyor<'_>) -> Option<Vec<SourceStamp>> {
+    given(surveyor, |given| surveyor.fleet.sources.iter().map(|source| source::state(source, given)).collect())
+}
+
+/// Does a piece of work with what reading a source depends on.
+fn given<T>(surveyor: &Surveyor<'_>, work: impl FnOnce(&Given<'_>) -> T) -> T {
+    let Surveyor { session: Session { ambient, stop, .. }, fleet, base, outputs, .. } = surveyor;
     let skip_in_tree = [fleet.output.path.clone()];
     let environment = ambient.environment();
     let kept = |remote: &str| Kept::wanted(ambient, fleet, remote);
@@ -346,9 +366,15 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
         stop: stop.flag(),
         limits: &fleet.limits.sources,
         kept: &kept,
+        last: surveyor.last,
     };
+    work(&given)
+}
+
+fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Reading, Failure> {
+    let ui = &surveyor.session.ui;
     let progress = ui.progress("reading", 0);
-    let reading = source::read(source, &given);
+    let reading = given(surveyor, |given| source::read(source, given));
     let reading = reading.or_else(|error| unless_trusted(surveyor, source, error))?;
     drop(progress);
     ui.detail(&format!(
@@ -409,7 +435,7 @@ fn begin(
             return Ok(Err(error));
         }
     }
-    Ok(Ok(()))
+    Ok(surveyor.last.map_or(Ok(()), |last| live.is_no_older(last)))
 }
 
 fn list(

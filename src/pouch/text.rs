@@ -28,6 +28,9 @@ const MOST_BYTES: usize = 64 << 10;
 const MOST_NAMES: usize = 20;
 const MOST_FAILED: usize = 100;
 
+/// The trailer that names a git source, and the commit that was read.
+pub const SOURCE: &str = "Pouch-Source";
+
 /// The trailer that names an acceptance which let something through.
 pub const ACCEPTED: &str = "Pouch-Accepted";
 
@@ -176,7 +179,7 @@ fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<
         ("Pouch-Version", env!("CARGO_PKG_VERSION").to_owned()),
         ("Pouch-Release", trailers.release.clone().unwrap_or_else(|| "none".to_owned())),
     ];
-    lines.extend(trailers.revisions.iter().map(|(source, revision)| ("Pouch-Source", format!("{source} {revision}"))));
+    lines.extend(trailers.revisions.iter().map(|(source, revision)| (SOURCE, format!("{source} {revision}"))));
     let names: Vec<&str> = moved.iter().map(|region| region.name.as_str()).collect();
     lines.extend(names.chunks(MOST_NAMES).map(|names| ("Pouch-Regions", names.join(" "))));
     let held = |region: &&Region| region.outcome == Outcome::Held;
@@ -206,7 +209,7 @@ mod tests {
 
     fn region(name: &str, changes: usize) -> Region {
         let change = |n: usize| ChangeRecord {
-            action: "added",
+            action: "added".into(),
             object: ObjectRecord {
                 group: String::new(),
                 kind: "Secret".to_owned(),

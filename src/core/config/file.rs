@@ -384,6 +384,10 @@ pub struct OutputGitFile {
     /// `$XDG_CACHE_HOME/pouch`, so that a fetch moves what is new.
     #[serde(default = "yes")]
     pub cache: bool,
+    /// Whether which states of the sources were read is noted beside the branch, at `refs/pouch/FLEET/…`, so that an older
+    /// state is never published over a newer one.
+    #[serde(default = "yes")]
+    pub stamp: bool,
 }
 
 /// Templates of a commit message.

@@ -243,6 +243,8 @@ fn output(output: &Output) -> Tree<'_> {
         git_fields.extend(word.map(|word| ("sign", Tree::text(word))));
         git_fields.extend(key.map(|key| ("key", Tree::text(key.as_str()))));
         git_fields.extend(git.allowed_signers.as_ref().map(|file| ("allowedSigners", Tree::text(file.as_str()))));
+        let switches = [("cache", git.cache), ("stamp", git.stamp)];
+        git_fields.extend(switches.into_iter().filter(|(_, on)| !on).map(|(field, on)| (field, Tree::Bool(on))));
         fields.push(("git", Tree::map(git_fields)));
     }
     Tree::map(fields)

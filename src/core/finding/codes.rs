@@ -130,6 +130,7 @@ codes! {
     UnknownKind "unknown-kind" Source Error "A document is of no kind that k0rdent's API group is known to have.";
     UnreadableFile "unreadable-file" Source Error "A file cannot be read; its source counts as incomplete.";
     RefusedFile "refused-file" Source Error "A path is not a plain file inside the source; it is not read, and its source counts as incomplete.";
+    StaleSource "stale-source" Source Error "A source shows an older state than an earlier run read, so whatever it may provide counts as unread.";
     UnavailableSource "unavailable-source" Source Error "A source cannot be reached or read at all, so whatever it may provide counts as unread.";
     InvalidRegionObject "invalid-region-object" Source Warning "A Region object cannot be read, so what it says about the region is unknown.";
     InvalidAccessManagement "invalid-access-management" Source Warning "An AccessManagement cannot be read, or not all of it, so what it decides is unknown.";

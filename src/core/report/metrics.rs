@@ -230,7 +230,7 @@ mod tests {
             kept: 2,
             carried: 3,
             changes: vec![ChangeRecord {
-                action: "withdrawn",
+                action: "withdrawn".into(),
                 object: ObjectRecord { group: "".into(), kind: "Secret".into(), namespace: None, name: "x".into() },
                 credentials: Vec::new(),
                 entries: Vec::new(),

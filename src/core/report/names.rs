@@ -9,7 +9,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::escape;
-use super::summary::{ChangeRecord, ObjectRecord, Region};
+use super::summary::{ChangeRecord, ObjectRecord, Region, Word};
 use crate::listing::few;
 
 /// How many objects a line names.
@@ -59,7 +59,7 @@ impl What {
 enum Item<'r> {
     Object(&'r ObjectRecord),
     Change(&'r ChangeRecord),
-    Codes(&'r [&'static str]),
+    Codes(&'r [Word]),
 }
 
 /// What one line is about: what happens, to whom, and why. Objects that nobody claims have no Credential.
@@ -75,7 +75,7 @@ impl<'r> Names<'r> {
     pub fn of(region: &'r Region) -> Self {
         let mut names = Self { lines: BTreeMap::new() };
         for change in &region.changes {
-            let Some(what) = What::of(change.action) else { continue };
+            let Some(what) = What::of(&change.action) else { continue };
             names.add(what, &change.credentials, "", || Item::Change(change));
         }
         for sharing in &region.sharings {
@@ -88,7 +88,7 @@ impl<'r> Names<'r> {
             share(What::Left, &sharing.left);
         }
         for carried in &region.carried_objects {
-            names.add(What::Carried, &carried.credentials, carried.reason, || Item::Object(&carried.object));
+            names.add(What::Carried, &carried.credentials, &carried.reason, || Item::Object(&carried.object));
         }
         let carried: BTreeSet<&String> =
             region.carried_objects.iter().flat_map(|carried| &carried.credentials).collect();
@@ -148,7 +148,7 @@ fn item(item: &Item<'_>) -> String {
                 "perhapsChanged" => format!("perhaps {}", escape(name)),
                 word => format!("{} {word}", escape(name)),
             };
-            let entries = change.entries.iter().map(|record| entry((&record.name, record.change)));
+            let entries = change.entries.iter().map(|record| entry((&record.name, &record.change)));
             format!("{} [{}]", object(&change.object), few(entries, change.entries.len(), ENTRIES))
         }
     }

@@ -1,12 +1,13 @@
 //! The summary of a run: what `--summary FILE` writes, with a JSON Schema of its own.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::finding::{Class, Finding, Place};
 use crate::judge::case::Verdict;
@@ -20,6 +21,9 @@ pub fn schema() -> Schema {
     // As it is written: what is left out when empty is not required.
     SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Summary>()
 }
+
+/// One of a few words.
+pub type Word = Cow<'static, str>;
 
 /// What one run did and found. Values of Secrets never stand in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -73,7 +77,7 @@ pub struct FailureRecord {
 }
 
 /// How many Credentials fared how.
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Credentials {
     /// Their closures are published.
@@ -89,7 +93,7 @@ pub struct Credentials {
 }
 
 /// How many of a region's Credentials fared how.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegionCredentials {
     /// Their closures are published.
@@ -103,7 +107,7 @@ pub struct RegionCredentials {
 }
 
 /// What became of one region.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
     /// Nothing changed, and nothing was written.
@@ -135,7 +139,7 @@ impl Outcome {
 }
 
 /// One region's part of the summary.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Region {
     /// The region.
@@ -156,24 +160,24 @@ pub struct Region {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<RegionCredentials>,
     /// Recipients that can read the region now, or could if it were not held, and could not before.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients_added: Vec<String>,
     /// Recipients that could read the region before; what they could read stands in the history.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients_removed: Vec<String>,
     /// What changed, or would have changed in a held region.
     pub changes: Vec<ChangeRecord>,
     /// Objects that stay, and that other Credentials need than before.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sharings: Vec<SharingRecord>,
     /// The objects that were carried over.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried_objects: Vec<CarriedRecord>,
     /// The Credentials that are refused or broken.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<StoppedRecord>,
     /// What is held, and what lets it through.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<HoldRecord>,
 }
 
@@ -250,95 +254,95 @@ pub struct Proved {
 }
 
 /// One object that changed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangeRecord {
     /// `added`, `changed`, `resealed` or `withdrawn`.
-    pub action: &'static str,
+    pub action: Word,
     /// The object on the region.
     pub object: ObjectRecord,
     /// The Credentials that need it, as `namespace/name`; if it is withdrawn, those that needed it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
     /// Entries of a changed Secret that do not stay as they are.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<EntryRecord>,
     /// Entries of a Secret that left it or became empty.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_entries: Vec<String>,
 }
 
 /// One entry of a Secret that changed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryRecord {
     /// The entry's name.
     pub name: String,
     /// `added`, `changed` or `withdrawn`; `perhapsChanged` if it is one of several short values, or of values without
     /// tags, of which some changed.
-    pub change: &'static str,
+    pub change: Word,
 }
 
 /// An object that stays, and that other Credentials need than before.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SharingRecord {
     /// The object on the region.
     pub object: ObjectRecord,
     /// Credentials that need it now and did not before, as `namespace/name`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
     /// Credentials that needed it and no longer do.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
 }
 
 /// An object that was carried over.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CarriedRecord {
     /// The object on the region.
     pub object: ObjectRecord,
     /// The code of the finding that says why.
-    pub reason: &'static str,
+    pub reason: Word,
     /// The Credentials for which it stays, as `namespace/name`.
     pub credentials: Vec<String>,
 }
 
 /// A Credential that is refused or broken.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StoppedRecord {
     /// The Credential, as `namespace/name`.
     pub credential: String,
     /// `refused` or `broken`.
-    pub verdict: &'static str,
+    pub verdict: Word,
     /// The codes of the findings that say why.
-    pub codes: Vec<&'static str>,
+    pub codes: Vec<Word>,
 }
 
 /// What holds a region, or withdrawals of it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HoldRecord {
     /// The code of the finding that says why.
-    pub code: &'static str,
+    pub code: Word,
     /// The flag of the acceptance that lets it through, such as `--accept-deletions`; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub flag: Option<&'static str>,
+    pub flag: Option<Word>,
     /// The flag's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The Credentials that would lose something, as `namespace/name`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
     /// What they would lose.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<LossRecord>,
 }
 
 /// An object, or an entry of a Secret, that somebody would lose.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LossRecord {
     /// The object on the region.
@@ -349,7 +353,7 @@ pub struct LossRecord {
 }
 
 /// An object's key.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
     /// The API group; empty for the core group.
@@ -415,13 +419,13 @@ impl From<&ObjectKey> for ObjectRecord {
 impl From<&Change> for ChangeRecord {
     fn from(change: &Change) -> Self {
         Self {
-            action: change.action.word(),
+            action: change.action.word().into(),
             object: ObjectRecord::from(&change.key),
             credentials: paths(&change.claimants),
             entries: change
                 .entries
                 .iter()
-                .map(|(name, change)| EntryRecord { name: name.clone(), change: change.word() })
+                .map(|(name, change)| EntryRecord { name: name.clone(), change: change.word().into() })
                 .collect(),
             lost_entries: change.lost_entries.clone(),
         }
@@ -440,7 +444,7 @@ impl CarriedRecord {
         let ObjectState::Carried(code) = object.state else { return None };
         let mut credentials: Vec<String> = object.needed_by.iter().map(|needed_by| needed_by.by.path()).collect();
         credentials.dedup();
-        Some(Self { object: ObjectRecord::from(&object.key), reason: code.text(), credentials })
+        Some(Self { object: ObjectRecord::from(&object.key), reason: code.text().into(), credentials })
     }
 }
 
@@ -453,8 +457,12 @@ impl StoppedRecord {
             Verdict::Broken => ("broken", Class::Broken),
         };
         let stops = |finding: &&Finding| finding.stops_claim() && finding.code.class() == class;
-        let codes: BTreeSet<&str> = findings.filter(stops).map(|finding| finding.code.text()).collect();
-        Some(Self { credential: by.path(), verdict, codes: codes.into_iter().collect() })
+        let codes: BTreeSet<&'static str> = findings.filter(stops).map(|finding| finding.code.text()).collect();
+        Some(Self {
+            credential: by.path(),
+            verdict: verdict.into(),
+            codes: codes.into_iter().map(Word::from).collect(),
+        })
     }
 }
 
@@ -462,8 +470,8 @@ impl From<&Hold> for HoldRecord {
     fn from(hold: &Hold) -> Self {
         let loss = |loss: &Loss| LossRecord { object: ObjectRecord::from(&loss.key), entry: loss.entry.clone() };
         Self {
-            code: hold.finding.code.text(),
-            flag: hold.lifted_by.as_ref().map(|acceptance| acceptance.what.flag()),
+            code: hold.finding.code.text().into(),
+            flag: hold.lifted_by.as_ref().map(|acceptance| acceptance.what.flag().into()),
             value: hold.lifted_by.as_ref().map(ToString::to_string),
             credentials: paths(&hold.claimants),
             losses: hold.losses.iter().map(loss).collect(),

@@ -68,6 +68,7 @@ struct States {
     entry: Keyed,
     manifest: Keyed,
     commit: Keyed,
+    stamp: Keyed,
 }
 
 impl ReuseKey {
@@ -123,6 +124,7 @@ impl ReuseKey {
             entry: subkey(b"entry")?,
             manifest: subkey(b"manifest")?,
             commit: subkey(b"commit")?,
+            stamp: subkey(b"stamp")?,
         };
         let digest = Sha256::new_with_prefix(b"pouch/v1 key-id").chain_update(bytes).finalize();
         let id = hash::digits(&digest).take(8).collect();
@@ -149,12 +151,16 @@ impl ReuseKey {
     pub(super) fn commit(&self) -> Keyed {
         self.states.commit.clone()
     }
+
+    pub(super) fn stamp(&self) -> Keyed {
+        self.states.stamp.clone()
+    }
 }
 
 impl Drop for ReuseKey {
     fn drop(&mut self) {
         let blank = || <Keyed as hmac::digest::KeyInit>::new(&hmac::digest::Key::<Keyed>::default());
-        *self.states = States { file: blank(), entry: blank(), manifest: blank(), commit: blank() };
+        *self.states = States { file: blank(), entry: blank(), manifest: blank(), commit: blank(), stamp: blank() };
         // The compiler may leave out writing that nobody reads.
         hint::black_box(&self.states);
     }

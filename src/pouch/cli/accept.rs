@@ -3,14 +3,19 @@
 use std::collections::BTreeSet;
 
 use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
+use pouch_core::listing::few;
 use pouch_core::name::{Claimant, Namespace, Region};
 use pouch_core::region::allowances::Allowances;
+use pouch_core::stamp::is_mark;
 
 use crate::error::Failure;
 use crate::settings::region_called;
 
+/// How many sources a message names.
+const MOST_NAMED: usize = 8;
+
 /// What a run lets through that is otherwise held.
-#[derive(Debug, Default, clap::Args)]
+#[derive(PartialEq, Eq, Debug, Default, clap::Args)]
 pub struct Accepted {
     /// Let withdrawals through, of one namespace or of a whole region, with the digest that the finding printed
     #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
@@ -21,8 +26,8 @@ pub struct Accepted {
     /// Let Secrets be sealed anew whose files do not match the manifest, or all values of a namespace be replaced
     #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
     accept_reseal: Vec<String>,
-    /// Let a source be another repository or cluster than before
-    #[arg(long, value_name = "REGION=ID")]
+    /// Let a source be another repository or cluster than before, or show a state that is no later one
+    #[arg(long, value_name = "REGION=ID|SOURCE=STATE")]
     accept_source: Vec<String>,
     /// Remove files in a region's folders that pouch did not write
     #[arg(long, value_name = "REGION")]
@@ -30,7 +35,7 @@ pub struct Accepted {
 }
 
 /// What a run lets through, and what it does anew.
-#[derive(Debug, Default, clap::Args)]
+#[derive(PartialEq, Eq, Debug, Default, clap::Args)]
 pub struct Requested {
     /// What is let through.
     #[command(flatten)]
@@ -86,6 +91,18 @@ fn pair(flag: &str, value: &str, fleet: &Fleet) -> Result<(String, String), Fail
     }
 }
 
+/// The name of a source that the configuration has.
+fn source_called(fleet: &Fleet, name: &str) -> Result<String, Failure> {
+    let names: Vec<&str> = fleet.sources.iter().map(|source| source.name.as_str()).collect();
+    if names.contains(&name) {
+        return Ok(name.to_owned());
+    }
+    Err(Failure::usage(
+        format!("--accept-source names {name:?}, and the configuration has no such source"),
+        format!("Correct the name; there are {}.", few(&names, names.len(), MOST_NAMED)),
+    ))
+}
+
 impl Accepted {
     /// Joins flags and `limits.accept`.
     pub fn allowances(&self, fleet: &Fleet) -> Result<Allowances, Failure> {
@@ -93,7 +110,10 @@ impl Accepted {
         accepted.extend(self.of_flags(fleet)?);
         let mut accept_source = BTreeSet::new();
         for value in &self.accept_source {
-            accept_source.insert(pair("--accept-source", value, fleet)?);
+            accept_source.insert(match value.split_once('=').filter(|(_, state)| is_mark(state)) {
+                Some((source, state)) => (source_called(fleet, source)?, state.to_owned()),
+                None => pair("--accept-source", value, fleet)?,
+            });
         }
         for region in &self.remove_foreign {
             region_called(fleet, region)?;

@@ -1,11 +1,13 @@
 //! `pouch publish`: render, one commit, one push.
 
 use pouch_core::region::allowances::Selection;
+use pouch_core::stamp::Stamp;
 
 use super::accept::Requested;
 use super::reach::{self, ReachArgs};
 use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
+use crate::run::again::{again, told as told_of};
 use crate::run::render::render;
 use crate::run::{Report, Run, is_first, told};
 use crate::session::Session;
@@ -14,6 +16,7 @@ use crate::shelf::branch::BranchShelf;
 use crate::shelf::output::Output;
 use crate::shelf::rounds::Work;
 use crate::shelf::target::Target;
+use crate::survey::last::Last;
 use crate::survey::source::live::Values;
 use crate::survey::{Survey, Surveyor, survey};
 
@@ -46,10 +49,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
+    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
     // A template that does not work should be known before anything is read.
     told::check_message(fleet)?;
-    let work = Publish { run: &run, surveyor: &surveyor, first: args.first };
+    let plain = args.wanted == Requested::default();
+    let work = Publish { run: &run, surveyor: &surveyor, first: args.first, plain };
     let target = output.only()?;
     let (report, commit) = output.publish(session, &keys, surveyor.reads_stdin(), &work)?;
     told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
@@ -65,6 +69,8 @@ struct Publish<'a> {
     run: &'a Run<'a>,
     surveyor: &'a Surveyor<'a>,
     first: bool,
+    /// Whether no flag lets anything through.
+    plain: bool,
 }
 
 impl Work for Publish<'_> {
@@ -88,14 +94,27 @@ impl Work for Publish<'_> {
         ))
     }
 
-    fn read(&self) -> Result<Survey, Failure> {
-        self.run.session.timed("survey", || survey(self.surveyor, Values::Read))
+    fn again(&self, last: &Stamp, standing: &str) -> Option<Report> {
+        again(self.surveyor, self.run.keys, last, standing).filter(|_| self.plain)
+    }
+
+    fn read(&self, stamps: Vec<Stamp>) -> Result<Survey, Failure> {
+        let last = Last { stamps, accepted: self.run.allowances.accept_source.clone() };
+        let surveyor = Surveyor { last: Some(&last), ..*self.surveyor };
+        self.run.session.timed("survey", || survey(&surveyor, Values::Read))
     }
 
     fn make(&self, _: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<(Report, String), Failure> {
         let Run { session, fleet, .. } = *self.run;
         let report = session.timed("render", || render(self.run, survey, shelf))?;
-        let message = told::commit_message(fleet, &report, &survey.revisions)?;
+        let message = told::commit_message(fleet, &report, &survey.read)?;
         Ok((report, message))
+    }
+
+    fn stamp(&self, report: &Report, survey: &Survey, standing: Option<String>) -> Result<Option<Stamp>, Failure> {
+        let read = survey.read.clone();
+        let standing = standing.filter(|_| self.plain);
+        let told = standing.map(|standing| told_of(self.surveyor, self.run.keys, (report, &read), standing));
+        Ok(Some(Stamp { told: told.transpose()?.flatten(), sources: read }))
     }
 }

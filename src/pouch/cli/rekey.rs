@@ -8,6 +8,7 @@ use pouch_core::config::{Fleet, RegionConfig, RegionState};
 use pouch_core::name::Region;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::report::summary::{self, Outcome};
+use pouch_core::stamp::Stamp;
 
 use super::accept::Accepted;
 use super::reach::{self, ReachArgs};
@@ -23,6 +24,7 @@ use crate::shelf::directory::{DirectoryShelf, LookedAt};
 use crate::shelf::output::Output;
 use crate::shelf::rounds::Work;
 use crate::shelf::target::Target;
+use crate::survey::last::Last;
 use crate::survey::{Survey, Surveyor};
 
 /// Seal what is published anew, for the configured recipients
@@ -95,7 +97,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let reach = args.reach.reach(&session.ambient);
     let anew = Anew {
         run: &run,
-        surveyor: Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach },
+        surveyor: Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None },
         identities,
         unproved: if args.new_reuse_key { Unproved::Taken } else { Unproved::Held },
         every: args.region.is_empty(),
@@ -105,14 +107,14 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         Some(target) if args.dry_run => {
             let place = target.display().to_string();
             let published = LookedAt::open(&target)?;
-            (anew.make(anew.read()?.as_ref(), (&published, None), &place)?.report, None)
+            (anew.make(anew.read(None)?.as_ref(), (&published, None), &place)?.report, None)
         }
         Some(target) => {
             // To look at what is not there must not make it.
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
             let place = target.display().to_string();
-            let made = anew.make(anew.read()?.as_ref(), (&shelf, Some(&shelf)), &place)?;
+            let made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), &place)?;
             session.timed("publish", || shelf.publish(session))?;
             (made.report, None)
         }
@@ -122,7 +124,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
                 let target = output.only()?;
                 let shelf = output.open(session, target)?;
                 anew.check(target, &shelf)?;
-                (anew.make(anew.read()?.as_ref(), (&shelf, None), &target.called())?.report, None)
+                (anew.make(anew.read(None)?.as_ref(), (&shelf, None), &target.called())?.report, None)
             } else {
                 told::check_message(fleet)?;
                 let target = output.only()?;
@@ -164,14 +166,19 @@ impl Work for Rekey<'_> {
         self.0.check(target, shelf)
     }
 
-    fn read(&self) -> Result<Self::Read, Failure> {
-        self.0.read()
+    fn read(&self, stamps: Vec<Stamp>) -> Result<Self::Read, Failure> {
+        let accepted = self.0.run.allowances.accept_source.clone();
+        self.0.read(Some(&Last { stamps, accepted }))
     }
 
     fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Report, String), Failure> {
-        let Made { report, revisions } = self.0.make(read.as_ref(), (shelf, Some(shelf)), &target.called())?;
-        let message = told::commit_message(self.0.run.fleet, &report, &revisions)?;
+        let Made { report, read } = self.0.make(read.as_ref(), (shelf, Some(shelf)), &target.called())?;
+        let message = told::commit_message(self.0.run.fleet, &report, &read)?;
         Ok((report, message))
+    }
+
+    fn stamp(&self, _: &Report, read: &Self::Read, _: Option<String>) -> Result<Option<Stamp>, Failure> {
+        Ok(read.as_ref().map(|survey| Stamp { sources: survey.read.clone(), told: None }))
     }
 }
 

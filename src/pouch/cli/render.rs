@@ -47,7 +47,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let shown = target.clone();
     let outputs = [target, opened.output()];
     let reach = args.reach.reach(&session.ambient);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach };
+    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
     let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
     let report = session.timed("render", || render(&run, &survey, &shelf))?;

@@ -67,6 +67,11 @@ impl Kept {
         self.tips().remove(reference)
     }
 
+    /// Whether a commit is among what was fetched last.
+    pub fn has(&self, commit: &str) -> bool {
+        self.tips().values().any(|id| id == commit)
+    }
+
     fn tips(&self) -> BTreeMap<String, String> {
         let text = small(&self.folder.join("tips"));
         let line = |line: &str| line.split_once(' ').map(|(id, reference)| (reference.to_owned(), id.to_owned()));

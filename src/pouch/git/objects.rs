@@ -304,6 +304,10 @@ impl Store {
         &self.path
     }
 
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
     /// The commit that a revision names, as `named` understands it.
     pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
         let found = named(&self.repository, revision)?.peel_to_commit().map_err(|error| self.noted(error))?;

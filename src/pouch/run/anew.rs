@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use pouch_core::region::rekey::unpublished;
 use pouch_core::report::summary::Outcome;
+use pouch_core::stamp::SourceStamp;
 
 use super::rekey::{Unproved, rekey};
 use super::render::{preview, render};
@@ -13,6 +14,7 @@ use crate::error::Failure;
 use crate::shelf::branch::BranchShelf;
 use crate::shelf::target::Target;
 use crate::shelf::{Look, Shelf};
+use crate::survey::last::Last;
 use crate::survey::source::live::Values;
 use crate::survey::{Survey, Surveyor, survey};
 
@@ -34,8 +36,8 @@ pub struct Anew<'a> {
 pub struct Made {
     /// What it did and found.
     pub report: Report,
-    /// The commit of each git source that was read.
-    pub revisions: Vec<(String, String)>,
+    /// Which state of each source was read.
+    pub read: Vec<SourceStamp>,
 }
 
 impl Anew<'_> {
@@ -56,8 +58,9 @@ impl Anew<'_> {
     }
 
     /// Reads the sources, if values come from there.
-    pub fn read(&self) -> Result<Option<Survey>, Failure> {
-        let survey = || self.run.session.timed("survey", || survey(&self.surveyor, Values::Read));
+    pub fn read(&self, last: Option<&Last>) -> Result<Option<Survey>, Failure> {
+        let surveyor = Surveyor { last, ..self.surveyor };
+        let survey = || self.run.session.timed("survey", || survey(&surveyor, Values::Read));
         self.identities.is_none().then(survey).transpose()
     }
 
@@ -102,18 +105,18 @@ impl Anew<'_> {
     }
 
     fn sealed(&self, read: Option<&Survey>, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
-        let (session, mut revisions) = (self.run.session, Vec::new());
+        let (session, mut sources) = (self.run.session, Vec::new());
         let report = session.timed("render", || match (&self.identities, read) {
             (Some(identities), _) => rekey(self.run, identities, self.unproved, published, shelf),
             (None, None) => Err(Failure::bug("no source was read")),
             (None, Some(survey)) => {
-                revisions.clone_from(&survey.revisions);
+                sources.clone_from(&survey.read);
                 match shelf {
                     Some(shelf) => render(self.run, survey, shelf),
                     None => preview(self.run, survey, published),
                 }
             }
         })?;
-        Ok(Made { report, revisions })
+        Ok(Made { report, read: sources })
     }
 }

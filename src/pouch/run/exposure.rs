@@ -86,7 +86,8 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
         (None, Some((opened, keys))) => {
             let fleet = &opened.settings.fleet;
             let outputs = [opened.output()];
-            let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &asked.reach };
+            let surveyor =
+                Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &asked.reach, last: None };
             let survey = survey(&surveyor, Values::Read)?;
             ui.findings(&survey.findings);
             let current = current(fleet, &survey);

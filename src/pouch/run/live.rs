@@ -128,7 +128,7 @@ impl AskedCluster<'_> {
                 continue;
             };
             match self.cluster.labelled(&resource, (MANAGED_LABEL, "true"), Portion::Metadata) {
-                Ok(listing) => answers.copies.extend(listing.into_iter().map(|(key, _, node)| (key, node))),
+                Ok(listing) => answers.copies.extend(listing.items.into_iter().map(|(key, _, node)| (key, node))),
                 Err(ListError::Forbidden) => _ = answers.unlisted.insert(resource.name()),
                 Err(ListError::Broken(broken)) => return Err(self.unreadable(&resource.name(), &broken)),
             }

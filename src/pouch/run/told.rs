@@ -9,6 +9,7 @@ use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::Names;
 use pouch_core::report::shell;
 use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, Summary};
+use pouch_core::stamp::SourceStamp;
 
 use super::{Report, metrics};
 use crate::error::{Ended, Failure};
@@ -130,7 +131,7 @@ fn unneeded(acceptance: &Acceptance, report: &Report) -> Option<&'static str> {
 }
 
 /// The message of the commit that publishes what a run did, but for its last line.
-pub fn commit_message(fleet: &Fleet, report: &Report, revisions: &[(String, String)]) -> Result<String, Failure> {
+pub fn commit_message(fleet: &Fleet, report: &Report, read: &[SourceStamp]) -> Result<String, Failure> {
     let is_proved = |region: &summary::Region| !matches!(region.outcome, Outcome::Held | Outcome::Paused);
     let proved =
         |directory: &str| report.regions.iter().any(|region| region.directory == directory && is_proved(region));
@@ -139,10 +140,15 @@ pub fn commit_message(fleet: &Fleet, report: &Report, revisions: &[(String, Stri
         let is_moved = |region: &&summary::Region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
         report.regions.iter().filter(is_moved).any(|region| region.name == accepted.region.as_str())
     };
+    let revisions: Vec<(String, String)> = read
+        .iter()
+        .filter(|source| !source.commit.is_empty())
+        .map(|source| (source.name.clone(), source.commit.clone()))
+        .collect();
     let trailers = text::Trailers {
         fleet: fleet.name.as_str(),
         release: fleet.builtin.map(|release| release.name()),
-        revisions,
+        revisions: &revisions,
         // What stays held for another reason let nothing through yet, so it is not spent.
         accepted: report.accepted.iter().filter(is_used).map(Acceptance::trailer).collect(),
         // What somebody put back is in the commit's tree, and pouch did not put it there.

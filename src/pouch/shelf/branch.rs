@@ -8,6 +8,7 @@
 mod local;
 mod outcome;
 mod past;
+pub mod stamp;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +29,7 @@ use self::outcome::{Move, Push};
 pub use self::outcome::{Pushed, Watch};
 use self::tree::{damaged, list_into, read_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
-use super::target::Target;
+use super::target::{Target, clean};
 use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
 use crate::git::commits::{Author, Changes, FileId, Seal, Writer};
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
@@ -58,7 +59,7 @@ impl BranchShelf {
     /// Where its tip cannot be read, or something else than folders leads to the output.
     pub fn open(local: &Arc<Local>, target: &Target, output: &str) -> Result<Self, ShelfError> {
         let store = objects::open(local.path()).map_err(damaged)?;
-        let base = local.tip(&target.base);
+        let base = local.tip(&target.base_reference());
         let tip = base.map(|reference| store.commit(reference)).transpose().map_err(damaged)?;
         let writer = Writer::open(local.path(), base).map_err(damaged)?;
         let prefix = clean(output);
@@ -105,7 +106,7 @@ impl BranchShelf {
     ) -> Result<T, ShelfError> {
         self.with(|inner| {
             let Some(tip) = inner.tip else { return Ok(T::default()) };
-            let reference = format!("refs/heads/{}", self.target.base);
+            let reference = self.target.base_reference();
             let fetched = past::Fetched {
                 git: &self.local.git,
                 remote: &self.local.remote,
@@ -156,22 +157,58 @@ impl BranchShelf {
         commit.map(|commit| sign(self.local.path(), commit)).transpose()
     }
 
-    /// Pushes a commit, with a lease on the tip that was read. `stop` is told when nothing may end the run any more.
+    /// Pushes a commit, and with it that of a stamp if there is one, with a lease on what was read. `stop` is told when
+    /// nothing may end the run any more. Says too why the stamp was not pushed, where the server takes the branch alone.
     ///
     /// # Errors
     /// Where the push fails for another reason than a faster writer, or the run was asked to stop before it.
-    pub fn push(&self, commit: &str, watch: &Watch<'_>, stop: &Stop) -> Result<Pushed, ShelfError> {
+    pub fn push(
+        &self,
+        (commit, stamp): (&str, Option<&str>),
+        watch: &Watch<'_>,
+        stop: &Stop,
+    ) -> Result<(Pushed, Option<String>), ShelfError> {
         let base = self.with(|inner| Ok(inner.writer.base()))?;
-        let Target { branch, .. } = &self.target;
-        let reference = format!("refs/heads/{branch}");
+        let reference = self.target.reference();
         let moved = Move { reference: &reference, from: base.as_deref(), to: Some(commit) };
+        let beside: Vec<Move<'_>> = stamp.and_then(|stamp| self.stamp_move(stamp)).into_iter().collect();
+        let Local { git, remote, .. } = &*self.local;
+        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &beside };
+        let (pushed, refused) = match outcome::push(&push, watch, stop)? {
+            Pushed::Aside(why) => (outcome::push(&Push { beside: &[], ..push }, watch, stop)?, Some(why)),
+            pushed => (pushed, None),
+        };
+        if pushed == Pushed::Moved {
+            self.local.keep(&reference, commit);
+            self.keep_stamp(stamp.filter(|_| refused.is_none()));
+        }
+        Ok((pushed, refused))
+    }
+
+    /// Pushes the commit of a stamp alone.
+    ///
+    /// # Errors
+    /// As [`BranchShelf::push`].
+    pub fn push_stamp(&self, stamp: &str, watch: &Watch<'_>, stop: &Stop) -> Result<Pushed, ShelfError> {
+        let Some(moved) = self.stamp_move(stamp) else { return Ok(Pushed::Moved) };
         let Local { git, remote, .. } = &*self.local;
         let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[] };
-        let pushed = outcome::push(&push, watch, stop);
-        if let Ok(Pushed::Moved) = &pushed {
-            self.local.keep(branch, commit);
+        let pushed = outcome::push(&push, watch, stop)?;
+        if pushed == Pushed::Moved {
+            self.keep_stamp(Some(stamp));
         }
-        pushed
+        Ok(pushed)
+    }
+
+    fn stamp_move<'a>(&'a self, to: &'a str) -> Option<Move<'a>> {
+        let reference = self.target.stamp.as_deref()?;
+        Some(Move { reference, from: self.local.id(reference), to: Some(to) })
+    }
+
+    fn keep_stamp(&self, stamp: Option<&str>) {
+        if let (Some(reference), Some(commit)) = (&self.target.stamp, stamp) {
+            self.local.keep(reference, commit);
+        }
     }
 }
 
@@ -188,12 +225,6 @@ fn check_way(store: &Store, tip: Id, prefix: &str) -> Result<(), ShelfError> {
         }
     }
     Ok(())
-}
-
-/// The output's path in the form of paths in a tree.
-fn clean(output: &str) -> String {
-    let parts: Vec<&str> = output.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
-    parts.join("/")
 }
 
 fn unwritten(error: ObjectsError) -> ShelfError {

@@ -72,9 +72,12 @@ impl<'a> Output<'a> {
     pub(super) fn fetch(&self, session: &Session, targets: &[&Target]) -> Result<Arc<Local>, ShelfError> {
         let remote = targets.first().map(|target| target.remote.as_str()).unwrap_or_default();
         let kept = Kept::wanted(&session.ambient, self.fleet, remote);
-        let branches: BTreeSet<&str> = targets.iter().map(|target| target.base.as_str()).collect();
-        let branches: Vec<&str> = branches.into_iter().collect();
-        Ok(Arc::new(Local::fetch(self.program(session), remote, &branches, kept)?))
+        let references: BTreeSet<String> = targets
+            .iter()
+            .flat_map(|target| [Some(target.base_reference()), target.stamp.clone()].into_iter().flatten())
+            .collect();
+        let references: Vec<String> = references.into_iter().collect();
+        Ok(Arc::new(Local::fetch(self.program(session), remote, &references, kept)?))
     }
 
     /// A copy of what is published at one place, without history, at [`git::FETCHED`] in a repository that only its

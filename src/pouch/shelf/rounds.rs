@@ -4,12 +4,14 @@
 //! round begins with the place and reads the sources again, because rebasing would publish an older reading on top of a
 //! newer one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use pouch_core::reuse::{KeyRing, Made, commit_line};
+use pouch_core::stamp::Stamp;
 
+use super::branch::stamp::Stamped;
 use super::branch::{BranchShelf, Pushed, Watch};
 use super::output::Output;
 use super::target::Target;
@@ -31,17 +33,30 @@ pub trait Work {
     /// Where it may not.
     fn check(&self, target: &Target, shelf: &BranchShelf) -> Result<(), Failure>;
 
-    /// Reads what is published.
+    /// What the run comes to where it would read what an earlier one read that changed nothing, by the place's stamp and
+    /// what is standing there; none if it has to read.
+    fn again(&self, _last: &Stamp, _standing: &str) -> Option<Self::Made> {
+        None
+    }
+
+    /// Reads what is published, and of no source an older state than one of the stamps says.
     ///
     /// # Errors
     /// Where nothing can be published anywhere.
-    fn read(&self) -> Result<Self::Read, Failure>;
+    fn read(&self, stamps: Vec<Stamp>) -> Result<Self::Read, Failure>;
 
     /// Stages what belongs to a place, and gives the message of its commit.
     ///
     /// # Errors
     /// Where nothing can be published there.
     fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Self::Made, String), Failure>;
+
+    /// The stamp that the next run is to find, if this one read anything. `standing` is what stands at the place if
+    /// nothing changed, and the next run may be spared.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    fn stamp(&self, made: &Self::Made, read: &Self::Read, standing: Option<String>) -> Result<Option<Stamp>, Failure>;
 }
 
 /// What was made for a place, and the commit that was published, if something changed; or why nothing was published, or
@@ -60,6 +75,7 @@ pub struct Done<'t, T> {
 struct Open<'t> {
     target: &'t Target,
     shelf: BranchShelf,
+    last: Stamped,
 }
 
 /// A place with what is to be published there.
@@ -67,6 +83,8 @@ struct Ready<'t, T> {
     open: Open<'t>,
     made: T,
     commit: Option<String>,
+    /// The commit of a new stamp.
+    stamp: Option<String>,
 }
 
 impl Output<'_> {
@@ -79,7 +97,8 @@ impl Output<'_> {
 
     fn publish_all<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Vec<Done<'_, W::Made>> {
         let attempts = if once { 1 } else { self.fleet.limits.attempts };
-        let mut rounds = Rounds { output: self, session, keys, work, attempts, done: BTreeMap::new() };
+        let mut rounds =
+            Rounds { output: self, session, keys, work, attempts, done: BTreeMap::new(), crowded: BTreeSet::new() };
         let (mut turns, mut waiting) = (Vec::new(), Vec::new());
         for target in self.targets() {
             match turn(session, (&target.remote, &target.branch), &target.called(), self.wait) {
@@ -118,6 +137,8 @@ struct Rounds<'t, 'w, W: Work> {
     work: &'w W,
     attempts: usize,
     done: BTreeMap<&'t Target, Went<W::Made>>,
+    /// Places at which something else than a faster writer was in the way of branch or stamp.
+    crowded: BTreeSet<&'t Target>,
 }
 
 impl<'t, W: Work> Rounds<'t, '_, W> {
@@ -133,7 +154,7 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
     /// Tries once; gives those at which another writer was faster.
     fn round(&mut self, attempt: usize, waiting: Vec<&'t Target>) -> Vec<&'t Target> {
         if attempt > 0
-            && let Err(failure) = self.again(attempt)
+            && let Err(failure) = self.pause(attempt)
         {
             waiting.into_iter().for_each(|target| self.fail(target, failure.clone()));
             return Vec::new();
@@ -143,7 +164,14 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         if opened.is_empty() {
             return Vec::new();
         }
-        let read = match self.work.read() {
+        if let [only] = &*opened
+            && let Some(made) = self.again(only)
+        {
+            self.done.insert(only.target, Ok((made, None)));
+            return Vec::new();
+        }
+        let stamps = opened.iter().flat_map(|open| open.last.stamps().cloned()).collect();
+        let read = match self.work.read(stamps) {
             Ok(read) => read,
             Err(failure) => {
                 opened.into_iter().for_each(|open| self.fail(open.target, failure.clone()));
@@ -160,8 +188,17 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         ready.into_iter().filter_map(|ready| self.push(attempt, ready)).collect()
     }
 
+    /// What the run comes to without reading anything, where that is known.
+    fn again(&self, open: &Open<'t>) -> Option<W::Made> {
+        let standing = open.shelf.standing().ok()?;
+        let made = self.work.again(open.last.stamp.as_ref()?, &standing)?;
+        let same = "nothing changed since a run that changed nothing; what it told is told again";
+        self.session.ui.detail(same);
+        (!open.shelf.is_damaged()).then_some(made)
+    }
+
     /// Waits for a moment before another attempt.
-    fn again(&self, attempt: usize) -> Result<(), Failure> {
+    fn pause(&self, attempt: usize) -> Result<(), Failure> {
         let Session { ambient, ui, stop, .. } = self.session;
         stop.resume();
         ui.note("another writer was faster; starting over");
@@ -191,8 +228,11 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
 
     fn checked(&self, target: &'t Target, shelf: BranchShelf) -> Result<Open<'t>, Failure> {
         self.output.check_tip(self.session, target, &shelf)?;
-        let mut open = Open { target, shelf };
-        self.whole(&mut open, |shelf| self.work.check(target, shelf))?;
+        let mut open = Open { target, shelf, last: Stamped::default() };
+        open.last = self.whole(&mut open, |shelf| {
+            self.work.check(target, shelf)?;
+            Ok(shelf.stamped(&self.output.fleet.name, self.keys)?)
+        })?;
         Ok(open)
     }
 
@@ -222,31 +262,53 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         let sign = |repository: &Path, commit: String| output.sign(session, repository, &commit);
         let commit = || open.shelf.commit((&author, &committer), (&message, &seal), &sign);
         let commit = session.timed("publish", commit)?;
-        Ok(Ready { open, made, commit })
+        // What several places have together is told of none.
+        let is_told = commit.is_none() && output.targets().len() == 1;
+        let standing = is_told.then(|| open.shelf.standing()).transpose()?;
+        let stamp = self.work.stamp(&made, read, standing)?.map(|stamp| stamp.after(open.last.stamps(), output.fleet));
+        let stamp = stamp.map(|stamp| open.shelf.stamp((&output.fleet.name, keys), (&stamp, &open.last), &committer));
+        Ok(Ready { open, made, commit, stamp: stamp.transpose()?.flatten() })
     }
 
-    /// Pushes the commit of a place, if there is one; gives the place if another writer was faster.
+    /// Pushes the commit of a place, and that of its stamp, as far as there are any; gives the place if another writer was
+    /// faster.
     fn push(&mut self, attempt: usize, ready: Ready<'t, W::Made>) -> Option<&'t Target> {
-        let Session { ambient, stop, .. } = self.session;
-        let Ready { open: Open { target, shelf }, made, commit } = ready;
-        let Some(commit) = commit else {
-            self.done.insert(target, Ok((made, None)));
-            return None;
-        };
+        let Session { ambient, stop, ui, .. } = self.session;
+        let Ready { open: Open { target, shelf, .. }, made, commit, stamp } = ready;
         // At least half of each pause, so that all of them are about as long as configured.
         let pause = |most: Duration| match ambient.part_of(most) {
             Ok(part) => stop.pause(most.saturating_add(part) / 2).is_ok(),
             Err(_) => stop.pause(most).is_ok(),
         };
         let watch = Watch { settle: Duration::from_secs(self.output.fleet.limits.git.settle), pause: &pause };
-        match self.session.timed("publish", || shelf.push(&commit, &watch, stop)) {
-            Ok(Pushed::Lost) => return Some(target),
-            Ok(Pushed::Contended(why)) if attempt.saturating_add(1) >= self.attempts => {
+        let is_last = attempt.saturating_add(1) >= self.attempts;
+        let Some(commit) = commit else {
+            let pushed = stamp.map(|stamp| self.session.timed("publish", || shelf.push_stamp(&stamp, &watch, stop)));
+            stop.resume();
+            match pushed.transpose() {
+                // Somebody else read something at the same time.
+                Ok(Some(Pushed::Lost | Pushed::Contended(_))) if !is_last => return Some(target),
+                Ok(_) => {}
+                Err(error) => ui.warn(&unstamped(&error.to_string())),
+            }
+            self.done.insert(target, Ok((made, None)));
+            return None;
+        };
+        let stamp = stamp.as_deref().filter(|_| !self.crowded.contains(target));
+        match self.session.timed("publish", || shelf.push((&commit, stamp), &watch, stop)) {
+            Ok((Pushed::Lost, _)) => return Some(target),
+            Ok((Pushed::Contended(why), _)) if is_last => {
                 let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
                 self.fail(target, Failure::failed(format!("the push was refused: {why}"), help));
             }
-            Ok(Pushed::Contended(_)) => return Some(target),
-            Ok(Pushed::Moved) => {
+            Ok((Pushed::Contended(_), _)) => {
+                self.crowded.insert(target);
+                return Some(target);
+            }
+            Ok((Pushed::Moved | Pushed::Aside(_), refused)) => {
+                if let Some(why) = refused {
+                    ui.warn(&unstamped(&why));
+                }
                 harden::published(format!("commit {commit} of branch {}", target.branch));
                 self.done.insert(target, Ok((made, Some(commit))));
             }
@@ -254,4 +316,12 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         }
         None
     }
+}
+
+/// What is said where the stamp could not be moved.
+fn unstamped(why: &str) -> String {
+    format!(
+        "what was read is not noted beside the branch, so that a later run on an older state of a source may go unnoticed: \
+         {why}; where the server takes no such reference, set output.git.stamp: false"
+    )
 }

@@ -41,6 +41,19 @@ pub(super) fn openers(
     Ok(openers)
 }
 
+/// Who opens the encrypted files of each source, by its name and each recipient.
+pub(super) fn opened_by(session: &Session, fleet: &Fleet, base: &Path) -> Result<Vec<String>, Failure> {
+    let mut opened = BTreeSet::new();
+    for source in &fleet.sources {
+        if let Some(decryption) = &source.decryption {
+            let base = session.ambient.cwd().join(base);
+            let (identities, _) = settings::source_identities(decryption, &base, &session.ambient)?;
+            opened.extend(identities.recipients().map(|recipient| format!("{} {recipient}", source.name)));
+        }
+    }
+    Ok(opened.into_iter().collect())
+}
+
 /// Sources that share an identity and may provide different objects: who writes one of them can put into it what
 /// was sealed for the other, and have it opened.
 pub(super) fn shared(fleet: &Fleet, openers: &BTreeMap<usize, Arc<Opener>>) -> Vec<Finding> {

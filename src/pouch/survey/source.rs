@@ -17,6 +17,7 @@ mod sealed;
 mod stream;
 
 use pouch_core::config::{Source, SourcePlace};
+use pouch_core::stamp::SourceStamp;
 
 pub use self::reading::{Given, MAX_FILE_BYTES, Reading, SourceError};
 pub use self::sealed::SealedFile;
@@ -42,6 +43,12 @@ pub fn read(source: &Source, given: &Given<'_>) -> Result<Reading, SourceError> 
         }
     }?;
     Ok(reading)
+}
+
+/// The state that a source is in now, without reading it; none where it cannot tell.
+pub fn state(source: &Source, given: &Given<'_>) -> Option<SourceStamp> {
+    let SourcePlace::Git { repository, reference, path, files } = &source.place else { return None };
+    revision::state(&source.name, &revision::Wanted { repository, reference, path, files }, given)
 }
 
 #[cfg(test)]
@@ -97,6 +104,7 @@ mod tests {
             stop: Arc::default(),
             limits: &DEFAULT,
             kept: &|_| None,
+            last: None,
         }
     }
 

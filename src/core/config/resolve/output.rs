@@ -42,6 +42,7 @@ pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
             sign: sign(git, &at, &path, faults),
             allowed_signers: git.allowed_signers.clone(),
             cache: git.cache,
+            stamp: git.stamp,
         }
     });
     Output { path, git }

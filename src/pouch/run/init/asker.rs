@@ -108,13 +108,13 @@ impl Asker {
                 "Check that the context is that of k0rdent's management cluster, and that k0rdent is 1.4 or newer.",
             ));
         };
-        if listing.is_empty() {
+        if listing.items.is_empty() {
             return Err(Failure::usage(
                 format!("cluster {context} has no Regions, so there is nobody to make bundles for"),
                 "Make a Region there first, or name regions with --region instead of --context.",
             ));
         }
-        let names: Vec<Region> = listing.into_iter().map(|(key, _, _)| Region::new(key.name.shared())).collect();
+        let names: Vec<Region> = listing.items.into_iter().map(|(key, _, _)| Region::new(key.name.shared())).collect();
         match names.iter().find(|name| !is_dns_subdomain(name.as_str())) {
             Some(name) => Err(Failure::unavailable(
                 format!("cluster {context} has a Region that no configuration can name: {name}"),
@@ -153,7 +153,7 @@ impl Asker {
 
     pub(super) fn interfaces(&self) -> Result<Interfaces, Failure> {
         let listing = self.list("ProviderInterface")?;
-        Ok(if listing.is_some_and(|listing| !listing.is_empty()) { Interfaces::Some } else { Interfaces::None })
+        Ok(if listing.is_some_and(|listing| !listing.items.is_empty()) { Interfaces::Some } else { Interfaces::None })
     }
 
     fn refused(&self, verb: &str, resource: &Resource, key: Option<&ObjectKey>) -> Failure {

@@ -16,16 +16,16 @@ pub struct Local {
     pub(super) remote: String,
     folder: Scratch,
     kept: Option<Kept>,
-    /// Where each branch's tip is, by the branch's short name.
-    tips: BTreeMap<String, String>,
+    /// Where the tip of each branch and stamp is, by its reference: a reference here, and the commit.
+    tips: BTreeMap<String, (String, String)>,
 }
 
 impl Local {
-    /// Fetches the tips of those of the branches that are there.
+    /// Fetches the tips of those of the references that are there.
     ///
     /// # Errors
     /// Where the repository cannot be reached, or there is no room for what it sends.
-    pub fn fetch(git: Git, remote: &str, branches: &[&str], kept: Option<Kept>) -> Result<Self, ShelfError> {
+    pub fn fetch(git: Git, remote: &str, references: &[String], kept: Option<Kept>) -> Result<Self, ShelfError> {
         let folder = Scratch::new()?;
         let unreached = |error: GitError| match error.is_for_want_of_space() {
             true => ShelfError::Full(error.to_string()),
@@ -34,13 +34,10 @@ impl Local {
                 help: error.help(remote),
             },
         };
-        let references: Vec<String> = branches.iter().map(|branch| format!("refs/heads/{branch}")).collect();
-        let found = tips_of(&git, remote, &references).map_err(unreached)?;
+        let found = tips_of(&git, remote, references).map_err(unreached)?;
         git::fetch_tips(&git, remote, &found, folder.path(), kept.as_ref()).map_err(unreached)?;
-        let tip = |(number, (reference, _)): (usize, &(String, String))| {
-            (git::short(reference).to_owned(), git::fetched(number))
-        };
-        let tips = found.iter().enumerate().map(tip).collect();
+        let tip = |(number, (reference, id)): (usize, (String, String))| (reference, (git::fetched(number), id));
+        let tips = found.into_iter().enumerate().map(tip).collect();
         Ok(Self { git, remote: remote.to_owned(), folder, kept, tips })
     }
 
@@ -49,15 +46,20 @@ impl Local {
         self.folder.path()
     }
 
-    /// The reference of a branch's tip; none if there is no such branch.
-    pub(super) fn tip(&self, branch: &str) -> Option<&str> {
-        self.tips.get(branch).map(String::as_str)
+    /// The reference here of what stands at one of the remote repository; none if nothing does.
+    pub(super) fn tip(&self, reference: &str) -> Option<&str> {
+        self.tips.get(reference).map(|(here, _)| here.as_str())
     }
 
-    /// Keeps the objects of a commit that stands at a branch, for the next run.
-    pub(super) fn keep(&self, branch: &str, commit: &str) {
+    /// The object at a reference of the remote repository, if there is one.
+    pub(super) fn id(&self, reference: &str) -> Option<&str> {
+        self.tips.get(reference).map(|(_, id)| id.as_str())
+    }
+
+    /// Keeps the objects of a commit that stands at a reference, for the next run.
+    pub(super) fn keep(&self, reference: &str, commit: &str) {
         if let Some(kept) = &self.kept {
-            kept.keep(&self.git, self.folder.path(), &format!("refs/heads/{branch}"), commit);
+            kept.keep(&self.git, self.folder.path(), reference, commit);
         }
     }
 

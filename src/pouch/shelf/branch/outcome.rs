@@ -24,6 +24,8 @@ pub enum Pushed {
     /// The branch is where it was, and the server could not move it now: another push may be under way. Holds
     /// the server's words.
     Contended(String),
+    /// Nothing is moved, because the server does not take what was to be moved beside the branch. Holds its words.
+    Aside(String),
 }
 
 /// A reference, and what a push does with it.
@@ -109,6 +111,10 @@ pub(super) fn push(push: &Push<'_>, watch: &Watch<'_>, stop: &Stop) -> Result<Pu
     let git = &git.clone().stopped_by(Arc::default());
     let (said, words) = match git.ask(Some(folder), "push", &options, &operands) {
         Ok(answer) if answer.well => return Ok(Pushed::Moved),
+        Ok(answer) if is_aside(&answer, git, &moves) => {
+            stop.resume();
+            return Ok(Pushed::Aside(words_of(&answer, git)));
+        }
         Ok(answer) => (said(&answer, git, &moves), words_of(&answer, git)),
         Err(error @ (GitError::Missing | GitError::Start(_))) => (Said::Unsent, error.to_string()),
         Err(error) => (Said::Unknown, error.to_string()),
@@ -220,25 +226,49 @@ impl Push<'_> {
     }
 }
 
-/// What a failed push proves: by the lines of `--porcelain`, and where there is none, by git's own words.
+/// Whether a push was refused for what was to be moved beside the branch, or may have been: nothing was moved, and the
+/// branch alone may be taken.
+fn is_aside(answer: &Answer, git: &Git, moves: &[Move<'_>]) -> bool {
+    let [branch, beside] = moves else { return false };
+    let text = String::from_utf8_lossy(&answer.out);
+    match (status(&text, branch), status(&text, beside)) {
+        (Some(Said::Rejected(of_branch)), Some(Said::Rejected(why))) => {
+            // A hook that looks at everything says the same of all.
+            (is_atomic(&of_branch) || of_branch == why)
+                && !is_atomic(&why)
+                && !is_contended(&why, &words_of(answer, git))
+        }
+        (None, None) => git.words(answer).own().any(|line| line.contains("does not support --atomic")),
+        _ => false,
+    }
+}
+
+/// Whether a reference was not moved because another one of the same push was not: in git's words, or a server's.
+fn is_atomic(why: &str) -> bool {
+    ["atomic push failed", "atomic push failure"].contains(&why)
+}
+
+/// What the lines of `--porcelain` say of one reference, if they do.
 ///
 /// <https://git-scm.com/docs/git-push#_output>
+fn status(text: &str, one: &Move<'_>) -> Option<Said> {
+    let ending = format!(":{}", one.reference);
+    text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, '\t');
+        let (flag, spec, summary) = (parts.next()?, parts.next()?, parts.next().unwrap_or_default());
+        spec.ends_with(&ending).then(|| of_status(flag, summary))
+    })
+}
+
+/// What a failed push proves: by the lines of `--porcelain`, and where there is none, by git's own words.
 fn said(answer: &Answer, git: &Git, moves: &[Move<'_>]) -> Said {
     let text = String::from_utf8_lossy(&answer.out);
-    let status = |one: &Move<'_>| {
-        let ending = format!(":{}", one.reference);
-        text.lines().find_map(|line| {
-            let mut parts = line.splitn(3, '\t');
-            let (flag, spec, summary) = (parts.next()?, parts.next()?, parts.next().unwrap_or_default());
-            spec.ends_with(&ending).then(|| of_status(flag, summary))
-        })
-    };
-    let mut all: Vec<Said> = moves.iter().map(|one| status(one).unwrap_or(Said::Unknown)).collect();
+    let mut all: Vec<Said> = moves.iter().map(|one| status(&text, one).unwrap_or(Said::Unknown)).collect();
     all.dedup();
     let worst = all.into_iter().max_by_key(|said| match said {
         Said::Moved => 0,
         // Of an atomic push, one reference says what was wrong, and the others that they were not moved either.
-        Said::Rejected(why) if why == "atomic push failed" => 1,
+        Said::Rejected(why) if is_atomic(why) => 1,
         Said::Rejected(_) => 2,
         Said::Stale => 3,
         Said::Denied | Said::Unsent | Said::Unknown => 4,
@@ -322,8 +352,14 @@ fn words_of(answer: &Answer, git: &Git) -> String {
 /// Whether a server may have rejected a push because another one was under way. These are words of servers in use; a
 /// branch `main/x` beside `main` gets the same, so they are not believed for ever.
 fn is_contended(why: &str, words: &str) -> bool {
-    const WORDS: [&str; 5] =
-        ["failed to update ref", "incorrect old value", "cannot lock ref", "lock failure", "failed to lock"];
+    const WORDS: [&str; 6] = [
+        "failed to update ref",
+        "incorrect old value",
+        "cannot lock ref",
+        "lock failure",
+        "failed to lock",
+        "atomic transaction failed",
+    ];
     WORDS.iter().any(|known| why.contains(known) || words.starts_with(known))
 }
 

@@ -23,7 +23,7 @@ use crate::git::ancestors::{Ancestor, ancestors};
 use crate::git::objects::{Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::Git;
 use crate::shelf::{HistoryQuery, ShelfError, folders};
-use crate::text::{ACCEPTED, UNPROVED};
+use crate::text::{ACCEPTED, SOURCE, UNPROVED};
 
 /// How many more commits are fetched at first; each time after that, four times as many.
 const FIRST: usize = 32;
@@ -56,6 +56,8 @@ struct Commit {
     accepted: Vec<Acceptance>,
     /// What its message names anywhere as accepted. What was squashed or quoted counts as spent, and lets nothing through.
     named: Vec<Acceptance>,
+    /// The commits of git sources that were read for it.
+    sources: Vec<(String, String)>,
 }
 
 impl Commit {
@@ -70,6 +72,7 @@ impl Commit {
             unproved: values(trailers, UNPROVED).flat_map(str::split_whitespace).map(str::to_owned).collect(),
             accepted: values(trailers, ACCEPTED).filter_map(Acceptance::of_trailer).collect(),
             named: named.filter_map(Acceptance::of_trailer).collect(),
+            sources: values(trailers, SOURCE).filter_map(|source| source.split_once(' ')).map(owned).collect(),
         }
     }
 
@@ -87,6 +90,10 @@ fn trailers(message: &str) -> &str {
 /// What lines of a message say after a trailer's name.
 fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m str> {
     text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
+}
+
+fn owned((name, commit): (&str, &str)) -> (String, String) {
+    (name.to_owned(), commit.to_owned())
 }
 
 /// The branch's repository, as far as it was fetched.
@@ -126,6 +133,25 @@ impl Lineage {
         let scope = self.scope(fetched, directory, asked)?;
         let own = scope.commits.iter().find(|commit| commit.proves(directory));
         own.map_or(Ok(false), |own| Ok(scope.manifest(own.id)?.is_none()))
+    }
+
+    /// What was read for the newest commit of pouch's own among the newest commits: the commits of git sources. Only if
+    /// nothing else tells, more commits are fetched for that.
+    pub(super) fn sources(
+        &mut self,
+        fetched: &Fetched<'_>,
+        asked: &HistoryQuery<'_>,
+        fetches: bool,
+    ) -> Result<Vec<(String, String)>, ShelfError> {
+        loop {
+            if let Some(own) = self.commits.iter().find(|commit| commit.is_own) {
+                return Ok(own.sources.clone());
+            }
+            if self.is_whole || self.depth > FIRST || (self.depth > 0 && !fetches) {
+                return Ok(Vec::new());
+            }
+            self.deepen(fetched, asked)?;
+        }
     }
 
     /// The history, fetched as far as it must be known to tell of a region.

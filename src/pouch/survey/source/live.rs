@@ -16,10 +16,12 @@ use pouch_core::k0rdent;
 use pouch_core::name::{GroupKind, Name, Namespace, ObjectKey, SourceName, is_dns_label, is_dns_subdomain};
 use pouch_core::node::{Key, Node};
 use pouch_core::snapshot::{Answer, Inquiry, Reading, Reason};
+use pouch_core::stamp::SourceStamp;
 
 use super::reading::SourceError;
 use crate::cluster::request::{Portion, Resource, Stamp};
 use crate::cluster::{Broken, Cluster, Got, ListError, Served};
+use crate::survey::last::Last;
 
 /// Whether Secrets are read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +49,8 @@ pub struct Live {
     documents: Vec<(Node, Origin)>,
     inquiry: Inquiry,
     lists: Vec<SeenList>,
+    /// The oldest state of the cluster that a list shows.
+    version: Option<u64>,
     seen: BTreeMap<ObjectKey, Seen>,
     /// What was asked for by name, in the order of asking.
     order: Vec<(GroupKind, Vec<ObjectKey>)>,
@@ -89,6 +93,7 @@ impl Live {
             documents: Vec::new(),
             inquiry: Inquiry::default(),
             lists: Vec::new(),
+            version: None,
             seen: BTreeMap::new(),
             order: Vec::new(),
         }
@@ -107,6 +112,34 @@ impl Live {
     /// The UID of the cluster's `kube-system`.
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// Which state of which cluster was read.
+    pub fn stamp(&self) -> SourceStamp {
+        SourceStamp {
+            name: self.name.to_string(),
+            identity: self.identity.clone(),
+            reference: String::new(),
+            commit: String::new(),
+            resource_version: self.version,
+        }
+    }
+
+    /// Refuses what was listed if an earlier run read a later state of the cluster.
+    pub fn is_no_older(&self, last: &Last) -> Result<(), SourceError> {
+        let now = self.stamp();
+        let then = last.before(&now).filter_map(|before| before.resource_version).max();
+        match (then, now.resource_version) {
+            (Some(then), Some(version)) if version < then => {
+                let message = format!(
+                    "cluster {} is at state {version}, and an earlier run read state {then}: etcd was restored, or \
+                     what answers lags behind",
+                    self.context()
+                );
+                Err(SourceError::stale(&self.name, message, last.help(&now)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How many requests went out so far.
@@ -130,6 +163,7 @@ impl Live {
         self.documents.clear();
         self.inquiry = Inquiry::default();
         self.lists.clear();
+        self.version = None;
         self.seen.clear();
         self.order.clear();
         let groups: BTreeSet<&str> = inquiry::groups(fleet).into_iter().chain([k0rdent::GROUP]).collect();
@@ -188,9 +222,10 @@ impl Live {
                 Err(ListError::Forbidden) => return Err(self.refused("list", &resource, namespace.as_ref(), None)),
                 Err(ListError::Broken(broken)) => return Err(self.unreachable(&resource.name(), &broken)),
             };
-            count = count.saturating_add(listing.len());
-            let mut stamps = Vec::with_capacity(listing.len());
-            for (key, stamp, node) in listing {
+            self.version = self.version.into_iter().chain(listing.version).min();
+            count = count.saturating_add(listing.items.len());
+            let mut stamps = Vec::with_capacity(listing.items.len());
+            for (key, stamp, node) in listing.items {
                 stamps.push((key, stamp));
                 self.documents.push((node, self.origin.clone()));
             }
@@ -323,7 +358,7 @@ impl Live {
         for list in &self.lists {
             let listing = self.cluster.list(&list.resource, list.namespace.as_ref(), Portion::Metadata, &|_| seen());
             let listing = match listing {
-                Ok(listing) => listing,
+                Ok(listing) => listing.items,
                 Err(ListError::Forbidden) => {
                     return Err(self.refused("list", &list.resource, list.namespace.as_ref(), None));
                 }

@@ -16,6 +16,7 @@ use crate::error::Failure;
 use crate::git;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
+use crate::survey::last::Last;
 
 /// The largest file or stream that is read, in bytes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -43,6 +44,8 @@ pub struct Given<'a> {
     pub limits: &'a SourceLimits,
     /// Finds what is kept of a remote repository, if anything may be.
     pub kept: &'a dyn Fn(&str) -> Option<Kept>,
+    /// What was read of earlier, of which nothing older is read.
+    pub last: Option<&'a Last>,
 }
 
 /// What one source holds.
@@ -65,6 +68,8 @@ pub struct Reading {
     pub identity: Option<String>,
     /// A git source's commit.
     pub revision: Option<String>,
+    /// By which reference the commit was found, by its full name.
+    pub reference: String,
 }
 
 impl Reading {
@@ -129,6 +134,8 @@ pub struct SourceError {
     pub message: String,
     /// What to do about it.
     pub help: String,
+    /// What is found.
+    code: Code,
 }
 
 impl From<SourceError> for Failure {
@@ -144,13 +151,18 @@ impl SourceError {
         if let SourcePlace::Git { repository, .. } = &source.place {
             reading.identity = Some(git::identity(repository));
         }
-        let finding = Finding::new(Code::UnavailableSource, self.to_string()).at(&whole(&self.name));
+        let finding = Finding::new(self.code, self.to_string()).at(&whole(&self.name));
         reading.lacks(finding.help(&*self.help));
         reading
     }
 
     pub(super) fn new(name: &SourceName, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { name: name.clone(), message: message.into(), help: help.into() }
+        Self { name: name.clone(), message: message.into(), help: help.into(), code: Code::UnavailableSource }
+    }
+
+    /// An older state was read than before.
+    pub(super) fn stale(name: &SourceName, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { code: Code::StaleSource, ..Self::new(name, message, help) }
     }
 }
 

@@ -11,10 +11,12 @@ use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
 use pouch_core::node::Interner;
+use pouch_core::stamp::SourceStamp;
 
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use crate::git::descent::{self, DescentError};
 use crate::git::kept::Kept;
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
 use crate::git::{self, Address, program};
@@ -57,8 +59,17 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
     let at = match git::address(wanted.repository).map_err(refused)? {
         Address::Local(local) => {
             let store = open(source, &given.base.join(local))?;
-            return read_at(source, (wanted, &path, &identity), (&store, wanted.reference), given)
-                .map(|(read, _)| read);
+            let read = read_at(source, (wanted, &path, &identity), (&store, wanted.reference), given)?.0;
+            is_no_older(source, &read, given, |old, new| match descent::comes_after(&store, new, old) {
+                Ok(Some(comes)) => Ok(comes),
+                Ok(None) => Err(error(
+                    format!("{identity} was cloned without the history that leads from commit {old} to {new}"),
+                    "Clone it with its history (fetch-depth: 0 of actions/checkout, GIT_DEPTH: 0 of GitLab), or give the \
+                     repository's URL.",
+                )),
+                Err(trouble) => Err(unreachable(source, &identity, &trouble)),
+            })?;
+            return Ok(read);
         }
         Address::Remote(remote) => remote,
     };
@@ -72,9 +83,43 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
         match kept.take().filter(|_| is_damaged) {
             // What is kept is damaged: once more, with all of it fetched.
             Some(kept) => kept.clear(),
-            None => return read.map(|(read, _)| read),
+            None => {
+                let read = read?.0;
+                let git = git_of(given);
+                let kept = (given.kept)(&at);
+                is_no_older(source, &read, given, |old, new| {
+                    descent::comes_after_at(&git, &at, &read.reference, (new, old), kept.as_ref()).map_err(|trouble| {
+                        let message = format!("the history of {identity} cannot be fetched: {trouble}");
+                        let help = match &trouble {
+                            DescentError::Git(trouble) => trouble.help(&at),
+                            DescentError::Scratch(_) => NoScratch::HELP.to_owned(),
+                        };
+                        error(message, &help)
+                    })
+                })?;
+                return Ok(read);
+            }
         }
     }
+}
+
+/// Which commit a source is at now; none where nobody can tell without reading it.
+pub(super) fn state(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) -> Option<SourceStamp> {
+    let reference = git::full(wanted.reference);
+    let commit = match git::address(wanted.repository).ok()? {
+        Address::Local(local) => {
+            objects::open(&given.base.join(local)).ok()?.commit(wanted.reference).ok()?.to_string()
+        }
+        Address::Remote(_) if git::is_commit_id(&reference) => reference.to_string(),
+        Address::Remote(remote) => git::tip(&git_of(given), &remote, &reference)?,
+    };
+    Some(SourceStamp {
+        name: source.to_string(),
+        identity: git::identity(wanted.repository),
+        reference: reference.into_owned(),
+        commit,
+        resource_version: None,
+    })
 }
 
 /// Reads what a reference of a repository on this machine has at the path. Says too whether an object could not be read
@@ -114,7 +159,38 @@ fn read_at(
     };
     reading.identity = Some(identity.to_owned());
     reading.revision = Some(commit.to_string());
+    reading.reference = git::full(wanted.reference).into_owned();
     Ok((reading, tree.damage.into_inner()))
+}
+
+/// Refuses a commit that does not come after the one that an earlier run read. `comes_after` tells whether the second
+/// commit comes after the first.
+fn is_no_older(
+    source: &SourceName,
+    read: &Reading,
+    given: &Given<'_>,
+    comes_after: impl Fn(&str, &str) -> Result<bool, SourceError>,
+) -> Result<(), SourceError> {
+    let (Some(last), Some(identity), Some(commit)) = (given.last, &read.identity, &read.revision) else {
+        return Ok(());
+    };
+    let now = SourceStamp {
+        name: source.to_string(),
+        identity: identity.clone(),
+        reference: read.reference.clone(),
+        commit: commit.clone(),
+        resource_version: None,
+    };
+    for old in last.before(&now).map(|before| &before.commit).collect::<BTreeSet<_>>() {
+        if !comes_after(old, commit)? {
+            let message = format!(
+                "{} of {identity} is at commit {commit}, which does not come after {old}, which an earlier run read",
+                git::short(&read.reference)
+            );
+            return Err(SourceError::stale(source, message, last.help(&now)));
+        }
+    }
+    Ok(())
 }
 
 fn open(source: &SourceName, path: &std::path::Path) -> Result<Store, SourceError> {
@@ -143,7 +219,7 @@ fn fetch(
     kept: Option<&Kept>,
 ) -> Result<Scratch, SourceError> {
     let folder = Scratch::new().map_err(|error| SourceError::new(source, error.to_string(), NoScratch::HELP))?;
-    let git = program::git(given.environment).within(given.deadlines).stopped_by(given.stop.clone());
+    let git = git_of(given);
     match git::fetch(&git, remote, reference, folder.path(), kept) {
         Ok(()) => Ok(folder),
         Err(program::GitError::Failed { words, .. }) if is_unknown_reference(&words) => {
@@ -155,6 +231,10 @@ fn fetch(
             Err(SourceError::new(source, message, trouble.help(remote)))
         }
     }
+}
+
+fn git_of(given: &Given<'_>) -> program::Git {
+    program::git(given.environment).within(given.deadlines).stopped_by(given.stop.clone())
 }
 
 fn is_unknown_reference(words: &str) -> bool {

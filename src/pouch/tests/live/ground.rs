@@ -178,7 +178,7 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
     let reach = Reach { wanted, patience };
     let outputs = [out.to_owned()];
     let fleet = &settings.fleet;
-    let surveyor = Surveyor { session: &session, fleet, base, outputs: &outputs, reach: &reach };
+    let surveyor = Surveyor { session: &session, fleet, base, outputs: &outputs, reach: &reach, last: None };
     let survey = survey(&surveyor, Values::Read)?;
     let run = Run {
         session: &session,

@@ -29,6 +29,7 @@ mod init;
 mod keygen;
 mod objects;
 mod odd_objects;
+mod older;
 mod progress;
 mod rbac;
 mod reach;

@@ -202,7 +202,8 @@ impl Place {
             allowances,
             selection: &Selection::default(),
         };
-        let surveyor = Surveyor { session: &session, fleet: &settings.fleet, base: root, outputs: &[], reach: &reach };
+        let surveyor =
+            Surveyor { session: &session, fleet: &settings.fleet, base: root, outputs: &[], reach: &reach, last: None };
         render(&run, &survey(&surveyor, Values::Read)?, &self.shelf)
     }
 

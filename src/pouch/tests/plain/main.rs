@@ -58,5 +58,6 @@ mod render;
 mod samples;
 mod secrecy;
 mod slips;
+mod stamp;
 mod transport;
 mod turn;

@@ -1,5 +1,7 @@
 //! Tests of `revision`.
 
+mod older;
+
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -1,0 +1,163 @@
+//! What a run told, in a form that can be written down and told again.
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Code, Finding, Origin, Place, Severity};
+use crate::name::{Claimant, GroupKind, ObjectKey};
+use crate::report::summary::{Credentials, ObjectRecord, Region};
+
+/// What a run told that changed nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ToldStamp {
+    /// What was published then, by the ids of git's trees and files.
+    pub standing: String,
+    /// Digest of what else decides ([`super::inputs`]).
+    pub inputs: String,
+    /// How the Credentials fared.
+    pub credentials: Credentials,
+    /// What became of the regions.
+    pub regions: Vec<Region>,
+    findings: Vec<Told>,
+}
+
+impl PartialEq for ToldStamp {
+    fn eq(&self, other: &Self) -> bool {
+        serde_json::to_value(self).ok() == serde_json::to_value(other).ok()
+    }
+}
+
+impl Eq for ToldStamp {}
+
+impl ToldStamp {
+    /// Writes down what was told.
+    pub fn new(
+        (standing, inputs): (String, String),
+        credentials: Credentials,
+        regions: Vec<Region>,
+        findings: &[Finding],
+    ) -> Self {
+        Self { standing, inputs, credentials, regions, findings: findings.iter().map(Told::from).collect() }
+    }
+
+    /// What was found; none where this program knows no such finding.
+    pub fn findings(&self) -> Option<Vec<Finding>> {
+        self.findings.iter().map(Told::finding).collect()
+    }
+}
+
+/// A finding.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Told {
+    severity: String,
+    code: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claimant: Option<(String, String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    object: Option<ObjectRecord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<(String, ToldPlace)>,
+    message: String,
+    help: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum ToldPlace {
+    File(String, u32, u32),
+    Cluster(String),
+    Whole,
+}
+
+impl From<&Finding> for Told {
+    fn from(finding: &Finding) -> Self {
+        let Finding { severity, code, region, claimant, object, origin, message, help } = finding;
+        let place = |place: &Place| match place {
+            Place::File { path, line, column } => ToldPlace::File(path.to_string(), *line, *column),
+            Place::Cluster { context } => ToldPlace::Cluster(context.to_string()),
+            Place::Whole => ToldPlace::Whole,
+        };
+        let claimant = claimant.as_ref();
+        Self {
+            severity: severity.word().to_string(),
+            code: code.text().to_string(),
+            region: region.as_ref().map(|region| region.to_string()),
+            claimant: claimant.map(|by| (by.kind.to_string(), by.namespace.to_string(), by.name.to_string())),
+            object: object.as_ref().map(ObjectRecord::from),
+            origin: origin.as_ref().map(|origin| (origin.source.to_string(), place(&origin.place))),
+            message: message.clone(),
+            help: help.clone(),
+        }
+    }
+}
+
+impl Told {
+    fn finding(&self) -> Option<Finding> {
+        let Self { severity, code, region, claimant, object, origin, message, help } = self;
+        let place = |place: &ToldPlace| match place {
+            ToldPlace::File(path, line, column) => Place::File { path: (&**path).into(), line: *line, column: *column },
+            ToldPlace::Cluster(context) => Place::Cluster { context: (&**context).into() },
+            ToldPlace::Whole => Place::Whole,
+        };
+        let severities = [Severity::Info, Severity::Warning, Severity::Error];
+        Some(Finding {
+            severity: severities.into_iter().find(|known| known.word() == severity)?,
+            code: Code::parse(code)?,
+            region: region.as_deref().map(Into::into),
+            claimant: claimant.as_ref().map(|(kind, namespace, name)| Claimant {
+                kind: (&**kind).into(),
+                namespace: (&**namespace).into(),
+                name: (&**name).into(),
+            }),
+            object: object.as_ref().map(|ObjectRecord { group, kind, namespace, name }| {
+                ObjectKey::new(GroupKind::new(group, kind), namespace.as_deref().map(Into::into), (&**name).into())
+            }),
+            origin: origin.as_ref().map(|(source, at)| Origin { source: (&**source).into(), place: place(at) }),
+            message: message.clone(),
+            help: help.clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_is_told_again_as_it_was() {
+        let source = |place| Origin { source: "team".into(), place };
+        let plain = Finding::new(Code::Unread, "it is not read").help("Read it.");
+        let by = Claimant { kind: "Rule".into(), namespace: "a".into(), name: "b".into() };
+        let keys = [
+            ObjectKey::new(GroupKind::new("g", "K"), None, "n".into()),
+            ObjectKey::new(GroupKind::new("", "Secret"), Some("ns".into()), "n".into()),
+        ];
+        let places = [
+            Place::File { path: "a.yaml".into(), line: 3, column: 5 },
+            Place::Cluster { context: "x".into() },
+            Place::Whole,
+        ];
+        let mut findings = alloc::vec![plain.clone()];
+        for place in places {
+            findings.push(plain.clone().at(&source(place)));
+        }
+        for key in &keys {
+            findings.push(Finding { severity: Severity::Info, ..plain.clone().about(key) });
+        }
+        findings.push(Finding { region: Some("eu".into()), claimant: Some(by), ..plain });
+        let told = ToldStamp::new((String::new(), String::new()), Credentials::default(), Vec::new(), &findings);
+        let text = serde_json::to_string(&told).unwrap();
+        let again: ToldStamp = serde_json::from_str(&text).unwrap();
+        assert_eq!(again.findings().unwrap(), findings);
+        assert_eq!(
+            serde_json::from_str::<ToldStamp>(&text.replace("\"unread\"", "\"unheard-of\"")).unwrap().findings(),
+            None
+        );
+    }
+}

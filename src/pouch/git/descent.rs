@@ -1,0 +1,103 @@
+//! Whether a commit comes after another one.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+
+use git2::Oid;
+
+use super::kept::Kept;
+use super::objects::{ObjectsError, Store};
+use super::program::{Git, GitError};
+use super::{FETCHED, OPTIONS};
+use crate::scratch::{NoScratch, Scratch};
+
+/// How much history is fetched at first, and then, where that does not tell; at last it is all of it.
+const DEPTHS: [&str; 2] = ["--depth=64", "--depth=4096"];
+
+/// All of it.
+const ALL: &str = "--unshallow";
+
+/// Why it cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum DescentError {
+    /// The repository cannot be asked.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// There is no place for what is fetched.
+    #[error(transparent)]
+    Scratch(#[from] NoScratch),
+}
+
+/// Whether commit `new` of a repository on this machine is `old` or comes after it; none if the repository was cloned
+/// without the history that tells.
+///
+/// # Errors
+/// Where an object cannot be read.
+pub fn comes_after(store: &Store, new: &str, old: &str) -> Result<Option<bool>, ObjectsError> {
+    let repository = store.repository();
+    let (new, old) = (Oid::from_str(new)?, Oid::from_str(old)?);
+    let is_whole = !repository.is_shallow();
+    if is_whole && !repository.odb()?.exists(old) {
+        return Ok(Some(false));
+    }
+    let (mut seen, mut next) = (BTreeSet::new(), vec![new]);
+    while let Some(id) = next.pop() {
+        if id == old {
+            return Ok(Some(true));
+        }
+        if seen.insert(id) {
+            match repository.find_commit(id) {
+                Ok(commit) => next.extend(commit.parent_ids()),
+                Err(_) if !is_whole => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(is_whole.then_some(false))
+}
+
+/// The same of a repository elsewhere, of which commits alone are fetched, as many as are needed, if the server can do
+/// that.
+///
+/// # Errors
+/// Where the history cannot be fetched.
+pub fn comes_after_at(
+    git: &Git,
+    remote: &str,
+    reference: &str,
+    (new, old): (&str, &str),
+    kept: Option<&Kept>,
+) -> Result<bool, DescentError> {
+    // Nothing is asked for that was left out. Git before 2.45 does not know it, and asks in vain.
+    let git = &git.clone().seeing("GIT_NO_LAZY_FETCH", "1");
+    let look = |folder: &Scratch, depth: Option<&str>| {
+        let one = format!("+{reference}:{FETCHED}");
+        let options: Vec<&str> = OPTIONS.into_iter().chain(["--filter=tree:0"]).chain(depth).collect();
+        git.run(Some(folder.path()), "fetch", &options, &[remote.as_ref(), one.as_ref()])?;
+        git.ask(Some(folder.path()), "merge-base", &["--is-ancestor"], &[OsStr::new(old), OsStr::new(new)])
+    };
+    // From the older one on, where it is kept: what is new is all that comes.
+    if let Some(kept) = kept.filter(|kept| kept.has(old)) {
+        let folder = Scratch::new()?;
+        git.make(folder.path())?;
+        if kept.lend(folder.path()) && look(&folder, None).is_ok_and(|answer| answer.well) {
+            return Ok(true);
+        }
+    }
+    let folder = Scratch::new()?;
+    git.make(folder.path())?;
+    for depth in DEPTHS {
+        if look(&folder, Some(depth))?.well {
+            return Ok(true);
+        }
+        if !is_cut(&folder) {
+            return Ok(false);
+        }
+    }
+    Ok(look(&folder, Some(ALL))?.well)
+}
+
+/// Whether a repository was fetched without all of its history.
+fn is_cut(folder: &Scratch) -> bool {
+    std::fs::metadata(folder.path().join("shallow")).is_ok_and(|file| file.len() > 0)
+}

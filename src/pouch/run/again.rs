@@ -1,0 +1,69 @@
+//! Again: a run that would read what a run read that changed nothing ends there, and tells what that run told.
+
+use pouch_core::config::Fleet;
+use pouch_core::finding::Class;
+use pouch_core::report::summary::Outcome;
+use pouch_core::reuse::KeyRing;
+use pouch_core::stamp::{self, SourceStamp, Stamp, ToldStamp};
+
+use super::Report;
+use crate::error::Failure;
+use crate::survey::{Surveyor, opened_by, states};
+
+/// This program; another release may do something else with the same input.
+const PROGRAM: &str = concat!("pouch ", env!("CARGO_PKG_VERSION"));
+
+/// What is written down of a run that changed nothing on what is `standing`, and `read` all of its sources from git; none
+/// if the next run has to look for itself.
+///
+/// # Errors
+/// Where the identities cannot be read that open sealed sources.
+pub fn told(
+    surveyor: &Surveyor<'_>,
+    keys: &KeyRing,
+    (report, read): (&Report, &[SourceStamp]),
+    standing: String,
+) -> Result<Option<ToldStamp>, Failure> {
+    let fleet = surveyor.fleet;
+    let Some(credentials) = report.credentials.clone().filter(|_| is_repeatable(report) && is_git(fleet, read)) else {
+        return Ok(None);
+    };
+    let inputs = inputs(surveyor, keys)?;
+    Ok(Some(ToldStamp::new((standing, inputs), credentials, report.regions.clone(), &report.findings)))
+}
+
+/// What a run would tell that reads what another one read, and changes nothing for it; none if it has to look for
+/// itself.
+pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &str) -> Option<Report> {
+    let told = last.told.as_ref().filter(|told| told.standing == standing)?;
+    if !is_git(surveyor.fleet, &last.sources) || inputs(surveyor, keys).ok()? != told.inputs {
+        return None;
+    }
+    let now = states(surveyor)?;
+    let is_same = |now: &SourceStamp| last.source(&now.name) == Some(now);
+    if now.len() != last.sources.len() || !now.iter().all(is_same) {
+        return None;
+    }
+    let ToldStamp { credentials, regions, .. } = told.clone();
+    Some(Report { credentials: Some(credentials), regions, findings: told.findings()?, ..Report::default() })
+}
+
+/// Whether nothing of it depends on more than what was read.
+fn is_repeatable(report: &Report) -> bool {
+    let Report { regions, findings, put_back, accepted, wanted, .. } = report;
+    let is_quiet = regions
+        .iter()
+        .all(|region| matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.holds.is_empty());
+    // What could not be read may be read the next time.
+    let is_read = !findings.iter().any(|finding| matches!(finding.code.class(), Class::Source | Class::Held));
+    is_quiet && is_read && put_back.is_empty() && accepted.is_empty() && wanted.is_empty()
+}
+
+/// Whether all sources are commits.
+fn is_git(fleet: &Fleet, read: &[SourceStamp]) -> bool {
+    read.len() == fleet.sources.len() && read.iter().all(|source| !source.commit.is_empty())
+}
+
+fn inputs(surveyor: &Surveyor<'_>, keys: &KeyRing) -> Result<String, Failure> {
+    Ok(stamp::inputs(surveyor.fleet, keys, &opened_by(surveyor)?, PROGRAM))
+}

@@ -1,0 +1,68 @@
+//! A cluster that is at an earlier state than one that was read: a restored etcd, or an answer that lags behind.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::ground::{CLUSTER, Ground, program};
+use crate::objects::*;
+use crate::rig::http::Request;
+use crate::rig::proxy::Proxy;
+
+#[test]
+fn an_earlier_state_of_a_cluster_is_not_published_over_a_later_one() {
+    let Some(ground) = Ground::new() else { return };
+    ground.apply(&store("store", 1));
+    assert!(
+        Command::new("git")
+            .args(["init", "-q", "--bare", "-b", "main"])
+            .arg(ground.path("repo.git"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let real = ground.server.endpoint("admin");
+    let is_old = Arc::new(AtomicBool::new(false));
+    let old = is_old.clone();
+    // Every list says that it shows the state 7, as after a restore.
+    let proxy = Proxy::canned(move |request: &Request| {
+        let mut answer = real.ask(request).expect("the API server answers");
+        if old.load(Ordering::Relaxed) {
+            let text = String::from_utf8(answer.body).unwrap();
+            let mut body: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+            answer.body = text.into_bytes();
+            if body["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && body["metadata"].is_object() {
+                body["metadata"]["resourceVersion"] = "7".into();
+                answer.body = body.to_string().into_bytes();
+            }
+        }
+        answer
+    });
+    let through = ground.path("through");
+    proxy.kubeconfig(&through, "admin");
+    ground.config("pouch.yaml", CLUSTER, "output: {path: bundles, git: {repository: repo.git, branch: main}}\n");
+    let path = std::env::var("PATH").unwrap();
+    let publish = |flags: &[&str]| {
+        let fixed = ["publish", "--kubeconfig", through.to_str().unwrap()];
+        program(&ground.path(""), &[&fixed, flags].concat(), &[("PATH", &path), ("HOME", "/nonexistent")])
+    };
+    let (code, _, err) = publish(&["--first"]);
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = publish(&[]);
+    assert_eq!(code, 0, "{err}");
+    is_old.store(true, Ordering::Relaxed);
+    ground.apply(&store("store", 2));
+    let (code, out, err) = publish(&[]);
+    assert!(code == 5 && out.is_empty(), "{code} {out} {err}");
+    assert!(err.contains("is at state 7, and an earlier run read state"), "{err}");
+    let flag = err.split("--accept-source ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert!(flag.ends_with("=7"), "{flag}");
+    let (code, _, err) = publish(&["--accept-source", flag]);
+    assert_eq!(code, 0, "{err}");
+    // Once: it is the state that later ones are compared with.
+    let (code, _, err) = publish(&[]);
+    assert_eq!(code, 0, "{err}");
+    is_old.store(false, Ordering::Relaxed);
+    let (code, _, err) = publish(&[]);
+    assert_eq!(code, 0, "{err}");
+}

@@ -1,0 +1,358 @@
+//! What runs note beside the branch: nothing older is published over newer, and what did not change is not done again.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::fleet::{CANARY, Fleet, Ran, credential, secret};
+use crate::support::origin::Origin;
+
+/// Two teams with a repository each: `eu-team`, which may provide its own namespace, and the platform, which may
+/// provide everything else.
+struct Teams {
+    fleet: Fleet,
+}
+
+impl Teams {
+    fn new(more: &str) -> Self {
+        let fleet = Fleet::new();
+        Origin::new(&fleet, more);
+        fleet.configure(
+            "sources: [{name: manifests, directory: {path: manifests}}]",
+            "sources:\n\
+             - {name: platform, git: {repository: platform.git}, provides: {namespaces: ['us-*'], clusterScoped: true}}\n\
+             - {name: team, git: {repository: team.git}, provides: {namespaces: ['eu-*']}}",
+        );
+        let teams = Self { fleet };
+        for (region, name) in [("us", "platform"), ("eu", "team")] {
+            teams.script(
+                name,
+                "git init -q --bare -b main ../$name.git; git init -q -b main; git remote add o ../$name.git",
+            );
+            teams.set(name, region, "first");
+        }
+        teams
+    }
+
+    fn origin(&self) -> Origin<'_> {
+        Origin::known(&self.fleet)
+    }
+
+    /// Runs a shell script in a source's work tree.
+    #[track_caller]
+    fn script(&self, name: &str, script: &str) -> String {
+        fs::create_dir_all(self.fleet.path(name)).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-euc", script]).current_dir(self.fleet.path(name)).env_clear();
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path))).env("name", name);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        for variable in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+            command.env(variable, "o@x");
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// Commits and pushes whatever stands in a source's work tree; gives the commit.
+    #[track_caller]
+    fn commit(&self, name: &str) -> String {
+        self.script(
+            name,
+            "git add -A; git commit -q --allow-empty -m x; git push -q -f o HEAD:main; git rev-parse HEAD",
+        )
+    }
+
+    /// Gives a source's one Secret a value; gives the commit.
+    #[track_caller]
+    fn set(&self, name: &str, region: &str, value: &str) -> String {
+        let namespace = format!("{region}-team");
+        let value = secret(&namespace, "c", &format!("value: {CANARY}-{value}"));
+        self.fleet.write(&format!("{name}/secret.yaml"), value);
+        self.fleet.write(&format!("{name}/c.yaml"), credential(region, &namespace, "c", ["v1", "Secret", "c"]));
+        self.commit(name)
+    }
+
+    /// Turns what others fetch of a source to a commit.
+    #[track_caller]
+    fn turn(&self, name: &str, commit: &str) {
+        self.script(name, &format!("git push -q -f o {commit}:main"));
+    }
+
+    /// Publishes; whether the run told again what an earlier one told.
+    #[track_caller]
+    fn publish(&self, arguments: &[&str]) -> (Ran, bool) {
+        let ran = self.origin().publish(&[&["-v"], arguments].concat());
+        let again = ran.stderr.contains("what it told is told again");
+        (ran, again)
+    }
+
+    /// Publishes until nothing is left to be done, so that the next run may be spared.
+    #[track_caller]
+    fn settle(&self) {
+        for _ in 0..2 {
+            self.publish(&[]).0.ends(0);
+        }
+        assert!(self.publish(&[]).1, "{}", self.publish(&[]).0.stderr);
+    }
+
+    /// The reference of the stamp, and its commit.
+    #[track_caller]
+    fn stamp(&self) -> (String, String) {
+        let all = self.origin().git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/pouch"]);
+        let (reference, commit) = all.split_once(' ').unwrap();
+        assert!(reference.starts_with("refs/pouch/acme/") && !commit.contains('\n'), "{all}");
+        (reference.to_owned(), commit.to_owned())
+    }
+}
+
+/// What a run tells, without what it says of how it came to it.
+fn told(ran: &Ran) -> (String, Vec<String>) {
+    let is_of_reading =
+        |line: &str| ["source ", "debug ", "nothing changed since"].iter().any(|of| line.starts_with(of));
+    (ran.stdout.clone(), ran.stderr.lines().filter(|line| !is_of_reading(line)).map(str::to_owned).collect())
+}
+
+#[test]
+fn what_did_not_change_is_told_again_and_nothing_else() {
+    let teams = Teams::new("");
+    let fleet = &teams.fleet;
+    // One Credential is broken: its finding and the exit code come again too.
+    fleet.write("team/broken.yaml", credential("eu", "eu-team", "broken", ["v1", "Secret", "nothing"]));
+    teams.commit("team");
+    assert!(!teams.publish(&[]).1);
+    let (looked, again) = teams.publish(&["--summary", "one.json"]);
+    assert!(!again && looked.code == 3);
+    for _ in 0..2 {
+        let (spared, again) = teams.publish(&["--summary", "two.json"]);
+        assert!(again, "{}", spared.stderr);
+        assert_eq!((spared.code, told(&spared)), (3, told(&looked)));
+        assert_eq!(fleet.read("two.json"), fleet.read("one.json"));
+    }
+    assert_eq!(teams.origin().commits(), 1);
+    let differs = |what: &str, change: &dyn Fn()| {
+        change();
+        assert!(!teams.publish(&[]).1, "{what}");
+        teams.publish(&[]);
+        let (ran, again) = teams.publish(&[]);
+        assert!(again, "{what}: {}", ran.stderr);
+    };
+    differs("a source", &|| _ = teams.commit("platform"));
+    differs("the configuration", &|| fleet.configure("reuseKey:", "limits: {attempts: 4}\nreuseKey:"));
+    differs("where messages end up", &|| {
+        fleet.configure("limits: {attempts: 4}", "findings: {missing-companion: warning}")
+    });
+    differs("a file of the output", &|| {
+        teams.origin().commit_beside("echo x >> bundles/regions/eu/core/kustomization.yaml");
+    });
+    differs("a file that steers the output", &|| teams.origin().commit_beside("echo x > .sourceignore"));
+    // Whatever else people commit changes nothing.
+    teams.origin().commit_beside("echo x > README");
+    assert!(teams.publish(&[]).1);
+    // What somebody lets through is looked at.
+    assert!(!teams.publish(&["--withdraw", "broken"]).1);
+}
+
+/// Somebody else's stamp is none, nor is one of another time or place.
+#[test]
+fn a_stamp_that_somebody_made_gains_nothing() {
+    let teams = Teams::new("");
+    let origin = teams.origin();
+    teams.settle();
+    let (reference, good) = teams.stamp();
+    let text = origin.git(&["cat-file", "blob", &format!("{good}:stamp")]);
+    let put = |text: &str| {
+        teams.fleet.write("forged", format!("{text}\n"));
+        let file = teams.fleet.path("forged").display().to_string();
+        let id = origin.git(&["hash-object", "-w", &file]);
+        let tree = teams.script("forge", &format!("printf '100644 blob {id}\\tstamp\\n' | git -C ../repo.git mktree"));
+        let commit = teams.script("forge", &format!("git -C ../repo.git commit-tree -m x {tree}"));
+        origin.git(&["update-ref", &reference, &commit]);
+    };
+    // The control: the same bytes in another commit.
+    put(&text);
+    assert!(teams.publish(&[]).1);
+    let (first, rest) = text.split_once('\n').unwrap();
+    for (what, forged) in [
+        ("an edit", text.replace("\"unchanged\"", "\"paused\"")),
+        ("no tag", rest.to_owned()),
+        ("another tag", format!("{}A\n{rest}", first.split_at(first.len() - 1).0)),
+        ("nothing", String::new()),
+        ("much", "x".repeat(5 << 20)),
+    ] {
+        assert_ne!(forged, text, "{what}");
+        put(&forged);
+        let (ran, again) = teams.publish(&[]);
+        assert!(!again, "{what}");
+        ran.ends(0).outcome("eu", "unchanged");
+        assert!(teams.publish(&[]).1, "{what}: a new one is made");
+    }
+    // A stamp in a form that it never has, or of another branch.
+    origin.git(&["update-ref", &reference, &origin.git(&["rev-parse", "main:bundles"])]);
+    assert!(!teams.publish(&[]).1);
+    origin.git(&["update-ref", &reference, "refs/heads/main"]);
+    assert!(!teams.publish(&[]).1);
+    origin.git(&["branch", "other", "main"]);
+    teams.fleet.configure("branch: main", "branch: other");
+    teams.fleet.run(&["publish"]).ends(0);
+    let all = origin.git(&["for-each-ref", "--format=%(refname)", "refs/pouch"]);
+    let other = all.lines().find(|other| **other != reference).unwrap().to_owned();
+    origin.git(&["update-ref", &other, &good]);
+    assert!(!teams.fleet.run(&["publish", "-v"]).ends(0).stderr.contains("told again"));
+}
+
+/// An older stamp that somebody puts back spares nothing that changed since.
+#[test]
+fn an_old_stamp_that_is_put_back_spares_nothing() {
+    let teams = Teams::new("");
+    teams.settle();
+    let (reference, old) = teams.stamp();
+    teams.set("team", "eu", "second");
+    teams.settle();
+    teams.origin().git(&["update-ref", &reference, &old]);
+    let (ran, again) = teams.publish(&[]);
+    assert!(!again);
+    ran.ends(0).outcome("eu", "unchanged");
+    // The trailers of the last commit still tell what was read for it.
+    teams.settle();
+    teams.origin().git(&["update-ref", &reference, &old]);
+    teams.turn("team", "HEAD~1");
+    teams.publish(&[]).0.ends(3).says("stale-source");
+}
+
+#[test]
+fn nothing_older_is_published_over_newer() {
+    let teams = Teams::new("");
+    let file = "bundles/regions/eu/core/secrets/eu-team/c.sops.yaml";
+    let at = |teams: &Teams| teams.origin().git(&["rev-parse", &format!("main:{file}")]);
+    let old = teams.set("team", "eu", "old");
+    teams.publish(&[]).0.ends(0);
+    let new = teams.set("team", "eu", "new");
+    teams.publish(&[]).0.ends(0).outcome("eu", "published");
+    let published = at(&teams);
+    // A team's own source that lags behind waits; the others go on.
+    teams.turn("team", &old);
+    teams.set("platform", "us", "second");
+    let ran = teams.publish(&[]).0.ends(3).outcome("us", "published").says("stale-source").says(&new);
+    assert!(at(&teams) == published && ran.stderr.contains(&format!("--accept-source team={old} once")));
+    // It is not forgotten for that.
+    teams.publish(&[]).0.ends(3).says("stale-source");
+    assert!(!teams.publish(&[]).1, "what could not be read is looked at again");
+    // Whoever means it says so once.
+    teams.publish(&["--accept-source", &format!("team={old}")]).0.ends(0).outcome("eu", "published");
+    assert_ne!(at(&teams), published);
+    teams.publish(&[]).0.ends(0);
+    teams.turn("team", &new);
+    teams.publish(&[]).0.ends(0).outcome("eu", "published");
+    // Runs that changed nothing count too.
+    let before = teams.script("team", "git rev-parse HEAD");
+    teams.commit("team");
+    teams.publish(&[]).0.ends(0).outcome("eu", "unchanged");
+    teams.turn("team", &before);
+    teams.publish(&[]).0.ends(3).says("stale-source");
+    // The source that everybody depends on stops everybody.
+    teams.turn("platform", "HEAD~1");
+    let ran = teams.publish(&[]).0.ends(5);
+    assert!(ran.stderr.contains("source platform: ") && ran.stdout.is_empty(), "{ran:?}");
+    for wrong in ["tema=1", &format!("eu={old}")] {
+        teams.fleet.run(&["publish", "--accept-source", wrong]).ends(64).says("there are platform, team");
+    }
+}
+
+/// Commits of people and squashed histories have no trailers, and the stamp is beside them.
+#[test]
+fn a_squash_by_people_forgets_nothing() {
+    let teams = Teams::new("");
+    teams.set("team", "eu", "second");
+    teams.publish(&[]).0.ends(0);
+    let script =
+        "git checkout -q --orphan squashed; git add -A; git commit -qm squashed; git push -q -f origin HEAD:main";
+    teams.origin().run_beside(script);
+    teams.turn("team", "HEAD~1");
+    teams.publish(&[]).0.ends(3).says("stale-source");
+}
+
+/// Where a server takes no such reference, what is published is published, and the last commit's trailers count.
+#[test]
+fn a_server_that_takes_no_stamp_takes_the_branch() {
+    for (hook, script) in [
+        (
+            "pre-receive",
+            "while read old new ref; do case $ref in refs/pouch/*) echo only branches >&2; exit 1;; esac; done",
+        ),
+        ("update", "case $1 in refs/pouch/*) echo only branches >&2; exit 1;; esac"),
+    ] {
+        let teams = Teams::new("");
+        teams.origin().hook(hook, script);
+        let warns = "what was read is not noted beside the branch";
+        let ran = teams.publish(&[]).0.ends(0).outcome("eu", "published").says(warns).says("only branches");
+        assert!(ran.stderr.contains("output.git.stamp: false"), "{hook}");
+        teams.set("team", "eu", "second");
+        teams.publish(&[]).0.ends(0).outcome("eu", "published").says(warns);
+        teams.fleet.configure("branch: main", "branch: main, stamp: false");
+        let (ran, again) = teams.publish(&[]);
+        assert!(!again && !ran.ends(0).stderr.contains(warns), "{hook}");
+        teams.turn("team", "HEAD~1");
+        teams.publish(&[]).0.ends(3).says("stale-source");
+        assert_eq!(teams.origin().git(&["for-each-ref", "refs/pouch"]), "");
+    }
+}
+
+/// A branch that the server protects is refused, and not for the stamp.
+#[test]
+fn a_refusal_of_the_branch_is_no_refusal_of_the_stamp() {
+    for (hook, script) in [("pre-receive", "echo never >&2; exit 1"), ("update", "echo never >&2; exit 1")] {
+        let teams = Teams::new("");
+        teams.origin().hook(hook, script);
+        let ran = teams.publish(&[]).0.ends(1).says("never");
+        assert!(!ran.stderr.contains("not noted beside"), "{hook}: {}", ran.stderr);
+        assert_eq!(teams.origin().git(&["for-each-ref"]), "");
+    }
+}
+
+/// A stamp is a commit on the last one, so that no server has to let anything be overwritten.
+#[test]
+fn stamps_follow_each_other() {
+    let teams = Teams::new("");
+    let origin = teams.origin();
+    origin.git(&["config", "receive.denyNonFastForwards", "true"]);
+    teams.settle();
+    let (reference, first) = teams.stamp();
+    for _ in 0..3 {
+        teams.publish(&[]).0.ends(0);
+    }
+    assert_eq!(teams.stamp().1, first, "what says nothing new is not written");
+    teams.commit("team");
+    teams.settle();
+    assert_eq!(origin.git(&["merge-base", &first, &reference]), first);
+    let text = origin.git(&["cat-file", "blob", &format!("{reference}:stamp")]);
+    assert!(!text.contains(CANARY) && text.contains("\"HEAD\""), "{text}");
+    origin.check();
+}
+
+/// A run that reads while another one publishes something newer starts over.
+#[test]
+fn a_run_that_read_before_another_one_published_starts_over() {
+    let teams = Teams::new("");
+    teams.settle();
+    let inner = teams.fleet.command(&["publish"]);
+    let program = inner.get_program().display().to_string();
+    // Another run comes through before the first push of this one.
+    let script = format!(
+        "for word; do [ $word = push ] || continue; [ -e '{done}' ] && continue; : > '{done}'\n\
+         cd '{fleet}' && git -C team commit -q --allow-empty -m x && git -C team push -q -f o HEAD:main && \
+         PATH=\"${{PATH#*:}}\" XDG_CACHE_HOME='{fleet}/other' '{program}' publish --no-wait; done",
+        done = teams.fleet.path("done").display(),
+        fleet = teams.fleet.path("").display(),
+    );
+    teams.commit("platform");
+    let mut command = teams.origin().wrapped(&script, &["-v"]);
+    for variable in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"] {
+        command.env(variable, "o@x");
+    }
+    Ran::from(command.output().unwrap()).ends(0).says("starting over");
+    let (reference, _) = teams.stamp();
+    let text = teams.origin().git(&["cat-file", "blob", &format!("{reference}:stamp")]);
+    for name in ["platform", "team"] {
+        assert!(text.contains(&teams.script(name, "git rev-parse HEAD")), "{name}: {text}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod asked;
 mod away;
+mod brake_model;
 pub(crate) mod case;
 mod cures;
 mod laws;

@@ -40,7 +40,7 @@ pub enum Ended {
     Partial,
     /// A region was held by a brake.
     Held,
-    /// `verify` found a fault.
+    /// `verify` found a fault, or would find one beside what was published.
     Fault,
 }
 

@@ -172,9 +172,16 @@ impl Report {
         })
     }
 
+    /// Whether `verify` would find a fault in what stands beside the regions.
+    pub fn is_faulty(&self) -> bool {
+        self.findings.iter().any(is_fault)
+    }
+
     /// How a run ended that did this.
     pub fn ended(&self, session: &Session) -> Ended {
-        if self.is_held() && !session.tolerates(Tolerate::Brake) {
+        if self.is_faulty() {
+            Ended::Fault
+        } else if self.is_held() && !session.tolerates(Tolerate::Brake) {
             Ended::Held
         } else if self.is_partial() && !session.tolerates(Tolerate::Partial) {
             Ended::Partial
@@ -182,6 +189,11 @@ impl Report {
             Ended::Done
         }
     }
+}
+
+/// Whether a finding says that something is not as it should be.
+pub fn is_fault(finding: &Finding) -> bool {
+    finding.code.class() == Class::Fault && finding.severity == Severity::Error
 }
 
 /// Refuses to work beside a published region of this fleet that the configuration does not know: one whose manifest a

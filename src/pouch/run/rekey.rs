@@ -26,8 +26,7 @@ use pouch_core::verify::bundles::{BundleTree, Form, Measure, Standing, TreeScope
 use rayon::prelude::*;
 
 use super::seal::{FILES_PER_TASK, Sealer};
-use super::verify::{self, is_fault};
-use super::{Report, Run, Told, check_regions};
+use super::{Report, Run, Told, check_regions, is_fault, verify};
 use crate::age::Identities;
 use crate::error::Failure;
 use crate::harden::wiped;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use pouch_core::finding::{Class, Finding, Severity, settle};
+use pouch_core::finding::{Finding, settle};
 use pouch_core::listing::counted;
 use pouch_core::name::Region;
 use pouch_core::recipient::Recipient;
@@ -15,7 +15,7 @@ use pouch_core::verify::bundles::opened::{StanzaAnswers, judge};
 use pouch_core::verify::bundles::{Book, BundleTree, Measure, ProvedRegion, SealedFile, open};
 use rayon::prelude::*;
 
-use super::{govern, told};
+use super::{govern, is_fault, told};
 use crate::age::Identities;
 use crate::error::Ended;
 use crate::harden::wiped;
@@ -72,11 +72,6 @@ impl Proof {
             ..told::summary(Some(self.fleet.clone()), "verify", ended)
         }
     }
-}
-
-/// Whether a finding says that something is not as it should be.
-pub fn is_fault(finding: &Finding) -> bool {
-    finding.code.class() == Class::Fault && finding.severity == Severity::Error
 }
 
 /// Proves what `measure` asks of a tree, as far as that goes with the identities at hand.

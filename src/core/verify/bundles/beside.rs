@@ -12,14 +12,14 @@ use super::other::other;
 use super::region::judged;
 use super::tree::{BundleTree, folders};
 use crate::destination;
-use crate::finding::{Code, Finding, Severity};
+use crate::finding::{Code, Finding};
 use crate::layout::form::Form;
 use crate::listing::few;
 
 /// How many paths of one folder a finding names.
 const MOST_NAMED: usize = 3;
 
-/// Findings about a tree without the folders of the configuration's regions: warnings, whatever `verify` calls them.
+/// Findings about a tree without the folders of the configuration's regions, as `verify` has them.
 ///
 /// Bytes are needed of manifests, and of files that steer git or Flux.
 pub fn beside(measure: &Measure<'_>, tree: &BundleTree) -> Vec<Finding> {
@@ -61,5 +61,5 @@ pub fn beside(measure: &Measure<'_>, tree: &BundleTree) -> Vec<Finding> {
         );
     }
     findings.extend(steered(measure, tree));
-    findings.into_iter().map(|finding| finding.severity(Severity::Warning)).collect()
+    findings
 }

@@ -59,5 +59,6 @@ mod samples;
 mod secrecy;
 mod slips;
 mod stamp;
+mod tampered;
 mod transport;
 mod turn;

@@ -146,15 +146,15 @@ fn a_withdrawn_region_that_somebody_puts_back_stops_nobody() {
     origin.commit_beside(&put_back);
     for value in ["one", "two"] {
         fleet.secret("eu", "c0", &format!("value: {value}"));
-        let ran = origin.publish(&[]).ends(0).outcome("eu", "published");
-        ran.says("warning[region-not-configured]").says("regions/us holds files");
+        let ran = origin.publish(&[]).ends(8).outcome("eu", "published");
+        ran.says("error[region-not-configured]").says("regions/us holds files");
         // What stands in the tree of this commit is not pouch's for that.
         let trailers = origin.git(&["log", "-1", "--format=%(trailers:only,unfold)", "main"]);
         assert!(trailers.contains("Pouch-Unproved: us\n"), "{trailers}");
     }
     fleet.private("eu.txt", include_str!("../../../../testdata/quickstart/keys/eu-west.txt"));
     fleet.run(&["rekey", "--identity", "eu.txt"]).ends(0);
-    origin.publish(&[]).ends(0);
+    origin.publish(&[]).ends(8);
     fleet.run(&["verify"]).ends(8).says("error[region-not-configured]");
     // The control: what pouch itself left published ends the run.
     origin.git(&["update-ref", "refs/heads/main", &first]);

@@ -238,8 +238,8 @@ fn a_folder_that_a_region_does_not_use_does_not_stop_it() {
     fleet.configure("delivery: flux}", "delivery: argocd}");
     let origin = Origin::new(&fleet, "");
     origin.commit_beside("mkdir bundles; ln -s /etc bundles/flux");
-    origin.publish(&[]).ends(0).outcome("eu", "published").says("warning[not-plain-file]: flux is a symlink");
-    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    origin.publish(&[]).ends(8).outcome("eu", "published").says("error[not-plain-file]: flux is a symlink");
+    origin.publish(&[]).ends(8).outcome("eu", "unchanged");
 }
 
 #[test]
@@ -314,8 +314,8 @@ fn foreign_files_beside_the_regions_are_named() {
         origin.commit_beside(script);
         fleet.secret("eu", "c0", &format!("value: '{script}'").replace(['\'', '*'], ""));
         eprintln!("--- {script}");
-        let ran = origin.publish(&[]).ends(0).outcome("eu", "published");
-        ran.says(&format!("warning[{code}]")).says(says);
+        let ran = origin.publish(&[]).ends(8).outcome("eu", "published");
+        ran.says(&format!("error[{code}]")).says(says);
         let verified = fleet.run(&["verify"]).ends(8);
         assert!(verified.stderr.contains(&format!("[{code}]")), "{}", verified.stderr);
         if !script.contains("> .sourceignore") {
@@ -325,7 +325,7 @@ fn foreign_files_beside_the_regions_are_named() {
             let (tar, tree) = (fleet.path("tree.tar"), fleet.path("tree"));
             let untar = std::process::Command::new("tar").arg("xf").arg(tar).arg("-C").arg(tree).status().unwrap();
             assert!(untar.success());
-            let ran = fleet.render(&["tree/bundles"]).ends(0).says(&format!("warning[{code}]"));
+            let ran = fleet.render(&["tree/bundles"]).ends(8).says(&format!("error[{code}]"));
             ran.says(says);
         }
         origin.git(&["update-ref", "refs/heads/main", &tip]);

@@ -341,10 +341,14 @@ pub struct Output {
 /// A repository to publish to.
 #[derive(Clone, Debug)]
 pub struct OutputGit {
-    /// URL or local path, the latter relative to the configuration.
+    /// URL or local path, the latter relative to the configuration; may have a placeholder for the region.
     pub repository: String,
-    /// The branch to commit to.
+    /// The branch that the regions follow; may have one too.
+    pub base: String,
+    /// The branch to commit to: the base, or one that proposes something to it; may have one too.
     pub branch: String,
+    /// What the server is told with each push of a proposal.
+    pub push_options: Vec<String>,
     /// Name and mail address of the author.
     pub author: Identity,
     /// Name and mail address of the committer.
@@ -359,6 +363,41 @@ pub struct OutputGit {
     pub cache: bool,
     /// Whether what was read is noted beside the branch.
     pub stamp: bool,
+}
+
+/// Where a region's bundle is published.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Place {
+    /// The repository, as it is written.
+    pub repository: String,
+    /// The branch that the region follows.
+    pub base: String,
+    /// The branch to commit to.
+    pub branch: String,
+}
+
+impl OutputGit {
+    /// Where the bundle with this folder is published.
+    pub fn place(&self, directory: &Directory) -> Place {
+        let filled = |text: &str| repository::filled(text, directory.as_str());
+        Place { repository: filled(&self.repository), base: filled(&self.base), branch: filled(&self.branch) }
+    }
+
+    /// Whether what changes is proposed, and not published at once.
+    pub fn proposes(&self) -> bool {
+        self.base != self.branch
+    }
+}
+
+impl Fleet {
+    /// The same with these regions only: what the configuration says of a place that no other region's bundles are
+    /// published to.
+    #[must_use]
+    pub fn only(&self, regions: &BTreeSet<Region>) -> Self {
+        let mut only = self.clone();
+        only.regions.retain(|name, _| regions.contains(name));
+        only
+    }
 }
 
 /// The templates of a commit message.

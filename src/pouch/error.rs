@@ -42,6 +42,8 @@ pub enum Ended {
     Held,
     /// `verify` found a fault, or would find one beside what was published.
     Fault,
+    /// Some places were published to, and at others something failed.
+    Partway(Kind),
 }
 
 impl Ended {
@@ -52,21 +54,22 @@ impl Ended {
             Self::Partial => exit::PARTIAL,
             Self::Held => exit::HELD,
             Self::Fault => exit::FAULT,
+            Self::Partway(kind) => kind.code(),
         }
     }
 }
 
-/// What kind of failure ended a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// What kind of failure ended a run; where there are several, the last of them counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// The command line or the configuration is wrong.
-    Usage,
-    /// Something did not work, and nothing is published.
-    Failed,
-    /// A source or the published state cannot be read.
-    Unavailable,
     /// Others were faster.
     Lost,
+    /// A source or the published state cannot be read.
+    Unavailable,
+    /// Something did not work, and nothing is published.
+    Failed,
+    /// The command line or the configuration is wrong.
+    Usage,
     /// pouch itself is wrong.
     Bug,
 }

@@ -49,6 +49,8 @@
 //! | how often a push is tried, and that places do not stop each other | [`shelf::rounds`] |
 //! | whether runs on one machine wait for each other | [`shelf::turn`]; its flags: [`cli::turn`] |
 //! | what a run notes of what it read, and whether a source is older than that | `shelf/branch/stamp.rs`, [`survey::last`]; whether the next run is spared: [`run::again`]; core `stamp` |
+//! | what is proposed, and whose commits a branch has | `shelf/branch/proposal.rs` |
+//! | what a run did at several places, told as one; words for a pull request | [`run::places`] |
 //! | what became of a push | `shelf/branch/outcome.rs` |
 //! | how long git may take or say nothing | [`child`], [`git::program`] |
 //! | where `verify` looks for bundles: folder, commit, index | [`shelf::standing`] |

@@ -8,6 +8,7 @@ pub mod keyfiles;
 pub mod keygen;
 pub mod live;
 pub mod metrics;
+pub mod places;
 pub mod rekey;
 pub mod render;
 pub mod seal;
@@ -29,9 +30,11 @@ use rayon::prelude::*;
 
 use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
+use crate::shelf::target::Target;
 use crate::shelf::{HistoryQuery, Look};
 
 /// What a run works with.
+#[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// Environment, clock, entropy, where words go, and whether the run should end.
     pub session: &'a Session,
@@ -43,12 +46,26 @@ pub struct Run<'a> {
     pub allowances: &'a Allowances,
     /// What the run is about.
     pub selection: &'a Selection,
+    /// The place that is published to; none where all regions stand in one folder.
+    pub target: Option<&'a Target>,
 }
 
 impl<'a> Run<'a> {
+    /// The same for one place.
+    #[must_use]
+    pub fn at(self, target: &'a Target) -> Self {
+        Self { target: Some(target), ..self }
+    }
+
+    /// The configuration of the regions whose bundles stand at the place.
+    fn here(&self) -> &'a Fleet {
+        self.target.map_or(self.fleet, |target| &target.fleet)
+    }
+
     /// The destinations that the run is about.
     fn destinations(&self) -> Vec<Destination<'a>> {
-        destination::all(self.fleet).filter(|to| self.selection.takes_up(to)).collect()
+        let is_here = |to: &Destination<'_>| self.target.is_none_or(|target| target.regions.contains(&to.region.name));
+        destination::all(self.fleet).filter(|to| is_here(to) && self.selection.takes_up(to)).collect()
     }
 
     /// What is asked of the history of a region.
@@ -62,6 +79,7 @@ impl<'a> Run<'a> {
             // The same clock as that of the commits that are counted.
             since: session.commit_time()?.as_second().saturating_sub(window),
             whole: allowances.accepted.iter().any(|accepted| accepted.region == region.name),
+            is_retired: region.state == RegionState::Retired,
         })
     }
 
@@ -132,8 +150,10 @@ impl Told {
 pub struct Report {
     /// The regions, sorted by name.
     pub regions: Vec<summary::Region>,
-    /// How the Credentials fared; none where no source was read.
+    /// How the Credentials of these regions fared; none where no source was read.
     pub credentials: Option<summary::Credentials>,
+    /// How those fared that are for no region, whichever regions these are.
+    pub elsewhere: summary::Credentials,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
     /// The acceptances that let something through.
@@ -156,6 +176,32 @@ impl Report {
         }
         report.findings = govern(fleet, report.findings);
         report
+    }
+
+    /// The report of several places as one.
+    pub fn together(reports: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for mut report in reports {
+            all.regions.append(&mut report.regions);
+            if let Some(more) = &report.credentials {
+                all.credentials.get_or_insert_default().add(more);
+            }
+            all.elsewhere = report.elsewhere;
+            all.findings.append(&mut report.findings);
+            all.accepted.append(&mut report.accepted);
+            all.wanted.append(&mut report.wanted);
+            all.put_back.append(&mut report.put_back);
+        }
+        all.regions.sort_by(|one, other| one.name.cmp(&other.name));
+        all.findings = settle(all.findings);
+        all
+    }
+
+    /// How all Credentials fared; none where no source was read.
+    pub fn credentials(&self) -> Option<summary::Credentials> {
+        let mut all = self.credentials.clone()?;
+        all.add(&self.elsewhere);
+        Some(all)
     }
 
     /// Whether some region is held by a brake, or withdrawals of it are.

@@ -101,12 +101,19 @@ pub struct HistoryQuery<'a> {
     pub since: i64,
     /// Whether all of the history is asked for: an acceptance may have been used long ago.
     pub whole: bool,
+    /// Whether the region is withdrawn as a whole.
+    pub is_retired: bool,
 }
 
 /// Where bundles are published.
 pub trait Shelf: Look {
     /// Prepares a region's new files, without making them visible.
     fn stage(&self, directory: &Directory, files: NewFiles, published: &Published) -> Result<(), ShelfError>;
+
+    /// The bytes of a file in what pouch itself proposed to be published here; none where nothing is proposed.
+    fn proposed(&self, _: &BundlePath) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Prepares a fleet-wide file. One that is the repository's stays as it is where that is good enough, and so does
     /// what is no file: [`Look::beside`] names that.

@@ -37,6 +37,9 @@ pub const ACCEPTED: &str = "Pouch-Accepted";
 /// The trailer that names the folders of regions which were not looked at, or left as they were.
 pub const UNPROVED: &str = "Pouch-Unproved";
 
+/// The trailer that names the branch of a proposal.
+pub const PROPOSAL: &str = "Pouch-Proposal";
+
 /// The templates of a message.
 #[derive(Clone, Copy, Default)]
 pub struct Templates<'a> {
@@ -58,6 +61,8 @@ pub struct Trailers<'a> {
     pub accepted: Vec<String>,
     /// The folders of regions of which this commit proves nothing.
     pub unproved: Vec<&'a str>,
+    /// The branch, if the commit is a proposal.
+    pub proposal: Option<&'a str>,
 }
 
 /// Writes the message of a commit: a title, a body, and trailers.
@@ -196,6 +201,7 @@ fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<
         lines.push(("Pouch-Failed", format!("and {beyond} more")));
     }
     lines.extend(trailers.accepted.iter().map(|accepted| (ACCEPTED, accepted.clone())));
+    lines.extend(trailers.proposal.map(|branch| (PROPOSAL, branch.to_owned())));
     if !trailers.unproved.is_empty() {
         lines.push((UNPROVED, trailers.unproved.join(" ")));
     }
@@ -231,6 +237,7 @@ mod tests {
             revisions: &[("team".to_owned(), "abc\n\nPouch-Fleet: other".to_owned())],
             accepted: Vec::new(),
             unproved: Vec::new(),
+            proposal: None,
         };
         commit_message(templates, regions, &trailers)
     }

@@ -360,11 +360,19 @@ impl Default for OutputFile {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OutputGitFile {
-    /// A URL without password, or a local path relative to this file.
+    /// A URL without password, or a local path relative to this file. `{region}` stands for the region's folder: each
+    /// region then has a repository of its own.
     pub repository: String,
-    /// The branch to commit to, by its short name.
+    /// The branch that the regions follow, by its short name; by default `branch`. With another one, what changes is
+    /// proposed: a commit on the tip of `base` is pushed to `branch`, for somebody to merge. May have `{region}` in it.
+    pub base: Option<String>,
+    /// The branch to commit to, by its short name. With `{region}` in it each region has a branch of its own.
     #[serde(default = "branch")]
     pub branch: String,
+    /// What the server is told whenever a proposal is pushed, such as `merge_request.create`, each as `git push -o` takes
+    /// it.
+    #[serde(default)]
+    pub push_options: Vec<String>,
     /// Who wrote the commit.
     #[serde(default)]
     pub author: IdentityFile,

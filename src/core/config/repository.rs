@@ -32,7 +32,7 @@ impl UrlFault {
             UrlFault::Option => "the repository starts with a dash, which git would take for an option",
             UrlFault::Helper => "the repository names a remote helper, and those may run any command",
             UrlFault::Control => "the repository has white space or a control character in it",
-            UrlFault::Placeholder => "the repository has a placeholder in braces, which this release does not fill in",
+            UrlFault::Placeholder => "the repository has braces in it, and nothing is filled in there",
         }
     }
 
@@ -46,9 +46,17 @@ impl UrlFault {
             UrlFault::Option => "Write a path as `./-name`.",
             UrlFault::Helper => "Use an https, ssh or file URL.",
             UrlFault::Control => "Write the URL without it, percent-encoded forms of line breaks included.",
-            UrlFault::Placeholder => "Use one repository for all regions.",
+            UrlFault::Placeholder => "Write it without; only the output has a placeholder, which is `{region}`.",
         }
     }
+}
+
+/// What stands for the region's folder where the output differs from region to region.
+pub const REGION: &str = "{region}";
+
+/// A text with a region's folder in place of [`REGION`].
+pub fn filled(text: &str, directory: &str) -> String {
+    text.replace(REGION, directory)
 }
 
 /// Finds what is wrong with a repository's URL or path.
@@ -127,7 +135,7 @@ pub fn ref_fault(name: &str) -> Option<&'static str> {
     } else if name.starts_with("refs/") {
         Some("it is a full ref name; write the short name")
     } else if name.contains(['{', '}']) {
-        Some("it has braces in it, and this release fills in no placeholder there")
+        Some("it has braces in it, and nothing is filled in there")
     } else if name.chars().any(forbidden) {
         Some("it has a character that git forbids in ref names")
     } else if name.contains("..") || name == "@" {

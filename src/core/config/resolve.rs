@@ -42,7 +42,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
     let root = FieldPath::root();
     let system_namespace = namespace(&file.system_namespace, &root.key("systemNamespace"), &mut faults);
     let builtin = builtin(&file.provider_interfaces.builtin, &mut faults);
-    let output = output::resolve(&file.output, &mut faults);
+    let output = output::resolve(file, &mut faults);
     // Faults stand in the order of the fields.
     let mut faults_of_kinds = Faults::default();
     let kinds = kinds(&file.kinds, &mut faults_of_kinds);

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value as Json;
 
-use super::error::{ConfigError, Faults, FieldPath, Step, quoted, suggest};
+use super::error::{ConfigError, Faults, FieldPath, quoted, suggest};
 use super::file::{self, FleetFile};
 use super::written::{Value, Written};
 use crate::yaml::Flaw;
@@ -44,25 +44,6 @@ pub fn check(written: &Written) -> Vec<ConfigError> {
     let mut faults = Faults::default();
     Walk { root: &root }.value(written, &root, &FieldPath::root(), &mut faults);
     faults.into_errors()
-}
-
-/// Fields that the design has and this release lacks, by the path of the map that they stand in.
-const NOT_YET: &[(&str, &str)] = &[("output.git", "base")];
-
-fn is_not_yet(path: &FieldPath, field: &str) -> bool {
-    let mut place = String::new();
-    for step in path.steps() {
-        match step {
-            Step::Index(_) => place.push_str("[]"),
-            Step::Key(key) => {
-                if !place.is_empty() {
-                    place.push('.');
-                }
-                place.push_str(key);
-            }
-        }
-    }
-    NOT_YET.iter().any(|(map, name)| *map == place && *name == field)
 }
 
 struct Walk<'a> {
@@ -110,9 +91,6 @@ impl<'a> Walk<'a> {
             let below = path.key(&key.text);
             if let Some(schema) = properties.and_then(|fields| fields.get(&key.text)).or(others) {
                 self.value(value, schema, &below, faults);
-            } else if is_not_yet(path, &key.text) {
-                let help = "Leave it out; a later release of pouch brings it.";
-                faults.add_at_key(&below, "the field is not in this release", help);
             } else {
                 let known = properties.into_iter().flat_map(|fields| fields.keys().map(String::as_str));
                 let message = format!("unknown field {}", quoted(&key.text));

@@ -224,10 +224,15 @@ fn output(output: &Output) -> Tree<'_> {
     if let Some(git) = &output.git {
         let mut git_fields = vec![
             ("repository", Tree::text(git.repository.as_str())),
+            ("base", Tree::text(git.base.as_str())),
             ("branch", Tree::text(git.branch.as_str())),
             ("author", person(&git.author)),
             ("committer", person(&git.committer)),
         ];
+        if !git.push_options.is_empty() {
+            git_fields
+                .push(("pushOptions", Tree::List(git.push_options.iter().map(|it| Tree::text(it.as_str())).collect())));
+        }
         let MessageTemplates { title, body } = &git.message;
         let templates = [("title", title), ("body", body)];
         let given = templates.map(|(field, text)| text.as_ref().map(|text| (field, Tree::text(text.as_str()))));

@@ -43,9 +43,13 @@ pub struct Summary {
     /// Why the run failed; absent after one that did its work. Of a run that failed nothing else is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<FailureRecord>,
-    /// The commit that was published, or that `verify` looked at or held the work tree against, if there is one.
+    /// The commit that was published or proposed, or that `verify` looked at or held the work tree against, if there is
+    /// one; absent where commits were made at several places.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// What became of each place that was published to, sorted by repository and branch; absent after other commands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub targets: Option<Vec<Target>>,
     /// How the Credentials fared; absent after `verify`, which looks at none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,
@@ -76,6 +80,61 @@ pub struct FailureRecord {
     pub help: String,
 }
 
+/// A place that was published to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    /// The repository, without user and query.
+    pub repository: String,
+    /// The branch that the regions follow.
+    pub base: String,
+    /// The branch that is pushed to; another one than `base` where what changes is proposed.
+    pub branch: String,
+    /// The regions that are published by it; of one that failed nothing else is told.
+    pub regions: Vec<String>,
+    /// What became of it.
+    pub state: TargetState,
+    /// The commit that was published or proposed, or that proposes the same since an earlier run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// What is proposed, in words for a pull request or merge request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Proposal>,
+    /// Why nothing was published there, or it is unknown whether something was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureRecord>,
+}
+
+/// What became of a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum TargetState {
+    /// Nothing changed, and nothing is proposed.
+    Unchanged,
+    /// A commit is published.
+    Published,
+    /// A commit was pushed that proposes what changes.
+    Proposed,
+    /// An earlier run proposed the same on the same base.
+    StillProposed,
+    /// Nothing is to be proposed any more, and the branch was removed.
+    Removed,
+    /// Nothing is to be proposed, and the branch stays: it has commits that pouch did not make.
+    Left,
+    /// Something failed.
+    Failed,
+}
+
+/// What is proposed, in words for a pull request or merge request.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Proposal {
+    /// One line.
+    pub title: String,
+    /// Markdown, of at most 65,536 characters; the trailers of the commit end it.
+    pub body: String,
+}
+
 /// How many Credentials fared how.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -90,6 +149,22 @@ pub struct Credentials {
     pub unpublished: usize,
     /// How many are for paused regions; they were not looked at.
     pub paused: usize,
+}
+
+impl Credentials {
+    /// Adds others.
+    pub fn add(&mut self, more: &Self) {
+        let Self { admitted, refused, broken, unpublished, paused } = self;
+        for (count, more) in [
+            (admitted, more.admitted),
+            (refused, more.refused),
+            (broken, more.broken),
+            (unpublished, more.unpublished),
+            (paused, more.paused),
+        ] {
+            *count = count.saturating_add(more);
+        }
+    }
 }
 
 /// How many of a region's Credentials fared how.

@@ -8,6 +8,7 @@ use super::reach::{self, ReachArgs};
 use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
 use crate::run::again::{again, told as told_of};
+use crate::run::places::together;
 use crate::run::render::render;
 use crate::run::{Report, Run, is_first, told};
 use crate::session::Session;
@@ -25,6 +26,10 @@ use crate::survey::{Survey, Surveyor, survey};
 /// The branch moves from exactly the commit that was read to the new one. Where another writer was
 /// faster, pouch starts over from the sources. Nothing changed: no commit. A first publication needs --first,
 /// so that a mistyped branch is no second place that nobody follows.
+///
+/// Where `output.git` has another `base` than `branch`, what changes is proposed: one commit on the tip of the base is
+/// pushed to the branch, for somebody to merge, and made anew when the base or the sources move. With `{region}` in
+/// it, each region has a place of its own, and one that fails stops no other.
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
@@ -46,7 +51,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let output = Output::of(&opened)?.waiting(args.turn.most());
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;
-    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
+    let selection = Selection::default();
+    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
@@ -54,14 +60,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     told::check_message(fleet)?;
     let plain = args.wanted == Requested::default();
     let work = Publish { run: &run, surveyor: &surveyor, first: args.first, plain };
-    let target = output.only()?;
-    let (report, commit) = output.publish(session, &keys, surveyor.reads_stdin(), &work)?;
-    told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
-    session.ui.note(&match &commit {
-        Some(commit) => format!("{} is at {commit}", target.branch),
-        None => format!("nothing changed; {} stays as it is", target.branch),
-    });
-    told::finish(session, &report, "publish", commit, fleet)
+    let places = together(session, output.publish(session, &keys, surveyor.reads_stdin(), &work))?;
+    let lines = told::outcomes(session, &places.report);
+    told::tell(session, &places.report, &lines, &args.wanted.accepted.of_flags(fleet)?);
+    places.tell(session);
+    places.finish(session, "publish", fleet)
 }
 
 /// Renders at every place.
@@ -78,8 +81,9 @@ impl Work for Publish<'_> {
     type Made = Report;
 
     fn check(&self, target: &Target, shelf: &BranchShelf) -> Result<(), Failure> {
-        let fleet = self.run.fleet;
-        if self.first || !is_first(fleet, shelf)? {
+        let fleet = &target.fleet;
+        // Whoever proposed it was asked already.
+        if self.first || shelf.is_proposed() || !is_first(fleet, shelf)? {
             return Ok(());
         }
         Err(Failure::usage(
@@ -104,10 +108,10 @@ impl Work for Publish<'_> {
         self.run.session.timed("survey", || survey(&surveyor, Values::Read))
     }
 
-    fn make(&self, _: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<(Report, String), Failure> {
-        let Run { session, fleet, .. } = *self.run;
-        let report = session.timed("render", || render(self.run, survey, shelf))?;
-        let message = told::commit_message(fleet, &report, &survey.read)?;
+    fn make(&self, target: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<(Report, String), Failure> {
+        let run = self.run.at(target);
+        let report = run.session.timed("render", || render(&run, survey, shelf))?;
+        let message = told::commit_message(&target.fleet, &report, &survey.read, target.proposal())?;
         Ok((report, message))
     }
 

@@ -14,7 +14,8 @@ use super::accept::Accepted;
 use super::reach::{self, ReachArgs};
 use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
-use crate::run::anew::{Anew, Made};
+use crate::run::anew::{Anew, Made, Place};
+use crate::run::places::{Places, together};
 use crate::run::rekey::Unproved;
 use crate::run::{Report, Run, told};
 use crate::session::Session;
@@ -87,7 +88,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let allowances = Allowances { adopt, ..args.accepted.allowances(fleet)? };
     let selection = Selection { rekey: Some(names) };
-    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection };
+    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
     let target = match (&args.directory, &fleet.output.git) {
         (Some(directory), _) => Some(session.ambient.cwd().join(directory)),
         (None, None) => Some(opened.output()),
@@ -103,43 +104,47 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         every: args.region.is_empty(),
     };
 
-    let (report, commit) = match target {
+    let places = match target {
         Some(target) if args.dry_run => {
-            let place = target.display().to_string();
             let published = LookedAt::open(&target)?;
-            (anew.make(anew.read(None)?.as_ref(), (&published, None), &place)?.report, None)
+            Places::of_folder(anew.make(anew.read(None)?.as_ref(), (&published, None), Place::Folder(&target))?.report)
         }
         Some(target) => {
             // To look at what is not there must not make it.
             drop(LookedAt::open(&target)?);
             let shelf = DirectoryShelf::open(&target)?;
-            let place = target.display().to_string();
-            let made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), &place)?;
+            let made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
             session.timed("publish", || shelf.publish(session))?;
-            (made.report, None)
+            Places::of_folder(made.report)
         }
         None => {
-            let output = Output::of(&opened)?.waiting(args.turn.most());
+            let output = Output::of(&opened)?.waiting(args.turn.most()).about(selection.rekey.as_ref());
             if args.dry_run {
-                let target = output.only()?;
-                let shelf = output.open(session, target)?;
-                anew.check(target, &shelf)?;
-                (anew.make(anew.read(None)?.as_ref(), (&shelf, None), &target.called())?.report, None)
+                let mut opened = Vec::new();
+                for target in output.targets() {
+                    let shelf = output.open(session, target)?;
+                    anew.check(target, &shelf)?;
+                    opened.push((target, shelf));
+                }
+                let read = anew.read(None)?;
+                let report = |(target, shelf): &(&Target, BranchShelf)| {
+                    Ok::<_, Failure>(anew.make(read.as_ref(), (shelf, None), Place::Branch(target))?.report)
+                };
+                Places::of_folder(Report::together(opened.iter().map(report).collect::<Result<_, _>>()?))
             } else {
                 told::check_message(fleet)?;
-                let target = output.only()?;
-                let pushed = output.publish(session, &keys, anew.reads_stdin(), &Rekey(&anew))?;
-                if let Some(commit) = &pushed.1 {
-                    session.ui.note(&format!("{} is at {commit}", target.branch));
-                }
-                pushed
+                let done = output.publish(session, &keys, anew.reads_stdin(), &Rekey(&anew));
+                let places = together(session, done)?;
+                places.tell(session);
+                places
             }
         }
     };
-    told::tell(session, &report, &lines(session, &report, args), &args.accepted.of_flags(fleet)?);
+    let report = &places.report;
+    told::tell(session, report, &lines(session, report, args), &args.accepted.of_flags(fleet)?);
     if args.dry_run {
         // What it would have published is no failure of this run.
-        let summary = || told::summary_of(session, &report, "rekey --dry-run", None, fleet, Ended::Done);
+        let summary = || told::summary_of(session, report, "rekey --dry-run", None, fleet, Ended::Done);
         told::record(session, summary, "Nothing was published")?;
         return Ok(Ended::Done);
     }
@@ -152,7 +157,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
              at the provider (`pouch exposure --removed` lists it)",
         );
     }
-    told::finish(session, &report, "rekey", commit, fleet)
+    places.finish(session, "rekey", fleet)
 }
 
 /// Seals anew at every place.
@@ -172,8 +177,8 @@ impl Work for Rekey<'_> {
     }
 
     fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Report, String), Failure> {
-        let Made { report, read } = self.0.make(read.as_ref(), (shelf, Some(shelf)), &target.called())?;
-        let message = told::commit_message(self.0.run.fleet, &report, &read)?;
+        let Made { report, read } = self.0.make(read.as_ref(), (shelf, Some(shelf)), Place::Branch(target))?;
+        let message = told::commit_message(&target.fleet, &report, &read, target.proposal())?;
         Ok((report, message))
     }
 

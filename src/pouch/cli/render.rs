@@ -9,7 +9,8 @@ use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::harden;
 use crate::run::render::render;
-use crate::run::{Run, is_first, told};
+use crate::run::told::{self, Finished};
+use crate::run::{Run, is_first};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::directory::DirectoryShelf;
@@ -49,7 +50,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
     let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
-    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default() };
+    let run =
+        Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default(), target: None };
     let report = session.timed("render", || render(&run, &survey, &shelf))?;
     if is_first(fleet, &shelf)? {
         session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", shown.display(), fleet.name));
@@ -58,7 +60,12 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         session.timed("publish", || shelf.publish(session))?;
         harden::published(shown.display().to_string());
         told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
-        told::finish(session, &report, "render", None, fleet)
+        let ended = report.ended(session);
+        told::finish(
+            session,
+            fleet,
+            Finished { command: "render", report: &report, commit: None, targets: None, ended },
+        )
     };
     survey.wiped_beside(conclude)
 }

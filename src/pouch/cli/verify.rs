@@ -1,12 +1,15 @@
 //! `pouch verify`: are bundles what they should be, and is a region what its bundle says?
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use pouch_core::config::{Fleet, RegionConfig, RegionState};
+use pouch_core::layout::path;
+use pouch_core::name::Region;
 use pouch_core::region::published::Files;
 use pouch_core::report::summary::{FindingRecord, Summary, Verified};
 use pouch_core::reuse::KeyRing;
-use pouch_core::verify::bundles::Measure;
+use pouch_core::verify::bundles::{BundleTree, Measure};
 
 use super::reach::RegionReach;
 use crate::cluster::Cluster;
@@ -14,7 +17,7 @@ use crate::error::{Ended, Failure, Kind};
 use crate::run::is_fault;
 use crate::run::live::{Compared, verify as compare};
 use crate::run::told;
-use crate::run::verify::prove;
+use crate::run::verify::{Proof, prove};
 use crate::session::Session;
 use crate::settings::{self, Opened, region_called};
 use crate::shelf::Look as _;
@@ -22,6 +25,7 @@ use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::shelf::plain_files;
 use crate::shelf::standing::Asking;
+use crate::shelf::target::Target;
 
 /// Where bundles are looked for below a path, without a configuration that says it.
 const OUTPUT: &str = "bundles";
@@ -155,7 +159,8 @@ fn files(session: &Session, args: &Args, opened: &Opened, region: &RegionConfig)
         Some(directory) => session.ambient.cwd().join(directory),
         None if fleet.output.git.is_some() => {
             let output = Output::of(opened)?;
-            return output.open(session, output.only()?)?.read(&region.directory).and_then(plain_files).map_err(unread);
+            let target = output.target_of(&region.name).ok_or_else(|| Failure::bug("the region has no place"))?;
+            return output.open(session, target)?.read(&region.directory).and_then(plain_files).map_err(unread);
         }
         None => opened.output(),
     };
@@ -204,24 +209,57 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let keys = keys(session, args, opened.as_ref())?;
     let identities = settings::all_identities(&args.bundles.identity, session)?;
     let output = fleet.map_or(OUTPUT, |fleet| fleet.output.path.as_str());
-    let asking = Asking {
-        session,
-        opened: opened.as_ref(),
-        path: args.path.as_deref(),
-        rev: args.bundles.rev.as_deref(),
-        staged: args.bundles.staged,
-        bundles_only: args.bundles.bundles_only,
-        allowed_signers: args.bundles.allowed_signers.as_deref(),
-        region,
-        output,
+    let places = match &opened {
+        Some(opened) if args.path.is_none() && !args.bundles.staged && opened.settings.fleet.output.git.is_some() => {
+            Some(Output::of(opened)?)
+        }
+        _ => None,
     };
-    let read = asking.read()?;
-    if let Some(commit) = &read.commit {
-        let words = if read.is_held { "holding the work tree against" } else { "looking at" };
-        ui.note(&format!("{words} commit {commit}"));
+    let targets = places.as_ref().map(|places| of_region(places.bases(), fleet, args.region.as_deref()));
+    let targets: Vec<Option<&Target>> = targets.map_or(vec![None], |targets| targets.into_iter().map(Some).collect());
+    let (mut proofs, mut commits, mut searched, mut failures) = (Vec::new(), Vec::new(), String::new(), Vec::new());
+    for target in targets {
+        let asking = Asking {
+            session,
+            opened: opened.as_ref(),
+            path: args.path.as_deref(),
+            target,
+            rev: args.bundles.rev.as_deref(),
+            staged: args.bundles.staged,
+            bundles_only: args.bundles.bundles_only,
+            allowed_signers: args.bundles.allowed_signers.as_deref(),
+            region: region.clone(),
+            output,
+        };
+        let read = match asking.read() {
+            Ok(read) => read,
+            Err(failure) => {
+                failures.push(failure);
+                continue;
+            }
+        };
+        if let Some(commit) = &read.commit {
+            let words = if read.is_held { "holding the work tree against" } else { "looking at" };
+            ui.note(&format!("{words} commit {commit}"));
+        }
+        let here = match (target, &opened) {
+            (None, Some(opened)) => found_in(opened, &read.tree, args)?,
+            _ => None,
+        };
+        let fleet = target.map(|target| &target.fleet).or(here.as_ref()).or(fleet);
+        let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown, above: read.above };
+        proofs.push(prove(&measure, &read.tree, &identities, read.findings));
+        commits.extend(read.commit);
+        searched = read.places;
     }
-    let measure = Measure { fleet, keys: keys.as_ref(), scope: read.scope, shown: read.shown, above: read.above };
-    let verdict = prove(&measure, &read.tree, &identities, read.findings);
+    // What cannot be read is worse than what was found, and what was found is told all the same.
+    let worst = failures.iter().map(|failure| failure.kind).max();
+    let Some(verdict) = Proof::together(proofs) else {
+        let last = failures.pop();
+        failures.iter().for_each(|failure| ui.error(&failure.message, &failure.help));
+        return Err(last.unwrap_or_else(|| nothing(args)));
+    };
+    failures.iter().for_each(|failure| ui.error(&failure.message, &failure.help));
     ui.findings(&verdict.findings);
     for (recipient, regions) in &verdict.belongs {
         let names: Vec<&str> = regions.iter().map(|region| region.as_str()).collect();
@@ -249,11 +287,52 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
             // Nothing found is no proof: a misspelt region, or bundles of another fleet alone.
             return Err(nothing(args));
         }
-        ui.note(&format!("no bundle is staged in {}", read.places));
+        ui.note(&format!("no bundle is staged in {searched}"));
     }
     let ended = if faults == 0 { Ended::Done } else { Ended::Fault };
-    told::record(session, || verdict.summary(read.commit, ended), "The bundles were looked at")?;
+    let ended = worst.map_or(ended, Ended::Partway);
+    let commit = if let [commit] = &*commits { Some(commit.clone()) } else { None };
+    told::record(session, || verdict.summary(commit, ended), "The bundles were looked at")?;
     Ok(ended)
+}
+
+/// The places of a region, or all.
+fn of_region<'t>(targets: Vec<&'t Target>, fleet: Option<&Fleet>, called: Option<&str>) -> Vec<&'t Target> {
+    let region = fleet.zip(called).and_then(|(fleet, called)| region_called(fleet, called).ok());
+    let is_its = |target: &&Target| region.is_none_or(|region| target.fleet.regions.contains_key(&region.name));
+    targets.into_iter().filter(is_its).collect()
+}
+
+/// The configuration of those regions whose bundles stand in a tree, where regions have places of their own; none where
+/// all are in one.
+fn found_in(opened: &Opened, tree: &BundleTree, args: &Args) -> Result<Option<Fleet>, Failure> {
+    let called = args.region.as_deref();
+    let fleet = &opened.settings.fleet;
+    let Some(git) = &fleet.output.git else { return Ok(None) };
+    let mut places: BTreeMap<(String, String), BTreeSet<Region>> = BTreeMap::new();
+    for region in fleet.regions.values() {
+        let place = git.place(&region.directory);
+        places.entry((place.repository, place.base)).or_default().insert(region.name.clone());
+    }
+    if places.len() < 2 {
+        return Ok(None);
+    }
+    let named = called.and_then(|called| region_called(fleet, called).ok());
+    let stands = |region: &RegionConfig| tree.contains_key(path::manifest(&region.directory).as_str());
+    let is_meant = |name: &Region| match named {
+        Some(named) => named.name == *name,
+        None => fleet.regions.get(name).is_some_and(&stands),
+    };
+    let mut meant = places.into_values().filter(|regions| regions.iter().any(is_meant));
+    match (meant.next(), meant.next()) {
+        (Some(regions), None) => Ok(Some(fleet.only(&regions))),
+        (None, _) if args.bundles.staged => Ok(None),
+        (None, _) => Err(nothing(args)),
+        (Some(_), Some(_)) => Err(Failure::usage(
+            "bundles stand here of regions that the configuration publishes to different repositories or branches",
+            "Find out who put them beside each other. --region proves one of them.",
+        )),
+    }
 }
 
 fn nothing(args: &Args) -> Failure {

@@ -62,6 +62,14 @@ enum Edit {
 /// Edits of one folder, by names.
 type Edits = BTreeMap<String, Edit>;
 
+/// A commit that was made.
+pub struct Commit {
+    /// Its id.
+    pub id: String,
+    /// The id of its tree.
+    pub tree: String,
+}
+
 /// What a commit changes.
 #[derive(Default)]
 pub struct Changes {
@@ -129,13 +137,13 @@ impl Writer {
     /// Makes a commit of the base with these changes. `seal` gives the last line of the message for its parent, its tree
     /// and its time.
     ///
-    /// Returns the commit's id, or none if nothing would change.
+    /// Returns the commit, or none if nothing would change.
     pub fn commit(
         &self,
         changes: &Changes,
         (author, committer): (&Author<'_>, &Author<'_>),
         (message, seal): (&str, Seal<'_>),
-    ) -> Result<Option<String>, ObjectsError> {
+    ) -> Result<Option<Commit>, ObjectsError> {
         if let Some(path) = &changes.torn {
             return Err(in_the_way(path, path));
         }
@@ -163,7 +171,7 @@ impl Writer {
         let message = format!("{message}{}", seal(&parent_id, &after.to_string(), committer.seconds.max(earliest)));
         let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
         let id = self.repository.commit(None, &sign(author)?, &sign(committer)?, &message, &tree, &parents)?;
-        Ok(Some(id.to_string()))
+        Ok(Some(Commit { id: id.to_string(), tree: after.to_string() }))
     }
 
     /// Makes a commit of one file, on a parent if there is one.

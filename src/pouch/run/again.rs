@@ -25,7 +25,7 @@ pub fn told(
     standing: String,
 ) -> Result<Option<ToldStamp>, Failure> {
     let fleet = surveyor.fleet;
-    let Some(credentials) = report.credentials.clone().filter(|_| is_repeatable(report) && is_git(fleet, read)) else {
+    let Some(credentials) = report.credentials().filter(|_| is_repeatable(report) && is_git(fleet, read)) else {
         return Ok(None);
     };
     let inputs = inputs(surveyor, keys)?;

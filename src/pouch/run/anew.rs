@@ -1,6 +1,7 @@
 //! Rekey: seals what is published anew, from the sources or from what is published itself.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use pouch_core::region::rekey::unpublished;
 use pouch_core::report::summary::Outcome;
@@ -30,6 +31,15 @@ pub struct Anew<'a> {
     pub unproved: Unproved,
     /// Whether no region was asked for by name.
     pub every: bool,
+}
+
+/// Where something is sealed anew.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    /// At a branch.
+    Branch(&'a Target),
+    /// In a folder.
+    Folder(&'a Path),
 }
 
 /// What one attempt made.
@@ -65,17 +75,20 @@ impl Anew<'_> {
     }
 
     /// Seals everything anew and stages it on the shelf, if there is one. A region without a bundle is not
-    /// sealed; where it was asked for, or where no region has one, that is no success. `place` is the
-    /// shelf's name.
+    /// sealed; where it was asked for, or where no region has one, that is no success.
     pub fn make(
         &self,
         read: Option<&Survey>,
         (published, shelf): (&dyn Look, Option<&dyn Shelf>),
-        place: &str,
+        place: Place<'_>,
     ) -> Result<Made, Failure> {
-        let Run { session, fleet, .. } = *self.run;
+        let (run, place) = match place {
+            Place::Branch(target) => (self.run.at(target), target.called()),
+            Place::Folder(folder) => (*self.run, folder.display().to_string()),
+        };
+        let Run { session, fleet, .. } = run;
         let (mut bare, mut all) = (BTreeSet::new(), true);
-        for to in self.run.destinations() {
+        for to in run.destinations() {
             let has_files = || {
                 let (files, odd) = published.read(to.directory())?;
                 Ok::<_, Failure>(!files.is_empty() || !odd.is_nothing())
@@ -86,7 +99,7 @@ impl Anew<'_> {
                 bare.insert(to.region.name.clone());
             }
         }
-        let mut made = self.sealed(read, published, shelf)?;
+        let mut made = self.sealed(&run, read, (published, shelf))?;
         if !all && self.every {
             for region in &bare {
                 session.ui.warn(&format!(
@@ -99,21 +112,26 @@ impl Anew<'_> {
         for region in report.regions.iter_mut().filter(|region| bare.contains(&*region.name)) {
             region.outcome = Outcome::Held;
         }
-        report.findings.extend(bare.iter().map(|region| unpublished(region, place)));
+        report.findings.extend(bare.iter().map(|region| unpublished(region, &place)));
         report.findings = govern(fleet, std::mem::take(&mut report.findings));
         Ok(made)
     }
 
-    fn sealed(&self, read: Option<&Survey>, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Made, Failure> {
-        let (session, mut sources) = (self.run.session, Vec::new());
+    fn sealed(
+        &self,
+        run: &Run<'_>,
+        read: Option<&Survey>,
+        (published, shelf): (&dyn Look, Option<&dyn Shelf>),
+    ) -> Result<Made, Failure> {
+        let (session, mut sources) = (run.session, Vec::new());
         let report = session.timed("render", || match (&self.identities, read) {
-            (Some(identities), _) => rekey(self.run, identities, self.unproved, published, shelf),
+            (Some(identities), _) => rekey(run, identities, self.unproved, published, shelf),
             (None, None) => Err(Failure::bug("no source was read")),
             (None, Some(survey)) => {
                 sources.clone_from(&survey.read);
                 match shelf {
-                    Some(shelf) => render(self.run, survey, shelf),
-                    None => preview(self.run, survey, published),
+                    Some(shelf) => render(run, survey, shelf),
+                    None => preview(run, survey, published),
                 }
             }
         })?;

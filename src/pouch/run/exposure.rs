@@ -120,9 +120,13 @@ fn others(known: &BTreeSet<&str>) -> String {
 
 /// What is published now, as a repository of its own or a clone of it names it.
 fn published(fleet: Option<&Fleet>) -> Vec<String> {
-    let branch = fleet.and_then(|fleet| fleet.output.git.as_ref()).map(|git| &git.branch);
-    let names = |branch: &String| [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
-    branch.into_iter().flat_map(names).collect()
+    let Some((fleet, git)) = fleet.and_then(|fleet| Some((fleet, fleet.output.git.as_ref()?))) else {
+        return Vec::new();
+    };
+    // What is proposed is not published yet.
+    let branches: BTreeSet<String> = fleet.regions.values().map(|region| git.place(&region.directory).base).collect();
+    let names = |branch: String| [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
+    branches.into_iter().flat_map(names).collect()
 }
 
 /// Says whose values of today are not compared.

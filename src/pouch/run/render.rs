@@ -68,10 +68,10 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
     let shared = Shared { run, survey, world: survey.world(run.fleet) };
-    let mut credentials = summary::Credentials::default();
+    let (mut credentials, mut elsewhere) = (summary::Credentials::default(), summary::Credentials::default());
     for asked in survey.facts.asked().iter().filter(|asked| asked.claim.is_none()) {
         let broken = asked.findings.iter().any(Finding::stops_claim);
-        *(if broken { &mut credentials.broken } else { &mut credentials.unpublished }) += 1;
+        *(if broken { &mut elsewhere.broken } else { &mut elsewhere.unpublished }) += 1;
         findings.extend(asked.findings.iter().cloned());
     }
 
@@ -83,14 +83,9 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     }
     findings.extend(named_beside(run, published)?);
 
-    for Told { credentials: of_region, .. } in &told {
-        credentials.admitted += of_region.admitted;
-        credentials.refused += of_region.refused;
-        credentials.broken += of_region.broken;
-        credentials.paused += of_region.paused;
-    }
+    told.iter().for_each(|told| credentials.add(&told.credentials));
     findings.extend(survey.findings.iter().cloned());
-    Ok(Report { credentials: Some(credentials), put_back, ..Report::of(run.fleet, told, findings) })
+    Ok(Report { credentials: Some(credentials), elsewhere, put_back, ..Report::of(run.fleet, told, findings) })
 }
 
 fn is_written(outcome: Outcome) -> bool {
@@ -100,14 +95,14 @@ fn is_written(outcome: Outcome) -> bool {
 /// Findings about what stands in the output beside the regions' folders.
 fn named_beside(run: &Run<'_>, published: &dyn Look) -> Result<Vec<Finding>, Failure> {
     let Beside { tree, above, shown } =
-        published.beside(&destination::all(run.fleet).map(|to| to.directory()).collect())?;
-    let measure = Measure { fleet: Some(run.fleet), keys: Some(run.keys), scope: TreeScope::Whole, shown, above };
+        published.beside(&destination::all(run.here()).map(|to| to.directory()).collect())?;
+    let measure = Measure { fleet: Some(run.here()), keys: Some(run.keys), scope: TreeScope::Whole, shown, above };
     Ok(beside(&measure, &tree))
 }
 
 /// Stages the files of the whole fleet.
 fn stage_shared(run: &Run<'_>, shelf: &dyn Shelf) -> Result<(), Failure> {
-    for (path, text) in fleet_files(run.fleet) {
+    for (path, text) in fleet_files(run.here()) {
         shelf.stage_shared(path.as_str(), text.as_bytes())?;
     }
     Ok(())
@@ -237,12 +232,15 @@ fn write(
     let RegionPlan { files, mut manifest, .. } = plan;
     let sealer = seal::Sealer::new(&shared.run.session.ambient, &to.region.recipients)?;
     let kept = |from: BundlePath| NewFile::kept(from, published, standing);
+    let is_anew = shared.run.selection.rekeys(to) || shared.run.allowances.reseals(to);
     let task = |(path, content): (BundlePath, Content)| match content {
         Content::Bytes(bytes) => Ok((path, NewFile::Bytes(bytes), None)),
         Content::Kept(from) => Ok((path, kept(from), None)),
         Content::Seal(order) => {
             shared.run.session.stop.check()?;
-            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, to, &order)?;
+            // What waits for somebody to look at it stays what it is.
+            let proposed = if is_anew { None } else { shelf.proposed(&path) };
+            let bytes = sealer.seal(shared.run, &shared.survey.snapshot, to, (&order, proposed))?;
             let hash = sha256_hex(&bytes);
             Ok((path, NewFile::Bytes(bytes), Some(hash)))
         }

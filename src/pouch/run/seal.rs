@@ -36,20 +36,33 @@ impl Sealer {
         Ok(Self { prepared, recipients: recipients.to_vec(), time: ambient.now().to_string() })
     }
 
-    /// Seals one Secret: a data key, IVs and stanzas that nothing else ever uses.
+    /// Seals one Secret: a data key, IVs and stanzas that nothing else ever uses. Where what is `proposed` is that very
+    /// Secret, sealed by pouch for the same recipients, it is given back.
     pub fn seal(
         &self,
         run: &Run<'_>,
         snapshot: &Snapshot,
         to: &Destination<'_>,
-        order: &Order,
+        (order, proposed): (&Order, Option<Vec<u8>>),
     ) -> Result<Vec<u8>, Failure> {
         let bug = |what: &str| Failure::bug(format!("{what} while sealing {}", order.lands));
         let object = snapshot.get(&order.read).ok_or_else(|| bug("the Secret vanished"))?;
         let payload = object.payload.as_ref().ok_or_else(|| bug("the Secret has no values"))?;
         let tree = sanitise(object, &order.lands, &order.edits, Style::of(to.delivery()));
         let plain = emit(&tree);
-        self.seal_tree(run, to, &order.lands, tree, &plain, payload)
+        let context = Self::context(run, to, &order.lands);
+        let is_same =
+            |bytes: &Vec<u8>| reuse::verify(run.keys, &context, plain.as_bytes(), bytes) == Some(reuse::Under::Current);
+        match proposed.filter(is_same) {
+            Some(bytes) => Ok(bytes),
+            None => self.seal_tree(run, to, &order.lands, tree, &plain, payload),
+        }
+    }
+
+    /// What a file's tags are for, beside its content.
+    fn context<'c>(run: &'c Run<'_>, to: &'c Destination<'_>, lands: &'c ObjectKey) -> Context<'c> {
+        let (directory, recipients) = (to.directory(), &to.region.recipients);
+        Context { fleet: &run.fleet.name, directory, landing: lands, recipients }
     }
 
     /// Seals a Secret that was published and opened, as it is.
@@ -94,12 +107,7 @@ impl Sealer {
         )
         .map_err(|error| bug(&error.to_string()))?;
 
-        let context = Context {
-            fleet: &run.fleet.name,
-            directory: to.directory(),
-            landing: lands,
-            recipients: &to.region.recipients,
-        };
+        let context = Self::context(run, to, lands);
         let leaves = reuse::pair(&sealed.leaves, payload).ok_or_else(|| bug("values went missing"))?;
         let body = sealed.text.as_bytes();
         let mut file = reuse::header(&run.keys.current, &context, plain.as_bytes(), body, &leaves).into_bytes();

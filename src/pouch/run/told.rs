@@ -130,8 +130,14 @@ fn unneeded(acceptance: &Acceptance, report: &Report) -> Option<&'static str> {
     }
 }
 
-/// The message of the commit that publishes what a run did, but for its last line.
-pub fn commit_message(fleet: &Fleet, report: &Report, read: &[SourceStamp]) -> Result<String, Failure> {
+/// The message of the commit that publishes what a run did, but for its last line. `fleet` has the regions whose bundles
+/// stand there, `proposal` is the branch that proposes the commit, if one does.
+pub fn commit_message(
+    fleet: &Fleet,
+    report: &Report,
+    read: &[SourceStamp],
+    proposal: Option<&str>,
+) -> Result<String, Failure> {
     let is_proved = |region: &summary::Region| !matches!(region.outcome, Outcome::Held | Outcome::Paused);
     let proved =
         |directory: &str| report.regions.iter().any(|region| region.directory == directory && is_proved(region));
@@ -156,6 +162,7 @@ pub fn commit_message(fleet: &Fleet, report: &Report, read: &[SourceStamp]) -> R
             .filter(|directory| !proved(directory))
             .chain(report.put_back.iter().map(String::as_str))
             .collect(),
+        proposal,
     };
     let templates = fleet.output.git.as_ref().map_or(text::Templates::default(), |git| text::Templates {
         title: git.message.title.as_deref(),
@@ -171,23 +178,32 @@ pub fn check_message(fleet: &Fleet) -> Result<(), Failure> {
     let names = (&"region".into(), &"region".into());
     let region = summary::Region::new(names.0, names.1, Outcome::Published);
     for regions in [Vec::new(), vec![region]] {
-        commit_message(fleet, &Report { regions, ..Report::default() }, &[])?;
+        commit_message(fleet, &Report { regions, ..Report::default() }, &[], None)?;
     }
     Ok(())
 }
 
+/// What a run did that did its work.
+pub struct Finished<'a> {
+    /// The command.
+    pub command: &'static str,
+    /// What it found and did.
+    pub report: &'a Report,
+    /// The commit that it published.
+    pub commit: Option<String>,
+    /// What became of the places that it published to.
+    pub targets: Option<Vec<summary::Target>>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
 /// Ends a run: writes the summary and the metrics, and says how it went.
-pub fn finish(
-    session: &Session,
-    report: &Report,
-    command: &'static str,
-    commit: Option<String>,
-    fleet: &Fleet,
-) -> Result<Ended, Failure> {
-    let ended = report.ended(session);
+pub fn finish(session: &Session, fleet: &Fleet, finished: Finished<'_>) -> Result<Ended, Failure> {
+    let Finished { command, report, commit, targets, ended } = finished;
     let done = commit.as_ref().map_or("The bundles are written".to_owned(), |commit| format!("{commit} is published"));
-    record(session, || summary_of(session, report, command, commit, fleet, ended), &done)?;
-    let Some(c) = &report.credentials else { return Ok(ended) };
+    let summary = || Summary { targets, ..summary_of(session, report, command, commit, fleet, ended) };
+    record(session, summary, &done)?;
+    let Some(c) = report.credentials() else { return Ok(ended) };
     let credentials = counted(c.admitted, "Credential", "Credentials");
     let paused = if c.paused == 0 { String::new() } else { format!(", {} for paused regions", c.paused) };
     session.ui.note(&format!(
@@ -207,6 +223,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         exit_code: ended.code(),
         failure: None,
         commit: None,
+        targets: None,
         credentials: None,
         regions: None,
         verified: None,
@@ -228,7 +245,7 @@ pub fn summary_of(
     Summary {
         commit,
         accept_command: accept_command(session, report),
-        credentials: report.credentials.clone(),
+        credentials: report.credentials(),
         regions: Some(report.regions.clone()),
         findings: report.findings.iter().map(FindingRecord::from).collect(),
         ..summary(Some(fleet.name.to_string()), command, ended)

@@ -35,6 +35,23 @@ pub struct Proof {
 }
 
 impl Proof {
+    /// The proofs of several places as one; none of none.
+    pub fn together(proofs: Vec<Self>) -> Option<Self> {
+        let mut proofs = proofs.into_iter();
+        let mut all = proofs.next()?;
+        for mut proof in proofs {
+            all.regions.append(&mut proof.regions);
+            all.findings.append(&mut proof.findings);
+            all.openers.append(&mut proof.openers);
+            for (recipient, mut regions) in proof.belongs {
+                all.belongs.entry(recipient).or_default().append(&mut regions);
+            }
+        }
+        all.regions.sort_by(|one, other| one.region.cmp(&other.region));
+        all.findings = settle(all.findings);
+        Some(all)
+    }
+
     /// One line for each region, and one for what is outside of them.
     pub fn lines(&self) -> String {
         let mut faults: BTreeMap<&str, usize> = BTreeMap::new();

@@ -8,6 +8,7 @@
 mod local;
 mod outcome;
 mod past;
+mod proposal;
 pub mod stamp;
 mod tree;
 
@@ -16,7 +17,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
-use pouch_core::layout::path::TOPS;
+use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::{Directory, FleetName, Region};
 use pouch_core::region::history::History;
 use pouch_core::region::odd::Odd;
@@ -27,11 +28,13 @@ use pouch_core::verify::bundles::Above;
 pub use self::local::Local;
 use self::outcome::{Move, Push};
 pub use self::outcome::{Pushed, Watch};
+use self::proposal::Proposal;
+pub use self::proposal::Step;
 use self::tree::{damaged, list_into, read_into};
 use super::beside::{Beside, Listed, beside, form_of, further_up};
 use super::target::{Target, clean};
 use super::{HistoryQuery, Look, NewFile, NewFiles, Shelf, ShelfError, folders};
-use crate::git::commits::{Author, Changes, FileId, Seal, Writer};
+use crate::git::commits::{Author, Changes, Commit, FileId, Seal, Writer};
 use crate::git::objects::{self, Budget, Id, Kind, ObjectsError, Store};
 use crate::stop::Stop;
 
@@ -39,6 +42,8 @@ use crate::stop::Stop;
 pub struct BranchShelf {
     local: Arc<Local>,
     target: Target,
+    /// What is proposed already, where that was looked at.
+    proposal: Option<Proposal>,
     /// The output's path in the tree, without a slash at either end; may be empty.
     prefix: String,
     inner: Mutex<Inner>,
@@ -67,7 +72,29 @@ impl BranchShelf {
             check_way(&store, tip, &prefix)?;
         }
         let inner = Inner { store, tip, writer, changes: Changes::default(), lineage: past::Lineage::default() };
-        Ok(Self { local: local.clone(), target: target.clone(), prefix, inner: Mutex::new(inner) })
+        let (local, target) = (local.clone(), target.clone());
+        Ok(Self { local, target, proposal: None, prefix, inner: Mutex::new(inner) })
+    }
+
+    /// Looks at what is proposed already.
+    ///
+    /// # Errors
+    /// Where the tip of the branch cannot be read.
+    pub fn with_proposal(mut self, fleet: &FleetName, keys: &KeyRing) -> Result<Self, ShelfError> {
+        if let Some(reference) = self.local.tip(&self.target.reference()).filter(|_| self.target.proposes()) {
+            let of = |inner: &mut Inner| {
+                let repository = (self.local.path(), &inner.store);
+                Proposal::of(repository, (reference, &self.target, &self.prefix), (fleet, keys)).map_err(damaged)
+            };
+            let proposal = self.with(of)?;
+            self.proposal = proposal;
+        }
+        Ok(self)
+    }
+
+    /// Whether pouch itself proposes something already.
+    pub fn is_proposed(&self) -> bool {
+        self.proposal.as_ref().is_some_and(|proposal| proposal.is_own)
     }
 
     /// The commit that the branch is at, if there is one, and the repository that it was fetched to.
@@ -116,6 +143,7 @@ impl BranchShelf {
                 store: &inner.store,
                 tip,
                 prefix: &self.prefix,
+                is_merged_into: self.target.proposes(),
             };
             ask(&mut inner.lineage, &fetched)
         })
@@ -139,47 +167,72 @@ impl BranchShelf {
         }
     }
 
-    /// Makes a commit of what was staged and has it signed; none if nothing would change. `sign` gives the commit to
+    /// Makes a commit of what was staged and has it signed, where something is to be pushed. `sign` gives the commit to
     /// publish in place of the one in a repository.
     ///
     /// # Errors
-    /// Where an object cannot be written, or the commit cannot be signed.
+    /// Where an object cannot be written, the commit cannot be signed, or the branch has commits of somebody else.
     pub fn commit(
         &self,
         people: (&Author<'_>, &Author<'_>),
         (message, seal): (&str, Seal<'_>),
         sign: &dyn Fn(&Path, String) -> Result<String, ShelfError>,
-    ) -> Result<Option<String>, ShelfError> {
-        let commit = self.with(|inner| {
+    ) -> Result<Step, ShelfError> {
+        let (commit, base) = self.with(|inner| {
             let Inner { writer, changes, .. } = inner;
-            writer.commit(changes, people, (message, seal)).map_err(unwritten)
+            Ok((writer.commit(changes, people, (message, seal)).map_err(unwritten)?, writer.base()))
         })?;
-        commit.map(|commit| sign(self.local.path(), commit)).transpose()
+        let step = |commit: Commit| Ok(Step::Push(sign(self.local.path(), commit.id)?));
+        match (commit, &self.proposal) {
+            (None, None) => Ok(Step::Nothing),
+            (None, Some(proposal)) if self.may_go(proposal)? => Ok(Step::Remove),
+            (None, Some(proposal)) => Ok(Step::Stays(proposal.id.to_string())),
+            (Some(commit), Some(proposal)) if proposal.is(&commit.tree, &base.unwrap_or_default()) => {
+                Ok(Step::Stands(proposal.id.to_string()))
+            }
+            (Some(commit), Some(proposal)) if self.may_go(proposal)? => step(commit),
+            (Some(_), Some(proposal)) => {
+                Err(ShelfError::Theirs { branch: self.target.pushed(), commit: proposal.id.to_string() })
+            }
+            (Some(commit), None) => step(commit),
+        }
     }
 
-    /// Pushes a commit, and with it that of a stamp if there is one, with a lease on what was read. `stop` is told when
-    /// nothing may end the run any more. Says too why the stamp was not pushed, where the server takes the branch alone.
+    /// Whether nobody loses anything where a proposal goes: pouch made it, or the base has it.
+    fn may_go(&self, proposal: &Proposal) -> Result<bool, ShelfError> {
+        if proposal.is_own { Ok(true) } else { self.past(|lineage, fetched| lineage.has(fetched, proposal.id)) }
+    }
+
+    /// Whether anything is proposed, by whomever.
+    pub fn has_proposal(&self) -> bool {
+        self.proposal.is_some()
+    }
+
+    /// Pushes a commit, or removes the branch, and with it moves the stamp if there is a new one, with a lease on what was
+    /// read. `options` are for the server. `stop` is told when nothing may end the run any more. Says too why the stamp was
+    /// not pushed, where the server takes the branch alone.
     ///
     /// # Errors
     /// Where the push fails for another reason than a faster writer, or the run was asked to stop before it.
     pub fn push(
         &self,
-        (commit, stamp): (&str, Option<&str>),
-        watch: &Watch<'_>,
-        stop: &Stop,
+        (commit, stamp): (Option<&str>, Option<&str>),
+        options: &[String],
+        (watch, stop): (&Watch<'_>, &Stop),
     ) -> Result<(Pushed, Option<String>), ShelfError> {
-        let base = self.with(|inner| Ok(inner.writer.base()))?;
+        let proposal = self.proposal.as_ref().map(|proposal| proposal.id.to_string());
+        let from = if self.target.proposes() { proposal } else { self.with(|inner| Ok(inner.writer.base()))? };
         let reference = self.target.reference();
-        let moved = Move { reference: &reference, from: base.as_deref(), to: Some(commit) };
+        let moved = Move { reference: &reference, from: from.as_deref(), to: commit };
         let beside: Vec<Move<'_>> = stamp.and_then(|stamp| self.stamp_move(stamp)).into_iter().collect();
         let Local { git, remote, .. } = &*self.local;
-        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &beside };
+        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &beside, options };
         let (pushed, refused) = match outcome::push(&push, watch, stop)? {
             Pushed::Aside(why) => (outcome::push(&Push { beside: &[], ..push }, watch, stop)?, Some(why)),
             pushed => (pushed, None),
         };
         if pushed == Pushed::Moved {
-            self.local.keep(&reference, commit);
+            commit.into_iter().for_each(|commit| self.local.keep(&reference, commit));
             self.keep_stamp(stamp.filter(|_| refused.is_none()));
         }
         Ok((pushed, refused))
@@ -192,7 +245,7 @@ impl BranchShelf {
     pub fn push_stamp(&self, stamp: &str, watch: &Watch<'_>, stop: &Stop) -> Result<Pushed, ShelfError> {
         let Some(moved) = self.stamp_move(stamp) else { return Ok(Pushed::Moved) };
         let Local { git, remote, .. } = &*self.local;
-        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[] };
+        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[], options: &[] };
         let pushed = outcome::push(&push, watch, stop)?;
         if pushed == Pushed::Moved {
             self.keep_stamp(Some(stamp));
@@ -312,7 +365,7 @@ impl Look for BranchShelf {
     fn is_withdrawn(&self, directory: &Directory, fleet: &FleetName, keys: &KeyRing) -> Result<bool, ShelfError> {
         // The newest commit of pouch's own is enough, whenever it was made, and nothing was accepted for the region.
         let region = &Region::from(directory.as_str());
-        let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false };
+        let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false, is_retired: false };
         self.past(|lineage, fetched| lineage.is_withdrawn(fetched, directory, &asked))
     }
 }
@@ -362,6 +415,17 @@ impl Shelf for BranchShelf {
             }
         }
         Ok(())
+    }
+
+    fn proposed(&self, path: &BundlePath) -> Option<Vec<u8>> {
+        let proposal = self.proposal.as_ref().filter(|proposal| proposal.is_own)?;
+        let path = self.below(path.as_str());
+        let read = self.with(|inner| {
+            // What cannot be read is made anew.
+            let file = inner.store.at(proposal.id, &path).ok().filter(|entry| entry.kind == Kind::File);
+            Ok(file.and_then(|entry| inner.store.blob(entry.id, MOST_BYTES).ok()))
+        });
+        read.ok().flatten()
     }
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {

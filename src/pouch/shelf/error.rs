@@ -40,6 +40,14 @@ pub enum ShelfError {
     /// A fleet-wide file is somebody else's.
     #[error("{0} is the repository's, and lacks the line `* -text` or lets git change files that end in .yaml")]
     NotOurs(String),
+    /// Somebody else's commit is on the branch of a proposal.
+    #[error("{branch} is at commit {commit}, which pouch did not propose, so the branch stays as it is")]
+    Theirs {
+        /// The branch and its repository.
+        branch: String,
+        /// The commit.
+        commit: String,
+    },
     /// Another run holds the output.
     #[error("another pouch is writing to {0}")]
     Busy(String),
@@ -93,6 +101,10 @@ impl From<ShelfError> for Failure {
             ShelfError::Partly { .. } => "Cure it and run pouch again; it goes on from there.",
             ShelfError::NotPlain(_) => "Remove it, or choose another output.",
             ShelfError::NotOurs(_) => "Add the line after the others, or choose another output.path.",
+            ShelfError::Theirs { .. } => {
+                "Nothing is proposed. Merge what is on the branch, or remove the branch (`git push REPOSITORY --delete \
+                 BRANCH`), and run pouch again: it proposes what is missing then. Changes belong into the sources."
+            }
             ShelfError::Busy(_) => "Wait for it to end.",
             ShelfError::Unsigned { help, .. } | ShelfError::Unreachable { help, .. } => help,
             ShelfError::NoScratch(_) | ShelfError::Full(_) => NoScratch::HELP,

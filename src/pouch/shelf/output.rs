@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pouch_core::config::{Fleet, OutputGit, Sign};
+use pouch_core::name::Region;
 
 use super::branch::{BranchShelf, Local};
 use super::target::{Target, targets};
@@ -52,32 +53,61 @@ impl<'a> Output<'a> {
         Self { wait, ..self }
     }
 
+    /// Leaves out the places of no region that the run is about; none names all regions.
+    #[must_use]
+    pub fn about(mut self, regions: Option<&BTreeSet<Region>>) -> Self {
+        if let Some(regions) = regions {
+            self.targets.retain(|target| !target.regions.is_disjoint(regions));
+        }
+        self
+    }
+
     /// The places, each of which is published to by itself.
     pub fn targets(&self) -> &[Target] {
         &self.targets
     }
 
-    /// The only place.
-    pub fn only(&self) -> Result<&Target, Failure> {
-        self.targets.first().ok_or_else(|| Failure::bug("nothing is published anywhere"))
+    /// One of the places for each branch that regions follow.
+    pub fn bases(&self) -> Vec<&Target> {
+        let mut bases: Vec<&Target> = self.targets.iter().collect();
+        bases.sort_by_key(|target| (&target.remote, &target.base));
+        bases.dedup_by_key(|target| (&target.remote, &target.base));
+        bases
+    }
+
+    /// The place of a region's bundle.
+    pub fn target_of(&self, region: &Region) -> Option<&Target> {
+        self.targets.iter().find(|target| target.regions.contains(region))
     }
 
     /// Fetches what is needed of one place, and opens it.
     pub fn open(&self, session: &Session, target: &Target) -> Result<BranchShelf, Failure> {
-        let local = self.fetch(session, &[target])?;
+        let local = self.fetch_references(session, &target.remote, [target.base_reference()].into())?;
         Ok(BranchShelf::open(&local, target, &self.fleet.output.path)?)
     }
 
-    /// Fetches what is needed of places that are in one repository.
+    /// Fetches what is needed to publish to places that are in one repository.
     pub(super) fn fetch(&self, session: &Session, targets: &[&Target]) -> Result<Arc<Local>, ShelfError> {
         let remote = targets.first().map(|target| target.remote.as_str()).unwrap_or_default();
+        let branches = targets.iter().flat_map(|target| [target.base_reference(), target.reference()]);
+        let stamps = targets.iter().filter_map(|target| target.stamp.clone());
+        self.fetch_references(session, remote, branches.chain(stamps).collect())
+    }
+
+    fn fetch_references(
+        &self,
+        session: &Session,
+        remote: &str,
+        references: BTreeSet<String>,
+    ) -> Result<Arc<Local>, ShelfError> {
         let kept = Kept::wanted(&session.ambient, self.fleet, remote);
-        let references: BTreeSet<String> = targets
-            .iter()
-            .flat_map(|target| [Some(target.base_reference()), target.stamp.clone()].into_iter().flatten())
-            .collect();
         let references: Vec<String> = references.into_iter().collect();
         Ok(Arc::new(Local::fetch(self.program(session), remote, &references, kept)?))
+    }
+
+    /// What the server is told with a proposal.
+    pub(super) fn push_options(&self) -> &[String] {
+        &self.output.push_options
     }
 
     /// A copy of what is published at one place, without history, at [`git::FETCHED`] in a repository that only its

@@ -1,6 +1,9 @@
 //! A repository on this machine whose history is looked at, fetched where it is elsewhere.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use pouch_core::config::{Fleet, OutputGit, RegionConfig};
 
 use crate::error::Failure;
 use crate::git::objects::{self, ObjectsError};
@@ -26,8 +29,8 @@ pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> 
     let ambient = &session.ambient;
     let written = opened.and_then(|opened| Some((opened, opened.settings.fleet.output.git.as_ref()?)));
     let (named, base) = match (typed, written) {
-        (Some(typed), _) => (typed, ambient.cwd()),
-        (None, Some((opened, git))) => (git.repository.as_str(), opened.settings.base.as_path()),
+        (Some(typed), _) => (typed.to_owned(), ambient.cwd()),
+        (None, Some((opened, git))) => (only(&opened.settings.fleet, git)?, opened.settings.base.as_path()),
         (None, None) => {
             let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
             let path = history::find(around)?;
@@ -36,8 +39,8 @@ pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> 
     };
     let refused =
         |why: String| Failure::usage(format!("the repository {why}"), "Give a local path, or a URL with https or ssh.");
-    let called = git::identity(named);
-    match git::address(named).map_err(refused)? {
+    let called = git::identity(&named);
+    match git::address(&named).map_err(refused)? {
         // What the configuration names is no mistake of the command line.
         Address::Local(path) if typed.is_none() && is_missing(&base.join(&path)) => Err(Failure::unavailable(
             format!("the output repository {called} is not there"),
@@ -45,6 +48,20 @@ pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> 
         )),
         Address::Local(path) => Ok(Repository { path: base.join(path), called, fetched: None }),
         Address::Remote(url) => fetched(session, &url, called),
+    }
+}
+
+/// The repository that all regions are published to.
+fn only(fleet: &Fleet, git: &OutputGit) -> Result<String, Failure> {
+    let repository = |region: &RegionConfig| git.place(&region.directory).repository;
+    let all: BTreeSet<String> = fleet.regions.values().map(repository).collect();
+    let mut names = all.iter();
+    match (names.next(), names.next()) {
+        (Some(only), None) => Ok(only.clone()),
+        _ => Err(Failure::usage(
+            format!("the regions are published to {} repositories", all.len()),
+            "Name one of them: `pouch exposure PATH|URL`. Each region's history is in its own.",
+        )),
     }
 }
 

@@ -12,7 +12,7 @@ use pouch_core::reuse::{KeyRing, Made, commit_line};
 use pouch_core::stamp::Stamp;
 
 use super::branch::stamp::Stamped;
-use super::branch::{BranchShelf, Pushed, Watch};
+use super::branch::{BranchShelf, Pushed, Step, Watch};
 use super::output::Output;
 use super::target::Target;
 use super::turn::turn;
@@ -59,9 +59,9 @@ pub trait Work {
     fn stamp(&self, made: &Self::Made, read: &Self::Read, standing: Option<String>) -> Result<Option<Stamp>, Failure>;
 }
 
-/// What was made for a place, and the commit that was published, if something changed; or why nothing was published, or
+/// What was made for a place, the message of its commit, and what was done at its branch; or why nothing was done, or
 /// nobody knows whether something was.
-pub type Went<T> = Result<(T, Option<String>), Failure>;
+pub type Went<T> = Result<(T, String, Step), Failure>;
 
 /// What became of a place.
 pub struct Done<'t, T> {
@@ -82,7 +82,8 @@ struct Open<'t> {
 struct Ready<'t, T> {
     open: Open<'t>,
     made: T,
-    commit: Option<String>,
+    message: String,
+    step: Step,
     /// The commit of a new stamp.
     stamp: Option<String>,
 }
@@ -90,18 +91,13 @@ struct Ready<'t, T> {
 impl Output<'_> {
     /// Publishes to every place. Where everything can be read `once` only, a place that another writer was faster at is
     /// not tried again. Gives what became of each, in their order.
-    pub fn publish<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Went<W::Made> {
-        let only = self.publish_all(session, keys, once, work).pop();
-        only.map_or_else(|| Err(Failure::bug("nothing is published anywhere")), |done| done.result)
-    }
-
-    fn publish_all<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Vec<Done<'_, W::Made>> {
+    pub fn publish<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Vec<Done<'_, W::Made>> {
         let attempts = if once { 1 } else { self.fleet.limits.attempts };
         let mut rounds =
             Rounds { output: self, session, keys, work, attempts, done: BTreeMap::new(), crowded: BTreeSet::new() };
         let (mut turns, mut waiting) = (Vec::new(), Vec::new());
         for target in self.targets() {
-            match turn(session, (&target.remote, &target.branch), &target.called(), self.wait) {
+            match turn(session, (&target.remote, &target.branch), &target.pushed(), self.wait) {
                 Ok(turn) => {
                     turns.push(turn);
                     waiting.push(target);
@@ -125,9 +121,16 @@ impl Output<'_> {
             );
         }
         let mut done = rounds.done;
-        let of = |target| Some(Done { target, result: done.remove(target)? });
-        self.targets().iter().filter_map(of).collect()
+        let results = self.targets().iter().map(|target| (target, done.remove(&key(target))));
+        results.filter_map(|(target, result)| Some(Done { target, result: result? })).collect()
     }
+}
+
+/// What tells places apart: repository and branch.
+type Key<'t> = (&'t str, &'t str);
+
+fn key(target: &Target) -> Key<'_> {
+    (&target.remote, &target.branch)
 }
 
 struct Rounds<'t, 'w, W: Work> {
@@ -136,14 +139,14 @@ struct Rounds<'t, 'w, W: Work> {
     keys: &'w KeyRing,
     work: &'w W,
     attempts: usize,
-    done: BTreeMap<&'t Target, Went<W::Made>>,
+    done: BTreeMap<Key<'t>, Went<W::Made>>,
     /// Places at which something else than a faster writer was in the way of branch or stamp.
-    crowded: BTreeSet<&'t Target>,
+    crowded: BTreeSet<Key<'t>>,
 }
 
 impl<'t, W: Work> Rounds<'t, '_, W> {
     fn fail(&mut self, target: &'t Target, failure: Failure) {
-        self.done.insert(target, Err(failure));
+        self.done.insert(key(target), Err(failure));
     }
 
     /// Takes what went well further, and notes what did not.
@@ -167,7 +170,7 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         if let [only] = &*opened
             && let Some(made) = self.again(only)
         {
-            self.done.insert(only.target, Ok((made, None)));
+            self.done.insert(key(only.target), Ok((made, String::new(), Step::Nothing)));
             return Vec::new();
         }
         let stamps = opened.iter().flat_map(|open| open.last.stamps().cloned()).collect();
@@ -190,7 +193,8 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
 
     /// What the run comes to without reading anything, where that is known.
     fn again(&self, open: &Open<'t>) -> Option<W::Made> {
-        let standing = open.shelf.standing().ok()?;
+        // A proposal is to be looked at: it may have to go.
+        let standing = open.shelf.standing().ok().filter(|_| !open.shelf.has_proposal())?;
         let made = self.work.again(open.last.stamp.as_ref()?, &standing)?;
         let same = "nothing changed since a run that changed nothing; what it told is told again";
         self.session.ui.detail(same);
@@ -227,6 +231,13 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
     }
 
     fn checked(&self, target: &'t Target, shelf: BranchShelf) -> Result<Open<'t>, Failure> {
+        let shelf = shelf.with_proposal(&target.fleet.name, self.keys)?;
+        if target.proposes() && !shelf.is_there()? {
+            return Err(Failure::usage(
+                format!("there is no {}, and what is proposed is built on it", target.called()),
+                "Correct output.git.base and output.git.repository, or make the branch with a first commit.",
+            ));
+        }
         self.output.check_tip(self.session, target, &shelf)?;
         let mut open = Open { target, shelf, last: Stamped::default() };
         open.last = self.whole(&mut open, |shelf| {
@@ -245,7 +256,9 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
             return done;
         }
         session.ui.note("what was kept of the output repository is damaged; fetching all of it");
-        open.shelf = session.timed("fetch", || output.open(session, open.target))?;
+        let local = session.timed("fetch", || output.fetch(session, &[open.target]))?;
+        let shelf = BranchShelf::open(&local, open.target, &output.fleet.output.path)?;
+        open.shelf = shelf.with_proposal(&output.fleet.name, self.keys)?;
         output.check_tip(session, open.target, &open.shelf)?;
         work(&open.shelf)
     }
@@ -261,20 +274,20 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         };
         let sign = |repository: &Path, commit: String| output.sign(session, repository, &commit);
         let commit = || open.shelf.commit((&author, &committer), (&message, &seal), &sign);
-        let commit = session.timed("publish", commit)?;
+        let step = session.timed("publish", commit)?;
         // What several places have together is told of none.
-        let is_told = commit.is_none() && output.targets().len() == 1;
+        let is_told = step == Step::Nothing && output.targets().len() == 1;
         let standing = is_told.then(|| open.shelf.standing()).transpose()?;
         let stamp = self.work.stamp(&made, read, standing)?.map(|stamp| stamp.after(open.last.stamps(), output.fleet));
         let stamp = stamp.map(|stamp| open.shelf.stamp((&output.fleet.name, keys), (&stamp, &open.last), &committer));
-        Ok(Ready { open, made, commit, stamp: stamp.transpose()?.flatten() })
+        Ok(Ready { open, made, message, step, stamp: stamp.transpose()?.flatten() })
     }
 
-    /// Pushes the commit of a place, and that of its stamp, as far as there are any; gives the place if another writer was
+    /// Does what is to be done at a branch, and moves its stamp if there is a new one; gives the place if another writer was
     /// faster.
     fn push(&mut self, attempt: usize, ready: Ready<'t, W::Made>) -> Option<&'t Target> {
         let Session { ambient, stop, ui, .. } = self.session;
-        let Ready { open: Open { target, shelf, .. }, made, commit, stamp } = ready;
+        let Ready { open: Open { target, shelf, .. }, made, message, step, stamp } = ready;
         // At least half of each pause, so that all of them are about as long as configured.
         let pause = |most: Duration| match ambient.part_of(most) {
             Ok(part) => stop.pause(most.saturating_add(part) / 2).is_ok(),
@@ -282,35 +295,43 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         };
         let watch = Watch { settle: Duration::from_secs(self.output.fleet.limits.git.settle), pause: &pause };
         let is_last = attempt.saturating_add(1) >= self.attempts;
-        let Some(commit) = commit else {
-            let pushed = stamp.map(|stamp| self.session.timed("publish", || shelf.push_stamp(&stamp, &watch, stop)));
-            stop.resume();
-            match pushed.transpose() {
-                // Somebody else read something at the same time.
-                Ok(Some(Pushed::Lost | Pushed::Contended(_))) if !is_last => return Some(target),
-                Ok(_) => {}
-                Err(error) => ui.warn(&unstamped(&error.to_string())),
+        let commit = match &step {
+            Step::Push(commit) => Some(commit.as_str()),
+            Step::Remove => None,
+            Step::Nothing | Step::Stands(_) | Step::Stays(_) => {
+                let pushed =
+                    stamp.map(|stamp| self.session.timed("publish", || shelf.push_stamp(&stamp, &watch, stop)));
+                stop.resume();
+                match pushed.transpose() {
+                    // Somebody else read something at the same time.
+                    Ok(Some(Pushed::Lost | Pushed::Contended(_))) if !is_last => return Some(target),
+                    Ok(_) => {}
+                    Err(error) => ui.warn(&unstamped(&error.to_string())),
+                }
+                self.done.insert(key(target), Ok((made, message, step)));
+                return None;
             }
-            self.done.insert(target, Ok((made, None)));
-            return None;
         };
-        let stamp = stamp.as_deref().filter(|_| !self.crowded.contains(target));
-        match self.session.timed("publish", || shelf.push((&commit, stamp), &watch, stop)) {
+        let options = if target.proposes() && commit.is_some() { self.output.push_options() } else { &[] };
+        let stamp = stamp.as_deref().filter(|_| !self.crowded.contains(&key(target)));
+        match self.session.timed("publish", || shelf.push((commit, stamp), options, (&watch, stop))) {
             Ok((Pushed::Lost, _)) => return Some(target),
             Ok((Pushed::Contended(why), _)) if is_last => {
                 let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
                 self.fail(target, Failure::failed(format!("the push was refused: {why}"), help));
             }
             Ok((Pushed::Contended(_), _)) => {
-                self.crowded.insert(target);
+                self.crowded.insert(key(target));
                 return Some(target);
             }
             Ok((Pushed::Moved | Pushed::Aside(_), refused)) => {
                 if let Some(why) = refused {
                     ui.warn(&unstamped(&why));
                 }
-                harden::published(format!("commit {commit} of branch {}", target.branch));
-                self.done.insert(target, Ok((made, Some(commit))));
+                if let Some(commit) = commit {
+                    harden::published(format!("commit {commit} of branch {}", target.branch));
+                }
+                self.done.insert(key(target), Ok((made, message, step)));
             }
             Err(error) => self.fail(target, error.into()),
         }

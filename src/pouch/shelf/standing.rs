@@ -16,6 +16,7 @@ use self::files::unreadable;
 use self::place::{no_bundles, roots};
 use super::beside::further_up;
 use super::directory::whole;
+use super::target::Target;
 use crate::error::{self, Failure};
 use crate::git::objects::standing::discover;
 use crate::git::objects::{self, ObjectsError, Store};
@@ -51,6 +52,8 @@ pub struct Asking<'a> {
     pub opened: Option<&'a Opened>,
     /// The folder or repository that the command line names.
     pub path: Option<&'a Path>,
+    /// The place that it is about, where the configuration says where that is.
+    pub target: Option<&'a Target>,
     /// The revision that it names.
     pub rev: Option<&'a str>,
     /// Whether it is about what is staged.

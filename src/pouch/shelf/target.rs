@@ -1,8 +1,8 @@
 //! Targets: the places that a configuration publishes to, each a branch of a repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pouch_core::config::OutputGit;
+use pouch_core::config::{Fleet, OutputGit, Place};
 use pouch_core::hash::sha256_hex;
 use pouch_core::name::{FleetName, Region};
 
@@ -11,20 +11,22 @@ use crate::git::{self, Address};
 use crate::settings::Opened;
 
 /// One place that is published to.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Debug)]
 pub struct Target {
     /// The repository, as git is given it.
     pub remote: String,
-    /// The branch that is read, and that a commit is built on.
+    /// The branch that the regions follow: what is read, and what a commit is built on.
     pub base: String,
-    /// The branch that is pushed to.
+    /// The branch that is pushed to: the base, or one that proposes something to it.
     pub branch: String,
     /// The reference beside the branch at which runs note what they read; none where they do not.
     pub stamp: Option<String>,
     /// The repository, as messages call it.
     pub repository: String,
-    /// The regions whose bundles stand there.
+    /// The regions that are published by this branch.
     pub regions: BTreeSet<Region>,
+    /// The configuration of all regions that follow the base.
+    pub fleet: Fleet,
 }
 
 impl Target {
@@ -38,27 +40,79 @@ impl Target {
         format!("refs/heads/{}", self.branch)
     }
 
-    /// The branch and its repository, for messages.
+    /// Whether what changes is proposed, and not published at once.
+    pub fn proposes(&self) -> bool {
+        self.base != self.branch
+    }
+
+    /// The branch that is pushed to, where what changes is proposed.
+    pub fn proposal(&self) -> Option<&str> {
+        self.proposes().then_some(&*self.branch)
+    }
+
+    /// The branch that the regions follow and its repository, for messages.
     pub fn called(&self) -> String {
+        format!("branch {} of {}", self.base, self.repository)
+    }
+
+    /// The branch that is pushed to and its repository, for messages.
+    pub fn pushed(&self) -> String {
         format!("branch {} of {}", self.branch, self.repository)
     }
 }
 
-/// Works out where the configuration publishes to.
+/// Works out where the configuration publishes to: by repository and branch, each once.
 ///
 /// # Errors
-/// Where a repository's URL or path is none that git is given.
+/// Where a repository's URL or path is none that git is given, or two places that the configuration tells apart are one.
 pub fn targets(opened: &Opened, output: &OutputGit) -> Result<Vec<Target>, Failure> {
     let fleet = &opened.settings.fleet;
-    let target = Target {
-        remote: remote(opened, &output.repository)?,
-        base: output.branch.clone(),
-        branch: output.branch.clone(),
-        stamp: output.stamp.then(|| stamp_reference(&fleet.name, &output.branch, &fleet.output.path)),
-        repository: git::identity(&output.repository),
-        regions: fleet.regions.keys().cloned().collect(),
+    let mut remotes: BTreeMap<String, String> = BTreeMap::new();
+    let mut found: BTreeMap<(String, String), (Place, BTreeSet<Region>)> = BTreeMap::new();
+    let mut followers: BTreeMap<(String, String), BTreeSet<Region>> = BTreeMap::new();
+    for region in fleet.regions.values() {
+        let place = output.place(&region.directory);
+        let remote = match remotes.get(&place.repository) {
+            Some(remote) => remote.clone(),
+            None => {
+                let remote = remote(opened, &place.repository)?;
+                remotes.insert(place.repository.clone(), remote.clone());
+                remote
+            }
+        };
+        followers.entry((remote.clone(), place.base.clone())).or_default().insert(region.name.clone());
+        let branch = (remote, place.branch.clone());
+        let (known, regions) = found.entry(branch).or_insert_with(|| (place.clone(), BTreeSet::new()));
+        if known.base != place.base {
+            return Err(one_place(&place, &known.base));
+        }
+        regions.insert(region.name.clone());
+    }
+    let target = |((remote, branch), (place, regions)): ((String, String), (Place, BTreeSet<Region>))| {
+        let Place { repository, base, .. } = &place;
+        // By links, repositories of different names may be one.
+        if output.proposes() && followers.contains_key(&(remote.clone(), branch.clone())) {
+            return Err(one_place(&place, &branch));
+        }
+        let here = followers.get(&(remote.clone(), base.clone())).unwrap_or(&regions);
+        let stamp = output.stamp.then(|| stamp_reference(&fleet.name, &branch, &fleet.output.path));
+        let fleet = fleet.only(here);
+        let (repository, base) = (git::identity(repository), base.clone());
+        Ok(Target { remote, base, branch, stamp, repository, regions, fleet })
     };
-    Ok(vec![target])
+    found.into_iter().map(target).collect()
+}
+
+/// Two regions would write to one branch, and follow different ones, or one of them that very branch.
+fn one_place(place: &Place, other: &str) -> Failure {
+    let Place { base, branch, repository } = place;
+    Failure::usage(
+        format!(
+            "branch {branch} of {} would propose to {base}, and it is also that of regions which follow {other}",
+            git::identity(repository)
+        ),
+        "See which repositories are one, by links or by name, and write `{region}` into `branch` too.",
+    )
 }
 
 /// A repository as git is given it.

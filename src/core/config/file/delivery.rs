@@ -101,10 +101,11 @@ pub struct ArgoCdFile {
     pub namespace: Option<String>,
     /// The AppProject; by default `default`.
     pub project: Option<String>,
-    /// The repository that holds the bundles, a URL without password; needed.
+    /// The repository that holds the bundles, a URL without password; needed. `{region}` stands for the region's folder.
     #[serde(rename = "repoURL")]
     pub repo_url: Option<String>,
-    /// The revision to follow; by default the branch of `output.git`, else `HEAD`.
+    /// The revision to follow; by default the `base` of `output.git`, else its `branch`, else `HEAD`. `{region}` stands for
+    /// the region's folder.
     pub target_revision: Option<String>,
     /// The cluster that the bundle goes to.
     pub destination: Option<DestinationFile>,

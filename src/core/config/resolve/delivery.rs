@@ -5,19 +5,25 @@ use alloc::string::String;
 
 use super::super::error::{Faults, FieldPath, quoted};
 use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord};
+use super::super::repository::filled;
 use super::super::{ArgoCd, ArgoMode, Delivery, Flux, RegionConfig};
 use super::name::{namespace, object_name};
 use crate::name::{Namespace, Region};
 
-/// Resolves one region's delivery; `path` is the path of the region's own `delivery`.
-pub(super) fn resolve(file: &FleetFile, typed: &RegionDeliveryFile, path: &FieldPath, faults: &mut Faults) -> Delivery {
+/// Resolves one region's delivery; `directory` is the region's folder, `path` the path of the region's own `delivery`.
+pub(super) fn resolve(
+    file: &FleetFile,
+    (directory, typed): (&str, &RegionDeliveryFile),
+    path: &FieldPath,
+    faults: &mut Faults,
+) -> Delivery {
     match typed {
         RegionDeliveryFile::Word(DeliveryWord::None) => Delivery::None,
         RegionDeliveryFile::Word(DeliveryWord::Flux) => Delivery::Flux(flux(file, None, path, faults)),
-        RegionDeliveryFile::Word(DeliveryWord::Argocd) => Delivery::ArgoCd(argocd(file, None, path, faults)),
+        RegionDeliveryFile::Word(DeliveryWord::Argocd) => Delivery::ArgoCd(argocd(file, directory, None, path, faults)),
         RegionDeliveryFile::Map(map) => match (&map.flux, &map.argocd) {
             (Some(over), None) => Delivery::Flux(flux(file, Some(over), path, faults)),
-            (None, Some(over)) => Delivery::ArgoCd(argocd(file, Some(over), path, faults)),
+            (None, Some(over)) => Delivery::ArgoCd(argocd(file, directory, Some(over), path, faults)),
             _ => {
                 let help = "Write `flux`, `argocd`, `none`, or a map with `flux` or `argocd` in it.";
                 faults.add(path, "a region has exactly one way of delivery", help);
@@ -35,7 +41,7 @@ pub(super) fn check_unused(file: &FleetFile, regions: &BTreeMap<Region, RegionCo
     }
     if file.delivery.argocd.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::ArgoCd(_)))
     {
-        argocd(file, None, &path, faults);
+        argocd(file, "region", None, &path, faults);
     }
 }
 
@@ -90,7 +96,13 @@ fn flux(file: &FleetFile, over: Option<&FluxFile>, path: &FieldPath, faults: &mu
     Flux { namespace, source_kind: source_kind.into(), source_name, decryption_secret, interval: interval.into() }
 }
 
-fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults: &mut Faults) -> ArgoCd {
+fn argocd(
+    file: &FleetFile,
+    directory: &str,
+    over: Option<&ArgoCdFile>,
+    path: &FieldPath,
+    faults: &mut Faults,
+) -> ArgoCd {
     let over = (over, &path.key("argocd"));
     let fleet = (file.delivery.argocd.as_ref(), &FieldPath::root().key("delivery").key("argocd"));
     let (value, at) = pick(over, fleet, "namespace", |f| f.namespace.as_ref());
@@ -100,9 +112,9 @@ fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults:
     let project = object_name(value.map_or("default", String::as_str), &at, faults);
 
     let (value, at) = pick(over, fleet, "repoURL", |f| f.repo_url.as_ref());
-    let repo_url = value.cloned().unwrap_or_default();
+    let repo_url = value.map(|url| filled(url, directory)).unwrap_or_default();
     match value {
-        Some(url) => super::output::url(url, &at, faults),
+        Some(_) => super::output::url(&repo_url, &at, faults),
         None => {
             let help = "Add the URL by which Argo CD reads the repository of the bundles.";
             faults.add_at_key(&at, "the field is missing, and a region is delivered by Argo CD", help);
@@ -110,8 +122,9 @@ fn argocd(file: &FleetFile, over: Option<&ArgoCdFile>, path: &FieldPath, faults:
     }
 
     let (value, at) = pick(over, fleet, "targetRevision", |f| f.target_revision.as_ref());
-    let branch = || file.output.git.as_ref().map_or("HEAD", |git| git.branch.as_str());
-    let target_revision = value.map_or_else(branch, String::as_str);
+    // What is followed is what was merged.
+    let base = || file.output.git.as_ref().map_or("HEAD", |git| git.base.as_ref().unwrap_or(&git.branch));
+    let target_revision = &*filled(value.map_or_else(base, String::as_str), directory);
     if value.is_some() {
         super::output::ref_name(target_revision, &at, faults);
     }

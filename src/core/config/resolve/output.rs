@@ -1,15 +1,17 @@
 //! Where bundles go, and where the reuse key is.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::super::error::{Faults, FieldPath, holds_secret, quoted};
-use super::super::file::{IdentityFile, MessageFile, OutputFile, OutputGitFile, ReuseKeyFile, SignWord};
-use super::super::repository::{self, PathFault, UrlFault};
+use super::super::file::{FleetFile, IdentityFile, MessageFile, OutputGitFile, ReuseKeyFile, SignWord};
+use super::super::repository::{self, PathFault, REGION, UrlFault, filled};
 use super::super::{Identity, KeyPlace, MessageTemplates, Output, OutputGit, ReuseKeyPlaces, Sign};
 
 /// Resolves `output`.
-pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
+pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Output {
+    let typed = &file.output;
     let at = FieldPath::root().key("output");
     // In a repository the path stays inside its tree; elsewhere `..` may lead to a neighbour of the configuration.
     let tidied = match &typed.git {
@@ -26,16 +28,16 @@ pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
     });
     let git = typed.git.as_ref().map(|git| {
         let at = at.key("git");
-        url(&git.repository, &at.key("repository"), faults);
-        ref_name(&git.branch, &at.key("branch"), faults);
-        if git.branch == "HEAD" {
-            faults.add(&at.key("branch"), "HEAD is not a branch", "Write the branch's name, such as `main`.");
-        }
+        let base = git.base.as_ref().unwrap_or(&git.branch);
+        places(file, git, base, &at, faults);
+        push_options(&git.push_options, base != &git.branch, &at.key("pushOptions"), faults);
         let author = identity(&git.author, &at.key("author"), faults);
         let committer = git.committer.as_ref().map(|typed| identity(typed, &at.key("committer"), faults));
         OutputGit {
             repository: git.repository.clone(),
+            base: base.clone(),
             branch: git.branch.clone(),
+            push_options: git.push_options.clone(),
             committer: committer.unwrap_or_else(|| author.clone()),
             author,
             message: message(git.message.as_ref(), &at.key("message"), faults),
@@ -46,6 +48,90 @@ pub(super) fn resolve(typed: &OutputFile, faults: &mut Faults) -> Output {
         }
     });
     Output { path, git }
+}
+
+/// What a placeholder is taken for where only the form of a text counts.
+const ANY: &str = "region";
+
+/// Checks in which repositories and branches the regions' bundles are published.
+fn places(file: &FleetFile, git: &OutputGitFile, base: &str, at: &FieldPath, faults: &mut Faults) {
+    let (repository, branch) = (&git.repository, &git.branch);
+    url(&filled(repository, ANY), &at.key("repository"), faults);
+    for (field, name) in [("base", base), ("branch", branch)] {
+        let path = at.key(field);
+        match repository::ref_fault(&filled(name, ANY)) {
+            // What is not written is the branch.
+            _ if field == "base" && git.base.is_none() => {}
+            Some(fault) => {
+                let message = format!("{} cannot be used: {fault}", quoted(name));
+                let help = "Write it as `git branch` shows it; the only placeholder is `{region}`.";
+                faults.add(&path, message, help);
+            }
+            None if name == "HEAD" => {
+                faults.add(&path, "HEAD is not a branch", "Write the branch's name, such as `main`.")
+            }
+            None => {}
+        }
+    }
+    if base == branch {
+        return;
+    }
+    let nested = |one: &str, other: &str| one.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'));
+    if nested(branch, base) || nested(base, branch) {
+        let message = format!("git cannot have both a branch {} and a branch {}", quoted(branch), quoted(base));
+        faults.add(&at.key("branch"), message, "Write another name, such as `proposals/credentials`.");
+        return;
+    }
+    if base.contains(REGION) && ![repository, branch].iter().any(|text| text.contains(REGION)) {
+        let message = "the regions follow different branches, and one branch cannot propose to all of them";
+        faults.add(&at.key("branch"), message, "Write `{region}` into `branch` too.");
+        return;
+    }
+    // A region may be called as the branch that others follow.
+    let directories = || file.regions.iter().map(|(name, region)| (name, region.directory.as_ref().unwrap_or(name)));
+    let place = |text: &str, directory: &str| (filled(repository, directory), filled(text, directory));
+    let bases: BTreeSet<(String, String)> = directories().map(|(_, directory)| place(base, directory)).collect();
+    for (name, directory) in directories() {
+        let to = place(branch, directory);
+        if bases.contains(&to) {
+            let message =
+                format!("for region {} it is {}, which is a branch that is proposed to", quoted(name), quoted(&to.1));
+            faults.add(&at.key("branch"), message, "Write something before the region, such as `pouch/{region}`.");
+        }
+    }
+}
+
+/// The most push options, and the most characters of one.
+const MOST_OPTIONS: usize = 32;
+const MOST_OPTION: usize = 1024;
+
+fn push_options(typed: &[String], proposes: bool, path: &FieldPath, faults: &mut Faults) {
+    if !proposes && !typed.is_empty() {
+        let help = "Set `base` to the branch that the regions follow, and `branch` to another one.";
+        faults.add(path, "push options go with proposals, and nothing is proposed", help);
+    }
+    if typed.len() > MOST_OPTIONS {
+        faults.add(path, format!("there are more than {MOST_OPTIONS} push options"), "Leave some out.");
+    }
+    for (index, option) in typed.iter().enumerate() {
+        let path = path.index(index);
+        if holds_secret(option) {
+            let help = "Treat it as leaked: push options stand in the list of processes and in logs of servers.";
+            faults.add_secret(&path, "the push option has a key or a password in it", help);
+        } else if option.trim().is_empty() || option.chars().any(is_unprintable) || option.chars().count() > MOST_OPTION
+        {
+            let message = format!(
+                "this is no push option: it is empty, has more than {MOST_OPTION} characters, or one that cannot be printed"
+            );
+            faults.add(&path, message, "Write one as `git push -o` takes it, such as `merge_request.create`.");
+        }
+    }
+}
+
+/// Whether a character ends a line, or moves what stands around it.
+fn is_unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn message(typed: Option<&MessageFile>, path: &FieldPath, faults: &mut Faults) -> MessageTemplates {

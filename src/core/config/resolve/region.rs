@@ -71,7 +71,7 @@ pub(super) fn resolve(
             recipients_file: typed.recipients_file.clone(),
             allowed: namespace_globs(&typed.namespaces.allowed, &path.key("namespaces").key("allowed"), faults),
             labels: labels(&typed.namespaces, &path.key("namespaces").key("labels"), faults),
-            delivery: delivery::resolve(file, &typed.delivery, &path.key("delivery"), faults),
+            delivery: delivery::resolve(file, (&directory, &typed.delivery), &path.key("delivery"), faults),
             detached: typed.detached,
         };
         regions.insert(config.name.clone(), config);

@@ -4,6 +4,7 @@
 extern crate std;
 
 mod decryption;
+mod place;
 mod source;
 
 use super::super::shape::{self, Unfit};
@@ -149,11 +150,6 @@ const WRONG: &[(&str, &str, &str)] = &[
         "",
         "grants: [{from: {namespace: a}, to: {group: infrastructure.cluster.x-k8s.io, kind: AzureClusterIdentity, name: A_b}, regions: [\"*\"]}, {from: {namespace: a}, to: {namespace: b, group: infrastructure.cluster.x-k8s.io, kind: AWSClusterStaticIdentity, name: s}, regions: [\"*\"]}]",
         "20:33 grants[0].to: the namespace is missing, and objects of kind AzureClusterIdentity have one\n20:112 grants[0].to.name: \"A_b\" cannot name an object\n20:174 grants[1].to.namespace: objects of kind AWSClusterStaticIdentity have no namespace",
-    ),
-    (
-        OUTPUT,
-        "output: {git: {repository: ../fleet, base: main}}",
-        "18:38 output.git.base: the field is not in this release",
     ),
     ("recipients: [<A>]", "recipient: [<A>]", "10:5 regions.eu-west.recipient: unknown field \"recipient\""),
     (EU, "    recipients: <A>", "10:17 regions.eu-west.recipients: the value is text; it must be a list"),
@@ -466,11 +462,6 @@ const WRONG: &[(&str, &str, &str)] = &[
         OUTPUT,
         "output: {git: {repository: a, branch: main, author: \"a\\u2028b <a@b>\"}}",
         "18:53 output.git.author: this is no name and mail address",
-    ),
-    (
-        OUTPUT,
-        "output: {git: {repository: a, branch: \"pouch/{region}\"}}",
-        "18:39 output.git.branch: \"pouch/{region}\" cannot be used: it has braces in it, and this release fills in no placeholder there",
     ),
     // The reuse key.
     ("reuseKey: {env: POUCH_REUSE_KEY}\n", "", "1:1 reuseKey: the field is missing"),

@@ -51,6 +51,8 @@ pub(super) struct Push<'a> {
     pub branch: Move<'a>,
     /// What is moved with it, all or nothing.
     pub beside: &'a [Move<'a>],
+    /// What the server is told.
+    pub options: &'a [String],
 }
 
 /// How long to look for the outcome of a push, and how to wait.
@@ -96,12 +98,14 @@ enum Seen {
 /// # Errors
 /// Where the server refuses, cannot be reached, or nobody can say whether the commit is published.
 pub(super) fn push(push: &Push<'_>, watch: &Watch<'_>, stop: &Stop) -> Result<Pushed, ShelfError> {
-    let Push { git, folder, remote, branch, beside } = *push;
+    let Push { git, folder, remote, branch, beside, options: told } = *push;
     let moves: Vec<Move<'_>> = [branch].into_iter().chain(beside.iter().copied()).collect();
     let leases = moves.iter().map(|one| lease(one.reference, one.from));
     let leases: Vec<String> = leases.chain((moves.len() > 1).then(|| "--atomic".to_owned())).collect();
     let options = ["--porcelain", "--progress", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
-    let options: Vec<&str> = options.into_iter().chain(leases.iter().map(String::as_str)).collect();
+    let told: Vec<String> = told.iter().map(|option| format!("--push-option={option}")).collect();
+    let more = leases.iter().chain(&told).map(String::as_str);
+    let options: Vec<&str> = options.into_iter().chain(more).collect();
     let specs: Vec<String> =
         moves.iter().map(|one| format!("{}:{}", one.to.unwrap_or_default(), one.reference)).collect();
     let operands: Vec<&OsStr> =
@@ -284,7 +288,7 @@ fn of_status(flag: &str, summary: &str) -> Said {
     let reason =
         |kind: &str| Some(summary.strip_prefix(kind)?.trim().trim_start_matches('(').trim_end_matches(')').to_owned());
     match flag {
-        " " | "+" | "*" | "=" => Said::Moved,
+        " " | "+" | "-" | "*" | "=" => Said::Moved,
         _ => match (reason("[remote rejected]"), reason("[rejected]")) {
             (Some(why), _) => Said::Rejected(why),
             // This one comes from the server too, for commits whose parents it lacks.

@@ -82,13 +82,13 @@ impl Commit {
 }
 
 /// The last paragraph of a message.
-fn trailers(message: &str) -> &str {
+pub(super) fn trailers(message: &str) -> &str {
     let message = message.trim_end();
     message.rsplit_once("\n\n").map_or("", |(_, last)| last)
 }
 
 /// What lines of a message say after a trailer's name.
-fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m str> {
+pub(super) fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m str> {
     text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
@@ -110,6 +110,19 @@ pub(super) struct Fetched<'s> {
     pub(super) tip: Id,
     /// The output's path in the tree, without a slash at either end; may be empty.
     pub(super) prefix: &'s str,
+    /// Whether what pouch proposes is merged into the branch by others, who may squash it.
+    pub(super) is_merged_into: bool,
+}
+
+impl Fetched<'_> {
+    /// Fetches so many commits more of the history.
+    fn deepen(&self, by: usize) -> Result<(), ShelfError> {
+        let Fetched { git, remote, reference, folder, .. } = *self;
+        git::deepen(git, remote, reference, folder, by).map_err(|error| ShelfError::Unreachable {
+            message: format!("the history of {reference} cannot be fetched: {error}"),
+            help: error.help(remote),
+        })
+    }
 }
 
 impl Lineage {
@@ -120,7 +133,12 @@ impl Lineage {
         directory: &Directory,
         asked: &HistoryQuery<'_>,
     ) -> Result<History, ShelfError> {
-        self.scope(fetched, directory, asked)?.history()
+        let scope = self.scope(fetched, directory, asked)?;
+        if !fetched.is_merged_into || asked.whole || scope.is_last()? {
+            return scope.history();
+        }
+        // Whether something stood there before, all of the history says.
+        self.scope(fetched, directory, &HistoryQuery { whole: true, ..*asked })?.history()
     }
 
     /// Whether the last commit of pouch's own proves that a region had no manifest then.
@@ -167,14 +185,27 @@ impl Lineage {
         Ok(Scope { fetched, commits: &self.commits, directory, asked })
     }
 
+    /// Whether the history has a commit, as far as it is looked at.
+    pub(super) fn has(&self, fetched: &Fetched<'_>, commit: Id) -> Result<bool, ShelfError> {
+        let mut depth = FIRST;
+        loop {
+            let (found, is_whole) = ancestors(fetched.folder, fetched.tip, MOST).map_err(damaged)?;
+            if found.iter().any(|known| known.id == commit) {
+                return Ok(true);
+            }
+            if is_whole || found.len() >= MOST || depth > MOST.saturating_mul(4) {
+                return Ok(false);
+            }
+            fetched.deepen(depth)?;
+            depth = depth.saturating_mul(4);
+        }
+    }
+
     fn deepen(&mut self, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Result<(), ShelfError> {
-        let Fetched { git, remote, reference, folder, tip, .. } = *fetched;
+        let Fetched { folder, tip, .. } = *fetched;
         // What is here already is looked at first.
         if self.depth > 0 {
-            git::deepen(git, remote, reference, folder, self.depth).map_err(|error| ShelfError::Unreachable {
-                message: format!("the history of {reference} cannot be fetched: {error}"),
-                help: error.help(remote),
-            })?;
+            fetched.deepen(self.depth)?;
         }
         self.depth = if self.depth == 0 { FIRST } else { self.depth.saturating_mul(4) };
         let (found, is_whole) = ancestors(folder, tip, MOST).map_err(damaged)?;
@@ -210,10 +241,10 @@ impl Scope<'_> {
             spent: commits.iter().flat_map(|commit| commit.named.iter().cloned()).collect(),
             ..History::default()
         };
-        let proved = commits.iter().position(|commit| commit.proves(self.directory));
+        let proved = self.proved();
         // Without a commit of pouch's own, the newest manifest that is authentic stands for one.
-        let mut last = proved;
-        if proved.is_none() {
+        let mut last = self.merged(proved)?.or(proved);
+        if last.is_none() {
             for (at, commit) in commits.iter().enumerate() {
                 // Whoever made it may have put more beside it than is ever read.
                 if self.manifest(commit.id)?.is_some() && self.files(commit.id).is_ok() {
@@ -250,6 +281,43 @@ impl Scope<'_> {
             }
         }
         Ok(history)
+    }
+
+    /// The newest commit of pouch's own that proves something of the region.
+    fn proved(&self) -> Option<usize> {
+        self.commits.iter().position(|commit| commit.proves(self.directory))
+    }
+
+    /// Whether nobody touched the region since pouch did.
+    fn is_last(&self) -> Result<bool, ShelfError> {
+        let Some(known) = self.proved().and_then(|own| self.commits.get(..=own)) else { return Ok(false) };
+        let states: Vec<_> = known.iter().map(|commit| self.ids(commit.id)).collect::<Result<_, _>>()?;
+        Ok(states.iter().all(|state| Some(state) == states.last()))
+    }
+
+    /// The commit, newer than the last one of pouch's own, by which somebody squashed a proposal into the branch: it
+    /// brought a whole state of the region that pouch made and that never stood there before. Whoever may merge could
+    /// merge that state by any other way; an older one that is put back is none.
+    fn merged(&self, proved: Option<usize>) -> Result<Option<usize>, ShelfError> {
+        if !self.fetched.is_merged_into || self.is_last()? {
+            return Ok(None);
+        }
+        let states: Vec<_> = self.commits.iter().map(|commit| self.ids(commit.id)).collect::<Result<_, _>>()?;
+        for (at, (commit, state)) in self.commits.iter().zip(&states).enumerate().take(proved.unwrap_or(states.len())) {
+            let older = states.get(at.saturating_add(1)..).unwrap_or_default();
+            if state.iter().all(Option::is_none) && self.asked.is_retired {
+                return Ok(Some(at));
+            }
+            if older.contains(state) || self.manifest(commit.id)?.is_none() {
+                continue;
+            }
+            let Ok(files) = self.files(commit.id) else { continue };
+            let published = Published::examine(self.asked.fleet, self.directory, files, self.asked.keys);
+            if published.findings(self.directory).is_empty() {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
     }
 
     /// What a commit says of the past, as far as it differs from what pouch published last.

@@ -45,7 +45,7 @@ impl BranchShelf {
         let stamp = self.with(read)?;
         // The newest commit of pouch's own is enough, and no region's.
         let region = &Region::from("");
-        let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false };
+        let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false, is_retired: false };
         let named = self.past(|lineage: &mut Lineage, fetched| lineage.sources(fetched, &asked, stamp.is_none()))?;
         let source = |(name, commit)| SourceStamp {
             name,

@@ -36,7 +36,7 @@ impl Asking<'_> {
             Err(error) => return Err(unreadable(&error)),
         };
         let configured = self.opened.and_then(|opened| opened.settings.fleet.output.git.as_ref());
-        if let Some(branch) = configured.map(|git| &git.branch).filter(|branch| store.commit(branch).is_ok()) {
+        if let Some(branch) = configured.map(|git| &git.base).filter(|branch| store.commit(branch).is_ok()) {
             return Ok(branch.clone());
         }
         let head = store.head_branch().unwrap_or_else(|| "nothing".to_owned());
@@ -47,7 +47,7 @@ impl Asking<'_> {
         Err(Failure::usage(format!("the repository's HEAD names {head}, which does not exist"), help))
     }
 
-    /// Reads the branch that the configuration publishes to, as it stands where it is pushed to.
+    /// Reads the branch that regions follow, as it stands in its repository.
     pub(super) fn branch(&self, opened: &Opened) -> Result<Read, Failure> {
         if self.rev.is_some() {
             return Err(Failure::usage(
@@ -56,10 +56,11 @@ impl Asking<'_> {
             ));
         }
         let output = Output::of(opened)?;
-        let target = output.only()?;
+        let target = self.target.or(output.targets().first());
+        let target = target.ok_or_else(|| Failure::bug("nothing is published anywhere"))?;
         let folder = output.copy(self.session, target)?;
         let store = objects::open(folder.path()).map_err(|error| unreadable(&error))?;
-        self.commit(&store, FETCHED, &target.branch, &roots(self.output, ""), "")
+        self.commit(&store, FETCHED, &target.base, &roots(self.output, ""), "")
     }
 
     /// Reads the tree of a commit: the first of `roots` that holds bundles.

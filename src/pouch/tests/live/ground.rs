@@ -186,6 +186,7 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
         keys: &keys,
         allowances: &Allowances::default(),
         selection: &Selection::default(),
+        target: None,
     };
     let report = render(&run, &survey, &shelf)?;
     shelf.commit()?;

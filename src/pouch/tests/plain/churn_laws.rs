@@ -201,6 +201,7 @@ impl Place {
             keys: &keys,
             allowances,
             selection: &Selection::default(),
+            target: None,
         };
         let surveyor =
             Surveyor { session: &session, fleet: &settings.fleet, base: root, outputs: &[], reach: &reach, last: None };

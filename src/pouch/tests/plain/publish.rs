@@ -81,39 +81,6 @@ fn a_git_source_is_named_in_a_trailer() {
     assert!(origin.files().contains(&"manifests/eu-c0.yaml".to_owned()));
 }
 
-/// Until a region can have a repository or branch of its own, nobody may believe that his has one.
-#[test]
-fn s22_a_repository_or_branch_for_each_region_is_refused() {
-    let fleet = Fleet::with_credentials(1);
-    let origin = Origin::new(&fleet, "");
-    for (plain, filled, says) in [
-        (
-            "repository: repo.git",
-            "repository: './repo-{region}.git'",
-            "output.git.repository: the repository has a placeholder",
-        ),
-        (
-            "branch: main",
-            "branch: 'pouch/{region}'",
-            "output.git.branch: \"pouch/{region}\" cannot be used: it has braces",
-        ),
-    ] {
-        fleet.configure(plain, filled);
-        for command in ["publish", "config"] {
-            let ran = fleet.run(&[command]).ends(64).says(says).says("pouch.yaml:");
-            assert_eq!(ran.stdout, "", "{command}");
-        }
-        assert_eq!(origin.tip(), None, "{says}");
-        fleet.configure(filled, plain);
-    }
-    // The control: the same without a placeholder, which puts all regions into one tree.
-    origin.publish(&[]).ends(0).outcome("eu", "published").outcome("us", "published");
-    let files = origin.files();
-    for region in ["eu", "us"] {
-        assert!(files.contains(&format!("bundles/regions/{region}/bundle.yaml")), "{region}");
-    }
-}
-
 #[test]
 fn a_template_makes_the_subject_and_nothing_else() {
     let table = [

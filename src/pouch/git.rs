@@ -92,13 +92,18 @@ pub fn fetch_tips(
 ) -> Result<(), program::GitError> {
     git.make(into)?;
     let wanted = || (0..).map(fetched).zip(tips).map(|(name, (reference, id))| (name, reference.as_str(), id.as_str()));
-    let is_kept = |kept: &Kept, (name, reference, id): &(String, &str, &str)| borrow(into, reference, (id, name), kept);
-    let missing = wanted().filter(|one| !kept.is_some_and(|kept| is_kept(kept, one)));
-    let missing: Vec<(String, &str, &str)> = missing.collect();
+    // Lent once for all of them: there may be a branch for each region.
+    let is_lent = kept.is_some_and(|kept| kept.lend(into));
+    let lent = objects::open(into).ok();
+    let is_kept = |(name, reference, id): &(String, &str, &str)| {
+        let is_there = || lent.as_ref().is_some_and(|store| store.commit(id).is_ok());
+        let is_known = kept.and_then(|kept| kept.tip(reference)).is_some_and(|tip| tip == *id);
+        is_known && is_there() && std::fs::write(into.join(name), format!("{id}\n")).is_ok()
+    };
+    let missing: Vec<(String, &str, &str)> = wanted().filter(|one| !is_kept(one)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let is_lent = kept.is_some_and(|kept| kept.lend(into));
     match fetch_all(git, remote, &missing, into) {
         // It may be for what was lent. Where it works without, it was.
         Err(program::GitError::Failed { .. }) if is_lent => {

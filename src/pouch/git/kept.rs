@@ -27,8 +27,8 @@ use crate::cache::{Cache, cache};
 /// How many packs there may be before they are put together: every object is looked for in each of them.
 const MOST_PACKS: usize = 24;
 
-/// How many references of a repository are remembered.
-const MOST_TIPS: usize = 32;
+/// How many references of a repository are remembered: a fleet may have a branch and a stamp for each region.
+const MOST_TIPS: usize = 512;
 
 /// The largest of our own files that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 20;

@@ -6,6 +6,7 @@ mod brake_model;
 pub(crate) mod case;
 mod cures;
 mod laws;
+mod limited;
 pub(crate) mod stages;
 mod tenants;
 

@@ -9,6 +9,7 @@ pub mod exposure;
 pub mod init;
 pub mod keygen;
 pub mod man;
+mod part;
 pub mod publish;
 pub mod rbac;
 pub mod reach;

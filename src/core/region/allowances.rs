@@ -4,10 +4,10 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::config::Acceptance;
+use crate::config::{Acceptance, RegionState};
 use crate::destination::Destination;
 use crate::finding::{Class, Code};
-use crate::name::{Claimant, Region};
+use crate::name::{Claimant, Namespace, Region};
 
 /// What the user lets through, by region folder or name.
 #[derive(Clone, Debug, Default)]
@@ -50,14 +50,40 @@ impl Allowances {
     }
 }
 
+/// What a limited run refreshes: everything else stays as published, and it removes nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Refresh {
+    /// The regions; all if there are none.
+    pub regions: BTreeSet<Region>,
+    /// The namespaces of the claimants.
+    pub namespaces: BTreeSet<Namespace>,
+    /// Single claimants. With neither, it is about all of them.
+    pub claimants: BTreeSet<Claimant>,
+}
+
+impl Refresh {
+    /// What is retired is removed, which a limited run does not do.
+    fn takes_up(&self, to: &Destination<'_>) -> bool {
+        let is_named = self.regions.is_empty() || self.regions.contains(&to.region.name);
+        is_named && to.region.state != RegionState::Retired
+    }
+
+    fn is_about(&self, by: &Claimant) -> bool {
+        let is_open = self.namespaces.is_empty() && self.claimants.is_empty();
+        is_open || self.namespaces.contains(&by.namespace) || self.claimants.contains(by)
+    }
+}
+
 /// Whether a flag named a region, by its name or its folder.
 fn named(regions: &BTreeSet<String>, to: &Destination<'_>) -> bool {
     regions.contains(to.region.name.as_str()) || regions.contains(to.directory().as_str())
 }
 
-/// Which regions a run is about.
+/// Which regions and claims a run is about.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
+    /// What is refreshed; none where everything is.
+    pub refresh: Option<Refresh>,
     /// The only regions that are looked at, each of them sealed anew as a whole or left alone; none unless the run is a
     /// `rekey`.
     pub rekey: Option<BTreeSet<Region>>,
@@ -66,7 +92,13 @@ pub struct Selection {
 impl Selection {
     /// Whether a region is part of the run at all.
     pub fn takes_up(&self, to: &Destination<'_>) -> bool {
-        self.rekey.is_none() || self.rekeys(to)
+        let is_refreshed = self.refresh.as_ref().is_none_or(|refresh| refresh.takes_up(to));
+        is_refreshed && (self.rekey.is_none() || self.rekeys(to))
+    }
+
+    /// Whether a claimant's objects are made anew. What is not stays as published, and so does what nobody needs any more.
+    pub fn refreshes(&self, by: &Claimant) -> bool {
+        self.refresh.as_ref().is_none_or(|refresh| refresh.is_about(by))
     }
 
     /// Whether the run seals a region anew as a whole or leaves it alone.

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use zeroize::Zeroizing;
 
+use super::allowances::Selection;
 use super::brake::Held;
 use super::carry::{self, Fate, Fates};
 use super::change::{Action, Change};
@@ -20,7 +21,7 @@ use crate::closure::Via;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
 use crate::judge::case::Ruling;
-use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia};
+use crate::layout::manifest::{Manifest, ManifestObject, NeededBy, NeededVia, ObjectState};
 use crate::layout::namespace;
 use crate::layout::sanitise::sanitise;
 use crate::listing::few;
@@ -33,7 +34,7 @@ use crate::yaml::emit::emit;
 /// One object of a bundle, before it is written.
 pub(super) enum Packed {
     Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep },
-    Carried { object: ManifestObject, needed_by: BTreeSet<NeededBy>, code: Code },
+    Carried { object: ManifestObject, needed_by: BTreeSet<NeededBy>, state: ObjectState },
     Namespace { text: Zeroizing<String>, keep: Keep },
 }
 
@@ -73,9 +74,10 @@ pub(super) struct Pack {
 /// What the resolved claims want published, and who wants it.
 type Wanted = BTreeMap<ObjectKey, (Order, BTreeSet<NeededBy>)>;
 
-fn wanted(rulings: &[Ruling<'_>]) -> Wanted {
+fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
     let mut wanted = Wanted::new();
-    for case in rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case) {
+    let admitted = rulings.iter().filter(|ruling| ruling.is_admitted()).map(|ruling| ruling.case);
+    for case in admitted.filter(|case| selection.refreshes(&case.claim.by)) {
         for member in case.published_members() {
             let order =
                 || Order { read: member.read.clone(), lands: member.lands.clone(), edits: member.edits.clone() };
@@ -92,9 +94,13 @@ pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
     if input.to.region.state == RegionState::Retired {
         return pack;
     }
-    let mut wanted = wanted(rulings);
-    let fates = carry::fates(input, rulings);
-    carry_over(input, &fates, rulings, &mut wanted, &mut pack);
+    let mut wanted = wanted(rulings, input.selection);
+    if input.selection.refresh.is_some() {
+        stay(input, &mut wanted, &mut pack);
+    } else {
+        let fates = carry::fates(input, rulings);
+        carry_over(input, &fates, rulings, &mut wanted, &mut pack);
+    }
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         Some(if lands.kind.is_secret() {
@@ -127,7 +133,7 @@ pub(super) fn pack_as_published<'f>(
         };
         same.then_some(Keep::Kept)
     };
-    fill(terms, wanted(rulings), &mut pack, keep)?;
+    fill(terms, wanted(rulings, terms.selection), &mut pack, keep)?;
     Some(pack)
 }
 
@@ -212,9 +218,36 @@ fn carry_over(input: &Input<'_>, fates: &Fates, rulings: &[Ruling<'_>], wanted: 
         })
         .collect();
     for (object, names, code) in carried.into_values().filter(|(object, ..)| !renewed.contains_key(&object.key)) {
-        carry(input, pack, manifest, object, names, code);
+        carry(input, pack, manifest, object, names, ObjectState::Carried(code));
     }
     wanted.extend(renewed);
+}
+
+/// Lets everything stay as published that a limited run does not make anew, whoever needs it or needs it no longer.
+fn stay(input: &Input<'_>, wanted: &mut Wanted, pack: &mut Pack) {
+    let Some(manifest) = input.published.manifest() else { return };
+    for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
+        let names = object.needed_by.iter().cloned();
+        match wanted.get_mut(&object.key) {
+            Some((_, needed_by)) => {
+                // How a claimant gets there now is what is new of it.
+                let gone = names.filter(|name| !needed_by.iter().any(|new| new.by == name.by)).collect::<Vec<_>>();
+                needed_by.extend(gone);
+            }
+            None => carry(input, pack, manifest, object, names.collect(), standing_state(input, manifest, object)),
+        }
+    }
+}
+
+/// The state of an object that a limited run leaves alone: a Secret that is sealed for others than the region's
+/// recipients is not current.
+fn standing_state(input: &Input<'_>, manifest: &Manifest, object: &ManifestObject) -> ObjectState {
+    let (now, readers) = (&input.to.region.recipients, object.readers(manifest));
+    if object.state != ObjectState::Current || !object.key.kind.is_secret() || readers == *now {
+        return object.state;
+    }
+    let is_revoked = readers.iter().any(|reader| !now.contains(reader));
+    ObjectState::Carried(if is_revoked { Code::RevocationIncomplete } else { Code::RecipientAdded })
 }
 
 /// Lets an object's published bytes stay for some of those that needed it.
@@ -227,7 +260,7 @@ fn carry(
     manifest: &Manifest,
     object: &ManifestObject,
     needed_by: BTreeSet<NeededBy>,
-    code: Code,
+    state: ObjectState,
 ) {
     let (key, now) = (&object.key, &input.to.region.recipients);
     let mut object = object.clone();
@@ -247,7 +280,7 @@ fn carry(
         pack.impossible.insert(key.clone());
     }
     // Where it cannot stay, the region is held, and nothing of it is about to go.
-    pack.objects.insert(key.clone(), Packed::Carried { object, needed_by, code });
+    pack.objects.insert(key.clone(), Packed::Carried { object, needed_by, state });
 }
 
 /// Keeps published what the brake holds.
@@ -261,7 +294,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
         match pack.objects.get_mut(&object.key) {
             _ if names.is_empty() => {}
             Some(Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. }) => needed_by.extend(names),
-            _ => carry(input, pack, manifest, object, names, Code::DeletionsHeld),
+            _ => carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld)),
         }
     }
     for change in changes.iter().filter(|change| !change.lost_entries.is_empty()) {
@@ -271,7 +304,7 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
         // What somebody else may change is not kept from him.
         if needers(packed).all(|by| held.holds(&by.by.namespace)) {
             let names = needers(packed).cloned().collect();
-            carry(input, pack, manifest, object, names, Code::DeletionsHeld);
+            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
         }
     }
     _ = add_namespaces(&input.terms, pack, &mut |key, text, _| Some(Keep::of_open(input.published.bytes(key), text)));
@@ -289,7 +322,7 @@ pub(super) fn keep_values(input: &Input<'_>, pack: &mut Pack, keeping: &BTreeSet
         };
         if needers(packed).all(|by| keeping.contains(&by.by.namespace)) {
             let names = needers(packed).cloned().collect();
-            carry(input, pack, manifest, object, names, Code::ResealHeld);
+            carry(input, pack, manifest, object, names, ObjectState::Carried(Code::ResealHeld));
         }
     }
 }
@@ -317,6 +350,9 @@ pub(super) fn judge_carried(input: &Input<'_>, pack: &mut Pack) -> Option<Findin
         );
         let flags: Vec<String> = claims.iter().map(|by| format!("--withdraw {}", by.path())).collect();
         let help = match &*flags {
+            _ if input.selection.refresh.is_some() => {
+                String::from("Run again without the selection, which seals them anew.")
+            }
             [one] => format!("Mend the claim, or pass {one}."),
             _ => String::from("Mend the claims, or pass --withdraw NAMESPACE/NAME for each, or --withdraw broken."),
         };

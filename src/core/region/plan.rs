@@ -313,9 +313,9 @@ fn write(
                 };
                 (content, None, ObjectState::Current, BTreeSet::new(), Vec::new())
             }
-            Packed::Carried { object, needed_by, code } => {
+            Packed::Carried { object, needed_by, state } => {
                 let content = Content::Kept(object.path.clone());
-                (content, object.from, ObjectState::Carried(code), needed_by, object.recipients)
+                (content, object.from, state, needed_by, object.recipients)
             }
             Packed::Fresh { order, needed_by, text, keep } => {
                 let from = Some(order.origin());

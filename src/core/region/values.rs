@@ -27,10 +27,15 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
     }
     let mut of: BTreeMap<&Namespace, (BTreeSet<&ObjectKey>, BTreeSet<&Claimant>)> = BTreeMap::new();
     let mut staying: BTreeSet<&Namespace> = BTreeSet::new();
-    // What is carried over is not read, and says nothing.
-    let fresh =
-        pack.objects.iter().filter(|(key, packed)| key.kind.is_secret() && matches!(packed, Packed::Fresh { .. }));
-    for (key, packed) in fresh {
+    // What is carried over is not read, and says nothing; what a limited run leaves alone stays.
+    let is_limited = input.selection.refresh.is_some();
+    let is_looked_at = |packed: &Packed| match packed {
+        Packed::Fresh { .. } => true,
+        Packed::Carried { .. } => is_limited,
+        Packed::Namespace { .. } => false,
+    };
+    let secrets = pack.objects.iter().filter(|(key, packed)| key.kind.is_secret() && is_looked_at(packed));
+    for (key, packed) in secrets {
         let Some(published) = input.published.object(key) else { continue };
         let is_changed = changed.contains(key);
         if !is_changed && !has_values(input, key) {

@@ -21,26 +21,26 @@ use crate::region::history::{History, Past};
 use crate::region::published::{Files, Published, State};
 
 const HOSTILE: &str = "hostile";
-const HONEST: [&str; 3] = ["team-a", "team-b", "team-c"];
+pub(super) const HONEST: [&str; 3] = ["team-a", "team-b", "team-c"];
 const RUNS: usize = 6;
 const INFRA: &str = "infrastructure.cluster.x-k8s.io";
 
 /// <https://en.wikipedia.org/wiki/Xorshift>
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    fn of(seed: u64) -> Self {
+    pub(super) fn of(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
     }
 
-    fn next(&mut self, below: usize) -> usize {
+    pub(super) fn next(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 >> 11).unwrap() % below
     }
 
-    fn pick<'t, T>(&mut self, items: &'t [T]) -> &'t T {
+    pub(super) fn pick<'t, T>(&mut self, items: &'t [T]) -> &'t T {
         &items[self.next(items.len())]
     }
 }
@@ -82,7 +82,7 @@ fn rules(namespaces: &[&str]) -> Value {
 }
 
 /// Everything that is in the sources, and what the configuration says.
-struct Fleet {
+pub(super) struct Fleet {
     platform: BTreeMap<Name, Value>,
     hostile: Vec<Value>,
     is_incomplete: bool,
@@ -90,7 +90,7 @@ struct Fleet {
 }
 
 impl Fleet {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut fleet = Self {
             platform: BTreeMap::new(),
             hostile: Vec::new(),
@@ -122,7 +122,7 @@ impl Fleet {
     }
 
     /// One change by somebody who means well, or blunders.
-    fn change(&mut self, dice: &mut Dice) {
+    pub(super) fn change(&mut self, dice: &mut Dice) {
         let tenant = *dice.pick(&HONEST);
         let name = *dice.pick(&["x", "y", "z"]);
         match dice.next(9) {
@@ -193,7 +193,7 @@ impl Fleet {
         }
     }
 
-    fn scene(&self, with: bool) -> Scene {
+    pub(super) fn scene(&self, with: bool) -> Scene {
         let config = json!({
             "sources": [
                 {"name": "platform", "provides": {"namespaces": ["*"], "clusterScoped": true}},

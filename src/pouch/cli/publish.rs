@@ -1,9 +1,9 @@
 //! `pouch publish`: render, one commit, one push.
 
-use pouch_core::region::allowances::Selection;
 use pouch_core::stamp::Stamp;
 
 use super::accept::Requested;
+use super::part::Part;
 use super::reach::{self, ReachArgs};
 use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
@@ -36,6 +36,11 @@ pub struct Args {
     /// Publish where no bundle of the fleet stands yet: in a new branch, or under another `output.path`
     #[arg(long)]
     first: bool,
+    /// Refresh only this Credential, and remove nothing; may be given several times
+    #[arg(value_name = "NAMESPACE/NAME")]
+    credential: Vec<String>,
+    #[command(flatten)]
+    part: Part,
     #[command(flatten)]
     wanted: Requested,
     #[command(flatten)]
@@ -51,14 +56,14 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let output = Output::of(&opened)?.waiting(args.turn.most());
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;
-    let selection = Selection::default();
+    let selection = args.part.selection(fleet, &args.credential)?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
     // A template that does not work should be known before anything is read.
     told::check_message(fleet)?;
-    let plain = args.wanted == Requested::default();
+    let plain = args.wanted == Requested::default() && selection.refresh.is_none();
     let work = Publish { run: &run, surveyor: &surveyor, first: args.first, plain };
     let places = together(session, output.publish(session, &keys, surveyor.reads_stdin(), &work))?;
     let lines = told::outcomes(session, &places.report);
@@ -72,7 +77,7 @@ struct Publish<'a> {
     run: &'a Run<'a>,
     surveyor: &'a Surveyor<'a>,
     first: bool,
-    /// Whether no flag lets anything through.
+    /// Whether no flag lets anything through, or limits the run.
     plain: bool,
 }
 

@@ -87,7 +87,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         _ => BTreeSet::new(),
     };
     let allowances = Allowances { adopt, ..args.accepted.allowances(fleet)? };
-    let selection = Selection { rekey: Some(names) };
+    let selection = Selection { rekey: Some(names), ..Selection::default() };
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
     let target = match (&args.directory, &fleet.output.git) {
         (Some(directory), _) => Some(session.ambient.cwd().join(directory)),

@@ -2,9 +2,8 @@
 
 use std::path::PathBuf;
 
-use pouch_core::region::allowances::Selection;
-
 use super::accept::Requested;
+use super::part::Part;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::harden;
@@ -27,6 +26,11 @@ pub struct Args {
     /// Where to write; by default `output.path` of the configuration
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Refresh only this Credential, and remove nothing; may be given several times
+    #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Refreshing a part")]
+    credential: Vec<String>,
+    #[command(flatten)]
+    part: Part,
     #[command(flatten)]
     wanted: Requested,
     #[command(flatten)]
@@ -43,6 +47,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;
+    let selection = args.part.selection(fleet, &args.credential)?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
     let shown = target.clone();
@@ -50,8 +55,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let reach = args.reach.reach(&session.ambient);
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
     let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
-    let run =
-        Run { session, fleet, keys: &keys, allowances: &allowances, selection: &Selection::default(), target: None };
+    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
     let report = session.timed("render", || render(&run, &survey, &shelf))?;
     if is_first(fleet, &shelf)? {
         session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", shown.display(), fleet.name));

@@ -29,6 +29,8 @@ pub struct Author<'a> {
     pub email: &'a str,
     /// Seconds since 1970-01-01 UTC.
     pub seconds: i64,
+    /// The latest time that a parent is followed to. Whoever writes one of the year 2099 would stop every window of time.
+    pub latest: i64,
 }
 
 /// Makes the last line of a message from the ids of parent and tree, and the seconds of the commit.
@@ -164,7 +166,8 @@ impl Writer {
         }
         self.packs.write()?;
         // Never before its parent, so that history reads in order whatever the clock says.
-        let earliest = parent.as_ref().map_or(0, |parent| parent.time().seconds());
+        let earliest = parent.as_ref().map(|parent| parent.time().seconds());
+        let earliest = earliest.filter(|seconds| *seconds <= committer.latest).unwrap_or_default();
         let sign = |who: &Author<'_>| Signature::new(who.name, who.email, &Time::new(who.seconds.max(earliest), 0));
         let tree = self.repository.find_tree(after)?;
         let parent_id = parent.as_ref().map(|parent| parent.id().to_string()).unwrap_or_default();

@@ -17,6 +17,7 @@ use pouch_core::layout::delivery::argocd::shared_decryptors;
 use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::name::Claimant;
+use pouch_core::region::allowances::Selection;
 use pouch_core::region::content::Content;
 use pouch_core::region::input::Terms;
 use pouch_core::region::odd;
@@ -65,11 +66,17 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
 /// Compares with what is `published`, and stages what changed on the `shelf`, if there is one.
 fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Report, Failure> {
     let put_back = check_regions(run, published)?;
+    for by in run.selection.refresh.iter().flat_map(|refresh| &refresh.claimants) {
+        if survey.facts.asked_by(by).is_none() {
+            run.session.ui.warn(&format!("no Credential {} was read, so nothing of it is refreshed", by.path()));
+        }
+    }
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
     let shared = Shared { run, survey, world: survey.world(run.fleet) };
     let (mut credentials, mut elsewhere) = (summary::Credentials::default(), summary::Credentials::default());
-    for asked in survey.facts.asked().iter().filter(|asked| asked.claim.is_none()) {
+    let is_unpublished = |asked: &&Asked| asked.claim.is_none() && run.selection.refreshes(&asked.by);
+    for asked in survey.facts.asked().iter().filter(is_unpublished) {
         let broken = asked.findings.iter().any(Finding::stops_claim);
         *(if broken { &mut elsewhere.broken } else { &mut elsewhere.unpublished }) += 1;
         findings.extend(asked.findings.iter().cloned());
@@ -149,7 +156,7 @@ fn one_region<'a>(
         outcome => outcome,
     };
     told.record.credentials = Some(summary::RegionCredentials::default());
-    told.note(region, own, &mut plan, cases);
+    told.note(&to, (own, &mut plan), (cases, shared.run.selection));
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
         && let Some(held) = write(shared, &to, (&standing, own, plan), shelf)?
     {
@@ -177,17 +184,23 @@ impl Told {
     }
 
     /// Takes what is to be said of a plan.
-    fn note(&mut self, region: &RegionConfig, published: &Published, plan: &mut RegionPlan, cases: Vec<Case>) {
+    fn note(
+        &mut self,
+        to: &Destination<'_>,
+        (published, plan): (&Published, &mut RegionPlan),
+        (cases, selection): (Vec<Case>, &Selection),
+    ) {
         count(&mut self.record, plan);
         if !plan.is_published || published.manifest().is_some() {
             // Without a manifest that is vouched for, it is what the bundle says of itself.
             let before = published.manifest().or(published.claimed()).map(|manifest| &*manifest.recipients);
-            self.record.compare_recipients(before.unwrap_or_default(), &region.recipients);
+            self.record.compare_recipients(before.unwrap_or_default(), &to.region.recipients);
         }
         self.findings.append(&mut plan.findings);
         self.hold(plan.holds.drain(..).chain(plan.withheld.drain(..)));
         self.accepted.append(&mut plan.accepted);
-        for (case, ruled) in cases.into_iter().zip(plan.rulings.drain(..)) {
+        let ruled = cases.into_iter().zip(plan.rulings.drain(..));
+        for (case, ruled) in ruled.filter(|(case, _)| selection.refreshes(&case.claim.by)) {
             self.hear(&case.claim.by, ruled.verdict, case.findings.into_iter().chain(ruled.added));
         }
     }

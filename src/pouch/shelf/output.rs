@@ -197,9 +197,9 @@ impl<'a> Output<'a> {
     }
 
     /// Who makes the commits of this run, and who wrote them.
-    pub(super) fn people(&self, seconds: i64) -> (Author<'_>, Author<'_>) {
+    pub(super) fn people(&self, seconds: i64, latest: i64) -> (Author<'_>, Author<'_>) {
         let OutputGit { author, committer, .. } = self.output;
-        let author = Author { name: &author.name, email: &author.email, seconds };
-        (author, Author { name: &committer.name, email: &committer.email, seconds })
+        let author = Author { name: &author.name, email: &author.email, seconds, latest };
+        (author, Author { name: &committer.name, email: &committer.email, seconds, latest })
     }
 }

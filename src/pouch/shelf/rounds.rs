@@ -20,6 +20,9 @@ use crate::error::Failure;
 use crate::harden;
 use crate::session::Session;
 
+/// By how much another clock may be ahead, in seconds.
+const A_DAY: i64 = 24 * 3600;
+
 /// What a run does for the places that it publishes to.
 pub trait Work {
     /// What is read for all of them.
@@ -267,7 +270,8 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
     fn make(&self, mut open: Open<'t>, read: &W::Read) -> Result<Ready<'t, W::Made>, Failure> {
         let (Self { output, session, keys, .. }, target) = (self, open.target);
         let (made, message) = self.whole(&mut open, |shelf| self.work.make(target, shelf, read))?;
-        let (author, committer) = output.people(session.commit_time()?.as_second());
+        let latest = session.ambient.now().as_second().saturating_add(A_DAY);
+        let (author, committer) = output.people(session.commit_time()?.as_second(), latest);
         let (branch, path) = open.shelf.place();
         let seal = |parent: &str, tree: &str, seconds: i64| {
             commit_line(&keys.current, &output.fleet.name, Made { branch, path, parent, tree, seconds }, &message)

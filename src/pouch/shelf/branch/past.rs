@@ -273,8 +273,9 @@ impl Scope<'_> {
                 history.past.push(self.past(commit, manifest, commit.accepted.clone(), &now)?);
             }
         }
-        // If the region is younger than the window, its first manifest counts.
-        for commit in counted.iter().rev() {
+        // If the region is younger than the window, its first manifest counts; of what others wrote, nothing does.
+        let is_counted = |commit: &&Commit| proved.is_none() || commit.proves(self.directory);
+        for commit in counted.iter().rev().filter(is_counted) {
             if let Some(manifest) = self.manifest(commit.id)? {
                 history.past.push(self.past(commit, manifest, Vec::new(), &now)?);
                 break;

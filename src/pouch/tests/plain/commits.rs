@@ -90,6 +90,23 @@ fn the_time_of_a_commit_can_be_given_and_is_never_to_come() {
     }
 }
 
+/// Else all commits after it would be of that year, and no window of the brake would ever end.
+#[test]
+fn a_commit_of_a_year_to_come_is_not_followed() {
+    let fleet = Fleet::with_credentials(8);
+    fleet.configure("reuseKey", "limits: {deletions: {window: 1s}}\nreuseKey");
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    origin.commit_beside("export GIT_COMMITTER_DATE='2099-01-01T00:00:00Z'; echo x > other");
+    for round in 0..3 {
+        (0..2).for_each(|n| fleet.delete("eu", &format!("c{}", round * 2 + n)));
+        origin.publish(&[]).ends(0);
+        let seconds: u64 = origin.git(&["log", "-1", "--format=%ct", "main"]).parse().unwrap();
+        assert!(seconds < 4_000_000_000, "{seconds}");
+        std::thread::sleep(std::time::Duration::from_secs(2));
+    }
+}
+
 /// What only `SOURCE_DATE_EPOCH` makes newer begins no new window of the brake.
 #[test]
 fn a_given_time_renews_no_budget() {

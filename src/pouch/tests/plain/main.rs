@@ -44,6 +44,7 @@ mod isolation;
 mod kept;
 mod keygen;
 mod kubectl_reading;
+mod limited;
 mod monitoring;
 mod names;
 mod outcome;

@@ -263,3 +263,24 @@ fn commits_for_another_branch_prove_nothing_here() {
     let secrets = "bundles/regions/eu/core/secrets";
     assert_eq!(origin.git(&["diff", "--name-only", &ours, "main", "--", secrets]), "");
 }
+
+/// A baseline that others can write is none: with a thousand commits of theirs, no budget begins anew.
+#[test]
+fn commits_of_others_begin_no_window() {
+    let fleet = twenty();
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    delete(&fleet, 0..4);
+    origin.publish(&[]).ends(0);
+    // Old by their own word, and merged beside what pouch publishes next.
+    let many = "export GIT_AUTHOR_DATE='2020-01-01T00:00:00Z' GIT_COMMITTER_DATE='2020-01-01T00:00:00Z'; \
+                tree=$(git rev-parse 'main^{tree}'); at=$(git commit-tree $tree -m first); \
+                for n in $(seq 1100); do at=$(git commit-tree $tree -p $at -m $n); done; \
+                unset GIT_AUTHOR_DATE GIT_COMMITTER_DATE; \
+                git push -q origin $(git commit-tree $tree -p main -p $at -m merge):refs/heads/main";
+    origin.run_beside(many);
+    fleet.secret("eu", "c9", "value: changed");
+    origin.publish(&[]).ends(0);
+    delete(&fleet, 4..5);
+    origin.publish(&[]).ends(4).says("after 4 that went before");
+}

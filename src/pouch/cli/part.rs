@@ -1,0 +1,50 @@
+//! The flags by which a run refreshes a part of a fleet and leaves the rest as published.
+
+use std::collections::BTreeSet;
+
+use pouch_core::config::Fleet;
+use pouch_core::name::{Claimant, Namespace};
+use pouch_core::region::allowances::{Refresh, Selection};
+
+use crate::error::Failure;
+use crate::settings::region_called;
+
+/// What a run refreshes: everything else stays as published, and nothing is removed.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Refreshing a part")]
+pub struct Part {
+    /// Refresh only Credentials of this namespace, and remove nothing; may be given several times
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Vec<String>,
+    /// Refresh only this region, and remove nothing; may be given several times
+    #[arg(long, value_name = "REGION")]
+    region: Vec<String>,
+}
+
+impl Part {
+    /// What the flags, and these Credentials, say; everything where nothing is named.
+    ///
+    /// # Errors
+    /// Where a region is not configured, or a Credential is not `NAMESPACE/NAME`.
+    pub fn selection(&self, fleet: &Fleet, credentials: &[String]) -> Result<Selection, Failure> {
+        let mut refresh = Refresh {
+            namespaces: self.namespace.iter().map(|name| Namespace::from(name.as_str())).collect(),
+            ..Refresh::default()
+        };
+        for region in &self.region {
+            refresh.regions.insert(region_called(fleet, region)?.name.clone());
+        }
+        refresh.claimants = credentials.iter().map(|text| credential(text)).collect::<Result<BTreeSet<_>, _>>()?;
+        let is_whole = refresh == Refresh::default();
+        Ok(Selection { refresh: (!is_whole).then_some(refresh), ..Selection::default() })
+    }
+}
+
+fn credential(text: &str) -> Result<Claimant, Failure> {
+    match text.split_once('/') {
+        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+            Ok(Claimant::credential(namespace.into(), name.into()))
+        }
+        _ => Err(Failure::usage(format!("{text:?} is no Credential"), "Write NAMESPACE/NAME, such as team-a/aws.")),
+    }
+}

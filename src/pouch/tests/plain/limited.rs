@@ -1,0 +1,101 @@
+//! `-n`, `--region` and Credentials limit what is refreshed, never what exists.
+
+use crate::support::fleet::Fleet;
+use crate::support::origin::Origin;
+
+/// A second namespace in region eu.
+fn add_other_team(fleet: &Fleet) {
+    for name in ["c0", "c1"] {
+        let credential = crate::support::fleet::credential("eu", "other-team", name, ["v1", "Secret", name]);
+        let secret = crate::support::fleet::secret("other-team", name, "value: one");
+        fleet.write(&format!("manifests/other-{name}.yaml"), format!("{credential}---\n{secret}"));
+    }
+}
+
+/// One value of each namespace changes, and one Credential of each goes.
+fn change(fleet: &Fleet) {
+    for region in ["eu", "us"] {
+        fleet.secret(region, "c0", "value: another");
+        fleet.delete(region, "c1");
+    }
+    fleet.edit("manifests/other-c0.yaml", "value: one", "value: another");
+    fleet.remove("manifests/other-c1.yaml");
+}
+
+const SECRETS: [(&str, &str); 3] = [
+    ("eu-team", "bundles/regions/eu/core/secrets/eu-team/c0.sops.yaml"),
+    ("other-team", "bundles/regions/eu/core/secrets/other-team/c0.sops.yaml"),
+    ("us-team", "bundles/regions/us/core/secrets/us-team/c0.sops.yaml"),
+];
+
+#[test]
+fn a_limited_publication_changes_what_is_selected_and_removes_nothing() {
+    let fleet = Fleet::with_credentials(2);
+    add_other_team(&fleet);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let (start, before) = (origin.tip().unwrap(), origin.files());
+    change(&fleet);
+    for (arguments, refreshed) in [
+        (&["-n", "eu-team"][..], &["eu-team"][..]),
+        (&["--namespace", "eu-team", "-n", "us-team"], &["eu-team", "us-team"]),
+        (&["--region", "eu"], &["eu-team", "other-team"]),
+        (&["--region", "us", "-n", "eu-team"], &[]),
+        (&["other-team/c0"], &["other-team"]),
+        (&["other-team/c0", "us-team/c0", "us-team/c1"], &["other-team", "us-team"]),
+        (&["other-team/c1"], &[]),
+        (&["eu-team/none"], &[]),
+    ] {
+        origin.git(&["update-ref", "refs/heads/main", &start]);
+        let ran = origin.publish(arguments).ends(0);
+        assert_eq!(origin.files(), before, "{arguments:?}");
+        let diff = origin.git(&["diff", "--name-only", &start, "main"]);
+        let expected: Vec<&str> =
+            SECRETS.iter().filter(|(team, _)| refreshed.contains(team)).map(|(_, path)| *path).collect();
+        let sealed: Vec<&str> = diff.lines().filter(|path| path.contains("/secrets/")).collect();
+        assert_eq!(sealed, expected, "{arguments:?}\n{}", ran.stderr);
+        // Nothing else but the manifest that has the hashes.
+        assert!(diff.lines().all(|path| path.contains("/secrets/") || path.ends_with("/bundle.yaml")), "{diff}");
+        if arguments.iter().any(|word| word.ends_with("/c1") || word.ends_with("/none")) {
+            ran.says("so nothing of it is refreshed");
+        }
+        fleet.run(&["verify", "repo.git"]).ends(0);
+        // A whole run afterwards finds all of it, and leaves alone what is new already.
+        let limited = origin.tip().unwrap();
+        origin.publish(&[]).ends(0);
+        let after = origin.git(&["diff", "--name-only", &limited, "main"]);
+        assert!(!origin.files().iter().any(|path| path.ends_with("/c1.sops.yaml")), "{arguments:?}");
+        assert!(!expected.iter().any(|path| after.lines().any(|changed| changed == *path)), "{arguments:?}\n{after}");
+    }
+    for wrong in [&["--region", "nowhere"][..], &["c0"], &["a/b/c"], &["/c0"]] {
+        fleet.run(&[&["publish"], wrong].concat()).ends(64);
+    }
+}
+
+/// A folder is no other matter. Recipients that change reach what is refreshed, and the manifest says who reads the rest.
+#[test]
+fn a_limited_render_tells_who_can_read_what_it_leaves_alone() {
+    let fleet = Fleet::with_credentials(2);
+    add_other_team(&fleet);
+    fleet.configure(
+        &format!("[{}]", crate::support::fleet::EU),
+        &format!("[{}, age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cncph]", crate::support::fleet::EU),
+    );
+    fleet.render(&[]).ends(0);
+    fleet.configure(", age1henwn645drkd3fa34t27t2w2x0nsgw3w4h62gmg5x5xflyjpy38s5cncph]", "]");
+    let secrets = "bundles/regions/eu/core/secrets";
+    let before = fleet.tree(secrets);
+    let ran = fleet.render(&["--credential", "eu-team/c0"]).ends(3).outcome("eu", "published");
+    ran.says("revocation-incomplete").says("Run again without the selection");
+    let after = fleet.tree(secrets);
+    let moved: Vec<&String> =
+        before.iter().filter(|(path, bytes)| after.get(*path) != Some(bytes)).map(|(path, _)| path).collect();
+    assert_eq!(moved, ["eu-team/c0.sops.yaml"]);
+    fleet.run(&["verify"]).ends(0).says("can still be read by");
+    let whole = fleet.render(&[]).ends(0);
+    assert!(!whole.stderr.contains("revocation-incomplete"), "{}", whole.stderr);
+    // What is retired goes with a whole run only.
+    fleet.configure("  us: {", "  us: {state: retired, ");
+    fleet.render(&["-n", "us-team"]).ends(0);
+    assert!(fleet.has("bundles/regions/us/bundle.yaml"));
+}

@@ -39,7 +39,7 @@ use header::FIRST;
 pub use header::{Tagged, is_key_id, is_newer, split};
 pub use key::{KeyRing, ReuseKey, ReuseKeyError, Under};
 pub use manifest::{manifest_line, manifest_verifies};
-pub use stamp::{Place, stamp_line, stamp_verifies};
+pub use stamp::{Place, stamp_digest, stamp_line, stamp_verifies};
 
 use crate::secret::same_bytes;
 

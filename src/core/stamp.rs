@@ -6,8 +6,10 @@
 
 mod told;
 
+use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +17,7 @@ pub use self::told::ToldStamp;
 use crate::config::{Fleet, show};
 use crate::hash::sha256_hex;
 use crate::json;
-use crate::reuse::{KeyRing, Place, stamp_line, stamp_verifies};
+use crate::reuse::{KeyRing, Place, stamp_digest, stamp_line, stamp_verifies};
 
 /// The largest stamp that is read, in bytes.
 pub const MOST_BYTES: u64 = 4 << 20;
@@ -23,11 +25,17 @@ pub const MOST_BYTES: u64 = 4 << 20;
 /// The most bytes that what was told may have; what tells more is told anew each time.
 const MOST_TOLD: usize = 1 << 20;
 
+/// The most states that are remembered; those of sources that are long gone go first.
+const MOST_STATES: usize = 256;
+
 /// What a run read.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Stamp {
-    /// Of each source.
+    /// The last commit of pouch's own that stood on the branch after the run.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
+    /// Of each source; further back, of those that earlier runs read and this one did not.
     pub sources: Vec<SourceStamp>,
     /// What the run told, if it changed nothing and the next may tell it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,51 +48,97 @@ pub struct Stamp {
 pub struct SourceStamp {
     /// Its name in the configuration.
     pub name: String,
-    /// Which cluster or repository it is, as in a manifest.
-    pub identity: String,
-    /// What the configuration asks of a repository: a branch, a tag or a commit, by its full name.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reference: String,
+    /// Where it was read: digits that differ for each cluster, and for each reference of each repository.
+    pub place: String,
+    /// What was read there.
+    pub state: SourceState,
+}
+
+/// The state of a source.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SourceState {
     /// The commit of a repository.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub commit: String,
-    /// The state of a cluster when reading it began.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_version: Option<u64>,
+    Commit(String),
+    /// The `resourceVersion` of the cluster when reading it began.
+    Version(u64),
 }
 
 impl SourceStamp {
-    /// What an acceptance of this state is written as: a commit, or a cluster's state.
-    pub fn mark(&self) -> String {
-        match self.resource_version {
-            Some(version) => version.to_string(),
-            None => self.commit.clone(),
+    /// The commit of a repository, which stood at a reference.
+    pub fn of_repository(name: &str, (identity, reference): (&str, &str), commit: &str) -> Self {
+        Self {
+            name: name.to_string(),
+            place: place(identity, reference),
+            state: SourceState::Commit(commit.to_string()),
+        }
+    }
+
+    /// The state of a cluster.
+    pub fn of_cluster(name: &str, identity: &str, version: u64) -> Self {
+        Self { name: name.to_string(), place: place(identity, ""), state: SourceState::Version(version) }
+    }
+
+    /// The commit, if it is one of a repository.
+    pub fn commit(&self) -> Option<&str> {
+        match &self.state {
+            SourceState::Commit(commit) => Some(commit),
+            SourceState::Version(_) => None,
+        }
+    }
+
+    /// What a trailer of a commit says of it.
+    pub fn trailer(&self) -> String {
+        format!("{} {} {}", self.name, self.state, self.place)
+    }
+
+    /// What a trailer says.
+    pub fn of_trailer(text: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let (name, state, place) = (words.next()?, words.next()?, words.next()?);
+        let stamp = Self { name: name.to_string(), place: place.to_string(), state: SourceState::parse(state)? };
+        words.next().is_none().then_some(stamp)
+    }
+}
+
+fn place(identity: &str, reference: &str) -> String {
+    sha256_hex(format!("{identity}\n{reference}").as_bytes()).chars().take(16).collect()
+}
+
+impl fmt::Display for SourceState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SourceState::Commit(commit) => f.write_str(commit),
+            SourceState::Version(version) => version.fmt(f),
         }
     }
 }
 
-/// Whether text has the form of [`SourceStamp::mark`]: no identity of a source has it.
-pub fn is_mark(text: &str) -> bool {
-    let is_commit = text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    is_commit || (!text.is_empty() && text.len() <= 20 && text.bytes().all(|b| b.is_ascii_digit()))
+impl SourceState {
+    /// The state that is shown so; no identity of a source has that form.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_commit = text.len() == 40 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let is_number = text.bytes().all(|b| b.is_ascii_digit());
+        match (is_commit, is_number) {
+            (true, _) => Some(SourceState::Commit(text.to_string())),
+            (false, true) => text.parse().ok().map(SourceState::Version),
+            (false, false) => None,
+        }
+    }
 }
 
 impl Stamp {
-    /// Adds what an earlier run read of sources that the configuration still has and this run did not reach.
+    /// Adds what earlier runs read of places that this one did not.
     #[must_use]
-    pub fn after<'a>(mut self, before: impl Iterator<Item = &'a Stamp>, fleet: &Fleet) -> Self {
-        let is_configured = |of: &&SourceStamp| fleet.sources.iter().any(|source| source.name.as_str() == of.name);
-        for old in before.flat_map(|before| &before.sources).filter(is_configured) {
-            if !self.sources.iter().any(|new| new.name == old.name) {
+    pub fn after<'a>(mut self, before: impl Iterator<Item = &'a Stamp>) -> Self {
+        let read: BTreeSet<String> = self.sources.iter().map(|source| source.place.clone()).collect();
+        for old in before.flat_map(|before| &before.sources) {
+            let is_known = read.contains(&old.place) || self.sources.contains(old);
+            if !is_known && self.sources.len() < MOST_STATES {
                 self.sources.push(old.clone());
             }
         }
         self
-    }
-
-    /// The last state of a source.
-    pub fn source(&self, name: &str) -> Option<&SourceStamp> {
-        self.sources.iter().find(|source| source.name == name)
     }
 
     /// The file's bytes.
@@ -105,7 +159,7 @@ impl Stamp {
     }
 }
 
-/// A digest of what decides, beside the sources and what is published, what a run does: the configuration, the reuse
+/// A digest, which tells nobody else anything, of what decides, beside the sources and what is published, what a run does: the configuration, the reuse
 /// keys, who opens sealed sources, and this program.
 pub fn inputs(fleet: &Fleet, keys: &KeyRing, openers: &[String], program: &str) -> String {
     let ring = core::iter::once(&keys.current).chain(&keys.previous).map(|key| key.id());
@@ -115,7 +169,7 @@ pub fn inputs(fleet: &Fleet, keys: &KeyRing, openers: &[String], program: &str) 
         text.push('\n');
         text.push_str(part);
     }
-    sha256_hex(text.as_bytes())
+    stamp_digest(&keys.current, text.as_bytes())
 }
 
 #[cfg(test)]
@@ -130,18 +184,12 @@ mod tests {
     }
 
     fn source(name: &str, commit: &str) -> SourceStamp {
-        SourceStamp {
-            name: name.to_string(),
-            identity: "https://git.example.com/x".to_string(),
-            reference: "refs/heads/main".to_string(),
-            commit: commit.to_string(),
-            resource_version: None,
-        }
+        SourceStamp::of_repository(name, ("https://git.example.com/x", "refs/heads/main"), commit)
     }
 
     #[test]
     fn a_stamp_is_read_where_it_was_written_and_nowhere_else() {
-        let stamp = Stamp { sources: vec![source("a", "1"), source("b", "2")], told: None };
+        let stamp = Stamp { sources: vec![source("a", "1"), source("b", "2")], ..Stamp::default() };
         let fleet = FleetName::from("acme");
         let place = Place { fleet: &fleet, branch: "main", path: "bundles" };
         let bytes = stamp.to_bytes(&ring(1, vec![]), place);
@@ -172,18 +220,44 @@ mod tests {
         let fleet = FleetName::from("acme");
         let place = Place { fleet: &fleet, branch: "main", path: "bundles" };
         let keys = ring(1, vec![]);
-        let stamp = Stamp { sources: vec![source("a", "1")], told: Some(told) };
+        let stamp = Stamp { sources: vec![source("a", "1")], told: Some(told), ..Stamp::default() };
         let read = Stamp::read(&stamp.to_bytes(&keys, place), &keys, place).unwrap();
         assert_eq!((read.told, read.sources), (None, stamp.sources));
     }
 
     #[test]
-    fn marks_are_told_from_identities() {
-        assert!(is_mark(&"0a".repeat(20)) && is_mark("1") && is_mark("18446744073709551615"));
-        for identity in
-            ["", "9f1c1f2e-7a57-4e5c-a8c6-1d8c7e3b0a11", "https://example.com/a", "/srv/a", &"0A".repeat(20)]
-        {
-            assert!(!is_mark(identity), "{identity}");
+    fn states_are_told_from_identities() {
+        for state in ["0a".repeat(20), String::from("1"), String::from("18446744073709551615")] {
+            assert_eq!(SourceState::parse(&state).map(|parsed| parsed.to_string()), Some(state));
         }
+        let identities = ["", "9f1c1f2e-7a57-4e5c-a8c6-1d8c7e3b0a11", "https://example.com/a", "/srv/a"];
+        for identity in identities.into_iter().chain([&*"0A".repeat(20), "99999999999999999999999"]) {
+            assert_eq!(SourceState::parse(identity), None, "{identity}");
+        }
+    }
+
+    #[test]
+    fn a_trailer_says_what_a_stamp_says() {
+        let read = [source("a", &"0a".repeat(20)), SourceStamp::of_cluster("b", "uid", 7)];
+        for stamp in &read {
+            assert_eq!(SourceStamp::of_trailer(&stamp.trailer()).as_ref(), Some(stamp));
+        }
+        for text in ["", "a", "a b", "a 7", "a 7 x y", "a seven x"] {
+            assert_eq!(SourceStamp::of_trailer(text), None, "{text}");
+        }
+        assert_ne!(read[0].place, SourceStamp::of_repository("a", ("https://git.example.com/x", "HEAD"), "").place);
+    }
+
+    #[test]
+    fn what_is_not_read_is_not_forgotten() {
+        let before =
+            Stamp { sources: vec![source("gone", "1"), SourceStamp::of_cluster("b", "uid", 7)], ..Stamp::default() };
+        let now = Stamp { sources: vec![source("renamed", "2")], ..Stamp::default() };
+        let after = now.clone().after([&before, &before].into_iter());
+        assert_eq!(after.sources, [now.sources[0].clone(), before.sources[1].clone()]);
+        let many = |n: usize| SourceStamp::of_cluster("c", &n.to_string(), 1);
+        let many = Stamp { sources: (0..1000).map(many).collect(), ..Stamp::default() };
+        let after = after.after([&many].into_iter()).sources;
+        assert_eq!((after.len(), after[0].name.as_str()), (MOST_STATES, "renamed"));
     }
 }

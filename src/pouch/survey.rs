@@ -23,7 +23,7 @@ use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
-use pouch_core::stamp::SourceStamp;
+use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::{Facts, World};
 
 use crate::ambient::Timer;
@@ -71,6 +71,12 @@ impl Survey {
     /// What all stages after the survey share.
     pub fn world<'a>(&'a self, fleet: &'a Fleet) -> World<'a> {
         World { fleet, snapshot: &self.snapshot, facts: &self.facts }
+    }
+
+    /// Remembers what earlier runs read of sources that this one did not reach, or of which it read nothing.
+    pub fn remembers(&mut self, last: &Last) {
+        let read = Stamp { sources: std::mem::take(&mut self.read), ..Stamp::default() };
+        self.read = read.after(last.stamps.iter()).sources;
     }
 
     /// Does what needs no survey any more while memory is wiped of it, which takes as long.
@@ -221,20 +227,15 @@ fn one_look(
             // Its place among the readings; what it says is put there when it is known what else to list.
             readings.push(Reading { complete: true, ..Reading::default() });
             sources.push(SourceIdentity { name: source.name.clone(), identity: live.identity().to_owned() });
-            read.push(live.stamp());
+            read.extend(live.stamp());
             continue;
         }
         let mut reading = read_files(surveyor, source)?;
         let sealed = set_aside(source, &mut reading, openers.get(&index), (index, &mut vaults));
         findings.extend(reading.findings);
         if let (Some(identity), Some(commit)) = (&reading.identity, reading.revision) {
-            read.push(SourceStamp {
-                name: source.name.to_string(),
-                identity: identity.clone(),
-                reference: reading.reference,
-                commit,
-                resource_version: None,
-            });
+            let place = (identity.as_str(), reading.reference.as_str());
+            read.push(SourceStamp::of_repository(source.name.as_str(), place, &commit));
         }
         sources.extend(reading.identity.map(|identity| SourceIdentity { name: source.name.clone(), identity }));
         readings.push(Reading {

@@ -7,6 +7,7 @@
 use pouch_core::report::escape;
 use pouch_core::report::names::Names;
 use pouch_core::report::summary::{Outcome, Region};
+use pouch_core::stamp::SourceStamp;
 use serde_json::Value;
 use tera::{Context, Tera};
 
@@ -55,8 +56,8 @@ pub struct Trailers<'a> {
     pub fleet: &'a str,
     /// The k0rdent release whose data is built in; none if only the sources count.
     pub release: Option<String>,
-    /// The commit of each git source, by its name.
-    pub revisions: &'a [(String, String)],
+    /// Which state of each source was read, as far as sources can tell.
+    pub read: &'a [SourceStamp],
     /// What was accepted.
     pub accepted: Vec<String>,
     /// The folders of regions of which this commit proves nothing.
@@ -184,7 +185,7 @@ fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<
         ("Pouch-Version", env!("CARGO_PKG_VERSION").to_owned()),
         ("Pouch-Release", trailers.release.clone().unwrap_or_else(|| "none".to_owned())),
     ];
-    lines.extend(trailers.revisions.iter().map(|(source, revision)| (SOURCE, format!("{source} {revision}"))));
+    lines.extend(trailers.read.iter().map(|source| (SOURCE, source.trailer())));
     let names: Vec<&str> = moved.iter().map(|region| region.name.as_str()).collect();
     lines.extend(names.chunks(MOST_NAMES).map(|names| ("Pouch-Regions", names.join(" "))));
     let held = |region: &&Region| region.outcome == Outcome::Held;
@@ -234,7 +235,7 @@ mod tests {
         let trailers = Trailers {
             fleet: "acme\nSigned-off-by: x",
             release: Some("v1.11".to_owned()),
-            revisions: &[("team".to_owned(), "abc\n\nPouch-Fleet: other".to_owned())],
+            read: &[SourceStamp::of_repository("team", ("x", "y"), "abc\n\nPouch-Fleet: other")],
             accepted: Vec::new(),
             unproved: Vec::new(),
             proposal: None,

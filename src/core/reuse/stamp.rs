@@ -36,8 +36,17 @@ pub fn stamp_verifies<'f>(keys: &KeyRing, place: Place<'_>, file: &'f [u8]) -> O
     keys.with_id(id).any(|(key, _)| fits(key)).then_some(rest)
 }
 
+/// A digest that only the holder of the key can make or compare.
+pub fn stamp_digest(key: &ReuseKey, text: &[u8]) -> String {
+    let mut tag = key.stamp();
+    add(&mut tag, b"digest");
+    add(&mut tag, text);
+    URL_SAFE_NO_PAD.encode(tag.finalize().into_bytes())
+}
+
 fn tag(key: &ReuseKey, place: Place<'_>, rest: &[u8]) -> String {
     let mut tag = key.stamp();
+    add(&mut tag, b"stamp");
     for part in [place.fleet.as_str().as_bytes(), place.branch.as_bytes(), place.path.as_bytes(), rest] {
         add(&mut tag, part);
     }

@@ -6,7 +6,7 @@ use pouch_core::config::{Accept, Acceptance, Fleet, is_digest};
 use pouch_core::listing::few;
 use pouch_core::name::{Claimant, Namespace, Region};
 use pouch_core::region::allowances::Allowances;
-use pouch_core::stamp::is_mark;
+use pouch_core::stamp::SourceState;
 
 use crate::error::Failure;
 use crate::settings::region_called;
@@ -110,10 +110,12 @@ impl Accepted {
         accepted.extend(self.of_flags(fleet)?);
         let mut accept_source = BTreeSet::new();
         for value in &self.accept_source {
-            accept_source.insert(match value.split_once('=').filter(|(_, state)| is_mark(state)) {
-                Some((source, state)) => (source_called(fleet, source)?, state.to_owned()),
-                None => pair("--accept-source", value, fleet)?,
-            });
+            accept_source.insert(
+                match value.split_once('=').filter(|(_, state)| SourceState::parse(state).is_some()) {
+                    Some((source, state)) => (source_called(fleet, source)?, state.to_owned()),
+                    None => pair("--accept-source", value, fleet)?,
+                },
+            );
         }
         for region in &self.remove_foreign {
             region_called(fleet, region)?;

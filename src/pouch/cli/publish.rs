@@ -63,7 +63,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
     // A template that does not work should be known before anything is read.
     told::check_message(fleet)?;
-    let plain = args.wanted == Requested::default() && selection.refresh.is_none();
+    let plain = args.wanted == Requested::default() && selection.refresh.is_none() && !args.reach.names_a_cluster();
     let work = Publish { run: &run, surveyor: &surveyor, first: args.first, plain };
     let places = together(session, output.publish(session, &keys, surveyor.reads_stdin(), &work))?;
     let lines = told::outcomes(session, &places.report);
@@ -110,7 +110,9 @@ impl Work for Publish<'_> {
     fn read(&self, stamps: Vec<Stamp>) -> Result<Survey, Failure> {
         let last = Last { stamps, accepted: self.run.allowances.accept_source.clone() };
         let surveyor = Surveyor { last: Some(&last), ..*self.surveyor };
-        self.run.session.timed("survey", || survey(&surveyor, Values::Read))
+        let mut survey = self.run.session.timed("survey", || survey(&surveyor, Values::Read))?;
+        survey.remembers(&last);
+        Ok(survey)
     }
 
     fn make(&self, target: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<(Report, String), Failure> {
@@ -124,6 +126,6 @@ impl Work for Publish<'_> {
         let read = survey.read.clone();
         let standing = standing.filter(|_| self.plain);
         let told = standing.map(|standing| told_of(self.surveyor, self.run.keys, (report, &read), standing));
-        Ok(Some(Stamp { told: told.transpose()?.flatten(), sources: read }))
+        Ok(Some(Stamp { told: told.transpose()?.flatten(), sources: read, ..Stamp::default() }))
     }
 }

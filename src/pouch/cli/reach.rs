@@ -58,6 +58,12 @@ struct Asking {
 }
 
 impl ReachArgs {
+    /// Whether a flag names a cluster, or who asks it.
+    pub fn names_a_cluster(&self) -> bool {
+        let Asking { as_user, as_group, .. } = &self.asking;
+        self.kubeconfig.is_some() || self.context.is_some() || as_user.is_some() || !as_group.is_empty()
+    }
+
     /// What the flags mean; paths are relative to the current folder.
     pub fn reach(&self, ambient: &Ambient) -> Reach {
         self.asking.reach(self.kubeconfig.as_ref(), self.context.clone(), ambient)

@@ -183,7 +183,7 @@ impl Work for Rekey<'_> {
     }
 
     fn stamp(&self, _: &Report, read: &Self::Read, _: Option<String>) -> Result<Option<Stamp>, Failure> {
-        Ok(read.as_ref().map(|survey| Stamp { sources: survey.read.clone(), told: None }))
+        Ok(read.as_ref().map(|survey| Stamp { sources: survey.read.clone(), ..Stamp::default() }))
     }
 }
 

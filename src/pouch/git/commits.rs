@@ -177,10 +177,9 @@ impl Writer {
         Ok(Some(Commit { id: id.to_string(), tree: after.to_string() }))
     }
 
-    /// Makes a commit of one file, on a parent if there is one.
+    /// Makes a commit of one file, without a parent.
     pub fn note(
         &self,
-        parent: Option<Id>,
         (name, bytes): (&str, &[u8]),
         author: &Author<'_>,
         message: &str,
@@ -188,10 +187,8 @@ impl Writer {
         let mut tree = self.repository.treebuilder(None)?;
         _ = tree.insert(name, self.repository.blob(bytes)?, FileMode::Blob.into())?;
         let tree = self.repository.find_tree(tree.write()?)?;
-        let parent = parent.map(|id| self.repository.find_commit(id.0)).transpose()?;
-        let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
         let who = Signature::new(author.name, author.email, &Time::new(author.seconds, 0))?;
-        Ok(self.repository.commit(None, &who, &who, message, &tree, &parents)?.to_string())
+        Ok(self.repository.commit(None, &who, &who, message, &tree, &[])?.to_string())
     }
 
     /// A copy of a folder with edits; none if it would be empty, because git itself commits no empty folders. `at` is

@@ -1,6 +1,6 @@
 //! Whether a commit comes after another one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsStr;
 
 use git2::Oid;
@@ -11,11 +11,9 @@ use super::program::{Git, GitError};
 use super::{FETCHED, OPTIONS};
 use crate::scratch::{NoScratch, Scratch};
 
-/// How much history is fetched at first, and then, where that does not tell; at last it is all of it.
+/// How much history is fetched at first, and then, where that does not tell. What is further back counts as no ancestor:
+/// a history that was rewritten must not cost all of it each time.
 const DEPTHS: [&str; 2] = ["--depth=64", "--depth=4096"];
-
-/// All of it.
-const ALL: &str = "--unshallow";
 
 /// Why it cannot be told.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +38,8 @@ pub fn comes_after(store: &Store, new: &str, old: &str) -> Result<Option<bool>, 
     if is_whole && !repository.odb()?.exists(old) {
         return Ok(Some(false));
     }
-    let (mut seen, mut next) = (BTreeSet::new(), vec![new]);
-    while let Some(id) = next.pop() {
+    let (mut seen, mut next) = (BTreeSet::new(), VecDeque::from([new]));
+    while let Some(id) = next.pop_front() {
         if id == old {
             return Ok(Some(true));
         }
@@ -77,10 +75,10 @@ pub fn comes_after_at(
         git.ask(Some(folder.path()), "merge-base", &["--is-ancestor"], &[OsStr::new(old), OsStr::new(new)])
     };
     // From the older one on, where it is kept: what is new is all that comes.
-    if let Some(kept) = kept.filter(|kept| kept.has(old)) {
+    if let Some(kept) = kept {
         let folder = Scratch::new()?;
         git.make(folder.path())?;
-        if kept.lend(folder.path()) && look(&folder, None).is_ok_and(|answer| answer.well) {
+        if kept.lend_one(folder.path(), old) && look(&folder, None).is_ok_and(|answer| answer.well) {
             return Ok(true);
         }
     }
@@ -91,10 +89,10 @@ pub fn comes_after_at(
             return Ok(true);
         }
         if !is_cut(&folder) {
-            return Ok(false);
+            break;
         }
     }
-    Ok(look(&folder, Some(ALL))?.well)
+    Ok(false)
 }
 
 /// Whether a repository was fetched without all of its history.

@@ -67,11 +67,6 @@ impl Kept {
         self.tips().remove(reference)
     }
 
-    /// Whether a commit is among what was fetched last.
-    pub fn has(&self, commit: &str) -> bool {
-        self.tips().values().any(|id| id == commit)
-    }
-
     fn tips(&self) -> BTreeMap<String, String> {
         let text = small(&self.folder.join("tips"));
         let line = |line: &str| line.split_once(' ').map(|(id, reference)| (reference.to_owned(), id.to_owned()));
@@ -94,6 +89,22 @@ impl Kept {
             _ = fs::remove_file(into.join(trace));
         }
         _ = fs::remove_dir_all(into.join(LENT));
+    }
+
+    /// Lends a new bare repository one commit with all that it holds and no history, as if nothing else were kept. Says
+    /// whether it is there.
+    pub fn lend_one(&self, into: &Path, commit: &str) -> bool {
+        let lend = || -> Result<(), Unusable> {
+            let info = into.join("objects").join("info");
+            fs::create_dir_all(&info)?;
+            fs::write(info.join("alternates"), format!("{}\n", self.folder.join("objects").display()))?;
+            Repository::open_bare(into)?.find_commit(Oid::from_str(commit)?)?.tree()?;
+            let lent = into.join(LENT);
+            fs::create_dir_all(&lent)?;
+            fs::write(lent.join("0"), format!("{commit}\n"))?;
+            Ok(fs::write(into.join("shallow"), format!("{commit}\n"))?)
+        };
+        is_commit_id(commit) && lend().is_ok()
     }
 
     fn lend_all(&self, into: &Path) -> Result<bool, Unusable> {

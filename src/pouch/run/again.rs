@@ -1,7 +1,7 @@
 //! Again: a run that would read what a run read that changed nothing ends there, and tells what that run told.
 
 use pouch_core::config::Fleet;
-use pouch_core::finding::Class;
+use pouch_core::finding::{Class, Code};
 use pouch_core::report::summary::Outcome;
 use pouch_core::reuse::KeyRing;
 use pouch_core::stamp::{self, SourceStamp, Stamp, ToldStamp};
@@ -36,12 +36,11 @@ pub fn told(
 /// itself.
 pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &str) -> Option<Report> {
     let told = last.told.as_ref().filter(|told| told.standing == standing)?;
-    if !is_git(surveyor.fleet, &last.sources) || inputs(surveyor, keys).ok()? != told.inputs {
+    if inputs(surveyor, keys).ok()? != told.inputs {
         return None;
     }
     let now = states(surveyor)?;
-    let is_same = |now: &SourceStamp| last.source(&now.name) == Some(now);
-    if now.len() != last.sources.len() || !now.iter().all(is_same) {
+    if !now.iter().all(|now| last.sources.contains(now)) {
         return None;
     }
     let ToldStamp { credentials, regions, .. } = told.clone();
@@ -54,14 +53,18 @@ fn is_repeatable(report: &Report) -> bool {
     let is_quiet = regions
         .iter()
         .all(|region| matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.holds.is_empty());
-    // What could not be read may be read the next time.
-    let is_read = !findings.iter().any(|finding| matches!(finding.code.class(), Class::Source | Class::Held));
+    // What could not be read may be read the next time. What is wrong with a commit stays so.
+    let passes = |code: Code| matches!(code, Code::UnavailableSource | Code::StaleSource | Code::UnreadableFile);
+    let is_read = !findings.iter().any(|finding| passes(finding.code) || finding.code.class() == Class::Held);
     is_quiet && is_read && put_back.is_empty() && accepted.is_empty() && wanted.is_empty()
 }
 
 /// Whether all sources are commits.
 fn is_git(fleet: &Fleet, read: &[SourceStamp]) -> bool {
-    read.len() == fleet.sources.len() && read.iter().all(|source| !source.commit.is_empty())
+    fleet.sources.iter().all(|source| {
+        let is_of = |read: &&SourceStamp| read.name == source.name.as_str();
+        read.iter().find(is_of).is_some_and(|read| read.commit().is_some())
+    })
 }
 
 fn inputs(surveyor: &Surveyor<'_>, keys: &KeyRing) -> Result<String, Failure> {

@@ -71,7 +71,11 @@ impl Anew<'_> {
     pub fn read(&self, last: Option<&Last>) -> Result<Option<Survey>, Failure> {
         let surveyor = Surveyor { last, ..self.surveyor };
         let survey = || self.run.session.timed("survey", || survey(&surveyor, Values::Read));
-        self.identities.is_none().then(survey).transpose()
+        let mut read = self.identities.is_none().then(survey).transpose()?;
+        if let (Some(survey), Some(last)) = (&mut read, last) {
+            survey.remembers(last);
+        }
+        Ok(read)
     }
 
     /// Seals everything anew and stages it on the shelf, if there is one. A region without a bundle is not

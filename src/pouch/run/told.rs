@@ -146,15 +146,10 @@ pub fn commit_message(
         let is_moved = |region: &&summary::Region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
         report.regions.iter().filter(is_moved).any(|region| region.name == accepted.region.as_str())
     };
-    let revisions: Vec<(String, String)> = read
-        .iter()
-        .filter(|source| !source.commit.is_empty())
-        .map(|source| (source.name.clone(), source.commit.clone()))
-        .collect();
     let trailers = text::Trailers {
         fleet: fleet.name.as_str(),
         release: fleet.builtin.map(|release| release.name()),
-        revisions: &revisions,
+        read,
         // What stays held for another reason let nothing through yet, so it is not spent.
         accepted: report.accepted.iter().filter(is_used).map(Acceptance::trailer).collect(),
         // What somebody put back is in the commit's tree, and pouch did not put it there.

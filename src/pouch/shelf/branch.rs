@@ -209,33 +209,62 @@ impl BranchShelf {
     }
 
     /// Pushes a commit, or removes the branch, and with it moves the stamp if there is a new one, with a lease on what was
-    /// read. `options` are for the server. `stop` is told when nothing may end the run any more. Says too why the stamp was
-    /// not pushed, where the server takes the branch alone.
+    /// read. `options` are for the server. `stop` is told when nothing may end the run any more. Where the stamp is in the
+    /// way and the branch is not, the branch is moved alone, and it is said why; a stamp that another run moved makes this
+    /// one lose, unless the attempt is the last.
     ///
     /// # Errors
     /// Where the push fails for another reason than a faster writer, or the run was asked to stop before it.
     pub fn push(
         &self,
         (commit, stamp): (Option<&str>, Option<&str>),
-        options: &[String],
+        (options, is_last): (&[String], bool),
         (watch, stop): (&Watch<'_>, &Stop),
     ) -> Result<(Pushed, Option<String>), ShelfError> {
         let proposal = self.proposal.as_ref().map(|proposal| proposal.id.to_string());
         let from = if self.target.proposes() { proposal } else { self.with(|inner| Ok(inner.writer.base()))? };
         let reference = self.target.reference();
         let moved = Move { reference: &reference, from: from.as_deref(), to: commit };
-        let beside: Vec<Move<'_>> = stamp.and_then(|stamp| self.stamp_move(stamp)).into_iter().collect();
         let Local { git, remote, .. } = &*self.local;
-        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &beside, options };
-        let (pushed, refused) = match outcome::push(&push, watch, stop)? {
-            Pushed::Aside(why) => (outcome::push(&Push { beside: &[], ..push }, watch, stop)?, Some(why)),
-            pushed => (pushed, None),
+        let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[], options };
+        let (pushed, refused) = match stamp.and_then(|stamp| self.stamp_move(stamp)) {
+            None => (outcome::push(&push, watch, stop)?, None),
+            Some(beside) => match outcome::push(&Push { beside: &[beside], ..push }, watch, stop) {
+                Ok(Pushed::Moved) => (Pushed::Moved, None),
+                Ok(Pushed::Lost) => match self.way(&moved, &beside)? {
+                    Way::Lost => (Pushed::Lost, None),
+                    Way::Moved if !is_last => (Pushed::Lost, None),
+                    Way::Moved => (outcome::push(&push, watch, stop)?, Some("another run moves it".to_owned())),
+                    Way::Free => (outcome::push(&push, watch, stop)?, Some(HIDDEN.to_owned())),
+                },
+                Ok(Pushed::Contended(why) | Pushed::Aside(why)) | Err(ShelfError::Git(why)) => {
+                    stop.resume();
+                    (outcome::push(&push, watch, stop)?, Some(why))
+                }
+                Err(error) => return Err(error),
+            },
         };
         if pushed == Pushed::Moved {
             commit.into_iter().for_each(|commit| self.local.keep(&reference, commit));
             self.keep_stamp(stamp.filter(|_| refused.is_none()));
         }
         Ok((pushed, refused))
+    }
+
+    /// What a push with a stamp lost against.
+    fn way(&self, branch: &Move<'_>, stamp: &Move<'_>) -> Result<Way, ShelfError> {
+        let references = [branch.reference.to_owned(), stamp.reference.to_owned()];
+        let Local { git, remote, .. } = &*self.local;
+        let found = outcome::tips_of(git, remote, &references).map_err(|error| ShelfError::Unreachable {
+            message: format!("the output repository cannot be reached: {error}"),
+            help: error.help(remote),
+        })?;
+        let at = |one: &Move<'_>| found.iter().find(|(name, _)| name == one.reference).map(|(_, id)| id.as_str());
+        Ok(match (at(branch) == branch.from, at(stamp) == stamp.from) {
+            (false, _) => Way::Lost,
+            (true, false) => Way::Moved,
+            (true, true) => Way::Free,
+        })
     }
 
     /// Pushes the commit of a stamp alone.
@@ -247,8 +276,13 @@ impl BranchShelf {
         let Local { git, remote, .. } = &*self.local;
         let push = Push { git, folder: self.local.path(), remote, branch: moved, beside: &[], options: &[] };
         let pushed = outcome::push(&push, watch, stop)?;
-        if pushed == Pushed::Moved {
-            self.keep_stamp(Some(stamp));
+        match pushed {
+            Pushed::Moved => self.keep_stamp(Some(stamp)),
+            // No other run made this one lose.
+            Pushed::Lost if matches!(self.way(&moved, &moved)?, Way::Free) => {
+                return Ok(Pushed::Contended(HIDDEN.to_owned()));
+            }
+            _ => {}
         }
         Ok(pushed)
     }
@@ -263,6 +297,19 @@ impl BranchShelf {
             self.local.keep(reference, commit);
         }
     }
+}
+
+/// Why a stamp cannot be moved that nobody else moved.
+const HIDDEN: &str = "the server does not show it where it takes it to be";
+
+/// What a push of a branch and a stamp lost against.
+enum Way {
+    /// The branch was moved.
+    Lost,
+    /// The stamp was moved.
+    Moved,
+    /// Neither was, as far as can be seen.
+    Free,
 }
 
 /// Refuses an output behind a link or a file: nothing below would be what it seems.

@@ -4,7 +4,7 @@
 //! round begins with the place and reads the sources again, because rebasing would publish an older reading on top of a
 //! newer one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -96,8 +96,7 @@ impl Output<'_> {
     /// not tried again. Gives what became of each, in their order.
     pub fn publish<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Vec<Done<'_, W::Made>> {
         let attempts = if once { 1 } else { self.fleet.limits.attempts };
-        let mut rounds =
-            Rounds { output: self, session, keys, work, attempts, done: BTreeMap::new(), crowded: BTreeSet::new() };
+        let mut rounds = Rounds { output: self, session, keys, work, attempts, done: BTreeMap::new() };
         let (mut turns, mut waiting) = (Vec::new(), Vec::new());
         for target in self.targets() {
             match turn(session, (&target.remote, &target.branch), &target.pushed(), self.wait) {
@@ -143,8 +142,6 @@ struct Rounds<'t, 'w, W: Work> {
     work: &'w W,
     attempts: usize,
     done: BTreeMap<Key<'t>, Went<W::Made>>,
-    /// Places at which something else than a faster writer was in the way of branch or stamp.
-    crowded: BTreeSet<Key<'t>>,
 }
 
 impl<'t, W: Work> Rounds<'t, '_, W> {
@@ -197,7 +194,7 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
     /// What the run comes to without reading anything, where that is known.
     fn again(&self, open: &Open<'t>) -> Option<W::Made> {
         // A proposal is to be looked at: it may have to go.
-        let standing = open.shelf.standing().ok().filter(|_| !open.shelf.has_proposal())?;
+        let standing = open.shelf.standing(&open.last).ok().filter(|_| !open.shelf.has_proposal())??;
         let made = self.work.again(open.last.stamp.as_ref()?, &standing)?;
         let same = "nothing changed since a run that changed nothing; what it told is told again";
         self.session.ui.detail(same);
@@ -281,8 +278,13 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         let step = session.timed("publish", commit)?;
         // What several places have together is told of none.
         let is_told = step == Step::Nothing && output.targets().len() == 1;
-        let standing = is_told.then(|| open.shelf.standing()).transpose()?;
-        let stamp = self.work.stamp(&made, read, standing)?.map(|stamp| stamp.after(open.last.stamps(), output.fleet));
+        let standing = is_told.then(|| open.shelf.standing(&open.last)).transpose()?.flatten();
+        let stamp = self.work.stamp(&made, read, standing)?;
+        let newest = match &step {
+            Step::Push(commit) if !target.proposes() => commit.clone(),
+            _ => open.last.own().to_owned(),
+        };
+        let stamp = stamp.map(|stamp| Stamp { commit: newest, ..stamp });
         let stamp = stamp.map(|stamp| open.shelf.stamp((&output.fleet.name, keys), (&stamp, &open.last), &committer));
         Ok(Ready { open, made, message, step, stamp: stamp.transpose()?.flatten() })
     }
@@ -307,8 +309,9 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
                     stamp.map(|stamp| self.session.timed("publish", || shelf.push_stamp(&stamp, &watch, stop)));
                 stop.resume();
                 match pushed.transpose() {
-                    // Somebody else read something at the same time.
-                    Ok(Some(Pushed::Lost | Pushed::Contended(_))) if !is_last => return Some(target),
+                    // Another run noted something at the same time. Once is enough: nothing changed.
+                    Ok(Some(Pushed::Lost)) if attempt == 0 && !is_last => return Some(target),
+                    Ok(Some(Pushed::Contended(why))) => ui.warn(&unstamped(&why)),
                     Ok(_) => {}
                     Err(error) => ui.warn(&unstamped(&error.to_string())),
                 }
@@ -317,17 +320,14 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
             }
         };
         let options = if target.proposes() && commit.is_some() { self.output.push_options() } else { &[] };
-        let stamp = stamp.as_deref().filter(|_| !self.crowded.contains(&key(target)));
-        match self.session.timed("publish", || shelf.push((commit, stamp), options, (&watch, stop))) {
+        let push = || shelf.push((commit, stamp.as_deref()), (options, is_last), (&watch, stop));
+        match self.session.timed("publish", push) {
             Ok((Pushed::Lost, _)) => return Some(target),
             Ok((Pushed::Contended(why), _)) if is_last => {
                 let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
                 self.fail(target, Failure::failed(format!("the push was refused: {why}"), help));
             }
-            Ok((Pushed::Contended(_), _)) => {
-                self.crowded.insert(key(target));
-                return Some(target);
-            }
+            Ok((Pushed::Contended(_), _)) => return Some(target),
             Ok((Pushed::Moved | Pushed::Aside(_), refused)) => {
                 if let Some(why) = refused {
                     ui.warn(&unstamped(&why));

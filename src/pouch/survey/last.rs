@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pouch_core::stamp::{SourceStamp, Stamp};
+use pouch_core::stamp::{SourceStamp, SourceState, Stamp};
 
 /// What an earlier run read.
 #[derive(Clone, Default)]
@@ -14,28 +14,40 @@ pub struct Last {
 }
 
 impl Last {
-    /// The states with which one must be compared that was read now: of the same source, which is the same repository or
-    /// cluster, by the same reference. None if they are the same, or the user accepts what was read.
-    pub fn before(&self, now: &SourceStamp) -> impl Iterator<Item = &SourceStamp> {
-        // A trailer of a commit says neither.
-        let is_same = |before: &str, now: &str| before.is_empty() || before == now;
-        let is_to_compare = move |before: &&SourceStamp| {
-            is_same(&before.identity, &now.identity)
-                && is_same(&before.reference, &now.reference)
-                && before.mark() != now.mark()
-        };
-        let is_accepted = self.accepted.contains(&(now.name.clone(), now.mark()));
-        let before = self.stamps.iter().filter(move |_| !is_accepted).filter_map(|stamp| stamp.source(&now.name));
-        before.filter(is_to_compare)
+    /// The other states that were read where one was read now: of the same cluster, or the same reference of the same
+    /// repository, whatever the source is called. None if the user accepts what was read.
+    pub fn before(&self, now: &SourceStamp) -> BTreeSet<&SourceState> {
+        if self.accepts(now) {
+            return BTreeSet::new();
+        }
+        let all = self.stamps.iter().flat_map(|stamp| &stamp.sources);
+        all.filter(|before| before.place == now.place)
+            .map(|before| &before.state)
+            .filter(|state| **state != now.state)
+            .collect()
+    }
+
+    /// The state of a cluster moves on all the time, so that a later one than what was accepted is accepted.
+    fn accepts(&self, now: &SourceStamp) -> bool {
+        let of_source = self.accepted.iter().filter(|(name, _)| *name == now.name);
+        let mut states = of_source.filter_map(|(_, state)| SourceState::parse(state));
+        states.any(|accepted| match (&accepted, &now.state) {
+            (SourceState::Version(accepted), SourceState::Version(version)) => version >= accepted,
+            (accepted, state) => accepted == state,
+        })
     }
 
     /// What to do about a state that is no later one.
     pub fn help(&self, now: &SourceStamp) -> String {
         format!(
             "Run pouch again: a mirror or a cache may lag behind. If it stays so and is meant, because a history was \
-             rewritten or a backup restored, pass --accept-source {}={} once.",
-            now.name,
-            now.mark()
+             rewritten or a backup restored, pass {} once.",
+            Self::flag(now)
         )
+    }
+
+    /// The flag that accepts a state.
+    pub fn flag(now: &SourceStamp) -> String {
+        format!("--accept-source {}={}", now.name, now.state)
     }
 }

@@ -24,7 +24,7 @@ pub enum Pushed {
     /// The branch is where it was, and the server could not move it now: another push may be under way. Holds
     /// the server's words.
     Contended(String),
-    /// Nothing is moved, because the server does not take what was to be moved beside the branch. Holds its words.
+    /// Nothing is moved, because the server cannot move several references at once. Holds git's words.
     Aside(String),
 }
 
@@ -115,7 +115,7 @@ pub(super) fn push(push: &Push<'_>, watch: &Watch<'_>, stop: &Stop) -> Result<Pu
     let git = &git.clone().stopped_by(Arc::default());
     let (said, words) = match git.ask(Some(folder), "push", &options, &operands) {
         Ok(answer) if answer.well => return Ok(Pushed::Moved),
-        Ok(answer) if is_aside(&answer, git, &moves) => {
+        Ok(answer) if is_aside(&answer, git) => {
             stop.resume();
             return Ok(Pushed::Aside(words_of(&answer, git)));
         }
@@ -230,26 +230,15 @@ impl Push<'_> {
     }
 }
 
-/// Whether a push was refused for what was to be moved beside the branch, or may have been: nothing was moved, and the
-/// branch alone may be taken.
-fn is_aside(answer: &Answer, git: &Git, moves: &[Move<'_>]) -> bool {
-    let [branch, beside] = moves else { return false };
-    let text = String::from_utf8_lossy(&answer.out);
-    match (status(&text, branch), status(&text, beside)) {
-        (Some(Said::Rejected(of_branch)), Some(Said::Rejected(why))) => {
-            // A hook that looks at everything says the same of all.
-            (is_atomic(&of_branch) || of_branch == why)
-                && !is_atomic(&why)
-                && !is_contended(&why, &words_of(answer, git))
-        }
-        (None, None) => git.words(answer).own().any(|line| line.contains("does not support --atomic")),
-        _ => false,
-    }
+/// Whether nothing was sent because the server cannot move several references at once.
+fn is_aside(answer: &Answer, git: &Git) -> bool {
+    git.words(answer).own().any(|line| line.contains("does not support --atomic"))
 }
 
-/// Whether a reference was not moved because another one of the same push was not: in git's words, or a server's.
+/// Whether a reference was not moved because another one of the same push was not: in the words of git, its servers and
+/// JGit.
 fn is_atomic(why: &str) -> bool {
-    ["atomic push failed", "atomic push failure"].contains(&why)
+    ["atomic push failed", "atomic push failure", "transaction aborted"].contains(&why)
 }
 
 /// What the lines of `--porcelain` say of one reference, if they do.
@@ -340,10 +329,12 @@ fn before_sending(own: &[&str]) -> Said {
 fn words_of(answer: &Answer, git: &Git) -> String {
     let words = git.words(answer);
     let out = String::from_utf8_lossy(&answer.out);
-    let status = out.lines().find_map(|line| {
+    let statuses = out.lines().filter_map(|line| {
         let (_, rest) = line.split_once("\t[remote rejected] ").filter(|_| line.starts_with('!'))?;
         Some(rest.trim().trim_start_matches('(').trim_end_matches(')').to_owned())
     });
+    // Of an atomic push, one reference says what was wrong.
+    let status = statuses.min_by_key(|status| is_atomic(status));
     let server = words.of_server();
     match (status, server.is_empty()) {
         (Some(status), true) => status,

@@ -16,6 +16,7 @@ use pouch_core::name::Directory;
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::published::{Files, Published, authentic};
 use pouch_core::reuse::{Made, commit_verifies};
+use pouch_core::stamp::{SourceStamp, Stamp};
 
 use super::tree::{damaged, read_into};
 use crate::git;
@@ -56,8 +57,8 @@ struct Commit {
     accepted: Vec<Acceptance>,
     /// What its message names anywhere as accepted. What was squashed or quoted counts as spent, and lets nothing through.
     named: Vec<Acceptance>,
-    /// The commits of git sources that were read for it.
-    sources: Vec<(String, String)>,
+    /// What was read for it.
+    sources: Vec<SourceStamp>,
 }
 
 impl Commit {
@@ -72,7 +73,7 @@ impl Commit {
             unproved: values(trailers, UNPROVED).flat_map(str::split_whitespace).map(str::to_owned).collect(),
             accepted: values(trailers, ACCEPTED).filter_map(Acceptance::of_trailer).collect(),
             named: named.filter_map(Acceptance::of_trailer).collect(),
-            sources: values(trailers, SOURCE).filter_map(|source| source.split_once(' ')).map(owned).collect(),
+            sources: values(trailers, SOURCE).filter_map(SourceStamp::of_trailer).collect(),
         }
     }
 
@@ -90,10 +91,6 @@ pub(super) fn trailers(message: &str) -> &str {
 /// What lines of a message say after a trailer's name.
 pub(super) fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m str> {
     text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
-}
-
-fn owned((name, commit): (&str, &str)) -> (String, String) {
-    (name.to_owned(), commit.to_owned())
 }
 
 /// The branch's repository, as far as it was fetched.
@@ -153,20 +150,14 @@ impl Lineage {
         own.map_or(Ok(false), |own| Ok(scope.manifest(own.id)?.is_none()))
     }
 
-    /// What was read for the newest commit of pouch's own among the newest commits: the commits of git sources. Only if
-    /// nothing else tells, more commits are fetched for that.
-    pub(super) fn sources(
-        &mut self,
-        fetched: &Fetched<'_>,
-        asked: &HistoryQuery<'_>,
-        fetches: bool,
-    ) -> Result<Vec<(String, String)>, ShelfError> {
+    /// The newest commit of pouch's own among the newest commits, and what was read for it; nothing where there is none.
+    pub(super) fn newest(&mut self, fetched: &Fetched<'_>, asked: &HistoryQuery<'_>) -> Result<Stamp, ShelfError> {
         loop {
             if let Some(own) = self.commits.iter().find(|commit| commit.is_own) {
-                return Ok(own.sources.clone());
+                return Ok(Stamp { commit: own.id.to_string(), sources: own.sources.clone(), told: None });
             }
-            if self.is_whole || self.depth > FIRST || (self.depth > 0 && !fetches) {
-                return Ok(Vec::new());
+            if self.is_whole || self.depth > FIRST {
+                return Ok(Stamp::default());
             }
             self.deepen(fetched, asked)?;
         }

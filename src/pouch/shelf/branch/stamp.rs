@@ -3,12 +3,12 @@
 use pouch_core::hash::sha256_hex;
 use pouch_core::name::{FleetName, Region};
 use pouch_core::reuse::{KeyRing, Place};
-use pouch_core::stamp::{MOST_BYTES, SourceStamp, Stamp};
+use pouch_core::stamp::{MOST_BYTES, Stamp};
 
 use super::past::Lineage;
 use super::{BranchShelf, Inner, Standing, standing_at, unwritten};
 use crate::git::commits::Author;
-use crate::git::objects::{Id, Kind, Store};
+use crate::git::objects::{Kind, Store};
 use crate::shelf::beside::further_up;
 use crate::shelf::{HistoryQuery, ShelfError};
 
@@ -20,14 +20,21 @@ const FILE: &str = "stamp";
 pub struct Stamped {
     /// What the stamp says, if there is one.
     pub stamp: Option<Stamp>,
-    /// What the last commit of pouch's own says, as far as it is known: a server may take no stamps.
-    named: Stamp,
+    /// The newest commit of pouch's own, as far as it is known, and what it says: a server may take no stamps.
+    own: Stamp,
 }
 
 impl Stamped {
-    /// All that was read.
+    /// All that counts of it.
     pub fn stamps(&self) -> impl Iterator<Item = &Stamp> {
-        self.stamp.iter().chain([&self.named])
+        // What a stamp says that was made with or after the last commit is what is known last.
+        let is_newest = self.stamp.as_ref().is_some_and(|stamp| stamp.commit == self.own.commit);
+        self.stamp.iter().chain((!is_newest).then_some(&self.own))
+    }
+
+    /// The newest commit of pouch's own, as far as it is known.
+    pub fn own(&self) -> &str {
+        &self.own.commit
     }
 }
 
@@ -46,35 +53,28 @@ impl BranchShelf {
         // The newest commit of pouch's own is enough, and no region's.
         let region = &Region::from("");
         let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false, is_retired: false };
-        let named = self.past(|lineage: &mut Lineage, fetched| lineage.sources(fetched, &asked, stamp.is_none()))?;
-        let source = |(name, commit)| SourceStamp {
-            name,
-            commit,
-            identity: String::new(),
-            reference: String::new(),
-            resource_version: None,
-        };
-        let sources = named.into_iter().map(source).collect();
-        Ok(Stamped { stamp, named: Stamp { sources, told: None } })
+        let own = self.past(|lineage: &mut Lineage, fetched| lineage.newest(fetched, &asked))?;
+        Ok(Stamped { stamp, own })
     }
 
     fn read_stamp(&self, store: &Store, fleet: &FleetName, keys: &KeyRing) -> Option<Stamp> {
-        let commit = self.stamp_commit(store)?;
+        let commit = store.commit(self.local.tip(self.target.stamp.as_deref()?)?).ok()?;
         let file = store.at(commit, FILE).ok().filter(|entry| entry.kind == Kind::File)?;
         Stamp::read(&store.blob(file.id, MOST_BYTES).ok()?, keys, self.stamp_place(fleet))
     }
 
-    fn stamp_commit(&self, store: &Store) -> Option<Id> {
-        store.commit(self.local.tip(self.target.stamp.as_deref()?)?).ok()
-    }
-
-    /// What stands at the output and steers it from further up, as a digest.
+    /// What stands at the output, what steers it from further up, and what pouch published last, as a digest; none where
+    /// the last is not known.
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub fn standing(&self) -> Result<String, ShelfError> {
+    pub fn standing(&self, last: &Stamped) -> Result<Option<String>, ShelfError> {
+        if last.own.commit.is_empty() {
+            return Ok(None);
+        }
         self.with(|inner| {
-            let mut text = match standing_at(inner, &self.prefix)? {
+            let mut text = format!("{}\n", last.own.commit);
+            text += &match standing_at(inner, &self.prefix)? {
                 Standing::Folder(id) => format!("{id}\n"),
                 _ => "\n".to_owned(),
             };
@@ -83,7 +83,7 @@ impl BranchShelf {
                     text.push_str(&format!("{path} {:?} {}\n", entry.kind, entry.id));
                 }
             }
-            Ok(sha256_hex(text.as_bytes()))
+            Ok(Some(sha256_hex(text.as_bytes())))
         })
     }
 
@@ -103,9 +103,6 @@ impl BranchShelf {
         }
         let bytes = stamp.to_bytes(keys, self.stamp_place(fleet));
         let message = format!("What was read for {} of fleet {fleet}\n", self.target.branch);
-        self.with(|inner| {
-            let parent = self.stamp_commit(&inner.store);
-            inner.writer.note(parent, (FILE, &bytes), author, &message).map(Some).map_err(unwritten)
-        })
+        self.with(|inner| inner.writer.note((FILE, &bytes), author, &message).map(Some).map_err(unwritten))
     }
 }

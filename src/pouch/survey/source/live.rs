@@ -114,31 +114,25 @@ impl Live {
         &self.identity
     }
 
-    /// Which state of which cluster was read.
-    pub fn stamp(&self) -> SourceStamp {
-        SourceStamp {
-            name: self.name.to_string(),
-            identity: self.identity.clone(),
-            reference: String::new(),
-            commit: String::new(),
-            resource_version: self.version,
-        }
+    /// Which state of which cluster was read, if it says so.
+    pub fn stamp(&self) -> Option<SourceStamp> {
+        Some(SourceStamp::of_cluster(self.name.as_str(), &self.identity, self.version?))
     }
 
     /// Refuses what was listed if an earlier run read a later state of the cluster.
     pub fn is_no_older(&self, last: &Last) -> Result<(), SourceError> {
-        let now = self.stamp();
-        let then = last.before(&now).filter_map(|before| before.resource_version).max();
-        match (then, now.resource_version) {
-            (Some(then), Some(version)) if version < then => {
+        let Some(now) = self.stamp() else { return Ok(()) };
+        match last.before(&now).into_iter().find(|before| **before > now.state) {
+            Some(then) => {
                 let message = format!(
-                    "cluster {} is at state {version}, and an earlier run read state {then}: etcd was restored, or \
-                     what answers lags behind",
-                    self.context()
+                    "cluster {} is at state {}, and an earlier run read state {then}: etcd was restored, or what answers \
+                     lags behind",
+                    self.context(),
+                    now.state
                 );
                 Err(SourceError::stale(&self.name, message, last.help(&now)))
             }
-            _ => Ok(()),
+            None => Ok(()),
         }
     }
 

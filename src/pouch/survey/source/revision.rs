@@ -64,8 +64,10 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
                 Ok(Some(comes)) => Ok(comes),
                 Ok(None) => Err(error(
                     format!("{identity} was cloned without the history that leads from commit {old} to {new}"),
-                    "Clone it with its history (fetch-depth: 0 of actions/checkout, GIT_DEPTH: 0 of GitLab), or give the \
-                     repository's URL.",
+                    &format!(
+                        "Clone it with its history (fetch-depth: 0 of actions/checkout, GIT_DEPTH: 0 of GitLab), or give \
+                         the repository's URL. For this one time, --accept-source {source}={new} stands in for the proof."
+                    ),
                 )),
                 Err(trouble) => Err(unreachable(source, &identity, &trouble)),
             })?;
@@ -113,13 +115,7 @@ pub(super) fn state(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>)
         Address::Remote(_) if git::is_commit_id(&reference) => reference.to_string(),
         Address::Remote(remote) => git::tip(&git_of(given), &remote, &reference)?,
     };
-    Some(SourceStamp {
-        name: source.to_string(),
-        identity: git::identity(wanted.repository),
-        reference: reference.into_owned(),
-        commit,
-        resource_version: None,
-    })
+    Some(SourceStamp::of_repository(source.as_str(), (&git::identity(wanted.repository), &reference), &commit))
 }
 
 /// Reads what a reference of a repository on this machine has at the path. Says too whether an object could not be read
@@ -174,15 +170,9 @@ fn is_no_older(
     let (Some(last), Some(identity), Some(commit)) = (given.last, &read.identity, &read.revision) else {
         return Ok(());
     };
-    let now = SourceStamp {
-        name: source.to_string(),
-        identity: identity.clone(),
-        reference: read.reference.clone(),
-        commit: commit.clone(),
-        resource_version: None,
-    };
-    for old in last.before(&now).map(|before| &before.commit).collect::<BTreeSet<_>>() {
-        if !comes_after(old, commit)? {
+    let now = SourceStamp::of_repository(source.as_str(), (identity, &read.reference), commit);
+    for old in last.before(&now) {
+        if !comes_after(&old.to_string(), commit)? {
             let message = format!(
                 "{} of {identity} is at commit {commit}, which does not come after {old}, which an earlier run read",
                 git::short(&read.reference)

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::ground::{CLUSTER, Ground, program};
 use crate::objects::*;
@@ -22,17 +22,17 @@ fn an_earlier_state_of_a_cluster_is_not_published_over_a_later_one() {
             .success()
     );
     let real = ground.server.endpoint("admin");
-    let is_old = Arc::new(AtomicBool::new(false));
-    let old = is_old.clone();
-    // Every list says that it shows the state 7, as after a restore.
+    let state = Arc::new(AtomicU64::new(0));
+    let restored = state.clone();
+    // Every list shows a later state than the one before, as clusters do, and from a restore on they start at a low one.
     let proxy = Proxy::canned(move |request: &Request| {
         let mut answer = real.ask(request).expect("the API server answers");
-        if old.load(Ordering::Relaxed) {
+        if restored.load(Ordering::Relaxed) > 0 {
             let text = String::from_utf8(answer.body).unwrap();
             let mut body: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
             answer.body = text.into_bytes();
             if body["kind"].as_str().is_some_and(|kind| kind.ends_with("List")) && body["metadata"].is_object() {
-                body["metadata"]["resourceVersion"] = "7".into();
+                body["metadata"]["resourceVersion"] = restored.fetch_add(1, Ordering::Relaxed).to_string().into();
                 answer.body = body.to_string().into_bytes();
             }
         }
@@ -50,19 +50,20 @@ fn an_earlier_state_of_a_cluster_is_not_published_over_a_later_one() {
     assert_eq!(code, 0, "{err}");
     let (code, _, err) = publish(&[]);
     assert_eq!(code, 0, "{err}");
-    is_old.store(true, Ordering::Relaxed);
+    state.store(7, Ordering::Relaxed);
     ground.apply(&store("store", 2));
     let (code, out, err) = publish(&[]);
     assert!(code == 5 && out.is_empty(), "{code} {out} {err}");
     assert!(err.contains("is at state 7, and an earlier run read state"), "{err}");
     let flag = err.split("--accept-source ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
     assert!(flag.ends_with("=7"), "{flag}");
+    // The next run sees a later state than the one that is accepted.
     let (code, _, err) = publish(&["--accept-source", flag]);
     assert_eq!(code, 0, "{err}");
     // Once: it is the state that later ones are compared with.
     let (code, _, err) = publish(&[]);
     assert_eq!(code, 0, "{err}");
-    is_old.store(false, Ordering::Relaxed);
+    state.store(0, Ordering::Relaxed);
     let (code, _, err) = publish(&[]);
     assert_eq!(code, 0, "{err}");
 }

@@ -173,8 +173,8 @@ impl Writer {
         let parent_id = parent.as_ref().map(|parent| parent.id().to_string()).unwrap_or_default();
         let message = format!("{message}{}", seal(&parent_id, &after.to_string(), committer.seconds.max(earliest)));
         let parents: Vec<&git2::Commit<'_>> = parent.iter().collect();
-        let id = self.repository.commit(None, &sign(author)?, &sign(committer)?, &message, &tree, &parents)?;
-        Ok(Some(Commit { id: id.to_string(), tree: after.to_string() }))
+        let id = self.put(&odb, (&sign(author)?, &sign(committer)?), &message, (&tree, &parents))?;
+        Ok(Some(Commit { id, tree: after.to_string() }))
     }
 
     /// Makes a commit of one file, without a parent.
@@ -188,7 +188,19 @@ impl Writer {
         _ = tree.insert(name, self.repository.blob(bytes)?, FileMode::Blob.into())?;
         let tree = self.repository.find_tree(tree.write()?)?;
         let who = Signature::new(author.name, author.email, &Time::new(author.seconds, 0))?;
-        Ok(self.repository.commit(None, &who, &who, message, &tree, &[])?.to_string())
+        self.put(&self.repository.odb()?, (&who, &who), message, (&tree, &[]))
+    }
+
+    /// Writes a commit. libgit2's function that makes and writes one says that all is well where it cannot be written.
+    fn put(
+        &self,
+        odb: &Odb<'_>,
+        (author, committer): (&Signature<'_>, &Signature<'_>),
+        message: &str,
+        (tree, parents): (&git2::Tree<'_>, &[&git2::Commit<'_>]),
+    ) -> Result<String, ObjectsError> {
+        let commit = self.repository.commit_create_buffer(author, committer, message, tree, parents)?;
+        Ok(odb.write(ObjectType::Commit, &commit)?.to_string())
     }
 
     /// A copy of a folder with edits; none if it would be empty, because git itself commits no empty folders. `at` is
@@ -294,4 +306,32 @@ fn tree(entries: BTreeMap<Vec<u8>, Entry>) -> Vec<u8> {
 /// The part of a mode that says what an entry is, without permissions.
 fn kind(mode: i32) -> i32 {
     mode & 0o170_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_that_cannot_be_written_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        Repository::init_bare(folder.path()).unwrap();
+        let committed = |name: &str| {
+            let writer = Writer::open(folder.path(), None).unwrap();
+            let mut changes = Changes::default();
+            changes.file("file", writer.files().unwrap().file(name.into()).unwrap());
+            let author = Author { name: "a", email: "a@example.com", seconds: 0, latest: i64::MAX };
+            writer.commit(&changes, (&author, &author), (name, &|_, _, _| String::new()))
+        };
+        let commit = committed("one").unwrap().unwrap();
+        assert!(Repository::open_bare(folder.path()).unwrap().find_commit(Oid::from_str(&commit.id).unwrap()).is_ok());
+        // Folders of objects have two hexadecimal digits.
+        for n in 0..=u8::MAX {
+            let place = folder.path().join(format!("objects/{n:02x}"));
+            if !place.exists() {
+                std::fs::write(place, "").unwrap();
+            }
+        }
+        assert!(committed("two").is_err());
+    }
 }

@@ -154,7 +154,11 @@ fn borrow(into: &Path, reference: &str, (id, name): (&str, &str), kept: &Kept) -
     }
     _ = kept.lend(into);
     let is_there = objects::open(into).and_then(|store| store.commit(id)).is_ok();
-    is_there && std::fs::write(into.join(name), format!("{id}\n")).is_ok()
+    // Half a reference would be in a fetch's way.
+    is_there
+        && std::fs::write(into.join(name), format!("{id}\n"))
+            .or_else(|error| std::fs::remove_file(into.join(name)).and(Err(error)))
+            .is_ok()
 }
 
 /// What git says of a reference that is not there.

@@ -1,18 +1,20 @@
-//! Temporary folders, which only their owner can read, and what killed runs left of theirs.
+//! Temporary folders, which only their owner can read, files that take another's place when they are whole, and what
+//! killed runs left of theirs.
 //!
 //! A run that is killed removes nothing, so the next one does. It recognises such a folder by the lock beside it: an
 //! empty file with the folder's name, on which a run that lives holds a lock of its own. So nobody's else is touched and
 //! none that is in use. The file is there before the folder, and goes after it: what a kill leaves, whenever it comes,
-//! is found. What the folders hold is not known here.
+//! is found. A file beside others has a name of ours, and is its own lock. What folders and files hold is not known here.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
+use tempfile::NamedTempFile;
 
 use crate::error::Failure;
 
@@ -21,6 +23,10 @@ const FOLDER: &str = "pouch-";
 
 /// What locks are called: a dot, the folder's name and this.
 const LOCK: &str = ".lock";
+
+/// What files are called that stand beside a user's own, before random letters. Collectors of metrics read `*.prom`; a
+/// name that starts with a dot is passed over.
+const BESIDE: &str = ".pouch-new-";
 
 /// How many letters a name has by chance, as `tempfile` draws them.
 const LETTERS: usize = 6;
@@ -49,11 +55,6 @@ impl NoScratch {
     /// What to do about it.
     pub const HELP: &str =
         "Check that TMPDIR names a folder that this user can write to, and that there is space in it.";
-
-    /// What the system said.
-    pub fn kind(&self) -> io::ErrorKind {
-        self.error.kind()
-    }
 }
 
 impl From<NoScratch> for Failure {
@@ -80,8 +81,13 @@ impl Scratch {
             builder.prefix(".pouch-").suffix(LOCK).rand_bytes(LETTERS);
             let (held, lock) = builder.tempfile_in(place)?.keep().map_err(|error| error.error)?;
             // Between its making and its lock, another run may take it for left behind.
-            if held.try_lock().is_err() || !is_same(&held, &lock) {
-                continue;
+            match held.try_lock() {
+                Ok(()) if is_same(&held, &lock)? => {}
+                Ok(()) | Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::Error(error)) => {
+                    let _ = fs::remove_file(&lock);
+                    return Err(error);
+                }
             }
             let made = folder_of(&lock).ok_or(io::Error::from(io::ErrorKind::InvalidFilename)).and_then(|folder| {
                 fs::DirBuilder::new().mode(0o700).create(&folder)?;
@@ -115,18 +121,52 @@ impl Drop for Scratch {
     }
 }
 
+/// Makes an empty file in a folder that may be anybody's, with these permissions as far as the umask leaves them. It goes
+/// with its value, unless it is put in another's place. Removes what killed runs left of such files in that folder.
+///
+/// # Errors
+/// Where nothing can be made there.
+pub fn file_in(folder: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    for left in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if left.file_name().and_then(|name| name.to_str()).is_some_and(|name| is_drawn(name, BESIDE)) {
+            let _ = unused(&left).and_then(|_held| fs::remove_file(&left));
+        }
+    }
+    for _ in 0..TRIES {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(BESIDE).rand_bytes(LETTERS).permissions(fs::Permissions::from_mode(mode));
+        let made = builder.tempfile_in(folder)?;
+        // Between its making and its lock, another run may take it for left behind.
+        match made.as_file().try_lock() {
+            Ok(()) if is_same(made.as_file(), made.path())? => return Ok(made),
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            // Where nothing can be locked, nothing is removed either.
+            Err(TryLockError::Error(_)) => return Ok(made),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
 /// The folder of a lock, if the lock is called as one.
 fn folder_of(lock: &Path) -> Option<PathBuf> {
     let name = lock.file_name()?.to_str()?.strip_prefix('.')?.strip_suffix(LOCK)?;
-    let letters = name.strip_prefix(FOLDER)?;
-    let is_drawn = letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_drawn.then(|| lock.with_file_name(name))
+    is_drawn(name, FOLDER).then(|| lock.with_file_name(name))
+}
+
+/// Whether a name is this and random letters.
+fn is_drawn(name: &str, first: &str) -> bool {
+    let letters = name.strip_prefix(first).unwrap_or_default();
+    letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Whether this file still stands at the path.
-fn is_same(file: &File, path: &Path) -> bool {
-    let there = fs::symlink_metadata(path);
-    file.metadata().is_ok_and(|held| there.is_ok_and(|there| (held.dev(), held.ino()) == (there.dev(), there.ino())))
+fn is_same(file: &File, path: &Path) -> io::Result<bool> {
+    let held = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok((held.dev(), held.ino()) == (there.dev(), there.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Removes the folders of runs that were killed. Whatever goes wrong stays as it is: it is in nobody's way.
@@ -140,21 +180,12 @@ fn sweep(place: &Path) {
 }
 
 fn remove_left(lock: &Path, folder: &Path) -> io::Result<()> {
-    let ours = |metadata: &fs::Metadata| metadata.uid() == geteuid().as_raw();
-    let mut options = OpenOptions::new();
-    // Nobody can make this wait, or look elsewhere.
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = options.read(true).custom_flags(i32::try_from(flags.bits()).unwrap_or_default()).open(lock)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || !ours(&metadata) || metadata.len() > 0 {
-        return Ok(());
-    }
-    // Whoever lives holds it.
-    if file.try_lock().is_err() || !is_same(&file, lock) {
+    let held = unused(lock)?;
+    if held.metadata()?.len() > 0 {
         return Ok(());
     }
     match fs::symlink_metadata(folder) {
-        Ok(found) if found.is_dir() && ours(&found) => fs::remove_dir_all(folder)?,
+        Ok(found) if found.is_dir() && is_ours(&found) => fs::remove_dir_all(folder)?,
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
@@ -162,9 +193,25 @@ fn remove_left(lock: &Path, folder: &Path) -> io::Result<()> {
     fs::remove_file(lock)
 }
 
+/// Opens a plain file of this user that no run holds, and holds it.
+fn unused(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Nobody can make this wait, or look elsewhere.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = options.read(true).custom_flags(i32::try_from(flags.bits()).unwrap_or_default()).open(path)?;
+    let metadata = file.metadata()?;
+    // Whoever lives holds it.
+    let is_unused = metadata.is_file() && is_ours(&metadata) && file.try_lock().is_ok() && is_same(&file, path)?;
+    if is_unused { Ok(file) } else { Err(io::ErrorKind::ResourceBusy.into()) }
+}
+
+fn is_ours(metadata: &fs::Metadata) -> bool {
+    metadata.uid() == geteuid().as_raw()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -213,6 +260,28 @@ mod tests {
         sweep(place.path());
         let gone: Vec<String> = before.into_iter().filter(|name| fs::symlink_metadata(at(name)).is_err()).collect();
         assert_eq!(gone, [".pouch-aaaaaa.lock", ".pouch-bbbbbb.lock", "pouch-aaaaaa"]);
+    }
+
+    #[test]
+    fn files_beside_others_go_with_the_next_unless_they_are_in_use() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        // Left behind, half written or not at all; and what only looks alike.
+        fs::write(at(".pouch-new-aaaaaa"), "half").unwrap();
+        fs::write(at(".pouch-new-bbbbbb"), "").unwrap();
+        fs::write(at(".pouch-new-toolong"), "mine").unwrap();
+        fs::write(at("mine"), "mine").unwrap();
+        symlink(at("mine"), at(".pouch-new-cccccc")).unwrap();
+        fs::create_dir(at(".pouch-new-dddddd")).unwrap();
+        let used = file_in(place.path(), 0o666).unwrap();
+        let other = file_in(place.path(), 0o600).unwrap();
+        assert_eq!(fs::metadata(other.path()).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(used.path().exists());
+        other.persist(at("other")).unwrap();
+        drop(used);
+        let stays = [".pouch-new-cccccc", ".pouch-new-dddddd", ".pouch-new-toolong", "mine", "other"];
+        assert_eq!(names(place.path()), stays);
+        assert_eq!(fs::read_to_string(at("mine")).unwrap(), "mine");
     }
 
     #[test]

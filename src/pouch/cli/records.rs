@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, value_parser};
 
 use crate::error::Failure;
+use crate::scratch;
 use crate::session::Global;
 
 /// The flags of both files for a command that refuses them: its help does not offer them, and who gives one all the
@@ -93,8 +94,7 @@ fn writable(path: &Path) -> io::Result<()> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".pouch-probe-").tempfile_in(folder)?.close()
+    scratch::file_in(folder, 0o600)?.close()
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 //!
 //! A folder holds `objects` as git arranges them, `tips` (an id and a reference in each line), `shallow` as git writes
 //! it, `lock`, which every run holds shared for as long as it borrows, and alone to put objects together or to clear
-//! them away, and `writing`, which a run holds while it writes down what it fetched.
+//! them away, and `writing`, which a run holds while it keeps what it fetched. What others that were killed then had only
+//! half made, it removes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -35,6 +36,12 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// Where the references stand that lead to borrowed objects, so that git tells the server of them.
 const LENT: &str = "refs/pouch/kept";
+
+/// What a file is called until it is whole, before random letters.
+const NEW: &str = ".new-";
+
+/// What the folder is called in which objects are put together, before random letters.
+const TOGETHER: &str = "again-";
 
 /// What is kept of one remote repository.
 pub struct Kept {
@@ -85,8 +92,8 @@ impl Kept {
 
     /// Lends a repository nothing any more.
     pub fn take_back(into: &Path) {
-        for trace in ["objects/info/alternates", "shallow"] {
-            _ = fs::remove_file(into.join(trace));
+        for trace in [alternates(into), into.join("shallow")] {
+            _ = fs::remove_file(trace);
         }
         _ = fs::remove_dir_all(into.join(LENT));
     }
@@ -115,9 +122,8 @@ impl Kept {
         }
         // Only git writes these, and not here.
         _ = fs::remove_dir_all(objects.join("info"));
-        let ours = into.join("objects").join("info");
-        fs::create_dir_all(&ours)?;
-        fs::write(ours.join("alternates"), format!("{}\n", objects.display()))?;
+        fs::create_dir_all(into.join("objects").join("info"))?;
+        fs::write(alternates(into), format!("{}\n", objects.display()))?;
         let repository = Repository::open_bare(into)?;
         let lent = into.join(LENT);
         fs::create_dir_all(&lent)?;
@@ -134,12 +140,21 @@ impl Kept {
 
     /// Keeps the objects of the repository at `from`, all of what `id` reaches, which stood at `reference`.
     pub fn keep(&self, git: &Git, from: &Path, reference: &str, id: &str) {
-        if self.keep_all(git, from, reference, id).is_err() {
+        if self.keep_all(git, from, reference, id).is_ok() {
+            return;
+        }
+        if alternates(from).exists() {
+            // This run still reads what it borrows. The next borrows nothing, and clears it away if it cannot keep it.
+            _ = fs::remove_file(self.folder.join("tips"));
+        } else {
             self.clear();
         }
     }
 
     fn keep_all(&self, git: &Git, from: &Path, reference: &str, id: &str) -> Result<(), Unusable> {
+        let writing = OpenOptions::new().create(true).append(true).mode(0o600).open(self.folder.join("writing"))?;
+        flock(&writing, FlockOperation::LockExclusive).map_err(|_| Unusable)?;
+        self.remove_half_made();
         let (source, target) = (from.join("objects"), self.folder.join("objects"));
         let mut is_new = false;
         for folder in fs::read_dir(&source)?.flatten().filter(|entry| entry.file_name() != "info") {
@@ -172,10 +187,8 @@ impl Kept {
         Ok(())
     }
 
-    /// Writes down what was fetched, and where its history ends. One run at a time.
+    /// Writes down what was fetched, and where its history ends.
     fn note(&self, from: &Path, reference: &str, id: &str) -> Result<(), Unusable> {
-        let writing = OpenOptions::new().create(true).append(true).mode(0o600).open(self.folder.join("writing"))?;
-        flock(&writing, FlockOperation::LockExclusive).map_err(|_| Unusable)?;
         let ends = self.ends(from)?;
         put(&self.folder, &self.folder.join("shallow"), |path| fs::write(path, &ends))?;
         let mut tips = self.tips();
@@ -210,13 +223,16 @@ impl Kept {
     /// Makes one pack of what the tips reach, and forgets all else.
     fn put_together(&self, git: &Git) -> Result<(), Unusable> {
         self.sweep(&["lock", "writing", "tips", "shallow", "objects"]);
-        let private = tempfile::Builder::new().prefix("again-").tempdir_in(&self.folder)?;
+        let private = tempfile::Builder::new().prefix(TOGETHER).tempdir_in(&self.folder)?;
         git.make(private.path())?;
         self.lend_all(private.path())?;
         git.run(Some(private.path()), "repack", &["-a", "-d", "-q", "--window=0"], &[])?;
-        fs::remove_dir_all(self.folder.join("objects"))?;
-        fs::rename(private.path().join("objects"), self.folder.join("objects"))?;
-        _ = fs::remove_dir_all(self.folder.join("objects").join("info"));
+        // At no time is nothing there for long, and what cannot be put in place leaves what was there.
+        let (objects, before) = (self.folder.join("objects"), private.path().join("before"));
+        fs::rename(&objects, &before)?;
+        let placed = fs::rename(private.path().join("objects"), &objects);
+        placed.or_else(|error| fs::rename(&before, &objects).and(Err(error)))?;
+        _ = fs::remove_dir_all(objects.join("info"));
         Ok(())
     }
 
@@ -230,6 +246,22 @@ impl Kept {
             self.sweep(&["lock", "writing"]);
         }
         _ = flock(&self.lock, FlockOperation::NonBlockingLockShared);
+    }
+
+    /// Removes what killed runs had not finished. Nobody else may be writing.
+    fn remove_half_made(&self) {
+        let below = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let objects = self.folder.join("objects");
+        for folder in [self.folder.clone(), objects.clone()].into_iter().chain(below(&objects)) {
+            for path in below(&folder) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if name.starts_with(NEW) {
+                    _ = fs::remove_file(&path);
+                } else if name.starts_with(TOGETHER) {
+                    _ = fs::remove_dir_all(&path);
+                }
+            }
+        }
     }
 
     /// Removes all but some, with what killed runs left. Nobody else may be here.
@@ -264,9 +296,14 @@ impl From<GitError> for Unusable {
     }
 }
 
+/// Where git reads from which other folders a bare repository borrows objects.
+fn alternates(repository: &Path) -> PathBuf {
+    repository.join("objects").join("info").join("alternates")
+}
+
 /// Makes a file at once, by another name in the folder.
 fn put(folder: &Path, path: &Path, make: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let made = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?.into_temp_path();
+    let made = tempfile::Builder::new().prefix(NEW).tempfile_in(folder)?.into_temp_path();
     make(&made)?;
     made.persist(path).map_err(|error| error.error)
 }

@@ -5,12 +5,12 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use pouch_core::report::metrics::{self, RunFacts, Times};
 use pouch_core::report::summary::Summary;
 
+use crate::scratch;
 use crate::session::Session;
 
 /// What a collector may do with the file, which runs as somebody else: the umask takes away from it.
@@ -45,16 +45,15 @@ fn with_times(path: &Path, session: &Session, text: impl Fn(&Times<'_>) -> Strin
 
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // Collectors read `*.prom`; a name that starts with a dot is passed over.
-    builder.prefix(".pouch-metrics-").permissions(PermissionsExt::from_mode(MODE));
-    let mut file = builder.tempfile_in(folder)?;
+    let mut file = scratch::file_in(folder, MODE)?;
     file.write_all(text.as_bytes())?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

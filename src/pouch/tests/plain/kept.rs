@@ -180,6 +180,22 @@ fn whatever_is_wrong_with_what_is_kept_the_same_is_published() {
     }
 }
 
+/// What a run borrows stays there for it, also where nothing more can be kept.
+#[test]
+fn what_cannot_be_kept_any_more_can_still_be_read() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    fs::remove_file(kept(&fleet).join("writing")).unwrap();
+    fs::create_dir(kept(&fleet).join("writing")).unwrap();
+    for round in 0..3 {
+        origin.commit_beside(&format!("echo {round} > other"));
+        fleet.secret("eu", "c0", &format!("value: changed-{round}"));
+        let ran = origin.publish(&[]).ends(0).outcome("eu", "published").outcome("us", "unchanged");
+        assert!(!ran.stderr.contains("damaged"), "{}", ran.stderr);
+    }
+}
+
 fn spoil_again(fleet: &Fleet, spoil: Spoil) {
     let kept = kept(fleet);
     if kept.join("tips").is_file() && !kept.join("tips").is_symlink() && kept.join("objects/pack").is_dir() {

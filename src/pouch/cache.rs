@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 
 use crate::ambient::Ambient;
+use crate::error::said;
 
 /// A folder that only this user can enter.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,12 +27,12 @@ pub enum NoCache {
     #[error("XDG_CACHE_HOME is no absolute path, and HOME is no folder")]
     Nowhere,
     /// It cannot be made or looked at.
-    #[error("{} cannot be used: {kind}", path.display())]
+    #[error("{} cannot be used: {why}", path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,
         /// What the system says.
-        kind: ErrorKind,
+        why: String,
     },
     /// Something else stands there.
     #[error("{} is no folder, or a link", .0.display())]
@@ -108,7 +109,7 @@ fn private(path: PathBuf) -> Result<PathBuf, NoCache> {
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> NoCache {
-    NoCache::Unusable { path: path.to_owned(), kind: error.kind() }
+    NoCache::Unusable { path: path.to_owned(), why: said(error) }
 }
 
 #[cfg(test)]

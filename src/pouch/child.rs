@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::error::said;
+
 /// The most bytes of standard error that are kept: the first half and the last.
 const MOST_WORDS: usize = 16 << 10;
 
@@ -51,12 +53,12 @@ pub struct ChildResult {
 }
 
 /// Why a child did not end by itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ChildError {
     /// There is no such program.
     Missing,
     /// It could not be started.
-    Start(ErrorKind),
+    Start(String),
     /// It took too long, and was ended.
     TimedOut {
         /// The bound.
@@ -81,7 +83,7 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => ChildError::Missing,
-        kind => ChildError::Start(kind),
+        _ => ChildError::Start(said(&error)),
     })?;
     let heard = Arc::<AtomicU64>::default();
     let most = usize::try_from(bounds.output).unwrap_or(usize::MAX);
@@ -259,7 +261,7 @@ fn collect(mut pipe: impl Read + Send + 'static, kept: Kept, heard: &Arc<AtomicU
 /// Starts a thread. The standard library's own function panics where the system gives none.
 fn thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<(), ChildError> {
     let started = std::thread::Builder::new().spawn(work);
-    started.map(drop).map_err(|error| ChildError::Start(error.kind()))
+    started.map(drop).map_err(|error| ChildError::Start(said(&error)))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use pouch_core::config::error::leaks;
 use pouch_core::report::escape;
 
 use crate::ambient::Ambient;
-use crate::error::{Ended, Failure, Kind};
+use crate::error::{Ended, Failure, Kind, said};
 use crate::run;
 use crate::run::told::{self, Failed};
 use crate::session::{Global, Session};
@@ -76,7 +76,7 @@ pub fn main() -> u8 {
     match Ambient::of_process() {
         Ok(ambient) => run(ambient),
         Err(error) => {
-            ui::last_words(&format!("error: the current folder cannot be used: {}\n", error.kind()));
+            ui::last_words(&format!("error: the current folder cannot be used: {}\n", said(&error)));
             Kind::Failed.code()
         }
     }

@@ -27,7 +27,7 @@ use self::link::{Ask, Link, Reply};
 pub use self::link::{Broken, Patience};
 use self::request::{Portion, Resource, Stamp, Trial};
 use crate::ambient::Ambient;
-use crate::error::Failure;
+use crate::error::{Failure, said};
 
 /// How many requests for single objects are under way at once.
 pub const IN_FLIGHT: usize = 32;
@@ -173,7 +173,7 @@ impl Cluster {
         // The seed only spreads pauses: without entropy they are not spread.
         let _ = ambient.fill(&mut seed);
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| {
-            Failure::unavailable(format!("the network cannot be used: {}", error.kind()), "See ulimit -n.")
+            Failure::unavailable(format!("the network cannot be used: {}", said(&error)), "See ulimit -n.")
         })?;
         let (context, server, insecure) = (access.context.clone(), access.shown(), access.insecure);
         let link = {

@@ -4,6 +4,7 @@
 //! beside its own error type of what kind each is. `docs/exit-codes.md` lists the codes; scripts depend on them.
 
 use std::fmt;
+use std::io;
 
 use pouch_core::report::escape;
 
@@ -87,6 +88,18 @@ impl Kind {
     }
 }
 
+/// What the system says of a failed operation, in words. The standard library has none of its own for some of it, such
+/// as an error of a disk or too many open files.
+pub fn said(error: &io::Error) -> String {
+    const NONE: &str = "uncategorized error";
+    let kind = error.kind().to_string();
+    if kind != NONE {
+        return kind;
+    }
+    let whole = error.to_string();
+    whole.split_once(" (os error").map_or(whole.clone(), |(words, _)| words.to_lowercase())
+}
+
 /// The exit code of a run that this signal ended.
 pub fn code_of_signal(signal: u8) -> u8 {
     exit::SIGNAL.saturating_add(signal)
@@ -143,3 +156,18 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_of_the_system_has_words() {
+        for (code, words) in
+            [(2, "entity not found"), (5, "input/output error"), (24, "too many open files"), (28, "no storage space")]
+        {
+            assert_eq!(said(&io::Error::from_raw_os_error(code)), words);
+        }
+        assert_eq!(said(&io::Error::other("mine")), "other error");
+    }
+}

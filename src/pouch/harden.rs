@@ -18,9 +18,30 @@ pub fn harden() {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!("{}:{}", at.file(), at.line())).unwrap_or_default();
+        // Several threads may find out.
+        if of_system(&place).is_some() && IS_SYSTEMS.set(()).is_err() {
+            return;
+        }
         ui::last_words(&last_words(&place, PUBLISHED.get().map(String::as_str)));
     }));
 }
+
+/// Why there was a panic at this place, if it is the system's fault and no bug: the standard library wants random bytes
+/// before it makes a table, the ciphers' libraries take them by functions that cannot fail, and neither can the closing of
+/// a folder.
+fn of_system(place: &str) -> Option<&'static str> {
+    const WHY: [(&str, &str); 3] = [
+        ("std/src/sys/random/", NO_ENTROPY),
+        ("/rand_core-", NO_ENTROPY),
+        ("std/src/sys/fs/", "the operating system could not close a folder"),
+    ];
+    WHY.iter().find(|(known, _)| place.contains(known)).map(|(_, why)| *why)
+}
+
+const NO_ENTROPY: &str = "the operating system gives no random bytes";
+
+/// Whether there was such a panic.
+static IS_SYSTEMS: OnceLock<()> = OnceLock::new();
 
 /// What this process has published.
 static PUBLISHED: OnceLock<String> = OnceLock::new();
@@ -33,6 +54,9 @@ pub fn published(what: String) {
 
 fn last_words(place: &str, published: Option<&str>) -> String {
     match published {
+        None if let Some(why) = of_system(place) => {
+            format!("error: {why}\n  = help: Run pouch again: it goes on from what is published.\n")
+        }
         None => format!("pouch stopped because of a bug in itself, at {place}; please report it\n"),
         Some(what) => {
             format!("{} is published; after that pouch stopped, at {place}; please report it\n", escape(what))
@@ -40,13 +64,17 @@ fn last_words(place: &str, published: Option<&str>) -> String {
     }
 }
 
-/// Runs `work` and gives the exit code where it panics: that of a bug, or of a failure if something is published.
+/// Runs `work` and gives the exit code where it panics: that of a bug, or of a failure if something is published or it was
+/// the system's fault.
 pub fn guarded(work: impl FnOnce() -> u8 + panic::UnwindSafe) -> u8 {
-    panic::catch_unwind(work).unwrap_or_else(|_| code_of_panic(PUBLISHED.get().is_some()))
+    panic::catch_unwind(work).unwrap_or_else(|_| {
+        let is_no_bug = PUBLISHED.get().is_some() || IS_SYSTEMS.get().is_some();
+        code_of_panic(is_no_bug)
+    })
 }
 
-fn code_of_panic(is_published: bool) -> u8 {
-    if is_published { Kind::Failed.code() } else { Kind::Bug.code() }
+fn code_of_panic(is_no_bug: bool) -> u8 {
+    if is_no_bug { Kind::Failed.code() } else { Kind::Bug.code() }
 }
 
 /// How much of the stack is wiped; work with secrets goes less deep, hashes and ciphers included.
@@ -80,6 +108,8 @@ mod tests {
         assert_eq!((code_of_panic(false), code_of_panic(true)), (70, 1));
         assert!(last_words("x.rs:1", None).contains("a bug in itself"));
         let words = last_words("x.rs:1", Some("commit abc on main"));
+        let words_of_none = last_words("/rustc/x/library/std/src/sys/random/linux.rs:126", None);
+        assert!(words_of_none.starts_with("error: the operating system gives no random bytes\n"), "{words_of_none}");
         assert!(words.starts_with("commit abc on main is published; after that pouch stopped, at x.rs:1"), "{words}");
     }
 }

@@ -392,7 +392,11 @@ fn read_files(surveyor: &Surveyor<'_>, source: &Source) -> Result<source::Readin
 fn unless_trusted(surveyor: &Surveyor<'_>, source: &Source, error: SourceError) -> Result<source::Reading, Failure> {
     // A run that should end is no fault of the source.
     surveyor.session.stop.check()?;
-    if source.provides.cluster_scoped { Err(error.into()) } else { Ok(error.reading(source)) }
+    if source.provides.cluster_scoped || error.is_of_this_machine {
+        Err(error.into())
+    } else {
+        Ok(error.reading(source))
+    }
 }
 
 /// How many objects of each kind were read from a source, and how long that took.

@@ -11,6 +11,7 @@ use pouch_core::report::text::{self, Paint};
 use pouch_core::report::{escape, escape_json};
 
 use crate::ambient::Ambient;
+use crate::error::said;
 
 /// How what is not a result is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
@@ -52,7 +53,7 @@ pub struct Ui {
     level: Level,
     terminal: bool,
     /// Why a result could not be written.
-    lost: OnceLock<io::ErrorKind>,
+    lost: OnceLock<String>,
 }
 
 impl Ui {
@@ -75,14 +76,14 @@ impl Ui {
     pub fn result(&self, text: &str) {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => _ = self.lost.set(error.kind()),
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => _ = self.lost.set(said(&error)),
             _ => {}
         }
     }
 
     /// Why a result could not be written, such as a full disk.
-    pub fn lost(&self) -> Option<io::ErrorKind> {
-        self.lost.get().copied()
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
     }
 
     /// Writes findings, most severe first, as far as the level asks for them.

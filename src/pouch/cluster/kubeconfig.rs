@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 
 use super::exec::{self, Plugin};
 use crate::ambient::Ambient;
-use crate::error::Failure;
+use crate::error::{Failure, said};
 
 /// Where a Pod has its service account's token and the cluster's authority.
 ///
@@ -343,7 +343,7 @@ impl Access {
         let auth = &mut access.config.auth_info;
         if let Some(file) = &auth.token_file {
             let token = std::fs::read_to_string(file).map_err(|error| {
-                let message = format!("the token file {file} cannot be read: {}", error.kind());
+                let message = format!("the token file {file} cannot be read: {}", said(&error));
                 Failure::unavailable(message, "Check that the file is there and readable by this user.")
             })?;
             auth.token = Some(Zeroizing::new(token).trim().to_owned().into());
@@ -378,7 +378,7 @@ fn unreadable(file: &Path, error: &KubeconfigError) -> Failure {
     let file = file.display();
     let help = "Mend the file, or name another one with --kubeconfig.";
     let message = match error {
-        KubeconfigError::ReadConfig(error, _) => format!("the kubeconfig {file} cannot be read: {}", error.kind()),
+        KubeconfigError::ReadConfig(error, _) => format!("the kubeconfig {file} cannot be read: {}", said(error)),
         _ => match flaw(Path::new(&file.to_string())) {
             Some(flaw) => format!("the kubeconfig {file} is not YAML at line {}, column {}", flaw.line, flaw.column),
             None => format!("{file} is no kubeconfig"),

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use git2::{ObjectType, Odb, OdbLookupFlags, Oid, Repository};
 
 use super::objects::ObjectsError;
+use crate::error::said;
 
 /// How many bytes of objects wait in memory at most: a pack is written when there are as many. What changed is mostly
 /// less, and so one pack.
@@ -100,6 +101,6 @@ fn pack(place: &Path, objects: Vec<Waiting>) -> Result<(), ObjectsError> {
         pack.insert_object(id, None)?;
     }
     let folder = place.join("objects").join("pack");
-    std::fs::create_dir_all(&folder).map_err(|error| ObjectsError::Other(error.kind().to_string()))?;
+    std::fs::create_dir_all(&folder).map_err(|error| ObjectsError::Other(said(&error)))?;
     Ok(pack.write(&folder, MODE)?)
 }

@@ -17,7 +17,8 @@ use super::address::{Address, address};
 use super::objects;
 use super::words::{self, Words};
 use crate::child::{self, Bounds, ChildError, ChildResult};
-use crate::scratch::Scratch;
+use crate::error::said;
+use crate::scratch::{NoScratch, Scratch};
 
 /// How long one run may take, and how long it may say nothing, unless somebody says otherwise.
 const DEFAULT: Deadlines = Deadlines { silence: Duration::from_secs(120), whole: Duration::from_secs(3600) };
@@ -101,7 +102,10 @@ pub enum GitError {
     Missing,
     /// It could not be started.
     #[error("git cannot be started: {0}")]
-    Start(ErrorKind),
+    Start(String),
+    /// There is no place for temporary files.
+    #[error("{0}")]
+    NoScratch(String),
     /// It ended with an error.
     #[error("git {command} failed: {words}")]
     Failed {
@@ -144,7 +148,10 @@ impl GitError {
     /// Whether git found no space on this machine. What a server says of its own comes after `remote:`.
     pub fn is_for_want_of_space(&self) -> bool {
         const WORDS: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
-        let GitError::Failed { words, .. } = self else { return false };
+        let words = match self {
+            GitError::Failed { words, .. } => words,
+            other => return matches!(other, GitError::NoScratch(_)),
+        };
         let mut said = words.split("; ").filter(|line| !line.starts_with("remote:"));
         said.any(|line| WORDS.iter().any(|known| line.contains(known)))
     }
@@ -163,6 +170,7 @@ impl GitError {
         let help = match self {
             GitError::Missing => "Install git; pouch runs it for everything that needs the network.",
             GitError::Start(_) => "Check that git can be run by this user.",
+            GitError::NoScratch(_) => NoScratch::HELP,
             GitError::Failed { words, .. } if words.contains("Host key verification failed") => {
                 "Add the server's host key to known_hosts; pouch never accepts an unknown one."
             }
@@ -365,8 +373,9 @@ impl Git {
         if !remote.starts_with("http") {
             return Ok(());
         }
-        let unwritten = |error: std::io::Error| GitError::Start(error.kind());
-        let folder = Scratch::new().map_err(|error| GitError::Start(error.kind()))?;
+        let unwritten =
+            |error: std::io::Error| GitError::NoScratch(format!("git's trace cannot be read: {}", said(&error)));
+        let folder = Scratch::new().map_err(|error| GitError::NoScratch(error.to_string()))?;
         let trace = folder.path().join("packets");
         let mut git = self.clone();
         git.environment.push(("GIT_TRACE_PACKET".into(), trace.as_os_str().to_owned()));

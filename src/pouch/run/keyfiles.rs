@@ -12,7 +12,7 @@ use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::age::{self, AgeError};
 use crate::ambient::{Ambient, NoEntropy};
-use crate::error::Failure;
+use crate::error::{Failure, said};
 
 /// Why nothing, or not everything, was written.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ pub enum MakeError {
     #[error("{0} is there and does not say `*`; keys in that folder could end up in git")]
     Ignored(String),
     /// A file could not be written.
-    #[error("{path} cannot be written: {}", .error.kind())]
+    #[error("{path} cannot be written: {}", said(.error))]
     Write {
         /// The file.
         path: String,

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use zeroize::Zeroizing;
 
+use crate::error::said;
+
 /// The largest configuration and the largest file of recipients, in bytes.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
 
@@ -36,7 +38,7 @@ pub enum FileFault {
     /// It is not UTF-8.
     NotText,
     /// The system does not let it be read.
-    Unreadable(io::ErrorKind),
+    Unreadable(io::Error),
 }
 
 impl FileFault {
@@ -47,14 +49,14 @@ impl FileFault {
             FileFault::NoFile => format!("{what} is no plain file"),
             FileFault::TooLarge(most) => format!("{what} is larger than {most} bytes"),
             FileFault::NotText => format!("{what} is not UTF-8"),
-            FileFault::Unreadable(kind) => format!("{what} cannot be read: {kind}"),
+            FileFault::Unreadable(error) => format!("{what} cannot be read: {}", said(error)),
         }
     }
 
     /// What to do about it: only the permissions if they are in the way, else `otherwise`.
     pub fn help<'a>(&self, otherwise: &'a str) -> &'a str {
         match self {
-            FileFault::Unreadable(io::ErrorKind::PermissionDenied) => {
+            FileFault::Unreadable(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 "Check the permissions of the file and of its folders: this user may not read it."
             }
             _ => otherwise,
@@ -66,7 +68,7 @@ impl FileFault {
 pub fn read_text(path: &Path, most: u64) -> Result<String, FileFault> {
     let fault = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound => FileFault::Absent,
-        kind => FileFault::Unreadable(kind),
+        _ => FileFault::Unreadable(error),
     };
     // Looked at before it is opened: opening a pipe would wait for a writer.
     if !fs::metadata(path).map_err(fault)?.is_file() {
@@ -89,7 +91,7 @@ mod tests {
     #[test]
     fn a_file_that_is_closed_is_told_to_be_opened() {
         for what in ["the configuration", "the reuse key", "the file of recipients"] {
-            let closed = FileFault::Unreadable(io::ErrorKind::PermissionDenied);
+            let closed = FileFault::Unreadable(io::ErrorKind::PermissionDenied.into());
             assert_eq!(closed.message(what), format!("{what} cannot be read: permission denied"));
             assert!(closed.help("Make another.").starts_with("Check the permissions"));
             assert_eq!(FileFault::Absent.help("Make another."), "Make another.");

@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::git::objects::{self, ObjectsError};
 use crate::git::program::git;
 use crate::git::{self, Address, history};
-use crate::scratch::Scratch;
+use crate::scratch::{NoScratch, Scratch};
 use crate::session::Session;
 use crate::settings::Opened;
 
@@ -77,7 +77,10 @@ fn fetched(session: &Session, url: &str, called: String) -> Result<Repository, F
     let path = folder.path().join("repository.git");
     git::mirror(&git, url, &path).map_err(|error| {
         let message = format!("{called} cannot be fetched: {error}");
-        Failure::unavailable(message, error.help(url))
+        match error.is_for_want_of_space() {
+            true => Failure::failed(message, NoScratch::HELP),
+            false => Failure::unavailable(message, error.help(url)),
+        }
     })?;
     Ok(Repository { path, called, fetched: Some(folder) })
 }

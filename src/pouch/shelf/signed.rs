@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::Failure;
+use crate::error::{Failure, said};
 use crate::git::{program, signers};
 use crate::session::Session;
 
@@ -22,7 +22,7 @@ pub fn check(
         return Err(Failure::usage(format!("there is no file of allowed signers at {}", shown.display()), format));
     }
     let text = std::fs::read(allowed).map_err(|error| {
-        Failure::usage(format!("{} cannot be read: {}", shown.display(), error.kind()), "Check its permissions.")
+        Failure::usage(format!("{} cannot be read: {}", shown.display(), said(&error)), "Check its permissions.")
     })?;
     if !signers::is_usable(&String::from_utf8_lossy(&text)) {
         let message = format!("{} has no line of an allowed signer: who, and then the public key", shown.display());

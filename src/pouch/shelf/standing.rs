@@ -17,7 +17,7 @@ use self::place::{no_bundles, roots};
 use super::beside::further_up;
 use super::directory::whole;
 use super::target::Target;
-use crate::error::{self, Failure};
+use crate::error::{self, Failure, said};
 use crate::git::objects::standing::discover;
 use crate::git::objects::{self, ObjectsError, Store};
 use crate::git::{self, Address};
@@ -156,7 +156,7 @@ impl Asking<'_> {
             };
             let meta = match std::fs::symlink_metadata(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                other => other.map_err(|error| failed(&error.kind()))?,
+                other => other.map_err(|error| failed(&said(&error)))?,
             };
             if meta.is_symlink() {
                 found.extend(Above::link(name, shown, way));
@@ -164,7 +164,7 @@ impl Asking<'_> {
                 if meta.len() > MOST_BYTES {
                     return Err(failed(&format!("it is larger than {MOST_BYTES} bytes")));
                 }
-                let bytes = std::fs::read(&path).map_err(|error| failed(&error.kind()))?;
+                let bytes = std::fs::read(&path).map_err(|error| failed(&said(&error)))?;
                 found.push(Above { name, shown, way, bytes });
             }
         }

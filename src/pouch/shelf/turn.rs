@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 
 use super::ShelfError;
 use crate::cache::{Cache, cache};
-use crate::error::Failure;
+use crate::error::{Failure, said};
 use crate::session::Session;
 
 /// How long to wait between two looks, at first and at most.
@@ -69,5 +69,5 @@ fn opened(locks: &Cache, remote: &str, branch: &str) -> Result<File, String> {
     let path = locks.path().join(name);
     let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = open(&path, flags, Mode::RUSR | Mode::WUSR);
-    file.map(File::from).map_err(|error| format!("{}: {}", path.display(), error.kind()))
+    file.map(File::from).map_err(|error| format!("{}: {}", path.display(), said(&error.into())))
 }

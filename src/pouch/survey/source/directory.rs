@@ -24,6 +24,7 @@ use rustix::io::Errno;
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
 use super::reading::{Filter, Given, MAX_FILE_BYTES, MOST_ENTRIES, Reading, SourceError, none_counts, whole};
+use crate::error::said;
 use crate::git::objects::{self, MOST_DEPTH};
 
 /// How many files one task reads; its documents share their keys.
@@ -45,7 +46,7 @@ pub(super) fn read(
         };
         let message = match error.kind() {
             std::io::ErrorKind::NotFound => format!("there is no folder or file {shown}"),
-            kind => format!("{shown} cannot be read: {kind}"),
+            _ => format!("{shown} cannot be read: {}", said(&error)),
         };
         SourceError::new(source, message, help)
     };
@@ -218,7 +219,7 @@ impl<'a> Walk<'a> {
             Ok(target) => target,
             Err(_) if !self.filter.file(text) => return,
             Err(error) if error.kind() == ErrorKind::NotFound => return self.miss(&path, "the symlink leads nowhere"),
-            Err(error) => return self.miss(&path, &format!("the symlink cannot be followed: {}", error.kind())),
+            Err(error) => return self.miss(&path, &format!("the symlink cannot be followed: {}", said(&error))),
         };
         let kind = std::fs::metadata(&target);
         let is_folder = kind.as_ref().is_ok_and(Metadata::is_dir);
@@ -298,7 +299,7 @@ impl Place<'_> {
     }
 
     fn bytes(&self, path: &Path) -> Result<Vec<u8>, Trouble> {
-        let missed = |error: std::io::Error| Trouble::Missed(error.kind().to_string());
+        let missed = |error: std::io::Error| Trouble::Missed(said(&error));
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = open_beneath(&self.root, path, flags).map_err(|errno| Trouble::Missed(words(errno)))?;
         let mut file = File::from(opened);
@@ -348,7 +349,7 @@ fn open_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, E
 }
 
 fn words(errno: Errno) -> String {
-    std::io::Error::from(errno).kind().to_string()
+    said(&errno.into())
 }
 
 fn identity(metadata: &Metadata) -> (u64, u64) {

@@ -16,6 +16,7 @@ use crate::error::Failure;
 use crate::git;
 use crate::git::kept::Kept;
 use crate::git::program::Deadlines;
+use crate::scratch::NoScratch;
 use crate::survey::last::Last;
 
 /// The largest file or stream that is read, in bytes.
@@ -136,11 +137,16 @@ pub struct SourceError {
     pub help: String,
     /// What is found.
     code: Code,
+    /// Whether it is for want of something on this machine, which no source can help.
+    pub is_of_this_machine: bool,
 }
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
-        Failure::unavailable(error.to_string(), error.help)
+        match error.is_of_this_machine {
+            true => Failure::failed(error.to_string(), error.help),
+            false => Failure::unavailable(error.to_string(), error.help),
+        }
     }
 }
 
@@ -157,12 +163,23 @@ impl SourceError {
     }
 
     pub(super) fn new(name: &SourceName, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { name: name.clone(), message: message.into(), help: help.into(), code: Code::UnavailableSource }
+        Self {
+            name: name.clone(),
+            message: message.into(),
+            help: help.into(),
+            code: Code::UnavailableSource,
+            is_of_this_machine: false,
+        }
     }
 
     /// An older state was read than before.
     pub(super) fn stale(name: &SourceName, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { code: Code::StaleSource, ..Self::new(name, message, help) }
+    }
+
+    /// That there is no place, or no space, for temporary files.
+    pub(super) fn no_scratch(name: &SourceName, message: impl Into<String>) -> Self {
+        Self { is_of_this_machine: true, ..Self::new(name, message, NoScratch::HELP) }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::git::descent::{self, DescentError};
 use crate::git::kept::Kept;
 use crate::git::objects::{self, Id, Kind, MOST_DEPTH, ObjectsError, Store};
 use crate::git::{self, Address, program};
-use crate::scratch::{NoScratch, Scratch};
+use crate::scratch::Scratch;
 
 /// The most bytes that the files of one source sum to: one blob can stand in a tree a million times.
 const MOST_BYTES: u64 = 4 << 30;
@@ -208,7 +208,7 @@ fn fetch(
     given: &Given<'_>,
     kept: Option<&Kept>,
 ) -> Result<Scratch, SourceError> {
-    let folder = Scratch::new().map_err(|error| SourceError::new(source, error.to_string(), NoScratch::HELP))?;
+    let folder = Scratch::new().map_err(|error| SourceError::no_scratch(source, error.to_string()))?;
     let git = git_of(given);
     match git::fetch(&git, remote, reference, folder.path(), kept) {
         Ok(()) => Ok(folder),
@@ -218,6 +218,9 @@ fn fetch(
         }
         Err(trouble) => {
             let message = format!("{} cannot be fetched: {trouble}", git::identity(remote));
+            if trouble.is_for_want_of_space() {
+                return Err(SourceError::no_scratch(source, message));
+            }
             Err(SourceError::new(source, message, trouble.help(remote)))
         }
     }

@@ -14,6 +14,7 @@ use pouch_core::node::Interner;
 use super::budget::Meter;
 use super::document::{self, Form, Text};
 use super::reading::{MAX_FILE_BYTES, Reading, SourceError, whole};
+use crate::error::said;
 
 /// What standard input is called in origins.
 const PATH: &str = "<stdin>";
@@ -24,7 +25,7 @@ pub(super) fn read(source: &SourceName, input: impl Read, limits: &SourceLimits)
     let mut bytes = Vec::new();
     if let Err(error) = input.take(most.saturating_add(1)).read_to_end(&mut bytes) {
         let help = "Check whether the program that writes to standard input failed.";
-        return Err(SourceError::new(source, format!("standard input cannot be read: {}", error.kind()), help));
+        return Err(SourceError::new(source, format!("standard input cannot be read: {}", said(&error)), help));
     }
     if u64::try_from(bytes.len()).map_or(true, |len| len > most) {
         let help = "Give the manifests in several files, as a directory source.";

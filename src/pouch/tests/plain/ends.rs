@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::support::fleet::{Fleet, Ran};
 use crate::support::origin::Origin;
+use crate::support::strace::{Strace, Watched, spoiling};
 
 const SUMMARY: [&str; 2] = ["--summary", "summary.json"];
 
@@ -100,24 +101,91 @@ fn a_full_folder_for_temporary_files_is_named() {
     let origin = Origin::new(&fleet, "");
     origin.publish(&[]).ends(0);
     fleet.secret("eu", "c0", "value: changed");
+    let tip = origin.tip();
+    let Some(ran) = with_little_space(&fleet, "publish") else { return };
+    ran.ends(1).says("No space left on device").says("TMPDIR");
+    assert_eq!(origin.tip(), tip);
+}
+
+/// No source can help that this machine has no space: a run neither leaves one out nor calls it unavailable.
+#[test]
+fn a_full_folder_for_temporary_files_is_no_fault_of_a_source() {
+    let fleet = Fleet::with_credentials(1);
+    let make = "git init -q --bare --initial-branch=main team.git; git init -q team; cd team; head -c 300000 /dev/urandom > big; \
+                git add big; git -c user.name=a -c user.email=a@b commit -qm big; git push -q ../team.git HEAD:main";
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", make]).current_dir(fleet.path("")).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    assert!(shell.status().unwrap().success());
+    let url = format!("file://{}", fleet.path("team.git").display());
+    fleet.configure(
+        "sources: [{name: manifests, directory: {path: manifests}}]",
+        &format!(
+            "sources:\n- {{name: manifests, directory: {{path: manifests}}, provides: {{namespaces: ['*'], clusterScoped: true}}}}\n\
+             - {{name: team, git: {{repository: '{url}', ref: main}}, provides: {{namespaces: [team-z]}}}}\n#"
+        ),
+    );
+    for _ in 0..2 {
+        let Some(ran) = with_little_space(&fleet, "render") else { return };
+        ran.ends(1).says("source team").says("No space left on device").says("TMPDIR");
+        assert!(!fleet.has("bundles/regions"));
+        // Also where everybody depends on it.
+        let alone = "provides: {namespaces: [team-z]}";
+        if fleet.read("pouch.yaml").contains(alone) {
+            fleet.configure(alone, "provides: {namespaces: [team-z], clusterScoped: true}");
+        }
+    }
+    let Some(ran) = with_little_space(&fleet, &format!("exposure {url}")) else { return };
+    ran.ends(1).says("No space left on device").says("TMPDIR");
+    // The control: with space the source is read, and found to hold no manifest.
+    fleet.render(&[]).ends(3).says("include and exclude leave none");
+}
+
+/// Runs pouch with 64 KiB for temporary files, where this user may mount a file system.
+fn with_little_space(fleet: &Fleet, arguments: &str) -> Option<Ran> {
     let small = fleet.path("small");
-    fs::create_dir(&small).unwrap();
+    fs::create_dir_all(&small).unwrap();
     fs::set_permissions(&small, fs::Permissions::from_mode(0o700)).unwrap();
     let script = format!(
-        "mount -t tmpfs -o size=64k tmpfs small || exit 99; TMPDIR={} exec {} publish",
+        "mount -t tmpfs -o size=64k tmpfs small || exit 99; TMPDIR={} exec {} {arguments}",
         small.display(),
         env!("CARGO_BIN_EXE_pouch")
     );
     let mut unshare = Command::new("unshare");
     unshare.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]).current_dir(fleet.path(""));
-    let Ok(output) = unshare.output() else { return eprintln!("SKIPPED: there is no unshare") };
+    let Ok(output) = unshare.output() else {
+        eprintln!("SKIPPED: there is no unshare");
+        return None;
+    };
     let ran = Ran::from(output);
     if ran.code == 99 || ran.stderr.contains("unshare") {
-        return eprintln!("SKIPPED: no file system can be mounted here: {}", ran.stderr);
+        eprintln!("SKIPPED: no file system can be mounted here: {}", ran.stderr);
+        return None;
     }
-    let tip = origin.tip();
-    ran.ends(1).says("No space left on device").says("TMPDIR");
-    assert_eq!(origin.tip(), tip);
+    Some(ran)
+}
+
+/// Whenever the system has no random bytes, from the first time they are asked for to the last.
+#[test]
+fn without_random_bytes_a_run_fails_by_name() {
+    let Some(strace) = Strace::find() else { return };
+    let fleet = Fleet::with_credentials(1);
+    let ran = |nth: usize| {
+        let options = spoiling("getrandom", &format!("error=EIO:when={nth}+"));
+        let mut render = strace.around(Watched::Alone, &options, &fleet.command(&["render"]));
+        Ran::from(render.env("RAYON_NUM_THREADS", "2").output().unwrap())
+    };
+    let mut failed = 0;
+    // The first is the C library's own, which does without.
+    for nth in 1..40 {
+        let ran = ran(nth);
+        if ran.code == 0 {
+            break;
+        }
+        ran.ends(1).says("the operating system gives no random bytes");
+        assert!(!fleet.has("bundles/regions"));
+        failed += 1;
+    }
+    assert!(failed >= 3 && fleet.has("bundles/regions"), "{failed}");
 }
 
 /// What stands in the folder for temporary files.

@@ -13,6 +13,7 @@ pub mod pouch;
 pub mod proof;
 pub mod spoilt;
 pub mod sshd;
+pub mod strace;
 pub mod tree;
 
 use std::env;

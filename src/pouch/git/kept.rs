@@ -132,7 +132,10 @@ impl Kept {
             fs::write(lent.join(number.to_string()), format!("{id}\n"))?;
         }
         let shallow = small(&self.folder.join("shallow"));
-        if shallow.lines().all(is_commit_id) && !shallow.is_empty() {
+        // Git takes a boundary for a commit that is there, and one that nothing led to may be forgotten since.
+        let is_there = |id: &&str| Oid::from_str(id).is_ok_and(|id| repository.find_commit(id).is_ok());
+        let shallow: String = shallow.lines().filter(is_there).map(|id| format!("{id}\n")).collect();
+        if !shallow.is_empty() {
             fs::write(into.join("shallow"), shallow)?;
         }
         Ok(true)

@@ -92,11 +92,12 @@ pub(super) fn read(source: &SourceName, wanted: &Wanted<'_>, given: &Given<'_>) 
                 is_no_older(source, &read, given, |old, new| {
                     descent::comes_after_at(&git, &at, &read.reference, (new, old), kept.as_ref()).map_err(|trouble| {
                         let message = format!("the history of {identity} cannot be fetched: {trouble}");
-                        let help = match &trouble {
-                            DescentError::Git(trouble) => trouble.help(&at),
-                            DescentError::Scratch(_) => NoScratch::HELP.to_owned(),
-                        };
-                        error(message, &help)
+                        match &trouble {
+                            DescentError::Git(trouble) if !trouble.is_for_want_of_space() => {
+                                error(message, &trouble.help(&at))
+                            }
+                            DescentError::Git(_) | DescentError::Scratch(_) => SourceError::no_scratch(source, message),
+                        }
                     })
                 })?;
                 return Ok(read);

@@ -110,6 +110,8 @@ mod tests {
         let words = last_words("x.rs:1", Some("commit abc on main"));
         let words_of_none = last_words("/rustc/x/library/std/src/sys/random/linux.rs:126", None);
         assert!(words_of_none.starts_with("error: the operating system gives no random bytes\n"), "{words_of_none}");
+        let words_of_folder = last_words("/rustc/x/library/std/src/sys/fs/unix.rs:1021", None);
+        assert!(words_of_folder.starts_with("error: the operating system could not close a folder\n"));
         assert!(words.starts_with("commit abc on main is published; after that pouch stopped, at x.rs:1"), "{words}");
     }
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use sha2::{Digest as _, Sha256};
 
 use crate::support;
-use crate::support::fleet::{Fleet, Tree, copy, tree};
+use crate::support::fleet::{Fleet, Ran, Tree, copy, tree};
+use crate::support::strace::{Call, Strace, Watched, calls, listing, spoiling, spread};
 
 const DELIVERIES: [&str; 4] = ["flux/eu", "flux/us", "argocd/eu", "argocd/us"];
 
@@ -140,44 +141,78 @@ fn killed_at_any_moment_it_leaves_old_or_new() {
     assert!(early > 10, "{early} of {KILLS} runs were killed, {late} ended before");
 }
 
-/// The same at every call that changes a file, as far as it is hit: time alone rarely hits the moments
-/// between two exchanges.
+/// Kills renders at system calls, at most so many, spread over the run: time alone rarely hits the moments between two
+/// exchanges. Gives how many were killed.
+fn killed_at_calls(most: usize, seed: usize) -> Option<usize> {
+    let strace = Strace::find()?;
+    let case = changed(12);
+    let records = ["--metrics", "out/pouch.prom", "--summary", "out/summary.json"];
+    let render = || {
+        fs::create_dir_all(case.fleet.path("out")).unwrap();
+        let mut command = case.fleet.command(&[&["render", "-q"], records.as_slice()].concat());
+        command.env("RAYON_NUM_THREADS", "2");
+        command
+    };
+    case.restore();
+    let list = case.fleet.path("calls");
+    assert!(strace.around(Watched::Alone, &listing(&list), &render()).output().unwrap().status.success());
+    let all = calls(&list).into_iter().enumerate();
+    let all: Vec<Call> = all.filter(|(at, call)| call.changes() || at % 8 == 0).map(|(_, call)| call).collect();
+    let mut kills = 0;
+    for (at, call) in spread(&all, most, seed).into_iter().enumerate() {
+        case.restore();
+        let options = spoiling(&call.name, &format!("signal=KILL:when={}", call.nth));
+        let ended = strace.around(Watched::Alone, &options, &render()).stdout(Stdio::null()).status().unwrap();
+        kills += usize::from(!ended.success());
+        let when = format!("killed at {call:?}");
+        case.check_torn(&when);
+        let ran = Ran::from(render().output().unwrap());
+        assert_eq!(ran.code, 0, "{when}: {}{}", ran.stdout, ran.stderr);
+        case.check_converges(&when);
+        let left: Vec<String> = ["out", "tmp"].iter().flat_map(|folder| case.fleet.tree(folder).into_keys()).collect();
+        assert_eq!(left, ["pouch.prom", "summary.json"], "{when}");
+        if at % 10 == 0 {
+            case.check_quiet();
+        }
+    }
+    eprintln!("render: {} points, {kills} kills", all.len());
+    Some(kills)
+}
+
 #[test]
 fn killed_at_any_call_it_leaves_old_or_new() {
-    // It comes with the system or not at all: no pin installs it, so its absence fails nowhere.
-    let Some(strace) = support::find("strace", &std::env::var_os("PATH").unwrap_or_default()) else {
-        eprintln!("SKIPPED no program strace in PATH");
-        return;
+    let Some(kills) = killed_at_calls(40, 1) else { return };
+    assert!(kills >= 30, "only {kills} kills");
+}
+
+#[test]
+#[ignore = "takes minutes; scripts/soak/run --kills"]
+fn killed_at_hundreds_of_calls_it_leaves_old_or_new() {
+    let Some(kills) = killed_at_calls(400, 3) else { return };
+    assert!(kills >= 300, "only {kills} kills");
+}
+
+/// What is exchanged is on the disk before, and what was there before is removed when the exchange is on the disk.
+#[test]
+fn everything_is_synced_before_it_is_seen_and_before_the_old_goes() {
+    let Some(strace) = Strace::find() else { return };
+    let case = changed(2);
+    case.restore();
+    let list = case.fleet.path("calls");
+    let render = case.fleet.command(&["render", "-q"]);
+    assert!(strace.around(Watched::Alone, &listing(&list), &render).output().unwrap().status.success());
+    let text = case.fleet.read("calls");
+    let at = |words: &[&str]| -> Vec<usize> {
+        let lines = text.lines().enumerate();
+        lines.filter(|(_, line)| words.iter().all(|word| line.contains(word))).map(|(at, _)| at).collect()
     };
-    let case = changed(12);
-    let mut kills = 0;
-    for call in ["rename", "renameat2", "unlink", "rmdir", "mkdir", "linkat", "openat", "write", "syncfs"] {
-        let mut count = 1;
-        for _ in 0..9 {
-            case.restore();
-            let inject = format!("inject={call}:signal=KILL:when={count}");
-            let pouch = case.fleet.command(&["render", "-q"]);
-            let mut traced = Command::new(&strace);
-            traced.args(["-f", "-qqq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
-            traced.arg(pouch.get_program()).args(pouch.get_args()).current_dir(case.fleet.path(""));
-            let output = traced.output().unwrap();
-            if output.status.success() {
-                break;
-            }
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            if said.contains("ptrace") || said.contains("Operation not permitted") {
-                eprintln!("SKIPPED strace may not trace here: {said}");
-                return;
-            }
-            kills += 1;
-            let when = format!("killed at {call} number {count}");
-            case.check_torn(&when);
-            case.check_converges(&when);
-            count += 1 + count / 3;
-        }
-        case.check_quiet();
-    }
-    assert!(kills > 25, "only {kills} kills");
+    let (synced, exchanged) = (at(&[" syncfs("]), at(&["RENAME_EXCHANGE"]));
+    let (first, last) = (exchanged[0], exchanged[exchanged.len() - 1]);
+    let staged = at(&["openat(", "O_CREAT", "/.pouch-staging/"]);
+    let staged = *staged.iter().rfind(|at| **at < first).unwrap();
+    let removed = *at(&["unlink(", "/.pouch-staging/new/"]).iter().find(|at| **at > last).unwrap();
+    assert!(synced.iter().any(|at| (staged..first).contains(at)), "what is exchanged is not synced before");
+    assert!(synced.iter().any(|at| (last..removed).contains(at)), "the exchange is not synced before the old goes");
 }
 
 /// A full disk ends the run and changes nothing.

@@ -62,6 +62,7 @@ mod samples;
 mod secrecy;
 mod slips;
 mod stamp;
+mod sweeps;
 mod tampered;
 mod transport;
 mod turn;

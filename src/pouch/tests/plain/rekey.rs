@@ -4,6 +4,7 @@ mod bad_input;
 mod branch;
 mod folder;
 mod forged;
+mod killed;
 mod lost_key;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -147,6 +147,10 @@ impl Inner {
             headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
         }
         let line = line.trim().trim_end_matches(" HTTP/1.1").to_owned();
+        // A client that was killed says nothing, or only half of it.
+        if line.split_once(' ').is_none() {
+            return Ok(());
+        }
         let asked = Asked { line: line.clone(), headers };
         self.asked.lock().unwrap().push(asked.clone());
         let fault = self.faults.lock().unwrap().iter().find(|(part, _)| line.contains(part.as_str())).cloned();

@@ -1,4 +1,5 @@
-//! The YAML doors: what comes in ([`read`]) and what goes out ([`emit`]).
+//! The YAML doors: what comes in ([`read`]) and what goes out ([`emit`]); what went out comes back by a shorter way
+//! ([`written`]).
 //!
 //! Responsible for: bytes → text → documents ([`stream`]), what an unquoted word means ([`scalar`]),
 //! documents → [`Node`](crate::node::Node), and the one form in which trees are written. Refuses to
@@ -11,6 +12,7 @@ pub(crate) mod order;
 pub mod read;
 pub mod scalar;
 pub mod stream;
+pub mod written;
 
 use alloc::borrow::Cow;
 

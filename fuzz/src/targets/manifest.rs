@@ -8,6 +8,7 @@ use pouch_core::name::{Directory, FleetName, is_directory};
 use pouch_core::region::published::{Published, State, fleet_of};
 use pouch_core::report::text::{Paint, finding};
 use pouch_core::reuse::{KeyRing, ReuseKey, manifest_line};
+use pouch_core::yaml::written;
 
 use super::report::is_plain_lines;
 
@@ -18,6 +19,7 @@ pub fn run(data: &[u8]) {
         Ok(manifest) => {
             let written = emit(&manifest);
             assert!(parse(&written).as_ref() == Ok(&manifest), "what is written says something else:\n{written}");
+            assert!(written::read(&written).is_some(), "the strict reader declines what is written:\n{written}");
             assert!(is_directory(manifest.directory.as_str()));
             let folders =
                 [path::region(&manifest.directory), path::flux(&manifest.directory), path::argocd(&manifest.directory)];

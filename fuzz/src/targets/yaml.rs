@@ -3,6 +3,7 @@
 use pouch_core::node::{Interner, Node};
 use pouch_core::yaml::emit::{Tree, emit};
 use pouch_core::yaml::read::{Document, documents, read, text_of};
+use pouch_core::yaml::written::{self, Value};
 
 use super::input::quotes_nothing;
 
@@ -18,8 +19,12 @@ pub fn run(data: &[u8]) {
         assert!(document.line > last, "documents stand one after the other");
         last = document.line;
         match read(&document, &mut Interner::new()) {
-            Ok(node) => comes_back(&node),
+            Ok(node) => {
+                comes_back(&node);
+                agrees(document.text, Some(&node));
+            }
             Err(flaw) => {
+                agrees(document.text, None);
                 quotes_nothing(&flaw);
                 // One further at most: the end of a file that ends in a line break.
                 assert!((1..=lines + 1).contains(&flaw.line), "line {} of {lines}", flaw.line);
@@ -35,4 +40,25 @@ pub fn comes_back(node: &Node) {
     assert!(again == *node, "what is written says something else:\n{}", *written);
     assert_eq!(*emit(&Tree::of(&again)), *written, "there is one form");
     assert_eq!(documents(&written).count(), 1, "one tree is one document");
+}
+
+/// The reader of the emitter's form takes a text for what the other one takes it for, or declines.
+fn agrees(text: &str, node: Option<&Node>) {
+    if let Some(strict) = written::read(text) {
+        let node = node.expect("only the strict reader takes a text");
+        assert!(in_order(&strict) == in_order(&Value::of(node)), "the readers differ on:\n{text}");
+    }
+}
+
+/// The value with the keys of its maps sorted.
+fn in_order<'t>(value: &Value<'t>) -> Value<'t> {
+    match value {
+        Value::List(items) => Value::List(items.iter().map(in_order).collect()),
+        Value::Map(entries) => {
+            let mut entries: Vec<_> = entries.iter().map(|(key, value)| (key.clone(), in_order(value))).collect();
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Value::Map(entries)
+        }
+        leaf => leaf.clone(),
+    }
 }

@@ -113,7 +113,7 @@ fn all<'t, 'a: 't>(entries: impl Iterator<Item = (&'t Cow<'a, str>, &'t Tree<'a>
 
 /// Keys of this many bytes and more are written after `?`: readers look for the colon of any other key for
 /// 1,024 characters. <https://yaml.org/spec/1.1/#simple%20key/>
-const LONG_KEY: usize = 1_000;
+pub(super) const LONG_KEY: usize = 1_000;
 
 fn key(name: &str, column: usize, out: &mut String) -> bool {
     let start = out.len();
@@ -205,7 +205,7 @@ const WORDS: [&str; 13] =
 /// Whether no reader of YAML 1.1 or 1.2 takes `text` for anything but this text, unquoted and anywhere.
 ///
 /// Text that begins with a letter, a slash or a relative path is no number, date, indicator or merge key.
-fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &str) -> bool {
     let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
         || text.starts_with("./")
         || text.starts_with("../");
@@ -228,7 +228,7 @@ fn is_safe_marker(text: &str) -> bool {
 ///
 /// YAML keeps trailing blanks and more than one trailing line feed, but editors and git hooks take them away,
 /// and tabs are taken for indentation; such text is quoted, where nothing is invisible.
-fn is_literal(text: &str) -> bool {
+pub(super) fn is_literal(text: &str) -> bool {
     let body = text.strip_suffix('\n').unwrap_or(text);
     text.contains('\n')
         && !body.is_empty()
@@ -238,7 +238,7 @@ fn is_literal(text: &str) -> bool {
         && body.chars().all(|c| c == '\n' || is_visible(c))
 }
 
-fn quote(text: &str, out: &mut String) {
+pub(super) fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -265,7 +265,7 @@ fn quote(text: &str, out: &mut String) {
 /// Whether `c` may stand raw: YAML allows it, no reader takes it for a line break, and a reviewer of the file
 /// sees it where it stands. Unicode's other format characters (zero width, direction, tags) are written as
 /// escapes, against sources that look like something else (CVE-2021-42574).
-fn is_visible(c: char) -> bool {
+pub(super) fn is_visible(c: char) -> bool {
     // Nearly all characters.
     if matches!(c, ' '..='~') {
         return true;

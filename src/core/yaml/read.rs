@@ -119,6 +119,11 @@ struct Anchored {
     height: usize,
 }
 
+/// How many values and keys a document may have.
+pub(super) fn most_values(text: &str) -> usize {
+    (text.len() / 4).saturating_add(1 << 16)
+}
+
 /// The events of a document's text, one after the other, within the bounds of [`read`].
 struct Events<'text> {
     parser: Parser<'text, StrInput<'text>>,
@@ -137,7 +142,7 @@ impl<'text> Events<'text> {
             block_nesting_limit: MAX_DEPTH.saturating_add(1),
         };
         let parser = Parser::new_from_str_with_options(text, options);
-        Ok(Self { parser, nodes_left: (text.len() / 4).saturating_add(1 << 16) })
+        Ok(Self { parser, nodes_left: most_values(text) })
     }
 
     fn next(&mut self) -> Result<(Event<'text>, Marker), Flaw> {

@@ -16,10 +16,11 @@ use super::content::{
 use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
 use crate::name::{Claimant, Directory, GroupKind, Name, ObjectKey, is_directory};
-use crate::node::{Interner, Node};
+use crate::node::Interner;
 use crate::recipient::Recipient;
 use crate::yaml::lines::line_of_item;
 use crate::yaml::read::{documents, read};
+use crate::yaml::written::{self, Value};
 
 /// Why a manifest cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -63,18 +64,30 @@ fn malformed(why: impl Into<String>) -> Unusable {
 /// # Errors
 /// [`Unusable::Newer`] for another `pouch/…` version, [`Unusable::Malformed`] for everything else.
 pub fn parse(text: &str) -> Result<Manifest, Unusable> {
+    // What pouch wrote itself is nearly all that is ever read here.
+    if let Some(value) = written::read(text) {
+        return of_value(&value);
+    }
+    parse_any(text)
+}
+
+/// As [`parse`], however the text is written.
+pub(super) fn parse_any(text: &str) -> Result<Manifest, Unusable> {
     let mut documents = documents(text);
     let (Some(document), None) = (documents.next(), documents.next()) else {
         return Err(malformed("it is not exactly one document"));
     };
     let node = read(&document, &mut Interner::new())
         .map_err(|flaw| Unusable::Malformed("it is not YAML that pouch can read".into(), Spot::Line(flaw.line)))?;
-    of_node(&node)
+    of_value(&Value::of(&node))
 }
 
 /// As [`parse`], from a document that was already read.
-pub(super) fn of_node(node: &Node) -> Result<Manifest, Unusable> {
-    let version = node.str_at(&["apiVersion"]).unwrap_or_default();
+pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
+    let version = match node.get("apiVersion") {
+        Some(Value::Text(version)) => version,
+        _ => "",
+    };
     if version != API_VERSION && version.starts_with("pouch/v") {
         return Err(Unusable::Newer(version.chars().take(40).collect()));
     }
@@ -116,22 +129,22 @@ pub(super) fn of_node(node: &Node) -> Result<Manifest, Unusable> {
     Ok(Manifest { directory, fleet, recipients, sources, objects, files })
 }
 
-fn recipient(node: &Node) -> Result<Recipient, Unusable> {
+fn recipient(node: &Value<'_>) -> Result<Recipient, Unusable> {
     Recipient::parse(text(Some(node), "a recipient")?).map_err(|_| malformed("an entry is no recipient"))
 }
 
-fn source(node: &Node) -> Result<SourceIdentity, Unusable> {
+fn source(node: &Value<'_>) -> Result<SourceIdentity, Unusable> {
     let [name, identity] = map(Some(node), "a source", ["name", "identity"])?;
     Ok(SourceIdentity { name: text(name, "name")?.into(), identity: text(identity, "identity")?.into() })
 }
 
-fn file(node: &Node) -> Result<ManifestFile, Unusable> {
+fn file(node: &Value<'_>) -> Result<ManifestFile, Unusable> {
     let [path, sha256] = map(Some(node), "a file", ["path", "sha256"])?;
     let path = BundlePath::parse(text(path, "path")?).ok_or_else(|| malformed("path is none that pouch writes"))?;
     Ok(ManifestFile { path, sha256: digest(sha256)? })
 }
 
-fn object(node: &Node, directory: &Directory) -> Result<ManifestObject, Unusable> {
+fn object(node: &Value<'_>, directory: &Directory) -> Result<ManifestObject, Unusable> {
     let fields = ["key", "from", "path", "sha256", "state", "reason", "neededBy", "recipients"];
     let [key, from, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
     let [group, kind, namespace, name] = map(key, "key", ["group", "kind", "namespace", "name"])?;
@@ -173,7 +186,7 @@ fn object(node: &Node, directory: &Directory) -> Result<ManifestObject, Unusable
     Ok(ManifestObject { key, from, path: derived, sha256: digest(sha256)?, state, recipients, needed_by })
 }
 
-fn needed_by(node: &Node) -> Result<NeededBy, Unusable> {
+fn needed_by(node: &Value<'_>) -> Result<NeededBy, Unusable> {
     let [kind, namespace, name, via] = map(Some(node), "an entry", ["kind", "namespace", "name", "via"])?;
     let via = each(via, "via", |node| {
         let [interface, field] = map(Some(node), "an entry", ["providerInterface", "field"])?;
@@ -186,15 +199,15 @@ fn needed_by(node: &Node) -> Result<NeededBy, Unusable> {
 
 /// The values of `fields` in a map that has no others.
 fn map<'n, const N: usize>(
-    node: Option<&'n Node>,
+    node: Option<&'n Value<'n>>,
     what: &str,
     fields: [&str; N],
-) -> Result<[Option<&'n Node>; N], Unusable> {
+) -> Result<[Option<&'n Value<'n>>; N], Unusable> {
     let Some(node) = node else { return Err(malformed(format!("{what} is missing"))) };
-    if !node.is_map() {
+    let Value::Map(entries) = node else {
         return Err(malformed(format!("{what} is {}, not a map", node.type_name())));
-    }
-    if let Some((key, _)) = node.entries().iter().find(|(key, _)| !fields.contains(&&**key)) {
+    };
+    if let Some((key, _)) = entries.iter().find(|(key, _)| !fields.contains(&&**key)) {
         return Err(malformed(format!("{what} has the unknown field {key:?}")));
     }
     Ok(fields.map(|field| node.get(field)))
@@ -202,11 +215,11 @@ fn map<'n, const N: usize>(
 
 /// A list's items; the fault of an item says which item it is.
 fn each<T>(
-    node: Option<&Node>,
+    node: Option<&Value<'_>>,
     what: &'static str,
-    item: impl Fn(&Node) -> Result<T, Unusable>,
+    item: impl Fn(&Value<'_>) -> Result<T, Unusable>,
 ) -> Result<Vec<T>, Unusable> {
-    let Some(Node::List(items)) = node else { return Err(malformed(format!("{what} is not a list"))) };
+    let Some(Value::List(items)) = node else { return Err(malformed(format!("{what} is not a list"))) };
     let located = |(at, node)| {
         item(node).map_err(|flaw| match flaw {
             // The outermost list is a manifest's own.
@@ -217,19 +230,19 @@ fn each<T>(
     items.iter().enumerate().map(located).collect()
 }
 
-fn text<'n>(node: Option<&'n Node>, what: &str) -> Result<&'n str, Unusable> {
+fn text<'n>(node: Option<&'n Value<'n>>, what: &str) -> Result<&'n str, Unusable> {
     match node {
-        Some(Node::Text(text)) => Ok(text),
+        Some(Value::Text(text)) => Ok(text),
         Some(other) => Err(malformed(format!("{what} is {}, not text", other.type_name()))),
         None => Err(malformed(format!("{what} is missing"))),
     }
 }
 
-fn optional<'n>(node: Option<&'n Node>, what: &str) -> Result<Option<&'n str>, Unusable> {
+fn optional<'n>(node: Option<&'n Value<'n>>, what: &str) -> Result<Option<&'n str>, Unusable> {
     node.map(|_| text(node, what)).transpose()
 }
 
-fn digest(node: Option<&Node>) -> Result<String, Unusable> {
+fn digest(node: Option<&Value<'_>>) -> Result<String, Unusable> {
     let digest = text(node, "sha256")?;
     let hex = |b: u8| b.is_ascii_digit() || matches!(b, b'a'..=b'f');
     if digest.len() == 64 && digest.bytes().all(hex) {

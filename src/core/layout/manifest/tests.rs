@@ -3,16 +3,20 @@
 extern crate std;
 
 use super::super::path;
-use super::read::of_node;
+use super::read::{of_value, parse_any};
 use super::*;
 use crate::finding::Code;
 use crate::hash::sha256_hex;
 use crate::layout::path::BundlePath;
 use crate::name::{Claimant, GroupKind};
 use crate::name::{Directory, ObjectKey};
+use crate::node::Node;
 use crate::recipient::Recipient;
 use crate::testing::{node, yaml};
+use crate::yaml::written::tests::{changes, near};
+use crate::yaml::written::{self, Value as Written};
 use alloc::string::ToString as _;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 const ONE: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
@@ -63,6 +67,11 @@ fn sample() -> Manifest {
             .to_vec(),
         directory,
     }
+}
+
+/// The manifest that a document is.
+fn of(node: &Node) -> Result<Manifest, Unusable> {
+    of_value(&Written::of(node))
 }
 
 /// What a manifest is read back as.
@@ -119,7 +128,7 @@ fn a_manifest_says_what_is_there_and_why() {
 
 #[test]
 fn what_is_written_is_read_back_sorted() {
-    let read = of_node(&node(&document())).expect("a manifest");
+    let read = of(&node(&document())).expect("a manifest");
     let mut expect = sample();
     expect.recipients.sort();
     expect.objects.sort_by(|a, b| a.key.cmp(&b.key));
@@ -189,19 +198,19 @@ fn nothing_else_is_believed() {
             Value::Array(items) => items[field.parse::<usize>().expect("an index")] = value,
             place => place[field] = value,
         }
-        let message = of_node(&node(&changed)).expect_err(pointer).to_string();
+        let message = of(&node(&changed)).expect_err(pointer).to_string();
         assert!(message.contains(expect), "{pointer}: {message}");
     }
     for (pointer, reordered) in [("/objects", [1, 0, 2]), ("/objects", [0, 0, 1]), ("/files", [2, 1, 0])] {
         let mut changed = document();
         let items = changed.pointer(pointer).expect("a list").clone();
         changed[pointer.trim_start_matches('/')] = reordered.iter().map(|at| items[*at].clone()).collect();
-        assert!(of_node(&node(&changed)).is_err(), "{pointer} {reordered:?}");
+        assert!(of(&node(&changed)).is_err(), "{pointer} {reordered:?}");
     }
     for field in ["kind", "metadata", "fleet", "recipients", "sources", "objects", "files"] {
         let mut changed = document();
         changed.as_object_mut().expect("a map").remove(field);
-        assert!(of_node(&node(&changed)).is_err(), "{field}");
+        assert!(of(&node(&changed)).is_err(), "{field}");
     }
 }
 
@@ -212,7 +221,7 @@ fn a_newer_format_is_told_apart() {
     {
         // What else a newer format says is unknown, so nothing of it is judged.
         let value = json!({"apiVersion": version, "kind": "Bundle", "novelty": []});
-        let flaw = of_node(&node(&value)).expect_err(version);
+        let flaw = of(&node(&value)).expect_err(version);
         assert_eq!(matches!(&flaw, Unusable::Newer(found) if found == version), newer, "{flaw}");
     }
 }
@@ -227,7 +236,7 @@ fn two_thousand_objects_are_read() {
             ManifestObject { path: path::of_object(&manifest.directory, &key), key, ..one.clone() }
         })
         .collect();
-    assert_eq!(of_node(&node(&json_read(&manifest))).expect("a manifest").objects.len(), 2000);
+    assert_eq!(of(&node(&json_read(&manifest))).expect("a manifest").objects.len(), 2000);
 }
 
 #[test]
@@ -237,5 +246,66 @@ fn a_manifest_survives_its_own_text() {
     assert_eq!(emit(&read), emit(&sample()));
     for bad in ["", "---\n", "a: [", &format!("{text}---\n{text}"), &format!("{text}kind: Bundle\n")] {
         assert!(matches!(parse(bad), Err(Unusable::Malformed(..))), "{bad:?}");
+    }
+}
+
+/// Words that stand in manifests, and some that need quotes.
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-z][a-z0-9.-]{0,12}", "[0-9][a-z0-9.-]{0,5}", Just("true".to_string()), Just("a: \"b\"".to_string())]
+}
+
+/// Any manifest of the fields that make the form: names, places, states, references.
+fn any_manifest() -> impl Strategy<Value = Manifest> {
+    let via = proptest::collection::vec((proptest::option::of(word()), word()), 0..3);
+    let needed = proptest::collection::vec((word(), word(), via), 0..3);
+    let object = (word(), proptest::option::of(word()), word(), 0..4_u8, needed, any::<u64>());
+    let head = (word(), proptest::collection::vec((word(), word()), 0..3), 0..3_usize);
+    (head, proptest::collection::vec(object, 0..5)).prop_map(|((fleet, sources, readers), objects)| {
+        let directory = Directory::from("eu-west");
+        let mut manifest = Manifest { fleet: fleet.as_str().into(), directory: directory.clone(), ..sample() };
+        manifest.recipients.truncate(readers);
+        manifest.sources = sources
+            .into_iter()
+            .map(|(name, identity)| SourceIdentity { name: name.as_str().into(), identity })
+            .collect();
+        manifest.objects = objects
+            .into_iter()
+            .map(|(kind, namespace, name, form, needed, seed)| {
+                let kind = if form == 0 { GroupKind::new("x.y", &kind) } else { GroupKind::new("", "Secret") };
+                let namespace = namespace.as_deref().map(Into::into);
+                let key = ObjectKey::new(kind, namespace.clone(), name.as_str().into());
+                let via = |(interface, field): (Option<String>, String)| NeededVia {
+                    provider_interface: interface.as_deref().map(Into::into),
+                    field,
+                };
+                let by = |(namespace, name, all): (String, String, Vec<_>)| NeededBy {
+                    by: Claimant::credential(namespace.as_str().into(), name.as_str().into()),
+                    via: all.into_iter().map(via).collect(),
+                };
+                let is_carried = form > 1;
+                ManifestObject {
+                    path: path::of_object(&directory, &key),
+                    from: (form != 1).then(|| ReadFrom { namespace, name: name.as_str().into() }),
+                    sha256: sha256_hex(&seed.to_le_bytes()),
+                    state: if is_carried { ObjectState::Carried(Code::Unread) } else { ObjectState::Current },
+                    recipients: if form == 3 { Vec::from([recipient(ONE)]) } else { Vec::new() },
+                    needed_by: needed.into_iter().map(by).collect(),
+                    key,
+                }
+            })
+            .collect();
+        manifest
+    })
+}
+
+proptest! {
+    /// Whatever is written is read without the help of the general reader, and near it both say the same, errors too.
+    #[test]
+    fn what_is_written_is_read_by_the_short_way(manifest in any_manifest(), changes in changes()) {
+        let text = emit(&manifest);
+        prop_assert!(written::read(&text).is_some(), "{text}");
+        for text in near(&text, &changes) {
+            prop_assert_eq!(parse(&text), parse_any(&text), "{}", text);
+        }
     }
 }

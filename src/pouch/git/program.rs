@@ -31,7 +31,7 @@ const MOST_OUTPUT: u64 = 64 << 20;
 /// Hooks would see the environment, `ext` transports and file-system monitors are programs, and
 /// background maintenance would outlive the run. What is fetched is read by libgit2, which knows
 /// neither reftables nor SHA-256, so a repository made here has neither, whatever the user prefers.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 24] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -53,6 +53,10 @@ const SETTINGS: [&str; 22] = [
     "core.bigFileThreshold=512m",
     "-c",
     "pack.deltaCacheSize=256m",
+    // What is sealed resembles nothing, and `bundle.yaml` is never found beside the one before it: git orders files by
+    // the ends of their paths. Deltas that are there already are sent as they are.
+    "-c",
+    "pack.window=0",
     // What is fetched stays one pack, however little it is.
     "-c",
     "transfer.unpackLimit=1",

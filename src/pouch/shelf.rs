@@ -19,9 +19,10 @@ pub mod turn;
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::layout::form::MOST_BYTES;
+use pouch_core::layout::manifest::Manifest;
 use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::{Directory, FleetName, Region};
-use pouch_core::region::history::History;
+use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
@@ -41,6 +42,9 @@ pub enum NewFile {
 impl NewFile {
     /// A file as pouch published it last, which may stand in history only.
     pub fn kept(from: BundlePath, published: &Published, standing: &Published) -> Self {
+        if std::ptr::eq(published, standing) {
+            return Self::Kept(from);
+        }
         match published.files.get(from.as_str()) {
             Some(bytes) if standing.files.get(from.as_str()) != Some(bytes) => Self::Bytes(bytes.clone()),
             _ => Self::Kept(from),
@@ -71,12 +75,21 @@ pub trait Look: Sync {
     /// What stands in the output beside the folders of these regions. What cannot be read is left out.
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError>;
 
-    /// What the history says of a region; nothing where there is no history.
+    /// What the history says of a region, but for its past; nothing where there is no history.
     ///
     /// # Errors
     /// Where the history cannot be read.
     fn history(&self, _: &Directory, _: &HistoryQuery<'_>) -> Result<History, ShelfError> {
         Ok(History::default())
+    }
+
+    /// What the history says of a region's past, to be counted against what pouch published last; nothing where there is
+    /// no history.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    fn past(&self, _: &Directory, _: &HistoryQuery<'_>, _: &Manifest) -> Result<Vec<Past>, ShelfError> {
+        Ok(Vec::new())
     }
 
     /// Whether the history proves that pouch itself withdrew a region, or never published it: then what stands there
@@ -128,8 +141,10 @@ pub trait Shelf: Look {
 /// What is published and cannot be read is held for good, so it is not published.
 pub fn too_large(files: &NewFiles, published: &Published) -> Option<String> {
     let mut budget = Budget::default();
-    let folders: BTreeSet<&str> =
-        files.keys().filter_map(|path| path.as_str().rsplit_once('/')).map(|(f, _)| f).collect();
+    // Most files stand behind one of the same folder.
+    let mut above: Vec<&str> = files.keys().filter_map(|path| path.as_str().rsplit_once('/')).map(|(f, _)| f).collect();
+    above.dedup();
+    let folders: BTreeSet<&str> = above.into_iter().collect();
     for folder in folders {
         if let Err(error) = budget.enter(folder, 0) {
             return Some(error.to_string());

@@ -63,9 +63,14 @@ struct Court<'a> {
     published: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
 }
 
-/// Applies quotas. Namespaces come first, so that one tenant's excess does not fill the region for the others.
-pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
-    let mut court = Court { world, region, incumbents, published: BTreeMap::new() };
+/// The namespaces that may be over a quota, and whether the region may be; none where all is well.
+pub(super) fn exceeded(
+    world: &World<'_>,
+    region: &RegionConfig,
+    rulings: &[Ruling<'_>],
+) -> Option<(BTreeSet<Namespace>, bool)> {
+    let incumbents = &Incumbents::default();
+    let court = Court { world, region, incumbents, published: BTreeMap::new() };
     // Upper bounds first: shared objects are counted for each claim.
     let loads = court.loads(rulings);
     let limits = &world.fleet.limits;
@@ -81,9 +86,13 @@ pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incum
         || all.listed.saturating_add(all.objects.saturating_mul(AROUND_OBJECT)) > MOST_LISTED_OF_REGION;
     let full: BTreeSet<Namespace> =
         loads.iter().filter(|(_, load)| is_full(load)).map(|(name, _)| (*name).clone()).collect();
-    if full.is_empty() && !is_crowded {
-        return;
-    }
+    (is_crowded || !full.is_empty()).then_some((full, is_crowded))
+}
+
+/// Applies quotas. Namespaces come first, so that one tenant's excess does not fill the region for the others.
+pub(super) fn apply(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, rulings: &mut [Ruling<'_>]) {
+    let Some((full, is_crowded)) = exceeded(world, region, rulings) else { return };
+    let mut court = Court { world, region, incumbents, published: BTreeMap::new() };
     court.published = incumbents.by_claimant();
     for namespace in &full {
         court.of_namespace(namespace, rulings);

@@ -32,6 +32,11 @@ pub fn limit(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, 
     quota::apply(world, region, incumbents, rulings);
 }
 
+/// Whether a region's claims are within its quotas, whatever is published of them: then [`limit`] has nothing to say.
+pub fn is_within(world: &World<'_>, region: &RegionConfig, rulings: &[Ruling<'_>]) -> bool {
+    quota::exceeded(world, region, rulings).is_none()
+}
+
 /// Checks that the Region object lists the identity's provider (DESIGN §2.2.7); plain Secrets are exempt.
 fn provider(world: &World<'_>, region: &RegionConfig, incumbents: &Incumbents, ruling: &mut Ruling<'_>) {
     let root = &ruling.case.claim.root;

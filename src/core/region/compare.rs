@@ -199,12 +199,25 @@ pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change
     manifest.objects.iter().filter_map(sharing).collect()
 }
 
+/// Whether a claimant needs an object no longer that it has published, or a Secret loses an entry.
+pub(super) fn is_anything_lost(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> bool {
+    let is_needed = |key: &ObjectKey, before: &NeededBy| {
+        pack.objects.get(key).is_some_and(|packed| needers(packed).any(|now| now.by == before.by))
+    };
+    let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    changes.iter().any(|change| change.action == Action::Withdrawn || !change.lost_entries.is_empty())
+        || published.iter().any(|object| object.needed_by.iter().any(|before| !is_needed(&object.key, before)))
+}
+
 /// What each namespace that claims loses, against what it has published and had at the baseline.
 ///
 /// An object counts for every namespace that needed it and needs it no longer, whoever else still does: so nobody's
 /// budget depends on what others claim.
 fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &History) -> Vec<Account> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
+    if !is_anything_lost(input, pack, changes) {
+        return Vec::new();
+    }
     let mut new = Needs::default();
     for (key, packed) in &pack.objects {
         needers(packed).for_each(|by| new.add(key, by));

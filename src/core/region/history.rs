@@ -6,6 +6,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use super::published::{Published, State, document};
 use crate::config::{Accept, Acceptance};
@@ -21,8 +22,9 @@ pub struct History {
     /// What pouch itself published last, if something else stands there now.
     pub own: Option<Published>,
     /// The authenticated manifests since which withdrawals may be counted, newest first: those of commits that carry an
-    /// acceptance, and last the newest that is older than the window, or else the oldest.
-    pub past: Vec<Past>,
+    /// acceptance, and last the newest that is older than the window, or else the oldest. Read where somebody loses
+    /// something: they are large, and mostly nobody does.
+    pub past: OnceCell<Vec<Past>>,
     /// The acceptances that commits of the branch carry; they are spent.
     pub spent: BTreeSet<Acceptance>,
 }
@@ -93,7 +95,7 @@ impl History {
             let whose = acceptance.namespace.is_none() || acceptance.namespace.as_ref() == namespace;
             acceptance.what == Accept::Deletions && acceptance.region == *region && whose
         };
-        let accepted = self.past.iter().find(|past| past.accepted.iter().any(resets));
-        accepted.or(self.past.last())
+        let past = self.past.get()?;
+        past.iter().find(|past| past.accepted.iter().any(resets)).or(past.last())
     }
 }

@@ -103,12 +103,7 @@ pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
     }
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
-        Some(if lands.kind.is_secret() {
-            let payload = object.and_then(|object| object.payload.as_ref());
-            reuse_of(input, lands, text, payload, &mut unasked)
-        } else {
-            Keep::of_open(input.published.bytes(lands), text)
-        })
+        Some(keep_of(input, lands, text, object, &mut unasked))
     };
     // Here `keep` never gives up, so there is always a pack.
     _ = fill(&input.terms, wanted, &mut pack, keep);
@@ -116,13 +111,20 @@ pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
     pack
 }
 
-/// Packs what the claims want, supposing that all of it is published as `file` gives it; none if one object is not.
+/// Of so many objects that are published otherwise, and a share of all that were looked at, nobody supposes any more
+/// that a little changed.
+const FEW: usize = 32;
+const SHARE: usize = 4;
+
+/// Packs what the claims want, supposing that `file` gives all that is published of it. Whatever is not there as it is
+/// wanted counts as changed, until [`judge_changed`] says how; none if an object is not there at all, or much changed.
 pub(super) fn pack_as_published<'f>(
     terms: &Terms<'_>,
     rulings: &[Ruling<'_>],
     file: impl Fn(&ObjectKey) -> Option<&'f [u8]>,
 ) -> Option<Pack> {
     let mut pack = Pack::default();
+    let (mut seen, mut changed) = (0_usize, 0_usize);
     let keep = |lands: &ObjectKey, text: &str, _: Option<&Object>| {
         let bytes = file(lands)?;
         let same = if lands.kind.is_secret() {
@@ -131,10 +133,54 @@ pub(super) fn pack_as_published<'f>(
         } else {
             bytes == text.as_bytes()
         };
-        same.then_some(Keep::Kept)
+        seen = seen.saturating_add(1);
+        changed = changed.saturating_add(usize::from(!same));
+        let is_little = changed <= FEW.saturating_add(seen / SHARE);
+        is_little.then_some(if same { Keep::Kept } else { Keep::Changed })
     };
     fill(terms, wanted(rulings, terms.selection), &mut pack, keep)?;
     Some(pack)
+}
+
+impl Pack {
+    /// Whether every object stays as it is.
+    pub(super) fn is_kept(&self) -> bool {
+        self.objects.values().all(|packed| {
+            matches!(packed, Packed::Fresh { keep: Keep::Kept, .. } | Packed::Namespace { keep: Keep::Kept, .. })
+        })
+    }
+}
+
+/// Decides what becomes of the objects that [`pack_as_published`] only knows to differ.
+pub(super) fn judge_changed(input: &Input<'_>, pack: &mut Pack) {
+    let mut unasked = Vec::new();
+    for (lands, packed) in &mut pack.objects {
+        match packed {
+            Packed::Fresh { order, text, keep, .. } if *keep == Keep::Changed => {
+                *keep = keep_of(input, lands, text, input.world.snapshot.get(&order.read), &mut unasked);
+            }
+            Packed::Namespace { text, keep } if *keep == Keep::Changed => {
+                *keep = keep_of(input, lands, text, None, &mut unasked);
+            }
+            _ => {}
+        }
+    }
+    pack.unasked = unasked;
+}
+
+/// What becomes of the published bytes of an object that is wanted with this text.
+fn keep_of(
+    input: &Input<'_>,
+    lands: &ObjectKey,
+    text: &str,
+    object: Option<&Object>,
+    unasked: &mut Vec<ObjectKey>,
+) -> Keep {
+    if lands.kind.is_secret() {
+        reuse_of(input, lands, text, object.and_then(|object| object.payload.as_ref()), unasked)
+    } else {
+        Keep::of_open(input.published.bytes(lands), text)
+    }
 }
 
 /// Adds what is wanted and the Namespaces for all of it; none as soon as `keep` gives up.

@@ -8,17 +8,20 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
+use core::convert::Infallible;
 
 use super::brake::Held;
 use super::breaks::{break_narrowed, break_shared_paths};
 use super::change::{Change, Hold, Sharing};
-use super::compare::{break_immutable, compare, hold, sharings};
+use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
 use super::content::Content;
 use super::explain;
-use super::history::History;
+use super::history::{History, Past};
 use super::input::{Input, Terms, empty_manifest};
 use super::odd::Odd;
-use super::pack::{Keep, Pack, Packed, judge_carried, keep_held, keep_values, pack, pack_as_published};
+use super::pack::{
+    Keep, Pack, Packed, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
+};
 use super::published::{Files, Published};
 use super::resealing;
 use crate::config::{Acceptance, RegionState};
@@ -26,7 +29,7 @@ use crate::finding::{Class, Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::case::{Case, Ruling, Verdict};
 use crate::judge::incumbents::Incumbents;
-use crate::judge::region::{limit, settle};
+use crate::judge::region::{is_within, limit, settle};
 use crate::layout::Layout;
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
 use crate::layout::path::{self, BundlePath, Leaf};
@@ -88,33 +91,56 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
 
 /// Plans one region from its cases and what stands in its folders, which comes back examined.
 ///
-/// The history of its branch is asked for only if something changes.
+/// The history of its branch is asked for only if something changes, and what it says of the past, by what pouch
+/// published last, only if somebody loses something.
 ///
 /// # Errors
-/// Those of `history`.
+/// Those of `history` and `past`.
 pub fn plan<E>(
     terms: &Terms<'_>,
     cases: &[Case],
     (files, odd): (Files, Odd),
     history: impl FnOnce() -> Result<History, E>,
+    past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
 ) -> Result<(Published, History, RegionPlan), E> {
-    if odd.is_nothing()
-        && let Some(plan) = unchanged(terms, cases, &files)
-    {
-        return Ok((Published::unexamined(files).with(odd), History::default(), plan));
-    }
-    let published = Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys).with(odd);
+    let supposed = if odd.is_nothing() { suppose(terms, cases, &files) } else { None };
+    let (published, resolved) = match supposed {
+        Some(Supposed::Unchanged(plan)) => {
+            return Ok((Published::unexamined(files).with(odd), History::default(), plan));
+        }
+        Some(Supposed::Changed(before, resolved)) => (Published::proved(files, before), Some(resolved)),
+        None => (Published::examine(&terms.world.fleet.name, terms.to.directory(), files, terms.keys), None),
+    };
+    let published = published.with(odd);
     let history = history()?;
-    let plan = plan_against(terms, cases, &published, &history);
+    // Where pouch published something else last, that is what counts.
+    let resolved = resolved.filter(|_| history.own.is_none());
+    let draft = resolved.and_then(|resolved| draft_changed(terms, &published, resolved));
+    let draft = draft.unwrap_or_else(|| draft_against(terms, cases, &published, &history));
+    let plan = finish(terms, &published, &history, draft, past)?;
     Ok((published, history, plan))
 }
 
-/// The plan of a region whose claims make exactly what stands there, to the byte: the common case, told without
-/// reading the published manifest.
+/// What can be told of a region without reading the published manifest.
+enum Supposed<'c> {
+    /// Its claims make exactly what stands there, to the byte.
+    Unchanged(RegionPlan),
+    /// They make the objects that the published manifest lists, this one, but some with another content.
+    Changed(Manifest, Resolved<'c>),
+}
+
+/// A region's claims, judged, and their objects.
+struct Resolved<'c> {
+    rulings: Vec<Ruling<'c>>,
+    packed: Pack,
+}
+
+/// Tells the common cases: nothing changed, or only the content of some objects.
 ///
-/// It supposes that every resolved claim is published already and packs accordingly. If the manifest that follows is
-/// the published one, the supposition was right; if not, nothing was lost but a little time.
-fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionPlan> {
+/// It supposes that every resolved claim is published already and packs accordingly. If the manifest that follows, with
+/// the hashes of the files that stand there, is the published one, the supposition was right: all these files are
+/// vouched for, and none else is there. If not, nothing was lost but a little time.
+fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Supposed<'c>> {
     let region = terms.to.region;
     if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
         return None;
@@ -125,12 +151,30 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
     break_shared_paths(&layout, &mut rulings);
     let file = |lands: &ObjectKey| files.get(layout.of_object(lands).as_str()).map(Vec::as_slice);
     let packed = pack_as_published(terms, &rulings, file)?;
-    let hash = |_: &ObjectKey, path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
-    let (made, manifest) = write(terms, terms.sources.to_vec(), packed, &BTreeSet::new(), &hash);
+    let hash = |path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
+    let sources = || terms.sources.to_vec();
+    if !packed.is_kept() {
+        // What a limited run leaves alone is told by what is published.
+        if terms.selection.refresh.is_some() {
+            return None;
+        }
+        let mut before = Manifest { sources: sources(), ..empty_manifest(&terms.to) };
+        before.objects = listed(&layout, &packed, &hash);
+        let others = list_files(&layout, &mut before, &BTreeSet::new());
+        let all = before.objects.len().saturating_add(others.len()).saturating_add(1);
+        let is_there =
+            |(path, text): (&BundlePath, &String)| files.get(path.as_str()).is_some_and(|it| it == text.as_bytes());
+        let manifest = files.get(path::manifest(&before.directory).as_str());
+        let is_published = files.len() == all
+            && others.iter().all(is_there)
+            && manifest.is_some_and(|bytes| is_manifest(bytes, &before, terms.keys));
+        return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
+    }
+    let (made, manifest) = write(terms, sources(), packed, &BTreeSet::new(), &|_, path| hash(path));
     if !is_published(&manifest, &made, files, terms.keys) {
         return None;
     }
-    Some(RegionPlan {
+    Some(Supposed::Unchanged(RegionPlan {
         files: made,
         manifest,
         changes: Vec::new(),
@@ -141,13 +185,63 @@ fn unchanged(terms: &Terms<'_>, cases: &[Case], files: &Files) -> Option<RegionP
         rulings: ruled(rulings),
         findings: Vec::new(),
         is_published: true,
-    })
+    }))
 }
 
-/// Plans one region against what stands in its folders and the history of that.
+/// The objects of a pack in which nothing is carried over, with the hashes of their files.
+fn listed(layout: &Layout<'_>, packed: &Pack, hash: &dyn Fn(&BundlePath) -> Option<String>) -> Vec<ManifestObject> {
+    let object = |(lands, packed): (&ObjectKey, &Packed)| {
+        let path = layout.of_object(lands);
+        let from = if let Packed::Fresh { order, .. } = packed { Some(order.origin()) } else { None };
+        ManifestObject {
+            key: lands.clone(),
+            from,
+            sha256: hash(&path).unwrap_or_default(),
+            path,
+            state: ObjectState::Current,
+            recipients: Vec::new(),
+            needed_by: needers(packed).cloned().collect(),
+        }
+    };
+    packed.objects.iter().map(object).collect()
+}
+
+/// What becomes of a region, before it is compared with what is published.
+struct Draft<'c> {
+    resolved: Resolved<'c>,
+    findings: Vec<Finding>,
+    holds: Vec<Hold>,
+}
+
+/// The draft of a region of which nothing changes but the content of some objects; none where that breaks a claim.
+///
+/// The manifest lists what the resolved claims make, all of it fresh, and vouches for every file. So no claimant in it
+/// is broken or gone, nothing is carried over, foreign or tampered with, and the sources are the same.
+fn draft_changed<'c>(terms: &Terms<'_>, published: &Published, resolved: Resolved<'c>) -> Option<Draft<'c>> {
+    let input = &Input { terms: *terms, published };
+    let Resolved { mut rulings, mut packed } = resolved;
+    judge_changed(input, &mut packed);
+    let is_broken = break_immutable(input, &mut rulings, &packed);
+    if is_broken || !is_within(&terms.world, terms.to.region, &rulings) {
+        return None;
+    }
+    Some(Draft { resolved: Resolved { rulings, packed }, findings: Vec::new(), holds: Vec::new() })
+}
+
+/// Plans one region against what stands in its folders and the history of that, all of which is known.
+pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, history: &History) -> RegionPlan {
+    let draft = draft_against(terms, cases, standing, history);
+    let known = |_: &Manifest| Ok::<_, Infallible>(Vec::new());
+    match finish(terms, standing, history, draft, known) {
+        Ok(plan) => plan,
+        Err(never) => match never {},
+    }
+}
+
+/// The draft of a region against what stands in its folders.
 ///
 /// What pouch itself published last is compared with, carried over and counted; what stands there instead is put right.
-pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, history: &History) -> RegionPlan {
+fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published, history: &History) -> Draft<'c> {
     let published = history.last(standing);
     let input = &Input { terms: *terms, published };
     let region = terms.to.region;
@@ -187,7 +281,30 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
     if admitted(&rulings) < before {
         packed = pack(input, &rulings);
     }
+    Draft { resolved: Resolved { rulings, packed }, findings, holds }
+}
+
+/// Compares a draft with what is published, and asks the brake. `past` is asked if somebody loses something, and the
+/// history does not say it yet.
+fn finish<E>(
+    terms: &Terms<'_>,
+    standing: &Published,
+    history: &History,
+    draft: Draft<'_>,
+    past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
+) -> Result<RegionPlan, E> {
+    let Draft { resolved: Resolved { rulings, mut packed }, mut findings, mut holds } = draft;
+    let published = history.last(standing);
+    let input = &Input { terms: *terms, published };
+    let region = terms.to.region;
     let mut changes = compare(input, &packed);
+    if let Some(manifest) = published.manifest()
+        && history.past.get().is_none()
+        && is_anything_lost(input, &packed, &changes)
+    {
+        // Nothing is set there yet.
+        _ = history.past.set(past(manifest)?);
+    }
     let braked = hold(input, &packed, &changes, history);
     let mut withheld = Vec::new();
     // What is sealed anew as a whole, or withdrawn as a whole, cannot keep a part.
@@ -213,13 +330,14 @@ pub fn plan_against(terms: &Terms<'_>, cases: &[Case], standing: &Published, his
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));
     holds.extend(in_the_way.into_iter().map(|finding| Hold::fast(finding.in_region(&region.name))));
+    let is_last = core::ptr::eq(standing, published);
     let stands = |path: &BundlePath| standing.files.get(path.as_str()) == published.files.get(path.as_str());
     let is_published = standing.odd.is_nothing()
-        && files.keys().all(stands)
+        && (is_last || files.keys().all(stands))
         && is_published(&manifest, &files, &standing.files, terms.keys);
     let sharings = sharings(input, &manifest, &changes);
     let (accepted, rulings) = (braked.accepted, ruled(rulings));
-    RegionPlan { files, manifest, changes, sharings, holds, withheld, accepted, rulings, findings, is_published }
+    Ok(RegionPlan { files, manifest, changes, sharings, holds, withheld, accepted, rulings, findings, is_published })
 }
 
 /// Whether publishing these files would change no byte of those that stand there.

@@ -35,21 +35,22 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
         Packed::Namespace { .. } => false,
     };
     let secrets = pack.objects.iter().filter(|(key, packed)| key.kind.is_secret() && is_looked_at(packed));
-    for (key, packed) in secrets {
-        let Some(published) = input.published.object(key) else { continue };
-        let is_changed = changed.contains(key);
-        if !is_changed && !has_values(input, key) {
-            continue;
+    let (replaced, others): (Vec<_>, Vec<_>) = secrets.partition(|(key, _)| changed.contains(key));
+    for (key, packed) in replaced {
+        for by in staying_needers(input, key, packed) {
+            let (secrets, claimants) = of.entry(&by.namespace).or_default();
+            secrets.insert(key);
+            claimants.insert(by);
         }
-        let had: BTreeSet<&Namespace> = published.needed_by.iter().map(|by| &by.by.namespace).collect();
-        for by in needers(packed).map(|by| &by.by).filter(|by| had.contains(&by.namespace)) {
-            if is_changed {
-                let (secrets, claimants) = of.entry(&by.namespace).or_default();
-                secrets.insert(key);
-                claimants.insert(by);
-            } else {
-                staying.insert(&by.namespace);
-            }
+    }
+    for (key, packed) in others {
+        // One that stays is enough, and most stay.
+        let asked: BTreeSet<&Namespace> = staying_needers(input, key, packed)
+            .map(|by| &by.namespace)
+            .filter(|namespace| of.contains_key(namespace) && !staying.contains(namespace))
+            .collect();
+        if !asked.is_empty() && has_values(input, key) {
+            staying.extend(asked);
         }
     }
     of.retain(|namespace, _| !staying.contains(namespace));
@@ -63,6 +64,17 @@ pub(super) fn replaced(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> Ve
             claimants: claimants.iter().map(|by| (*by).clone()).collect(),
         };
     of.iter().map(owned).collect()
+}
+
+/// The claimants that need a Secret, of namespaces that needed it before.
+fn staying_needers<'p>(
+    input: &'p Input<'_>,
+    key: &ObjectKey,
+    packed: &'p Packed,
+) -> impl Iterator<Item = &'p Claimant> {
+    let before = input.published.object(key).map(|object| &*object.needed_by).unwrap_or_default();
+    let had = |by: &&Claimant| before.iter().any(|before| before.by.namespace == by.namespace);
+    needers(packed).map(|by| &by.by).filter(had)
 }
 
 /// Whether no value of a changed Secret stays, as far as its tags tell.

@@ -236,7 +236,7 @@ impl Bench<'_> {
             sources: &[],
             unidentified: &BTreeSet::new(),
         };
-        let past = self.past.cloned().into_iter().collect();
+        let past = self.past.cloned().into_iter().collect::<Vec<_>>().into();
         let history = History { own: None, past, spent: spent.iter().cloned().collect() };
         plan_against(&terms, self.heard, self.standing, &history)
     }

@@ -37,7 +37,7 @@ impl Bench {
         let mut history = History::default();
         if let (Some(manifest), Some(now)) = (self.examine(then).manifest(), standing.manifest()) {
             let file = |path: &crate::layout::BundlePath| Ok::<_, ()>(then.get(path.as_str()).cloned());
-            history.past.push(Past::of(manifest.clone(), Vec::new(), now, file).unwrap());
+            history.past = Vec::from([Past::of(manifest.clone(), Vec::new(), now, file).unwrap()]).into();
         }
         let (allowances, _) = Wishes::default();
         let wishes = (allowances, Selection { refresh, ..Selection::default() });

@@ -232,7 +232,7 @@ impl Branch {
             && let Some(now) = standing.manifest()
         {
             let file = |path: &BundlePath| Ok::<_, ()>(self.0[at].get(path.as_str()).cloned());
-            history.past.push(Past::of(manifest, vec![], now, file).unwrap());
+            history.past = vec![Past::of(manifest, vec![], now, file).unwrap()].into();
         }
         let (plan, heard) = desk.plan_after(region, &standing, &history, &Wishes::default());
         let mut told = BTreeSet::new();

@@ -145,9 +145,13 @@ fn one_region<'a>(
         }
         return Ok(told);
     }
-    let (standing, history, mut plan) = plan(&shared.terms(to), &cases, (files, odd), || {
-        Ok::<_, Failure>(published.history(to.directory(), &shared.run.query(to.region)?)?)
-    })?;
+    let (standing, history, mut plan) = plan(
+        &shared.terms(to),
+        &cases,
+        (files, odd),
+        || Ok::<_, Failure>(published.history(to.directory(), &shared.run.query(to.region)?)?),
+        |now| Ok(published.past(to.directory(), &shared.run.query(to.region)?, now)?),
+    )?;
     // What pouch published last counts, whatever stands there now.
     let own = history.last(&standing);
     told.record.outcome = match outcome(region, &plan) {

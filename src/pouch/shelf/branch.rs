@@ -17,9 +17,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use pouch_core::layout::form::{Form, MOST_BYTES};
+use pouch_core::layout::manifest::Manifest;
 use pouch_core::layout::path::{BundlePath, TOPS};
 use pouch_core::name::{Directory, FleetName, Region};
-use pouch_core::region::history::History;
+use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
 use pouch_core::reuse::KeyRing;
@@ -127,7 +128,7 @@ impl BranchShelf {
     }
 
     /// Asks the history something; without a commit there is nothing to say.
-    fn past<T: Default>(
+    fn ask<T: Default>(
         &self,
         ask: impl FnOnce(&mut past::Lineage, &past::Fetched<'_>) -> Result<T, ShelfError>,
     ) -> Result<T, ShelfError> {
@@ -200,7 +201,7 @@ impl BranchShelf {
 
     /// Whether nobody loses anything where a proposal goes: pouch made it, or the base has it.
     fn may_go(&self, proposal: &Proposal) -> Result<bool, ShelfError> {
-        if proposal.is_own { Ok(true) } else { self.past(|lineage, fetched| lineage.has(fetched, proposal.id)) }
+        if proposal.is_own { Ok(true) } else { self.ask(|lineage, fetched| lineage.has(fetched, proposal.id)) }
     }
 
     /// Whether anything is proposed, by whomever.
@@ -406,14 +407,18 @@ impl Look for BranchShelf {
     }
 
     fn history(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<History, ShelfError> {
-        self.past(|lineage, fetched| lineage.history(fetched, directory, asked))
+        self.ask(|lineage, fetched| lineage.history(fetched, directory, asked))
+    }
+
+    fn past(&self, directory: &Directory, asked: &HistoryQuery<'_>, now: &Manifest) -> Result<Vec<Past>, ShelfError> {
+        self.ask(|lineage, fetched| lineage.past(fetched, directory, asked, now))
     }
 
     fn is_withdrawn(&self, directory: &Directory, fleet: &FleetName, keys: &KeyRing) -> Result<bool, ShelfError> {
         // The newest commit of pouch's own is enough, whenever it was made, and nothing was accepted for the region.
         let region = &Region::from(directory.as_str());
         let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false, is_retired: false };
-        self.past(|lineage, fetched| lineage.is_withdrawn(fetched, directory, &asked))
+        self.ask(|lineage, fetched| lineage.is_withdrawn(fetched, directory, &asked))
     }
 }
 

@@ -138,6 +138,17 @@ impl Lineage {
         self.scope(fetched, directory, &HistoryQuery { whole: true, ..*asked })?.history()
     }
 
+    /// What the history says of the region's past, where `now` is what pouch published last.
+    pub(super) fn past(
+        &mut self,
+        fetched: &Fetched<'_>,
+        directory: &Directory,
+        asked: &HistoryQuery<'_>,
+        now: &Manifest,
+    ) -> Result<Vec<Past>, ShelfError> {
+        self.scope(fetched, directory, asked)?.all_past(now)
+    }
+
     /// Whether the last commit of pouch's own proves that a region had no manifest then.
     pub(super) fn is_withdrawn(
         &mut self,
@@ -227,16 +238,24 @@ struct Scope<'s> {
 
 impl Scope<'_> {
     fn history(&self) -> Result<History, ShelfError> {
-        let commits = self.commits;
-        let mut history = History {
-            spent: commits.iter().flat_map(|commit| commit.named.iter().cloned()).collect(),
-            ..History::default()
-        };
+        let spent = self.commits.iter().flat_map(|commit| commit.named.iter().cloned()).collect();
+        let mut history = History { spent, ..History::default() };
+        let (known, _) = self.known()?;
+        let Some(own) = known.first() else { return Ok(history) };
+        if self.ids(own.id)? != self.ids(self.fetched.tip)? {
+            let files = self.files(own.id)?;
+            history.own = Some(Published::examine(self.asked.fleet, self.directory, files, self.asked.keys));
+        }
+        Ok(history)
+    }
+
+    /// The commits from what pouch published last, and whether a commit of pouch's own proves that.
+    fn known(&self) -> Result<(&[Commit], bool), ShelfError> {
         let proved = self.proved();
         // Without a commit of pouch's own, the newest manifest that is authentic stands for one.
         let mut last = self.merged(proved)?.or(proved);
         if last.is_none() {
-            for (at, commit) in commits.iter().enumerate() {
+            for (at, commit) in self.commits.iter().enumerate() {
                 // Whoever made it may have put more beside it than is ever read.
                 if self.manifest(commit.id)?.is_some() && self.files(commit.id).is_ok() {
                     last = Some(at);
@@ -244,35 +263,33 @@ impl Scope<'_> {
                 }
             }
         }
-        let Some(last) = last else { return Ok(history) };
-        let known = commits.get(last..).unwrap_or_default();
-        let Some(own) = known.first() else { return Ok(history) };
-        if self.ids(own.id)? != self.ids(self.fetched.tip)? {
-            let files = self.files(own.id)?;
-            history.own = Some(Published::examine(self.asked.fleet, self.directory, files, self.asked.keys));
-        }
+        Ok((last.and_then(|last| self.commits.get(last..)).unwrap_or_default(), proved.is_some()))
+    }
+
+    /// The manifests to count against `now`, what pouch published last.
+    fn all_past(&self, now: &Manifest) -> Result<Vec<Past>, ShelfError> {
+        let (known, is_proved) = self.known()?;
         let older = |commit: &&Commit| commit.seconds <= self.asked.since;
         let old = known.iter().position(|commit| older(&commit) && commit.proves(self.directory));
         let old = old.or(known.iter().position(|commit| older(&commit)));
         // However much of the history is known, what is older than the window's beginning says nothing.
         let counted = known.get(..=old.unwrap_or(known.len())).unwrap_or(known);
-        // Without a manifest then, nothing was published that could be lost.
-        let Some(now) = self.manifest(own.id)? else { return Ok(history) };
+        let mut all = Vec::new();
         let resets = |commit: &&Commit| commit.accepted.iter().any(|accepted| accepted.region == *self.asked.region);
-        for commit in counted.iter().filter(|commit| commit.is_own || proved.is_none()).filter(resets) {
+        for commit in counted.iter().filter(|commit| commit.is_own || !is_proved).filter(resets) {
             if let Some(manifest) = self.manifest(commit.id)? {
-                history.past.push(self.past(commit, manifest, commit.accepted.clone(), &now)?);
+                all.push(self.past(commit, manifest, commit.accepted.clone(), now)?);
             }
         }
         // If the region is younger than the window, its first manifest counts; of what others wrote, nothing does.
-        let is_counted = |commit: &&Commit| proved.is_none() || commit.proves(self.directory);
+        let is_counted = |commit: &&Commit| !is_proved || commit.proves(self.directory);
         for commit in counted.iter().rev().filter(is_counted) {
             if let Some(manifest) = self.manifest(commit.id)? {
-                history.past.push(self.past(commit, manifest, Vec::new(), &now)?);
+                all.push(self.past(commit, manifest, Vec::new(), now)?);
                 break;
             }
         }
-        Ok(history)
+        Ok(all)
     }
 
     /// The newest commit of pouch's own that proves something of the region.

@@ -53,7 +53,7 @@ impl BranchShelf {
         // The newest commit of pouch's own is enough, and no region's.
         let region = &Region::from("");
         let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false, is_retired: false };
-        let own = self.past(|lineage: &mut Lineage, fetched| lineage.newest(fetched, &asked))?;
+        let own = self.ask(|lineage: &mut Lineage, fetched| lineage.newest(fetched, &asked))?;
         Ok(Stamped { stamp, own })
     }
 

@@ -1,6 +1,6 @@
 //! The `git` program: started with a cleaned environment, without prompts and hooks, within a time.
 //!
-//! Everything that is run goes through [`Git::ask`]. What git says stands in messages as [`words`] lets it.
+//! Everything that is run goes through [`Git::ask`]. What git says stands in messages as `words` lets it.
 //! A run that makes progress may take long: git is told to say how far it is, and its silence is what ends it early.
 
 use std::ffi::{OsStr, OsString};

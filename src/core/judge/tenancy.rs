@@ -3,7 +3,7 @@
 //! These are admitted: objects of the Credential's own namespace; cluster-scoped identities that admit the namespace by
 //! their provider's own meaning, at every hop; Secrets of the system namespace through such an identity; for a managed
 //! claim what stands in the system namespace, which its source Credential may use; and what a grant names.
-//! [`admission`](crate::admission) says which rule admits. Everything else is refused.
+//! [`admission`] says which rule admits. Everything else is refused.
 
 use alloc::borrow::ToOwned as _;
 use alloc::string::String;

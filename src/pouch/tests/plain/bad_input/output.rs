@@ -127,7 +127,8 @@ fn what_others_keep_beside_the_bundles_stays() {
         fleet.write(&format!("bundles/{path}"), "theirs\n");
     }
     fleet.link("/etc", "bundles/link");
-    fleet.render().ended(0);
+    // What stands among the regions may be applied, and is for somebody to look at.
+    fleet.render().ended(8);
     let published = fleet.published();
     for path in theirs {
         assert_eq!(published.get(path).map(Vec::as_slice), Some(&b"theirs\n"[..]), "{path}");
@@ -136,10 +137,10 @@ fn what_others_keep_beside_the_bundles_stays() {
     // Also when the region goes.
     fleet.configure("detached: true", "state: retired");
     let held = fleet.render();
-    held.ended(4).says(&["error[deletions-held]", "--accept-deletions eu-west/team-a="]);
+    held.ended(8).says(&["error[deletions-held]", "--accept-deletions eu-west/team-a="]);
     let command = held.err.lines().find_map(|line| line.strip_prefix("to let through all that is held: pouch "));
     let words: Vec<&str> = command.unwrap().split_whitespace().collect();
-    fleet.run(&words).keeps_quiet_about(&["error["]);
+    fleet.run(&words).keeps_quiet_about(&["error[deletions-held]"]);
     let after = fleet.published();
     assert!(theirs.iter().all(|path| after.contains_key(*path)), "{:?}", after.keys());
     assert!(!after.keys().any(|path| path.contains("eu-west")), "{:?}", after.keys());
@@ -202,11 +203,13 @@ fn no_link_in_the_output_is_followed() {
                     continue;
                 }
                 ran.says(&[path.split('/').next_back().unwrap()]);
+                // 8 where something stands there that `verify` would not prove.
                 if path == ".gitattributes" {
-                    ran.ended(0);
+                    assert!([Some(0), Some(8)].contains(&ran.code), "{}", ran.shown());
                     continue;
                 }
-                ran.ended(if path == ".pouch-staging" { 5 } else { 4 });
+                let expected = if path == ".pouch-staging" { 5 } else { 4 };
+                assert!([Some(expected), Some(8)].contains(&ran.code), "{}", ran.shown());
                 let changed = differing(&before, &fleet.published());
                 assert!(changed.iter().all(|path| path == ".gitattributes"), "{path}: {changed:?} {}", ran.shown());
             }
@@ -433,7 +436,8 @@ fn a_branch_that_holds_links_and_modules_is_not_followed() {
             let tip = repository.commit(Some("refs/heads/main"), &who, &who, "x", &tree, &parents).unwrap();
             let ran = fleet.run(&["publish", "--first", "--summary", "summary.json"]);
             eprintln!("--- {path} {mode:o}\n{}", ran.shown());
-            ran.ended(code);
+            // 8 where something stands there that `verify` would not prove.
+            assert!([Some(code), Some(8)].contains(&ran.code), "{}", ran.shown());
             let now = repository.find_reference("refs/heads/main").unwrap().target().unwrap();
             if code != 0 && now != tip {
                 // What is the whole fleet's is written all the same.

@@ -131,14 +131,18 @@ impl Kept {
             repository.find_commit(Oid::from_str(id)?)?.tree()?;
             fs::write(lent.join(number.to_string()), format!("{id}\n"))?;
         }
-        let shallow = small(&self.folder.join("shallow"));
-        // Git takes a boundary for a commit that is there, and one that nothing led to may be forgotten since.
-        let is_there = |id: &&str| Oid::from_str(id).is_ok_and(|id| repository.find_commit(id).is_ok());
-        let shallow: String = shallow.lines().filter(is_there).map(|id| format!("{id}\n")).collect();
+        let shallow = Self::there(&repository, &small(&self.folder.join("shallow")));
         if !shallow.is_empty() {
             fs::write(into.join("shallow"), shallow)?;
         }
         Ok(true)
+    }
+
+    /// Those lines of `shallow` whose commits are in a repository. Git takes each for one that is, and one that nothing led
+    /// to may be forgotten since.
+    fn there(repository: &Repository, shallow: &str) -> String {
+        let is_there = |id: &&str| Oid::from_str(id).is_ok_and(|id| repository.find_commit(id).is_ok());
+        shallow.lines().filter(is_there).map(|id| format!("{id}\n")).collect()
     }
 
     /// Keeps the objects of the repository at `from`, all of what `id` reaches, which stood at `reference`.
@@ -186,6 +190,12 @@ impl Kept {
             let put_together = self.put_together(git);
             _ = flock(&self.lock, FlockOperation::NonBlockingLockShared);
             put_together?;
+            // Who borrows them, which is this run alone, goes on without what was forgotten.
+            let text = small(&from.join("shallow"));
+            let there = Self::there(&Repository::open_bare(from)?, &text);
+            if there.len() < text.len() {
+                put(from, &from.join("shallow"), |path| fs::write(path, &there))?;
+            }
         }
         Ok(())
     }

@@ -110,6 +110,32 @@ fn packs_are_put_together_before_they_are_many() {
     origin.check();
 }
 
+/// A run puts the packs together that it borrows, and forgets an end of history that nothing leads to any more: then it
+/// must not tell the server of it.
+#[test]
+fn a_run_that_puts_packs_together_still_fetches_history() {
+    let fleet = Fleet::with_credentials(3);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    origin.commit_beside("echo a > README");
+    origin.publish(&[]).ends(0);
+    let kept = kept(&fleet);
+    let end = origin.tip().unwrap();
+    assert!(fs::read_to_string(kept.join("shallow")).unwrap().contains(&end));
+    origin.commit_beside("echo b > README");
+    let pack = "for n in $(seq 30); do echo $n | git hash-object -w --stdin | git pack-objects -q $1/objects/pack/pack; done";
+    let script = format!("set -- '{}'; {pack} > /dev/null", kept.display());
+    origin.run_beside(&script);
+    assert!(packs(&kept).len() > 25);
+
+    fleet.delete("eu", "c0");
+    let (ran, asked) = publish_watched(&fleet, &[]);
+    ran.ends(0).outcome("eu", "published");
+    assert!(asked.contains(&"repack".to_owned()) && packs(&kept).len() < 10, "{asked:?}");
+    assert!(asked.iter().filter(|word| *word == "fetch").count() > 1, "history was fetched: {asked:?}");
+    origin.check();
+}
+
 /// Spoils what is kept in one way.
 type Spoil = fn(&Path);
 

@@ -30,8 +30,10 @@ pub fn harden() {
 /// before it makes a table, the ciphers' libraries take them by functions that cannot fail, and neither can the closing of
 /// a folder.
 fn of_system(place: &str) -> Option<&'static str> {
-    const WHY: [(&str, &str); 3] = [
+    const WHY: [(&str, &str); 4] = [
         ("std/src/sys/random/", NO_ENTROPY),
+        // `ThreadRng` of the crate rand, when a thread first asks for it.
+        ("/src/rngs/thread.rs", NO_ENTROPY),
         ("/rand_core-", NO_ENTROPY),
         ("std/src/sys/fs/", "the operating system could not close a folder"),
     ];
@@ -110,6 +112,8 @@ mod tests {
         let words = last_words("x.rs:1", Some("commit abc on main"));
         let words_of_none = last_words("/rustc/x/library/std/src/sys/random/linux.rs:126", None);
         assert!(words_of_none.starts_with("error: the operating system gives no random bytes\n"), "{words_of_none}");
+        let words_of_thread = last_words("/registry/rand-0.8.8/src/rngs/thread.rs:72", None);
+        assert_eq!(words_of_thread, words_of_none);
         let words_of_folder = last_words("/rustc/x/library/std/src/sys/fs/unix.rs:1021", None);
         assert!(words_of_folder.starts_with("error: the operating system could not close a folder\n"));
         assert!(words.starts_with("commit abc on main is published; after that pouch stopped, at x.rs:1"), "{words}");

@@ -10,6 +10,7 @@ pub mod init;
 pub mod keygen;
 pub mod man;
 mod part;
+pub mod plan;
 pub mod publish;
 pub mod rbac;
 pub mod reach;
@@ -52,6 +53,8 @@ enum Command {
     #[command(args = records::refused())]
     Init(init::Args),
     Render(render::Args),
+    #[command(args = records::refused_metrics())]
+    Plan(plan::Args),
     Publish(publish::Args),
     Rekey(rekey::Args),
     Verify(verify::Args),
@@ -83,7 +86,7 @@ pub fn main() -> u8 {
 }
 
 /// Commands that people know of and that this release does not have. clap would offer what is spelled alike.
-const LATER: [&str; 4] = ["plan", "check", "explain", "unpack"];
+const LATER: [&str; 3] = ["check", "explain", "unpack"];
 
 /// Says what is wrong with the command line. Returns the exit code.
 ///
@@ -127,18 +130,19 @@ pub fn run(ambient: Ambient) -> u8 {
     }
     // Only commands that publish or fetch have something to finish or tidy.
     let stop = match &command {
-        Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Exposure(_) | Command::Verify(_) => {
-            Stop::on_signals()
-        }
+        Command::Render(_)
+        | Command::Plan(_)
+        | Command::Publish(_)
+        | Command::Rekey(_)
+        | Command::Exposure(_)
+        | Command::Verify(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
     let session = Session::new(global, ambient, stop);
     let Session { global, ui, stop, .. } = &session;
     // Before anything is read: what cannot be told afterwards should not be done.
     let recorded = match &command {
-        Command::Rekey(args) if !args.writes() => {
-            records::refuse_metrics(global).and_then(|()| records::prepare(global))
-        }
+        _ if command.only_looks() => records::refuse_metrics(global).and_then(|()| records::prepare(global)),
         Command::Render(_) | Command::Publish(_) | Command::Rekey(_) | Command::Verify(_) => records::prepare(global),
         _ => records::refuse(global),
     };
@@ -185,13 +189,24 @@ pub fn run(ambient: Ambient) -> u8 {
 }
 
 impl Command {
+    /// Whether it says what would be published, and publishes nothing.
+    fn only_looks(&self) -> bool {
+        match self {
+            Self::Plan(_) => true,
+            Self::Render(args) => !args.writes(),
+            Self::Publish(args) => !args.writes(),
+            Self::Rekey(args) => !args.writes(),
+            _ => false,
+        }
+    }
+
     /// What a command is called in summary and metrics, if it writes them.
     fn is_recorded(&self) -> Option<Failed<'_>> {
         let (command, region) = match self {
-            Self::Render(_) => ("render", None),
-            Self::Publish(_) => ("publish", None),
-            Self::Rekey(args) if args.writes() => ("rekey", None),
-            Self::Rekey(_) => ("rekey --dry-run", None),
+            Self::Plan(_) => ("plan", None),
+            Self::Render(args) => (if args.writes() { "render" } else { "render --dry-run" }, None),
+            Self::Publish(args) => (if args.writes() { "publish" } else { "publish --dry-run" }, None),
+            Self::Rekey(args) => (if args.writes() { "rekey" } else { "rekey --dry-run" }, None),
             Self::Verify(args) => ("verify", args.region()),
             _ => return None,
         };
@@ -202,6 +217,7 @@ impl Command {
         match self {
             Self::Init(args) => init::run(session, args),
             Self::Render(args) => render::run(session, args),
+            Self::Plan(args) => plan::run(session, args),
             Self::Publish(args) => publish::run(session, args),
             Self::Rekey(args) => rekey::run(session, args),
             Self::Verify(args) => verify::run(session, args),

@@ -14,6 +14,8 @@ mod exit {
     pub const OK: u8 = 0;
     /// Failed; nothing is published unless the message says so.
     pub const FAILED: u8 = 1;
+    /// `plan --detailed-exitcode`: there are changes.
+    pub const CHANGES: u8 = 2;
     /// Published; some Credentials are broken or refused.
     pub const PARTIAL: u8 = 3;
     /// A region was held by a brake.
@@ -37,6 +39,8 @@ mod exit {
 pub enum Ended {
     /// Done, or nothing to do.
     Done,
+    /// What was planned would change something.
+    Changes,
     /// Some Credentials are broken or refused.
     Partial,
     /// A region was held by a brake.
@@ -52,6 +56,7 @@ impl Ended {
     pub fn code(self) -> u8 {
         match self {
             Self::Done => exit::OK,
+            Self::Changes => exit::CHANGES,
             Self::Partial => exit::PARTIAL,
             Self::Held => exit::HELD,
             Self::Fault => exit::FAULT,

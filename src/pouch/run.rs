@@ -9,6 +9,7 @@ pub mod keygen;
 pub mod live;
 pub mod metrics;
 pub mod places;
+pub mod publish;
 pub mod rekey;
 pub mod render;
 pub mod seal;
@@ -162,6 +163,10 @@ pub struct Report {
     pub wanted: Vec<Acceptance>,
     /// Folders of withdrawn regions whose manifests somebody put back: the run leaves them as they are.
     pub put_back: BTreeSet<String>,
+    /// The files of the whole fleet that a run would change, of one that only looks.
+    pub shared_changes: Vec<String>,
+    /// The command that does what this one only says, where that is another one.
+    pub done_by: Option<&'static str>,
 }
 
 impl Report {
@@ -191,6 +196,7 @@ impl Report {
             all.accepted.append(&mut report.accepted);
             all.wanted.append(&mut report.wanted);
             all.put_back.append(&mut report.put_back);
+            all.shared_changes.append(&mut report.shared_changes);
         }
         all.regions.sort_by(|one, other| one.name.cmp(&other.name));
         all.findings = settle(all.findings);
@@ -216,6 +222,12 @@ impl Report {
             finding.severity == Severity::Error
                 && matches!(finding.code.class(), Class::Refused | Class::Broken | Class::Source)
         })
+    }
+
+    /// Whether a run that is as planned would change anything that is published.
+    pub fn would_change(&self) -> bool {
+        let changes = |region: &summary::Region| matches!(region.outcome, Outcome::Published | Outcome::Withdrawn);
+        !self.shared_changes.is_empty() || self.regions.iter().any(changes)
     }
 
     /// Whether `verify` would find a fault in what stands beside the regions.

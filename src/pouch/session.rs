@@ -33,7 +33,7 @@ pub struct Global {
     /// The configuration
     #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true)]
     pub file: PathBuf,
-    /// Write what the run did and found to FILE, as JSON (render, publish, rekey, verify); removed before the run
+    /// Write what the run did and found to FILE, as JSON (plan, render, publish, rekey, verify); removed before the run
     #[arg(long, value_name = "FILE", global = true)]
     pub summary: Option<PathBuf>,
     /// Write how the run ended to FILE, as Prometheus text, even if it failed (render, publish, rekey, verify)
@@ -66,6 +66,17 @@ pub enum Tolerate {
     Partial,
     /// A region was held by the brake (exit 4)
     Brake,
+}
+
+impl Global {
+    /// Whether a word of a command line is a flag of every command and the next word is its value.
+    pub fn takes_value(word: &str) -> bool {
+        let flags = <Self as clap::Args>::augment_args(clap::Command::default());
+        flags.get_arguments().filter(|flag| flag.get_action().takes_values()).any(|flag| {
+            let long = flag.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long));
+            long || flag.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])))
+        })
+    }
 }
 
 impl Session {

@@ -75,6 +75,12 @@ pub trait Look: Sync {
     /// What stands in the output beside the folders of these regions. What cannot be read is left out.
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError>;
 
+    /// Whether [`Shelf::stage_shared`] would change what stands there.
+    ///
+    /// # Errors
+    /// Where it would fail, or what stands there cannot be read.
+    fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError>;
+
     /// What the history says of a region, but for its past; nothing where there is no history.
     ///
     /// # Errors

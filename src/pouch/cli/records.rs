@@ -21,6 +21,12 @@ pub fn refused() -> [Arg; 2] {
         .map(|name| Arg::new(name).long(name).value_parser(value_parser!(PathBuf)).global(true).hide(true))
 }
 
+/// The flag of metrics, for a command that writes a summary alone.
+pub fn refused_metrics() -> [Arg; 1] {
+    let [_, metrics] = refused();
+    [metrics]
+}
+
 /// Refuses the flags of a command that writes neither file: a job that waits for one would never see it.
 pub fn refuse(global: &Global) -> Result<(), Failure> {
     let flag = match (&global.summary, &global.metrics) {
@@ -30,7 +36,7 @@ pub fn refuse(global: &Global) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("this command has nothing to write to the file of {flag}"),
-        "Only `rekey`, `render`, `publish` and `verify` write a summary and metrics. Leave the flag out.",
+        "Only `render`, `publish`, `rekey` and `verify` write a summary and metrics, and `plan` a summary. Leave the flag out.",
     ))
 }
 
@@ -39,7 +45,7 @@ pub fn refuse_metrics(global: &Global) -> Result<(), Failure> {
     match &global.metrics {
         None => Ok(()),
         Some(_) => Err(Failure::usage(
-            "with --dry-run there is nothing to write to the file of --metrics",
+            "there is nothing to write to the file of --metrics where a run only says what it would do",
             "Leave the flag out; --summary says what would happen.",
         )),
     }
@@ -109,8 +115,11 @@ mod tests {
         let mut cli = Cli::command();
         cli.build();
         for command in cli.get_subcommands().filter(|command| command.get_name() != "help") {
-            let writes = ["render", "publish", "rekey", "verify"].contains(&command.get_name());
-            for name in ["summary", "metrics"] {
+            for (name, writers) in [
+                ("summary", &["plan", "render", "publish", "rekey", "verify"][..]),
+                ("metrics", &["render", "publish", "rekey", "verify"]),
+            ] {
+                let writes = writers.contains(&command.get_name());
                 let flag = command.get_arguments().find(|flag| flag.get_id() == name).unwrap();
                 assert_eq!(flag.is_hide_set(), !writes, "{} --{name}", command.get_name());
             }

@@ -120,17 +120,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         None => {
             let output = Output::of(&opened)?.waiting(args.turn.most()).about(selection.rekey.as_ref());
             if args.dry_run {
-                let mut opened = Vec::new();
-                for target in output.targets() {
-                    let shelf = output.open(session, target)?;
-                    anew.check(target, &shelf)?;
-                    opened.push((target, shelf));
-                }
-                let read = anew.read(None)?;
-                let report = |(target, shelf): &(&Target, BranchShelf)| {
-                    Ok::<_, Failure>(anew.make(read.as_ref(), (shelf, None), Place::Branch(target))?.report)
-                };
-                Places::of_folder(Report::together(opened.iter().map(report).collect::<Result<_, _>>()?))
+                together(session, output.preview(session, &keys, &Rekey(&anew)))?
             } else {
                 told::check_message(fleet)?;
                 let done = output.publish(session, &keys, anew.reads_stdin(), &Rekey(&anew));
@@ -143,10 +133,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let report = &places.report;
     told::tell(session, report, &lines(session, report, args), &args.accepted.of_flags(fleet)?);
     if args.dry_run {
-        // What it would have published is no failure of this run.
-        let summary = || told::summary_of(session, report, "rekey --dry-run", None, fleet, Ended::Done);
-        told::record(session, summary, "Nothing was published")?;
-        return Ok(Ended::Done);
+        return places.finish_plan(session, ("rekey --dry-run", false), fleet);
     }
     let loses = |region: &summary::Region| {
         region.outcome == Outcome::Published && region.sealed > 0 && !region.recipients_removed.is_empty()
@@ -180,6 +167,10 @@ impl Work for Rekey<'_> {
         let Made { report, read } = self.0.make(read.as_ref(), (shelf, Some(shelf)), Place::Branch(target))?;
         let message = told::commit_message(&target.fleet, &report, &read, target.proposal())?;
         Ok((report, message))
+    }
+
+    fn look(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<Report, Failure> {
+        Ok(self.0.make(read.as_ref(), (shelf, None), Place::Branch(target))?.report)
     }
 
     fn stamp(&self, _: &Report, read: &Self::Read, _: Option<String>) -> Result<Option<Stamp>, Failure> {
@@ -220,8 +211,7 @@ fn lines(session: &Session, report: &Report, args: &Args) -> String {
     let mut text = String::new();
     for region in &report.regions {
         let word = match region.outcome {
-            Outcome::Published if args.dry_run => "would be published",
-            Outcome::Held if args.dry_run => "would be held",
+            outcome if args.dry_run => told::planned_word(outcome),
             outcome => outcome.word(),
         };
         text.push_str(&told::outcome_line(region, width, word));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::accept::Requested;
 use super::part::Part;
+use super::plan;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::harden;
@@ -26,6 +27,9 @@ pub struct Args {
     /// Where to write; by default `output.path` of the configuration
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
+    /// Say what would happen, and write nothing: what `pouch plan` says of the folder
+    #[arg(long)]
+    dry_run: bool,
     /// Refresh only this Credential, and remove nothing; may be given several times
     #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Refreshing a part")]
     credential: Vec<String>,
@@ -37,6 +41,13 @@ pub struct Args {
     reach: ReachArgs,
 }
 
+impl Args {
+    /// Whether the run writes anything.
+    pub fn writes(&self) -> bool {
+        !self.dry_run
+    }
+}
+
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = Opened::open(session)?;
@@ -45,6 +56,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         Some(directory) => session.ambient.cwd().join(directory),
         None => opened.output(),
     };
+    if args.dry_run {
+        let Args { credential, part, wanted, reach, .. } = args;
+        let command = plan::Command { name: "render --dry-run", detailed_exitcode: false };
+        return plan::folder(session, &opened, (&plan::Asked { credential, part, wanted, reach }, &target), command);
+    }
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;
     let selection = args.part.selection(fleet, &args.credential)?;
@@ -68,7 +84,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         told::finish(
             session,
             fleet,
-            Finished { command: "render", report: &report, commit: None, targets: None, ended },
+            Finished { command: "render", report: &report, commit: None, targets: None, only_looks: false, ended },
         )
     };
     survey.wiped_beside(conclude)

@@ -79,6 +79,24 @@ impl Places {
         }
     }
 
+    /// Ends a run that only said what it would do: what would be held, or is wrong, is no failure of it. `detailed` is
+    /// whether its exit code tells of changes.
+    pub fn finish_plan(
+        self,
+        session: &Session,
+        (command, detailed): (&'static str, bool),
+        fleet: &Fleet,
+    ) -> Result<Ended, Failure> {
+        let Self { report, failed, .. } = self;
+        let ended = match failed {
+            Some(kind) => Ended::Partway(kind),
+            None if detailed && report.would_change() => Ended::Changes,
+            None => Ended::Done,
+        };
+        let finished = Finished { command, report: &report, commit: None, targets: None, only_looks: true, ended };
+        told::finish(session, fleet, finished)
+    }
+
     /// Ends the run: writes the summary and the metrics, and says how it went.
     pub fn finish(self, session: &Session, command: &'static str, fleet: &Fleet) -> Result<Ended, Failure> {
         let Self { report, targets, failed } = self;
@@ -87,7 +105,7 @@ impl Places {
         let commits: Vec<&String> = new.filter_map(|target| target.commit.as_ref()).collect();
         let commit = if let [only] = &*commits { Some((*only).clone()) } else { None };
         let ended = failed.map_or_else(|| report.ended(session), Ended::Partway);
-        let finished = Finished { command, report: &report, commit, targets, ended };
+        let finished = Finished { command, report: &report, commit, targets, only_looks: false, ended };
         told::finish(session, fleet, finished)
     }
 }

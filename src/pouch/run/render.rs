@@ -85,14 +85,25 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     let told = run.each("rendering", |to| wiped(|| one_region(&shared, to, published, shelf)))?;
     // Where nothing is sealed anew, no file of the fleet makes a commit either.
     let is_due = run.selection.rekey.is_none() || told.iter().any(|told| is_written(told.record.outcome));
-    if let Some(shelf) = shelf.filter(|_| is_due) {
-        stage_shared(run, shelf)?;
+    let mut shared_changes = Vec::new();
+    for (path, text) in fleet_files(run.here()).into_iter().filter(|_| is_due) {
+        match shelf {
+            Some(shelf) => shelf.stage_shared(path.as_str(), text.as_bytes())?,
+            None if published.shared_differs(path.as_str(), text.as_bytes())? => shared_changes.push(path.to_string()),
+            None => {}
+        }
     }
     findings.extend(named_beside(run, published)?);
 
     told.iter().for_each(|told| credentials.add(&told.credentials));
     findings.extend(survey.findings.iter().cloned());
-    Ok(Report { credentials: Some(credentials), elsewhere, put_back, ..Report::of(run.fleet, told, findings) })
+    Ok(Report {
+        credentials: Some(credentials),
+        elsewhere,
+        put_back,
+        shared_changes,
+        ..Report::of(run.fleet, told, findings)
+    })
 }
 
 fn is_written(outcome: Outcome) -> bool {
@@ -105,14 +116,6 @@ fn named_beside(run: &Run<'_>, published: &dyn Look) -> Result<Vec<Finding>, Fai
         published.beside(&destination::all(run.here()).map(|to| to.directory()).collect())?;
     let measure = Measure { fleet: Some(run.here()), keys: Some(run.keys), scope: TreeScope::Whole, shown, above };
     Ok(beside(&measure, &tree))
-}
-
-/// Stages the files of the whole fleet.
-fn stage_shared(run: &Run<'_>, shelf: &dyn Shelf) -> Result<(), Failure> {
-    for (path, text) in fleet_files(run.here()) {
-        shelf.stage_shared(path.as_str(), text.as_bytes())?;
-    }
-    Ok(())
 }
 
 /// Plans one region, and seals and stages what is to be written of it.

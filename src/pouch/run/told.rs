@@ -13,7 +13,7 @@ use pouch_core::stamp::SourceStamp;
 
 use super::{Report, metrics};
 use crate::error::{Ended, Failure};
-use crate::session::Session;
+use crate::session::{Global, Session};
 use crate::settings;
 use crate::text;
 
@@ -25,6 +25,24 @@ pub fn outcomes(session: &Session, report: &Report) -> String {
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
     let of_region = |region| outcome_line(region, width, region.outcome.word()) + &names(session, region);
     report.regions.iter().map(of_region).collect()
+}
+
+/// The same of a run that only says what it would do.
+pub fn planned(session: &Session, report: &Report) -> String {
+    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
+    let of_region = |region: &_| outcome_line(region, width, planned_word(region.outcome)) + &names(session, region);
+    let of_file = |path: &String| format!("the fleet's file {path} would change\n");
+    report.regions.iter().map(of_region).chain(report.shared_changes.iter().map(of_file)).collect()
+}
+
+/// A word for what would become of a region.
+pub fn planned_word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Published => "would be published",
+        Outcome::Withdrawn => "would be withdrawn",
+        Outcome::Held => "would be held",
+        Outcome::Unchanged | Outcome::Paused => outcome.word(),
+    }
 }
 
 /// What becomes of whose objects in a region, a line each.
@@ -92,8 +110,15 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
     let typed: Vec<String> =
         session.ambient.arguments().iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let (mut words, mut operands) = (vec![String::from("pouch")], Vec::new());
-    let mut typed = typed.into_iter();
+    let (mut typed, mut done_by) = (typed.into_iter(), report.done_by);
     while let Some(word) = typed.next() {
+        if let Some(command) = done_by.filter(|_| !word.starts_with('-')) {
+            // Before the command's name stand nothing but flags of every command, and their values.
+            let is_value = words.last().is_some_and(|before| Global::takes_value(before));
+            words.push(if is_value { word } else { command.to_owned() });
+            done_by = done_by.filter(|_| is_value);
+            continue;
+        }
         if word == "--" {
             operands = [word].into_iter().chain(typed).collect();
             break;
@@ -102,7 +127,7 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
             Some("") => _ = typed.next(),
             Some(value) if value.starts_with('=') => {}
             // Whoever looked first wants it done.
-            _ if word == "--dry-run" => {}
+            _ if word == "--dry-run" || word == "--detailed-exitcode" => {}
             _ => words.push(word),
         }
     }
@@ -188,14 +213,20 @@ pub struct Finished<'a> {
     pub commit: Option<String>,
     /// What became of the places that it published to.
     pub targets: Option<Vec<summary::Target>>,
+    /// Whether it wrote and published nothing, because nobody wanted it to.
+    pub only_looks: bool,
     /// How it ended.
     pub ended: Ended,
 }
 
 /// Ends a run: writes the summary and the metrics, and says how it went.
 pub fn finish(session: &Session, fleet: &Fleet, finished: Finished<'_>) -> Result<Ended, Failure> {
-    let Finished { command, report, commit, targets, ended } = finished;
-    let done = commit.as_ref().map_or("The bundles are written".to_owned(), |commit| format!("{commit} is published"));
+    let Finished { command, report, commit, targets, only_looks, ended } = finished;
+    let done = match &commit {
+        Some(commit) => format!("{commit} is published"),
+        None if only_looks => String::from("Nothing was to be published"),
+        None => String::from("The bundles are written"),
+    };
     let summary = || Summary { targets, ..summary_of(session, report, command, commit, fleet, ended) };
     record(session, summary, &done)?;
     let Some(c) = report.credentials() else { return Ok(ended) };

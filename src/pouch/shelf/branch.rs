@@ -406,6 +406,16 @@ impl Look for BranchShelf {
         })
     }
 
+    fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError> {
+        self.with(|inner| {
+            Ok(self.takes_shared(inner, path)?
+                && match inner.tip.map(|tip| inner.store.at(tip, &self.below(path))) {
+                    Some(Ok(entry)) => inner.store.blob(entry.id, MOST_BYTES).map_err(damaged)? != bytes,
+                    _ => true,
+                })
+        })
+    }
+
     fn history(&self, directory: &Directory, asked: &HistoryQuery<'_>) -> Result<History, ShelfError> {
         self.ask(|lineage, fetched| lineage.history(fetched, directory, asked))
     }
@@ -419,6 +429,18 @@ impl Look for BranchShelf {
         let region = &Region::from(directory.as_str());
         let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false, is_retired: false };
         self.ask(|lineage, fetched| lineage.is_withdrawn(fetched, directory, &asked))
+    }
+}
+
+impl BranchShelf {
+    /// Whether a file of the whole fleet has its place at a path: what is no file, or no folder above it, stays.
+    fn takes_shared(&self, inner: &Inner, path: &str) -> Result<bool, ShelfError> {
+        if let Some((top, _)) = path.split_once('/')
+            && let Standing::Other(_) = standing_at(inner, &self.below(top))?
+        {
+            return Ok(false);
+        }
+        Ok(matches!(standing_at(inner, &self.below(path))?, Standing::Nothing | Standing::Other(Form::Plain)))
     }
 }
 
@@ -482,12 +504,7 @@ impl Shelf for BranchShelf {
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
         self.with(|inner| {
-            if let Some((top, _)) = path.split_once('/')
-                && let Standing::Other(_) = standing_at(inner, &self.below(top))?
-            {
-                return Ok(());
-            }
-            if let Standing::Nothing | Standing::Other(Form::Plain) = standing_at(inner, &self.below(path))? {
+            if self.takes_shared(inner, path)? {
                 // What would not change the tree makes no commit.
                 let id = inner.writer.files().and_then(|files| files.file(bytes.to_vec())).map_err(unwritten)?;
                 inner.changes.file(&self.below(path), id);

@@ -201,23 +201,8 @@ impl Shelf for DirectoryShelf {
     }
 
     fn stage_shared(&self, path: &str, bytes: &[u8]) -> Result<(), ShelfError> {
-        let standing = self.root.join(path);
-        let is_way = path.split_once('/').is_none_or(|(top, _)| stands(&self.root.join(top)).is_none());
-        let is_place = fs::symlink_metadata(&standing).map_or(true, |meta| form_of(&meta) == Some(Form::Plain));
-        if !is_way || !is_place {
+        if !self.shared_differs(path, bytes)? {
             return Ok(());
-        }
-        // A folder that is a repository's root is not pouch's alone.
-        let is_repository = path == ".gitattributes" && fs::symlink_metadata(self.root.join(".git")).is_ok();
-        match read_plain(&standing) {
-            Ok(found) if found == bytes => return Ok(()),
-            Ok(found) if is_repository => {
-                let good = keeps_bytes(&found, &[]);
-                return if good { Ok(()) } else { Err(ShelfError::NotOurs(standing.display().to_string())) };
-            }
-            Err(ShelfError::Unread { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-            Ok(_) => {}
         }
         let target = self.staging().join(NEW).join(path);
         make_parent(&target)?;
@@ -233,7 +218,8 @@ impl Shelf for DirectoryShelf {
 /// region's folders.
 pub struct LookedAt {
     root: PathBuf,
-    _lock: File,
+    /// None where there is nothing that a run could exchange.
+    _lock: Option<File>,
 }
 
 impl LookedAt {
@@ -248,7 +234,18 @@ impl LookedAt {
             Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
             error => unread(error.into()),
         })?;
-        Ok(Self { root: root.to_owned(), _lock: lock })
+        Ok(Self { root: root.to_owned(), _lock: Some(lock) })
+    }
+
+    /// Opens a directory, or what is seen where none stands yet.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, or another run writes to it.
+    pub fn open_or_empty(root: &Path) -> Result<Self, ShelfError> {
+        match fs::symlink_metadata(root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self { root: root.to_owned(), _lock: None }),
+            _ => Self::open(root),
+        }
     }
 }
 
@@ -286,6 +283,26 @@ impl<T: Rooted> Look for T {
 
     fn beside(&self, known: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
         Ok(beside(&Folders, &self.root().to_owned(), known, Vec::new(), format!("{}/", self.root().display())))
+    }
+
+    fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError> {
+        let standing = self.root().join(path);
+        let is_way = path.split_once('/').is_none_or(|(top, _)| stands(&self.root().join(top)).is_none());
+        let is_place = fs::symlink_metadata(&standing).map_or(true, |meta| form_of(&meta) == Some(Form::Plain));
+        if !is_way || !is_place {
+            return Ok(false);
+        }
+        // A folder that is a repository's root is not pouch's alone.
+        let is_repository = path == ".gitattributes" && fs::symlink_metadata(self.root().join(".git")).is_ok();
+        match read_plain(&standing) {
+            Ok(found) if is_repository && found != bytes => match keeps_bytes(&found, &[]) {
+                true => Ok(false),
+                false => Err(ShelfError::NotOurs(standing.display().to_string())),
+            },
+            Ok(found) => Ok(found != bytes),
+            Err(ShelfError::Unread { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -54,6 +54,12 @@ pub trait Work {
     /// Where nothing can be published there.
     fn make(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<(Self::Made, String), Failure>;
 
+    /// What [`Work::make`] would make, without staging or sealing anything.
+    ///
+    /// # Errors
+    /// Where nothing could be published there.
+    fn look(&self, target: &Target, shelf: &BranchShelf, read: &Self::Read) -> Result<Self::Made, Failure>;
+
     /// The stamp that the next run is to find, if this one read anything. `standing` is what stands at the place if
     /// nothing changed, and the next run may be spared.
     ///
@@ -122,9 +128,20 @@ impl Output<'_> {
                 ),
             );
         }
-        let mut done = rounds.done;
-        let results = self.targets().iter().map(|target| (target, done.remove(&key(target))));
-        results.filter_map(|(target, result)| Some(Done { target, result: result? })).collect()
+        rounds.finish()
+    }
+
+    /// Works out what [`Output::publish`] would do at every place, and does nothing at any.
+    pub fn preview<W: Work>(&self, session: &Session, keys: &KeyRing, work: &W) -> Vec<Done<'_, W::Made>> {
+        let mut rounds = Rounds { output: self, session, keys, work, attempts: 1, done: BTreeMap::new() };
+        let (opened, read) = rounds.read(&self.targets().iter().collect::<Vec<_>>());
+        for mut open in opened {
+            let (target, Some(read)) = (open.target, &read) else { continue };
+            let made = rounds.whole(&mut open, |shelf| work.look(target, shelf, read));
+            let made = made.map(|made| (made, String::new(), Step::Nothing));
+            rounds.done.insert(key(target), made);
+        }
+        rounds.finish()
     }
 }
 
@@ -162,25 +179,7 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
             waiting.into_iter().for_each(|target| self.fail(target, failure.clone()));
             return Vec::new();
         }
-        // The branches before the sources: whoever publishes a newer reading in between makes this run lose.
-        let opened = self.open(&waiting);
-        if opened.is_empty() {
-            return Vec::new();
-        }
-        if let [only] = &*opened
-            && let Some(made) = self.again(only)
-        {
-            self.done.insert(key(only.target), Ok((made, String::new(), Step::Nothing)));
-            return Vec::new();
-        }
-        let stamps = opened.iter().flat_map(|open| open.last.stamps().cloned()).collect();
-        let read = match self.work.read(stamps) {
-            Ok(read) => read,
-            Err(failure) => {
-                opened.into_iter().for_each(|open| self.fail(open.target, failure.clone()));
-                return Vec::new();
-            }
-        };
+        let (opened, Some(read)) = self.read(&waiting) else { return Vec::new() };
         let mut ready = Vec::new();
         for open in opened {
             let target = open.target;
@@ -189,6 +188,35 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         }
         drop(read);
         ready.into_iter().filter_map(|ready| self.push(attempt, ready)).collect()
+    }
+
+    /// What became of each place, in their order.
+    fn finish(mut self) -> Vec<Done<'t, W::Made>> {
+        let results = self.output.targets().iter().map(|target| (target, self.done.remove(&key(target))));
+        results.filter_map(|(target, result)| Some(Done { target, result: result? })).collect()
+    }
+
+    /// Opens the places and reads the sources, unless one of both fails or nothing has to be read.
+    fn read(&mut self, waiting: &[&'t Target]) -> (Vec<Open<'t>>, Option<W::Read>) {
+        // The branches before the sources: whoever publishes a newer reading in between makes this run lose.
+        let opened = self.open(waiting);
+        if opened.is_empty() {
+            return (opened, None);
+        }
+        if let [only] = &*opened
+            && let Some(made) = self.again(only)
+        {
+            self.done.insert(key(only.target), Ok((made, String::new(), Step::Nothing)));
+            return (Vec::new(), None);
+        }
+        let stamps = opened.iter().flat_map(|open| open.last.stamps().cloned()).collect();
+        match self.work.read(stamps) {
+            Ok(read) => (opened, Some(read)),
+            Err(failure) => {
+                opened.into_iter().for_each(|open| self.fail(open.target, failure.clone()));
+                (Vec::new(), None)
+            }
+        }
     }
 
     /// What the run comes to without reading anything, where that is known.

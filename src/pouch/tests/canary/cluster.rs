@@ -189,7 +189,8 @@ fn no_canary_of_a_cluster_gets_out_and_its_trace_is_a_sink() {
     let records = ["--summary", "summary.json", "--metrics", "metrics.prom", "--kubeconfig", "kubeconfig", "-v"];
     for format in ["text", "json"] {
         for (command, code, levels) in [
-            (&["render", "--reseal", "all"][..], 0, &["debug", "warning"][..]),
+            (&["plan", "--reseal", "all"][..], 0, &["debug", "warning"][..]),
+            (&["render", "--reseal", "all"], 0, &["debug", "warning"]),
             (&["render"], 0, &["debug", "warning"]),
             (&["publish", "--first", "--reseal", "all"], 0, &["debug", "warning"]),
             (&["publish"], 0, &["debug", "warning"]),

@@ -157,7 +157,9 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
         let loud = ["--log-level", "trace", "--log-format", format, "-v"];
         let records = ["--summary", "summary.json", "--metrics", "metrics.prom"];
         for (command, code) in [
-            (&["render", "--reseal", "all"][..], 0),
+            (&["plan", "--reseal", "all"][..], 0),
+            (&["render", "--dry-run"], 0),
+            (&["render", "--reseal", "all"], 0),
             (&["render"], 0),
             (&["publish", "--first", "--reseal", "all"], 0),
             (&["publish"], 0),

@@ -50,6 +50,10 @@ impl Look for Memory {
         Ok(self.0.lock().unwrap().get(&format!("regions/{folder}/bundle.yaml")).cloned())
     }
 
+    fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError> {
+        Ok(self.0.lock().unwrap().get(path).is_none_or(|standing| standing != bytes))
+    }
+
     fn beside(&self, _: &BTreeSet<&Directory>) -> Result<Beside, ShelfError> {
         Ok(Beside::default())
     }

@@ -123,7 +123,8 @@ fn a_run_that_puts_packs_together_still_fetches_history() {
     let end = origin.tip().unwrap();
     assert!(fs::read_to_string(kept.join("shallow")).unwrap().contains(&end));
     origin.commit_beside("echo b > README");
-    let pack = "for n in $(seq 30); do echo $n | git hash-object -w --stdin | git pack-objects -q $1/objects/pack/pack; done";
+    let pack =
+        "for n in $(seq 30); do echo $n | git hash-object -w --stdin | git pack-objects -q $1/objects/pack/pack; done";
     let script = format!("set -- '{}'; {pack} > /dev/null", kept.display());
     origin.run_beside(&script);
     assert!(packs(&kept).len() > 25);

@@ -51,6 +51,7 @@ mod outcome;
 mod passes;
 mod past;
 mod places;
+mod plan;
 mod proof;
 mod proposals;
 mod publish;

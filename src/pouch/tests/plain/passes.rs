@@ -46,6 +46,10 @@ impl Look for Meddled {
         self.inner.beside(known)
     }
 
+    fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError> {
+        self.inner.shared_differs(path, bytes)
+    }
+
     fn read(&self, directory: &Directory) -> Result<(Files, Odd), ShelfError> {
         let (mut files, odd) = self.inner.read(directory)?;
         let mut read = self.read.lock().unwrap();

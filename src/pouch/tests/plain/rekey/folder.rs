@@ -66,7 +66,7 @@ fn recipients_join_when_accepted_and_leave_without_a_trace() {
 
         let accepted = dry.acceptance("--accept-recipients", "eu");
         let dry = fleet.run(&joined(way, &["--dry-run", "--accept-recipients", &accepted])).ends(0);
-        assert!(dry.stdout.starts_with("eu  would be published") && dry.stderr.is_empty(), "{dry:?}");
+        assert!(dry.stdout.starts_with("eu  would be published"), "{dry:?}");
         assert_eq!(fleet.stamps("bundles"), stamps, "nothing was touched");
         fleet.run(&joined(way, &["--accept-recipients", &accepted])).ends(0);
         let both = fleet.tree("bundles");
@@ -173,7 +173,7 @@ fn the_summary_names_what_was_done() {
     let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();
     assert_eq!((&summary["command"], &summary["exitCode"]), (&"rekey --dry-run".into(), &0.into()));
     assert_eq!((&summary["regions"][0]["name"], &fleet.tree("bundles")), (&"eu".into(), &before));
-    fleet.run(&["rekey", "--dry-run", "--metrics", "metrics.txt"]).ends(64).says("--dry-run");
+    fleet.run(&["rekey", "--dry-run", "--metrics", "metrics.txt"]).ends(64).says("--metrics");
 }
 
 /// Killed at any moment, each region is sealed for the old or the new recipients as a whole, and the same

@@ -1,0 +1,92 @@
+//! Publish: renders at every place that is published to, or says what that would do.
+
+use pouch_core::stamp::Stamp;
+
+use super::again::{again, told as told_of};
+use super::render::{preview, render};
+use super::{Report, Run, is_first, told};
+use crate::error::Failure;
+use crate::shelf::branch::BranchShelf;
+use crate::shelf::rounds::Work;
+use crate::shelf::target::Target;
+use crate::survey::last::Last;
+use crate::survey::source::live::Values;
+use crate::survey::{Survey, Surveyor, survey};
+
+/// What becomes of a place where no bundle of the fleet stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum First {
+    /// It is refused: the branch may be mistyped.
+    Refused,
+    /// It is published to.
+    Taken,
+    /// It is said that it would be refused.
+    Said,
+}
+
+/// Renders at every place.
+pub struct Publish<'a> {
+    /// What the run works with.
+    pub run: &'a Run<'a>,
+    /// Reads the sources.
+    pub surveyor: &'a Surveyor<'a>,
+    /// What becomes of a place without any bundle of the fleet.
+    pub first: First,
+    /// Whether no flag lets anything through, or limits the run.
+    pub plain: bool,
+}
+
+impl Work for Publish<'_> {
+    type Read = Survey;
+    type Made = Report;
+
+    fn check(&self, target: &Target, shelf: &BranchShelf) -> Result<(), Failure> {
+        let fleet = &target.fleet;
+        // Whoever proposed it was asked already.
+        if self.first == First::Taken || shelf.is_proposed() || !is_first(fleet, shelf)? {
+            return Ok(());
+        }
+        let (place, fleet, path) = (target.called(), &fleet.name, &fleet.output.path);
+        let words = format!("first-publication: {place} holds no bundle of fleet {fleet} under {path}");
+        if self.first == First::Said {
+            self.run.session.ui.warn(&format!("{words}; `pouch publish` will want --first"));
+            return Ok(());
+        }
+        Err(Failure::usage(
+            words,
+            "If nothing was published there before, pass --first, once. If something was, correct output.git.branch, \
+             output.git.repository or output.path: the regions follow another place.",
+        ))
+    }
+
+    fn again(&self, last: &Stamp, standing: &str) -> Option<Report> {
+        again(self.surveyor, self.run.keys, last, standing).filter(|_| self.plain)
+    }
+
+    fn read(&self, stamps: Vec<Stamp>) -> Result<Survey, Failure> {
+        let last = Last { stamps, accepted: self.run.allowances.accept_source.clone() };
+        let surveyor = Surveyor { last: Some(&last), ..*self.surveyor };
+        let mut survey = self.run.session.timed("survey", || survey(&surveyor, Values::Read))?;
+        survey.remembers(&last);
+        Ok(survey)
+    }
+
+    fn make(&self, target: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<(Report, String), Failure> {
+        let run = self.run.at(target);
+        let report = run.session.timed("render", || render(&run, survey, shelf))?;
+        let message = told::commit_message(&target.fleet, &report, &survey.read, target.proposal())?;
+        Ok((report, message))
+    }
+
+    fn look(&self, target: &Target, shelf: &BranchShelf, survey: &Survey) -> Result<Report, Failure> {
+        let run = self.run.at(target);
+        run.session.timed("render", || preview(&run, survey, shelf))
+    }
+
+    fn stamp(&self, report: &Report, survey: &Survey, standing: Option<String>) -> Result<Option<Stamp>, Failure> {
+        let read = survey.read.clone();
+        let standing = standing.filter(|_| self.plain);
+        let told = standing.map(|standing| told_of(self.surveyor, self.run.keys, (report, &read), standing));
+        Ok(Some(Stamp { told: told.transpose()?.flatten(), sources: read, ..Stamp::default() }))
+    }
+}

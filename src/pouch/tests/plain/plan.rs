@@ -1,0 +1,188 @@
+//! `pouch plan`, and `--dry-run` of the commands that publish: what they say is what happens, and they do nothing.
+
+use crate::support::fleet::{Fleet, Ran};
+use crate::support::origin::Origin;
+
+/// What a run that did it would have said on standard output.
+fn done(planned: &str) -> String {
+    let words = [("would be published", "published"), ("would be withdrawn", "withdrawn"), ("would be held", "held")];
+    let word = |line: &str| match words.iter().find(|(would, _)| line.contains(would)) {
+        // An outcome has nine columns, if it is not longer.
+        Some((would, word)) => line.replacen(would, &format!("{word:9}"), 1),
+        None => line.to_owned(),
+    };
+    planned.lines().filter(|line| !line.starts_with("the fleet's file")).map(|line| word(line) + "\n").collect()
+}
+
+/// Findings, without what is said of the run as a whole.
+fn findings(ran: &Ran) -> Vec<&str> {
+    ran.stderr.lines().filter(|line| line.starts_with("error[") || line.starts_with("warning[")).collect()
+}
+
+/// Changes a fleet bit by bit: what is planned happens when it is `publish`ed, nothing happens before, and afterwards
+/// nothing more is planned.
+fn every_step(fleet: &Fleet, plans: &[&[&str]], publish: &[&str], state: &dyn Fn() -> String) {
+    let steps: [&dyn Fn(); 7] = [
+        &|| {},
+        &|| fleet.secret("eu", "c0", "value: changed"),
+        &|| fleet.delete("us", "c3"),
+        &|| fleet.credential("eu", "late", "late"),
+        // Broken, which carries, in two ways.
+        &|| fleet.edit("manifests/eu-c1.yaml", "region: eu", "region: nowhere"),
+        &|| fleet.edit("manifests/eu-c2.yaml", "kind: Secret", "kind: Sekret"),
+        &|| fleet.configure("regions:", "limits: {deletions: {free: 2}}\nregions:"),
+    ];
+    for (at, step) in steps.iter().enumerate() {
+        step();
+        let before = state();
+        let (first, rest) = plans.split_first().unwrap();
+        let planned = fleet.run(first).ends(0);
+        for other in rest {
+            let other = fleet.run(other).ends(0);
+            assert_eq!((&other.stdout, findings(&other)), (&planned.stdout, findings(&planned)), "step {at}");
+        }
+        let detailed = fleet.run(&[first, &["--detailed-exitcode"][..]].concat());
+        assert_eq!(state(), before, "step {at}: something was done");
+
+        let published = fleet.run(publish);
+        assert!([0, 3].contains(&published.code), "step {at}: {published:?}");
+        assert_eq!(done(&planned.stdout), published.stdout, "step {at}");
+        assert_eq!(findings(&planned), findings(&published), "step {at}");
+        let changed = state() != before;
+        assert_eq!(detailed.code, if changed { 2 } else { 0 }, "step {at}");
+        assert_eq!(changed, at < 6, "step {at}: {published:?}");
+        let again = fleet.run(&[first, &["--detailed-exitcode"][..]].concat()).ends(0);
+        assert!(!again.stdout.contains("would"), "step {at}: {}", again.stdout);
+    }
+}
+
+#[test]
+fn what_is_planned_for_a_folder_is_what_happens_there() {
+    let fleet = Fleet::with_credentials(4);
+    let state = || if fleet.has("bundles") { format!("{:?}", fleet.stamps("bundles")) } else { String::new() };
+    every_step(&fleet, &[&["plan"], &["render", "--dry-run"]], &["render"], &state);
+    // Another folder is looked at, and not made.
+    fleet.run(&["render", "--dry-run", "elsewhere"]).ends(0).outcome("eu", "would");
+    assert!(!fleet.has("elsewhere"));
+}
+
+#[test]
+fn what_is_planned_for_a_branch_is_what_happens_there() {
+    let fleet = Fleet::with_credentials(4);
+    let origin = Origin::new(&fleet, "");
+    // A stamp moves also where nothing is published.
+    let state = || origin.git(&["for-each-ref", "refs/heads"]);
+    let references = || origin.git(&["for-each-ref"]);
+    let none = references();
+    fleet.run(&["plan"]).ends(0).says("first-publication").says("will want --first");
+    assert_eq!(references(), none);
+    every_step(&fleet, &[&["plan"], &["publish", "--dry-run"]], &["publish", "--first"], &state);
+    let all = references();
+    fleet.secret("eu", "c0", "value: changed again");
+    fleet.run(&["plan", "--detailed-exitcode"]).ends(2);
+    assert_eq!(references(), all);
+    assert!(!fleet.has("bundles"));
+}
+
+#[test]
+fn what_is_planned_for_every_place_is_what_happens_there() {
+    let fleet = Fleet::with_credentials(4);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("branch: main", "branch: 'regions/{region}'");
+    let state = || origin.git(&["for-each-ref", "refs/heads"]);
+    every_step(&fleet, &[&["plan"], &["publish", "--dry-run"]], &["publish", "--first"], &state);
+}
+
+/// The command that lets through what a plan says would be held is one that publishes.
+#[test]
+fn a_plan_holds_what_a_publish_would_and_says_how_to_go_on() {
+    for (output, command) in [("folder", "render"), ("branch", "publish")] {
+        let fleet = Fleet::with_credentials(8);
+        let origin = (output == "branch").then(|| Origin::new(&fleet, ""));
+        fleet.run(if origin.is_some() { &["publish", "--first"] } else { &["render"] }).ends(0);
+        (0..8).step_by(2).for_each(|nth| fleet.delete("eu", &format!("c{nth}")));
+        fleet.configure("regions:", "limits: {deletions: {free: 0, percent: 1}}\nregions:");
+        std::fs::copy(fleet.path("pouch.yaml"), fleet.path("plan")).unwrap();
+        let ran = fleet.run(&["-f", "plan", "plan", "--detailed-exitcode", "--summary", "summary.json"]).ends(2);
+        let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();
+        assert_eq!((&summary["command"], &summary["exitCode"]), (&"plan".into(), &2.into()));
+        let go_on = summary["acceptCommand"].as_str().unwrap();
+        let start = format!("pouch -f plan {command} --summary summary.json --accept-deletions eu/");
+        assert!(go_on.starts_with(&start), "{go_on}");
+        assert!(ran.stderr.contains(go_on), "{}", ran.stderr);
+        // It is written down that they are kept, and then nothing changes any more.
+        fleet.run(&[command]).ends(4);
+        fleet.run(&["plan", "--detailed-exitcode"]).ends(0).says(&format!("pouch {command} --accept-deletions"));
+        let words: Vec<&str> = go_on.split(' ').skip(1).collect();
+        let ran = fleet.run(&words).ends(0);
+        assert!(ran.stdout.contains("withdrawn"), "{}", ran.stdout);
+        fleet.run(&["plan", "--detailed-exitcode"]).ends(0);
+    }
+}
+
+#[test]
+fn a_file_of_the_whole_fleet_is_planned_too() {
+    let path = ".gitattributes";
+    for output in ["folder", "branch"] {
+        let fleet = Fleet::with_credentials(1);
+        let origin = (output == "branch").then(|| Origin::new(&fleet, ""));
+        fleet.run(if origin.is_some() { &["publish", "--first"] } else { &["render"] }).ends(0);
+        match &origin {
+            Some(origin) => origin.commit_beside(&format!("echo x > bundles/{path}")),
+            None => fleet.write("bundles/.gitattributes", "x"),
+        }
+        let says = format!("the fleet's file {path} would change\n");
+        let ran = fleet.run(&["plan", "--detailed-exitcode"]).ends(2);
+        assert!(ran.stdout.ends_with(&says), "{}", ran.stdout);
+        fleet.run(if origin.is_some() { &["publish"] } else { &["render"] }).ends(0);
+        let ran = fleet.run(&["plan", "--detailed-exitcode"]).ends(0);
+        assert!(!ran.stdout.contains(path), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_ends_a_plan_as_it_ends_a_publish() {
+    let fleet = Fleet::with_credentials(1);
+    let _origin = Origin::new(&fleet, "");
+    fleet.run(&["publish", "--first"]).ends(0);
+    fleet.run(&["plan", "--metrics", "metrics.txt"]).ends(64).says("--metrics");
+    fleet.run(&["plan", "--region", "nowhere"]).ends(64).says("nowhere");
+    fleet.run(&["plan", "--accept-deletions", "eu=0123456789abcdef"]).ends(0).says("let nothing through");
+    std::fs::rename(fleet.path("manifests"), fleet.path("away")).unwrap();
+    for command in [&["plan"][..], &["publish", "--dry-run"], &["publish"]] {
+        fleet.run(command).ends(5);
+    }
+    std::fs::rename(fleet.path("away"), fleet.path("manifests")).unwrap();
+    std::fs::rename(fleet.path("repo.git"), fleet.path("away.git")).unwrap();
+    for command in [&["plan", "--detailed-exitcode"][..], &["publish", "--dry-run"], &["publish"]] {
+        fleet.run(command).ends(5).says("repo.git");
+    }
+}
+
+/// A plan asks for what a publish asks for: it may publish an older state no more than it may plan one.
+#[test]
+fn an_older_source_is_told_by_a_plan() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.commit_beside(&format!("cp -r '{}' manifests", fleet.path("manifests").display()));
+    let older = origin.tip().unwrap();
+    let git = "git: {repository: repo.git, ref: sources, path: manifests}";
+    origin.git(&["branch", "sources", "main"]);
+    fleet.configure(
+        "directory: {path: manifests}",
+        &format!("{git}, provides: {{namespaces: ['*'], clusterScoped: true}}"),
+    );
+    origin.publish(&[]).ends(0);
+    origin.git(&["branch", "-f", "sources", &format!("{older}~0")]);
+    let newer = origin.git(&["commit-tree", "-p", &older, "-m", "newer", &format!("{older}^{{tree}}")]);
+    origin.git(&["branch", "-f", "sources", &newer]);
+    origin.publish(&[]).ends(0);
+    origin.git(&["branch", "-f", "sources", &older]);
+    for command in [&["plan"][..], &["publish", "--dry-run"], &["publish"]] {
+        fleet.run(command).ends(5).says("--accept-source");
+    }
+    let accept = format!("manifests={older}");
+    fleet.run(&["plan", "--accept-source", &accept]).ends(0);
+    // To plan with it is not to use it.
+    fleet.run(&["plan"]).ends(5);
+}

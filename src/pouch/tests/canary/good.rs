@@ -165,7 +165,10 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
             (&["publish"], 0),
             (&["verify", "--live", "nowhere", "--region", "eu-west"], 64),
         ] {
-            runs.push(([command, &loud, &records].concat(), code));
+            // Who only looks writes no metrics.
+            let only_looks = command[0] == "plan" || command.contains(&"--dry-run");
+            let records = if only_looks { &records[..2] } else { &records[..] };
+            runs.push(([command, &loud, records].concat(), code));
         }
         for (command, code) in [
             (&["config"][..], 0),

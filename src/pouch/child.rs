@@ -71,12 +71,14 @@ pub enum ChildError {
     },
     /// The user asked to stop, and it was ended.
     Stopped,
+    /// It ended, and what it said cannot be read: half of an answer is none.
+    Unheard(String),
 }
 
 /// Runs a program to its end, without standard input.
 ///
 /// # Errors
-/// Where it cannot be started, takes too long, or the user asks to stop.
+/// Where it cannot be started or heard, takes too long, or the user asks to stop.
 pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, ChildError> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own, so that what it starts ends with it: ssh, credential helpers.
@@ -102,9 +104,14 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
     let well = wait(child, bounds, &heard)?;
     // ssh's control master inherits both pipes and stays: the end of the pipes is awaited for the grace only,
     // and the output is what came until the child itself ended.
-    let out = out.map(Collected::taken).unwrap_or_default();
-    let words = words.map(Collected::taken).unwrap_or_default();
-    Ok(ChildResult { well, out, words })
+    let taken = |from: Option<Collected>| from.map(|from| from.taken(&heard)).transpose();
+    let (out, words) = (taken(out), taken(words));
+    let unheard = |why: String| match well {
+        true => Vec::new(),
+        false => format!("what it said cannot be read: {why}").into_bytes(),
+    };
+    let words = words.map(Option::unwrap_or_default).unwrap_or_else(unheard);
+    Ok(ChildResult { well, out: out.map_err(ChildError::Unheard)?.unwrap_or_default(), words })
 }
 
 /// Waits for the end, and says whether it ended well.
@@ -152,13 +159,25 @@ fn end(group: Pid, ended: &Receiver<bool>) {
 /// What a pipe has given so far.
 struct Collected {
     kept: Arc<Mutex<Kept>>,
-    end: Receiver<()>,
+    /// Why it was not read to its end, if it was not.
+    end: Receiver<Option<String>>,
 }
 
 impl Collected {
-    fn taken(self) -> Vec<u8> {
-        let _ = self.end.recv_timeout(GRACE);
-        self.kept.lock().map(|mut kept| kept.take()).unwrap_or_default()
+    /// What came until the end, or until nothing more came for the grace.
+    ///
+    /// # Errors
+    /// Where something of it cannot be read.
+    fn taken(self, heard: &AtomicU64) -> Result<Vec<u8>, String> {
+        loop {
+            let before = heard.load(Ordering::Relaxed);
+            match self.end.recv_timeout(GRACE) {
+                Ok(Some(why)) => return Err(why),
+                Err(RecvTimeoutError::Timeout) if heard.load(Ordering::Relaxed) != before => {}
+                _ => break,
+            }
+        }
+        Ok(self.kept.lock().map(|mut kept| kept.take()).unwrap_or_default())
     }
 }
 
@@ -241,19 +260,19 @@ fn collect(mut pipe: impl Read + Send + 'static, kept: Kept, heard: &Arc<AtomicU
     let into = kept.clone();
     thread(move || {
         let mut buffer = vec![0_u8; 32 << 10];
-        loop {
+        let failed = loop {
             let read = match pipe.read(&mut buffer) {
-                Ok(0) => break,
+                Ok(0) => break None,
                 Ok(read) => read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => break,
+                Err(error) => break Some(said(&error)),
             };
             heard.fetch_add(1, Ordering::Relaxed);
             if let Ok(mut kept) = into.lock() {
                 kept.add(buffer.get(..read).unwrap_or_default());
             }
-        }
-        sender.send(())
+        };
+        sender.send(failed)
     })?;
     Ok(Collected { kept, end })
 }
@@ -292,6 +311,31 @@ mod tests {
         // The control: the same time without a word.
         assert_eq!(ran("sleep 2; echo done", 60_000, 1000).err(), Some(ChildError::Silent { seconds: 1 }));
         assert_eq!(ran(steady, 1000, 1000).err(), Some(ChildError::TimedOut { seconds: 1 }));
+    }
+
+    /// A pipe that breaks after some bytes.
+    struct Breaks(usize);
+
+    impl Read for Breaks {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                1 => {
+                    into[..4].copy_from_slice(b"half");
+                    Ok(4)
+                }
+                _ => Err(std::io::Error::from_raw_os_error(5)),
+            }
+        }
+    }
+
+    #[test]
+    fn half_an_answer_is_none() {
+        let heard = Arc::default();
+        let kept = || Kept::First { most: 10, bytes: Vec::new() };
+        let taken = |pipe: Box<dyn Read + Send>| collect(pipe, kept(), &heard).unwrap().taken(&heard);
+        assert_eq!(taken(Box::new(Breaks(0))), Err("input/output error".to_owned()));
+        assert_eq!(taken(Box::new(&b"whole"[..])), Ok(b"whole".to_vec()));
     }
 
     #[test]

@@ -139,6 +139,9 @@ impl Plugin {
             Err(ChildError::TimedOut { seconds } | ChildError::Silent { seconds }) => {
                 Err(PluginError::new(format!("took longer than {seconds} s and was ended: {name}"), works))
             }
+            Err(ChildError::Unheard(why)) => {
+                Err(PluginError::new(format!("printed what cannot be read: {name}: {why}"), works))
+            }
             Err(ChildError::Stopped) => Err(PluginError::new("was ended", "Start pouch again.")),
         }
     }

@@ -140,6 +140,14 @@ pub enum GitError {
         /// The bound.
         seconds: u64,
     },
+    /// It ended, and its answer cannot be read.
+    #[error("what git {command} answers cannot be read: {why}")]
+    Unheard {
+        /// The subcommand.
+        command: String,
+        /// What the system says.
+        why: String,
+    },
     /// The user asked to stop, and it was ended.
     #[error("git {command} was ended")]
     Stopped {
@@ -190,7 +198,7 @@ impl GitError {
             GitError::Silent { .. } => {
                 "Check whether the server answers. If it needs that long without a word, raise `limits.git.idle`."
             }
-            GitError::Stopped { .. } => "Start pouch again.",
+            GitError::Unheard { .. } | GitError::Stopped { .. } => "Start pouch again.",
         };
         help.to_owned()
     }
@@ -365,6 +373,7 @@ impl Git {
             Err(ChildError::TimedOut { seconds }) => Err(GitError::TimedOut { command: name, seconds }),
             Err(ChildError::Silent { seconds }) => Err(GitError::Silent { command: name, seconds }),
             Err(ChildError::Stopped) => Err(GitError::Stopped { command: name }),
+            Err(ChildError::Unheard(why)) => Err(GitError::Unheard { command: name, why }),
         }
     }
 

@@ -15,9 +15,18 @@ const ERRORS: [(&str, &[&str]); 4] = [
     ("EMFILE", &["too many open files"]),
 ];
 
-/// What libgit2 says instead: it says what it did, and takes what it cannot look at for what is not there.
-const OF_LIBGIT2: [&str; 5] =
-    ["failed to ", "no git repository", "an object is missing", "there is no reference", "object not found"];
+/// What libraries say instead: libgit2 says what it did, and takes what it cannot look at for what is not there; where the
+/// standard library cannot look at a folder that it was to make, it says that there is one. And git that cannot speak, of
+/// which nobody knows whether the call was its own, said nothing.
+const OF_OTHERS: [&str; 7] = [
+    "failed to ",
+    "no git repository",
+    "an object is missing",
+    "there is no reference",
+    "object not found",
+    "entity already exists",
+    "it said nothing",
+];
 
 /// The errors that a call can end with.
 fn errors_of(call: &Call) -> &'static [&'static str] {
@@ -61,7 +70,7 @@ fn names(ran: &Ran, failing: &Failing) -> bool {
         // Nothing at all can be said.
         (_, "write") if *lasts => true,
         (_, "getrandom") => says(&["no random bytes"]),
-        _ => says(words) || says(&OF_LIBGIT2),
+        _ => says(words) || says(&OF_OTHERS),
     }
 }
 

@@ -221,6 +221,19 @@ pub fn deepen(
     git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())
 }
 
+/// Where [`fetch_on`] puts what it fetched.
+pub const FETCHED_ON: &str = "refs/pouch/fetched-on";
+
+/// Fetches what came to a branch since, into a repository that has what it was at, to [`FETCHED_ON`].
+///
+/// # Errors
+/// As [`program::Git::run`].
+pub fn fetch_on(git: &program::Git, remote: &str, reference: &str, into: &Path) -> Result<(), program::GitError> {
+    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head"]).collect();
+    let one = format!("+{reference}:{FETCHED_ON}");
+    git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())
+}
+
 /// Fetches a remote repository with all its references and its whole history into a new bare repository.
 pub fn mirror(git: &program::Git, remote: &str, into: &Path) -> Result<(), program::GitError> {
     // No template: its hooks would see the environment.

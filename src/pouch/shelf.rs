@@ -15,6 +15,7 @@ pub mod signed;
 pub mod standing;
 pub mod target;
 pub mod turn;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -126,6 +126,15 @@ impl Writer {
         Ok(Self { repository, packs: Arc::new(Packs::new(path)), base })
     }
 
+    /// Gives new commits another parent.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn go_on_from(&mut self, reference: &str) -> Result<(), ObjectsError> {
+        self.base = Some(named(&self.repository, reference)?.peel_to_commit()?.id());
+        Ok(())
+    }
+
     /// The base commit as text.
     pub fn base(&self) -> Option<String> {
         self.base.map(|id| id.to_string())

@@ -2,15 +2,17 @@
 //!
 //! The branch's tip is fetched into a repository of its own, everything is written there as objects,
 //! and one push with a lease moves the branch from exactly the commit that was read to the new one. A
-//! run that loses against another writer starts over from the sources: rebasing would publish an
-//! older reading on top of a newer one.
+//! run that loses against another one starts over from the sources: rebasing would publish an older reading
+//! on top of a newer one. Against somebody who changed nothing of what runs read and write, it goes on from his commit.
 
+mod follow;
 mod local;
 mod outcome;
 mod past;
 mod proposal;
 pub mod stamp;
 mod tree;
+pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

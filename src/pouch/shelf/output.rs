@@ -82,7 +82,7 @@ impl<'a> Output<'a> {
 
     /// Fetches what is needed of one place, and opens it.
     pub fn open(&self, session: &Session, target: &Target) -> Result<BranchShelf, Failure> {
-        let local = self.fetch_references(session, &target.remote, [target.base_reference()].into())?;
+        let local = self.fetch_references(session, &target.remote, ([target.base_reference()].into(), &[]))?;
         Ok(BranchShelf::open(&local, target, &self.fleet.output.path)?)
     }
 
@@ -91,18 +91,19 @@ impl<'a> Output<'a> {
         let remote = targets.first().map(|target| target.remote.as_str()).unwrap_or_default();
         let branches = targets.iter().flat_map(|target| [target.base_reference(), target.reference()]);
         let stamps = targets.iter().filter_map(|target| target.stamp.clone());
-        self.fetch_references(session, remote, branches.chain(stamps).collect())
+        let turns: Vec<String> = targets.iter().filter_map(|target| target.turn()).collect();
+        self.fetch_references(session, remote, (branches.chain(stamps).collect(), &turns))
     }
 
     fn fetch_references(
         &self,
         session: &Session,
         remote: &str,
-        references: BTreeSet<String>,
+        (references, turns): (BTreeSet<String>, &[String]),
     ) -> Result<Arc<Local>, ShelfError> {
         let kept = Kept::wanted(&session.ambient, self.fleet, remote);
         let references: Vec<String> = references.into_iter().collect();
-        Ok(Arc::new(Local::fetch(self.program(session), remote, &references, kept)?))
+        Ok(Arc::new(Local::fetch(self.program(session), remote, (&references, turns), kept)?))
     }
 
     /// What the server is told with a proposal.
@@ -124,7 +125,7 @@ impl<'a> Output<'a> {
     }
 
     /// The program git, as patient as the configuration says.
-    fn program(&self, session: &Session) -> Git {
+    pub(super) fn program(&self, session: &Session) -> Git {
         let limits = self.fleet.limits.git;
         let deadlines = Deadlines::of(limits.idle, limits.total);
         git(&session.ambient.environment()).within(deadlines).stopped_by(session.stop.flag())

@@ -16,9 +16,17 @@ use super::branch::{BranchShelf, Pushed, Step, Watch};
 use super::output::Output;
 use super::target::Target;
 use super::turn::turn;
+use super::turns::Turns;
 use crate::error::Failure;
+use crate::git::commits::Author;
 use crate::harden;
 use crate::session::Session;
+
+/// How often a run loses before it asks for its turn.
+const LOSSES: usize = 2;
+
+/// How often an attempt goes on from where somebody else moved the branch.
+const FOLLOWED: usize = 16;
 
 /// By how much another clock may be ahead, in seconds.
 const A_DAY: i64 = 24 * 3600;
@@ -93,6 +101,8 @@ struct Ready<'t, T> {
     made: T,
     message: String,
     step: Step,
+    /// What is to be noted, but for the commit.
+    noted: Option<Stamp>,
     /// The commit of a new stamp.
     stamp: Option<String>,
 }
@@ -102,7 +112,7 @@ impl Output<'_> {
     /// not tried again. Gives what became of each, in their order.
     pub fn publish<W: Work>(&self, session: &Session, keys: &KeyRing, once: bool, work: &W) -> Vec<Done<'_, W::Made>> {
         let attempts = if once { 1 } else { self.fleet.limits.attempts };
-        let mut rounds = Rounds { output: self, session, keys, work, attempts, done: BTreeMap::new() };
+        let mut rounds = Rounds::new(self, session, keys, work, (attempts, self.wait));
         let (mut turns, mut waiting) = (Vec::new(), Vec::new());
         for target in self.targets() {
             match turn(session, (&target.remote, &target.branch), &target.pushed(), self.wait) {
@@ -118,7 +128,9 @@ impl Output<'_> {
                 break;
             }
             waiting = rounds.round(attempt, waiting);
+            rounds.turns.give_back(&waiting);
         }
+        rounds.turns.give_back(&[]);
         for target in waiting {
             rounds.fail(
                 target,
@@ -133,7 +145,7 @@ impl Output<'_> {
 
     /// Works out what [`Output::publish`] would do at every place, and does nothing at any.
     pub fn preview<W: Work>(&self, session: &Session, keys: &KeyRing, work: &W) -> Vec<Done<'_, W::Made>> {
-        let mut rounds = Rounds { output: self, session, keys, work, attempts: 1, done: BTreeMap::new() };
+        let mut rounds = Rounds::new(self, session, keys, work, (1, Duration::ZERO));
         let (opened, read) = rounds.read(&self.targets().iter().collect::<Vec<_>>());
         for mut open in opened {
             let (target, Some(read)) = (open.target, &read) else { continue };
@@ -159,11 +171,30 @@ struct Rounds<'t, 'w, W: Work> {
     work: &'w W,
     attempts: usize,
     done: BTreeMap<Key<'t>, Went<W::Made>>,
+    turns: Turns<'w>,
 }
 
-impl<'t, W: Work> Rounds<'t, '_, W> {
+impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
+    /// So many `attempts` at most, of which none waits for other machines for longer than `patience`.
+    fn new(
+        output: &'t Output<'t>,
+        session: &'w Session,
+        keys: &'w KeyRing,
+        work: &'w W,
+        (attempts, patience): (usize, Duration),
+    ) -> Self {
+        let turns = Turns::new(output, session, patience);
+        Self { output, session, keys, work, attempts, done: BTreeMap::new(), turns }
+    }
+
     fn fail(&mut self, target: &'t Target, failure: Failure) {
         self.done.insert(key(target), Err(failure));
+    }
+
+    /// Notes what became of a place.
+    fn is_done(&mut self, ready: Ready<'t, W::Made>) {
+        let Ready { open, made, message, step, .. } = ready;
+        self.done.insert(key(open.target), Ok((made, message, step)));
     }
 
     /// Takes what went well further, and notes what did not.
@@ -178,6 +209,9 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         {
             waiting.into_iter().for_each(|target| self.fail(target, failure.clone()));
             return Vec::new();
+        }
+        if attempt >= LOSSES {
+            waiting.iter().for_each(|target| self.turns.take(target));
         }
         let (opened, Some(read)) = self.read(&waiting) else { return Vec::new() };
         let mut ready = Vec::new();
@@ -244,7 +278,16 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         let mut opened = Vec::new();
         for targets in waiting.chunk_by(|one, other| one.remote == other.remote) {
             let (output, session) = (self.output, self.session);
-            match session.timed("fetch", || output.fetch(session, targets)).map_err(Failure::from) {
+            let fetch = || session.timed("fetch", || output.fetch(session, targets)).map_err(Failure::from);
+            let mut fetched = fetch();
+            while let Ok(local) = &fetched
+                && let Some((target, seen)) =
+                    targets.iter().find_map(|target| Some((target, local.turn(&target.turn()?)?.to_owned())))
+                && self.turns.give_way(target, Some(&seen))
+            {
+                fetched = fetch();
+            }
+            match fetched {
                 Err(failure) => targets.iter().for_each(|target| self.fail(target, failure.clone())),
                 Ok(local) => {
                     for target in targets.iter().copied() {
@@ -293,35 +336,87 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
 
     /// Makes the commit of a place.
     fn make(&self, mut open: Open<'t>, read: &W::Read) -> Result<Ready<'t, W::Made>, Failure> {
-        let (Self { output, session, keys, .. }, target) = (self, open.target);
+        let (output, target) = (self.output, open.target);
         let (made, message) = self.whole(&mut open, |shelf| self.work.make(target, shelf, read))?;
-        let latest = session.ambient.now().as_second().saturating_add(A_DAY);
-        let (author, committer) = output.people(session.commit_time()?.as_second(), latest);
-        let (branch, path) = open.shelf.place();
-        let seal = |parent: &str, tree: &str, seconds: i64| {
-            commit_line(&keys.current, &output.fleet.name, Made { branch, path, parent, tree, seconds }, &message)
-        };
-        let sign = |repository: &Path, commit: String| output.sign(session, repository, &commit);
-        let commit = || open.shelf.commit((&author, &committer), (&message, &seal), &sign);
-        let step = session.timed("publish", commit)?;
+        let step = self.commit(&open, &message)?;
         // What several places have together is told of none.
         let is_told = step == Step::Nothing && output.targets().len() == 1;
         let standing = is_told.then(|| open.shelf.standing(&open.last)).transpose()?.flatten();
-        let stamp = self.work.stamp(&made, read, standing)?;
-        let newest = match &step {
-            Step::Push(commit) if !target.proposes() => commit.clone(),
-            _ => open.last.own().to_owned(),
-        };
-        let stamp = stamp.map(|stamp| Stamp { commit: newest, ..stamp });
-        let stamp = stamp.map(|stamp| open.shelf.stamp((&output.fleet.name, keys), (&stamp, &open.last), &committer));
-        Ok(Ready { open, made, message, step, stamp: stamp.transpose()?.flatten() })
+        let noted = self.work.stamp(&made, read, standing)?;
+        let stamp = self.note(&open, &step, noted.as_ref())?;
+        Ok(Ready { open, made, message, step, noted, stamp })
     }
 
-    /// Does what is to be done at a branch, and moves its stamp if there is a new one; gives the place if another writer was
-    /// faster.
-    fn push(&mut self, attempt: usize, ready: Ready<'t, W::Made>) -> Option<&'t Target> {
+    /// Makes the commit of what is staged at a place.
+    fn commit(&self, open: &Open<'t>, message: &str) -> Result<Step, Failure> {
+        let Self { output, session, keys, .. } = self;
+        let (author, committer) = self.people()?;
+        let (branch, path) = open.shelf.place();
+        let seal = |parent: &str, tree: &str, seconds: i64| {
+            commit_line(&keys.current, &output.fleet.name, Made { branch, path, parent, tree, seconds }, message)
+        };
+        let sign = |repository: &Path, commit: String| output.sign(session, repository, &commit);
+        let commit = || open.shelf.commit((&author, &committer), (message, &seal), &sign);
+        Ok(session.timed("publish", commit)?)
+    }
+
+    /// Makes the commit of what is to be noted with a step.
+    fn note(&self, open: &Open<'t>, step: &Step, noted: Option<&Stamp>) -> Result<Option<String>, Failure> {
+        let newest = match step {
+            Step::Push(commit) if !open.target.proposes() => commit.clone(),
+            _ => open.last.own().to_owned(),
+        };
+        let Some(noted) = noted else { return Ok(None) };
+        let stamp = Stamp { commit: newest, ..noted.clone() };
+        let place = (&self.output.fleet.name, self.keys);
+        Ok(open.shelf.stamp(place, (&stamp, &open.last), &self.people()?.1)?)
+    }
+
+    /// Who makes commits now, and who wrote them.
+    fn people(&self) -> Result<(Author<'t>, Author<'t>), Failure> {
+        let latest = self.session.ambient.now().as_second().saturating_add(A_DAY);
+        Ok(self.output.people(self.session.commit_time()?.as_second(), latest))
+    }
+
+    /// Pushes what is ready, if need be on top of what others put on the branch meanwhile that is no business of pouch's;
+    /// gives the place if another run was faster.
+    fn push(&mut self, attempt: usize, mut ready: Ready<'t, W::Made>) -> Option<&'t Target> {
+        for _ in 0..FOLLOWED {
+            ready = self.push_once(attempt, ready)?;
+            let target = ready.open.target;
+            if let Step::Nothing | Step::Stands(_) | Step::Stays(_) | Step::Remove = ready.step {
+                return Some(target);
+            }
+            match self.follow(&mut ready) {
+                Ok(true) => self.session.ui.detail("others changed something else on the branch; going on from there"),
+                Ok(false) => return Some(target),
+                Err(failure) => {
+                    self.fail(target, failure);
+                    return None;
+                }
+            }
+        }
+        Some(ready.open.target)
+    }
+
+    /// Makes the commit anew on top of what others put on the branch, if that changes nothing that was read.
+    fn follow(&self, ready: &mut Ready<'t, W::Made>) -> Result<bool, Failure> {
+        let Ready { open, message, noted, .. } = ready;
+        self.session.stop.check()?;
+        if !open.shelf.follow(&open.last)? {
+            return Ok(false);
+        }
+        self.output.check_tip(self.session, open.target, &open.shelf)?;
+        ready.step = self.commit(open, message)?;
+        ready.stamp = self.note(open, &ready.step, noted.as_ref())?;
+        Ok(matches!(ready.step, Step::Push(_)))
+    }
+
+    /// Does what is to be done at a branch, and moves its stamp if there is a new one; gives all of it back if another writer
+    /// was faster.
+    fn push_once(&mut self, attempt: usize, ready: Ready<'t, W::Made>) -> Option<Ready<'t, W::Made>> {
         let Session { ambient, stop, ui, .. } = self.session;
-        let Ready { open: Open { target, shelf, .. }, made, message, step, stamp } = ready;
+        let Ready { open: Open { target, shelf, .. }, step, stamp, .. } = &ready;
         // At least half of each pause, so that all of them are about as long as configured.
         let pause = |most: Duration| match ambient.part_of(most) {
             Ok(part) => stop.pause(most.saturating_add(part) / 2).is_ok(),
@@ -329,33 +424,35 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
         };
         let watch = Watch { settle: Duration::from_secs(self.output.fleet.limits.git.settle), pause: &pause };
         let is_last = attempt.saturating_add(1) >= self.attempts;
-        let commit = match &step {
+        let commit = match step {
             Step::Push(commit) => Some(commit.as_str()),
             Step::Remove => None,
             Step::Nothing | Step::Stands(_) | Step::Stays(_) => {
-                let pushed =
-                    stamp.map(|stamp| self.session.timed("publish", || shelf.push_stamp(&stamp, &watch, stop)));
+                let pushed = stamp
+                    .as_deref()
+                    .map(|stamp| self.session.timed("publish", || shelf.push_stamp(stamp, &watch, stop)));
                 stop.resume();
                 match pushed.transpose() {
                     // Another run noted something at the same time. Once is enough: nothing changed.
-                    Ok(Some(Pushed::Lost)) if attempt == 0 && !is_last => return Some(target),
+                    Ok(Some(Pushed::Lost)) if attempt == 0 && !is_last => return Some(ready),
                     Ok(Some(Pushed::Contended(why))) => ui.warn(&unstamped(&why)),
                     Ok(_) => {}
                     Err(error) => ui.warn(&unstamped(&error.to_string())),
                 }
-                self.done.insert(key(target), Ok((made, message, step)));
+                self.is_done(ready);
                 return None;
             }
         };
+        let target = *target;
         let options = if target.proposes() && commit.is_some() { self.output.push_options() } else { &[] };
         let push = || shelf.push((commit, stamp.as_deref()), (options, is_last), (&watch, stop));
         match self.session.timed("publish", push) {
-            Ok((Pushed::Lost, _)) => return Some(target),
+            Ok((Pushed::Lost, _)) => return Some(ready),
             Ok((Pushed::Contended(why), _)) if is_last => {
                 let help = "See what holds the branch in the repository, such as a lock that a crash left behind.";
                 self.fail(target, Failure::failed(format!("the push was refused: {why}"), help));
             }
-            Ok((Pushed::Contended(_), _)) => return Some(target),
+            Ok((Pushed::Contended(_), _)) => return Some(ready),
             Ok((Pushed::Moved | Pushed::Aside(_), refused)) => {
                 if let Some(why) = refused {
                     ui.warn(&unstamped(&why));
@@ -363,7 +460,7 @@ impl<'t, W: Work> Rounds<'t, '_, W> {
                 if let Some(commit) = commit {
                     harden::published(format!("commit {commit} of branch {}", target.branch));
                 }
-                self.done.insert(key(target), Ok((made, message, step)));
+                self.is_done(ready);
             }
             Err(error) => self.fail(target, error.into()),
         }

@@ -45,6 +45,11 @@ impl Target {
         self.base != self.branch
     }
 
+    /// The reference by which a run that lost says that it is its turn; none where runs note nothing.
+    pub fn turn(&self) -> Option<String> {
+        self.stamp.as_ref().map(|stamp| format!("{stamp}-turn"))
+    }
+
     /// The branch that is pushed to, where what changes is proposed.
     pub fn proposal(&self) -> Option<&str> {
         self.proposes().then_some(&*self.branch)

@@ -18,14 +18,21 @@ pub struct Local {
     kept: Option<Kept>,
     /// Where the tip of each branch and stamp is, by its reference: a reference here, and the commit.
     tips: BTreeMap<String, (String, String)>,
+    /// The runs that say that it is their turn, by the reference at which they do.
+    turns: BTreeMap<String, String>,
 }
 
 impl Local {
-    /// Fetches the tips of those of the references that are there.
+    /// Fetches the tips of those of the references that are there, and sees which of `turns` are.
     ///
     /// # Errors
     /// Where the repository cannot be reached, or there is no room for what it sends.
-    pub fn fetch(git: Git, remote: &str, references: &[String], kept: Option<Kept>) -> Result<Self, ShelfError> {
+    pub fn fetch(
+        git: Git,
+        remote: &str,
+        (references, turns): (&[String], &[String]),
+        kept: Option<Kept>,
+    ) -> Result<Self, ShelfError> {
         let folder = Scratch::new()?;
         let unreached = |error: GitError| match error.is_for_want_of_space() {
             true => ShelfError::Full(error.to_string()),
@@ -34,11 +41,12 @@ impl Local {
                 help: error.help(remote),
             },
         };
-        let found = tips_of(&git, remote, references).map_err(unreached)?;
+        let found = tips_of(&git, remote, &[references, turns].concat()).map_err(unreached)?;
+        let (turns, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(reference, _)| turns.contains(reference));
         git::fetch_tips(&git, remote, &found, folder.path(), kept.as_ref()).map_err(unreached)?;
         let tip = |(number, (reference, id)): (usize, (String, String))| (reference, (git::fetched(number), id));
         let tips = found.into_iter().enumerate().map(tip).collect();
-        Ok(Self { git, remote: remote.to_owned(), folder, kept, tips })
+        Ok(Self { git, remote: remote.to_owned(), folder, kept, tips, turns: turns.into_iter().collect() })
     }
 
     /// The repository's folder.
@@ -54,6 +62,11 @@ impl Local {
     /// The object at a reference of the remote repository, if there is one.
     pub(super) fn id(&self, reference: &str) -> Option<&str> {
         self.tips.get(reference).map(|(_, id)| id.as_str())
+    }
+
+    /// Which run says at a reference that it is its turn.
+    pub fn turn(&self, reference: &str) -> Option<&str> {
+        self.turns.get(reference).map(String::as_str)
     }
 
     /// Keeps the objects of a commit that stands at a reference, for the next run.

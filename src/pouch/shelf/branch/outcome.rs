@@ -131,7 +131,7 @@ pub(super) fn push(push: &Push<'_>, watch: &Watch<'_>, stop: &Stop) -> Result<Pu
 }
 
 /// The lease of one reference.
-fn lease(reference: &str, from: Option<&str>) -> String {
+pub(super) fn lease(reference: &str, from: Option<&str>) -> String {
     format!("--force-with-lease={reference}:{}", from.unwrap_or_default())
 }
 

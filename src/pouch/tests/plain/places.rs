@@ -171,8 +171,11 @@ fn a_place_that_another_writer_was_faster_at_is_tried_again_alone() {
     let (flag, other) = (fleet.path("flag"), fleet.path("repo-us.git"));
     let script = format!(
         "case \"$*\" in *' push '*repo-us.git*) if mkdir '{flag}' 2>/dev/null; then \
+         export GIT_INDEX_FILE='{flag}/index'; /usr/bin/env -u GIT_DIR git --git-dir='{other}' read-tree main; \
+         file=$(echo x | git --git-dir='{other}' hash-object -w --stdin); \
+         git --git-dir='{other}' update-index --add --cacheinfo 100644,$file,bundles/README.md; \
          t=$(GIT_AUTHOR_NAME=o GIT_AUTHOR_EMAIL=o@x GIT_COMMITTER_NAME=o GIT_COMMITTER_EMAIL=o@x \
-         /usr/bin/env -u GIT_DIR git --git-dir='{other}' commit-tree -p main -m other 'main^{{tree}}'); \
+         git --git-dir='{other}' commit-tree -p main -m other $(git --git-dir='{other}' write-tree)); unset GIT_INDEX_FILE; \
          git --git-dir='{other}' update-ref refs/heads/main $t; fi;; esac; echo \"$*\" >> '{log}'",
         flag = flag.display(),
         other = other.display(),

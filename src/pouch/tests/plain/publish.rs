@@ -350,9 +350,9 @@ fn held_withdrawals_stay_and_the_rest_is_committed() {
     assert!(!origin.files().contains(&EU_SECRET.to_owned()));
 }
 
-/// A push between reading and pushing.
+/// A push between reading and pushing, of a file beside the bundles.
 fn race(origin: &Origin<'_>, how_often: &str) -> String {
-    let push = origin.other_writer("date +%s%N >> other; cat /proc/sys/kernel/random/uuid >> other");
+    let push = origin.other_writer("mkdir -p bundles; cat /proc/sys/kernel/random/uuid >> bundles/README.md");
     format!("case \" $* \" in *' push '*) if {how_often}; then ( {push} ); fi;; esac")
 }
 
@@ -370,7 +370,7 @@ fn a_run_that_loses_starts_over_from_the_sources() {
     Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0).outcome("eu", "published").says("starting over");
     origin.check();
     assert_eq!(origin.commits(), 3);
-    assert!(origin.files().contains(&"other".to_owned()) && fleet.has("raced"));
+    assert!(origin.files().contains(&"bundles/README.md".to_owned()) && fleet.has("raced"));
     origin.publish(&[]).ends(0).outcome("eu", "unchanged");
 }
 
@@ -414,7 +414,7 @@ fn a_run_that_always_loses_gives_up_and_publishes_nothing() {
     fleet.configure("reuseKey", "limits: {attempts: 2}\nreuseKey");
     let script = race(&origin, "true");
     Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(6).says("2 times");
-    assert_eq!((origin.commits(), origin.files()), (2, vec!["other".to_owned()]));
+    assert_eq!((origin.commits(), origin.files()), (2, vec!["bundles/README.md".to_owned()]));
     origin.check();
 }
 

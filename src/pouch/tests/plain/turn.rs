@@ -71,3 +71,172 @@ fn a_killed_run_keeps_nobody_waiting() {
     first.wait().unwrap();
     fleet.run(&["publish", "--first", "--no-wait"]).ends(0);
 }
+
+/// A script for `git`: at each push to the branch, as long as one of these words is left in a file, others do this first.
+fn at_each_push(fleet: &Fleet, times: usize, what: &str) -> String {
+    fleet.write("left", "x\n".repeat(times));
+    let (left, log) = (fleet.path("left"), fleet.path("log"));
+    format!(
+        "case \" $* \" in *' push '*) echo \"$*\" >> '{log}';; esac; \
+         case \" $* \" in *' push '*:refs/heads/main*) if [ -s '{left}' ]; then sed -i 1d '{left}'; ( {what} ) >&2; fi;; esac",
+        left = left.display(),
+        log = log.display(),
+    )
+}
+
+fn pushes(fleet: &Fleet, to: &str) -> usize {
+    fleet.read("log").lines().filter(|line| line.contains(to)).count()
+}
+
+/// The reference at which a run says that it goes next.
+fn turn_reference() -> String {
+    let digest = pouch_core::hash::sha256_hex(b"main\nbundles");
+    format!("refs/pouch/acme/{}-turn", &digest[..16])
+}
+
+/// In a repository that others work in too, somebody may always be faster than a fleet is read.
+#[test]
+fn what_others_change_elsewhere_costs_no_second_reading() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    fleet.secret("eu", "c0", "value: changed");
+    fleet.configure("reuseKey", "limits: {attempts: 1}\nreuseKey");
+    // They also change a source, which this run has read already: the next will see it.
+    let newer = format!("sed -i s/changed/newer/ '{}'", fleet.path("manifests/eu-c0-secret.yaml").display());
+    let others = origin.other_writer(&format!("{newer}; cat /proc/sys/kernel/random/uuid >> elsewhere"));
+    let script = at_each_push(&fleet, 5, &others);
+    let ran = Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0).outcome("eu", "published");
+    assert!(!ran.stderr.contains("starting over"), "{}", ran.stderr);
+    assert_eq!((origin.commits(), pushes(&fleet, ":refs/heads/main")), (7, 6));
+    origin.check();
+    fleet.run(&["verify"]).ends(0);
+    origin.publish(&[]).ends(0).outcome("eu", "published");
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged").says("nothing changed");
+}
+
+/// The control: what this run read is no longer the newest reading, or not all of what it builds on.
+#[test]
+fn what_others_change_of_what_was_read_starts_over() {
+    let pouch = env!("CARGO_BIN_EXE_pouch");
+    for (what, is_lost) in [
+        ("echo x > .sourceignore", true),
+        ("mkdir -p bundles/regions/zz; echo x > bundles/regions/zz/notes.txt", true),
+        ("git commit -q --allow-empty -m 'x' -m 'Pouch-Seal: x'", true),
+        ("git commit -q --amend -m rewritten; git push -q -f origin HEAD:main; echo x > y", true),
+        ("echo x > sourceignore", false),
+    ] {
+        let fleet = Fleet::with_credentials(1);
+        let origin = Origin::new(&fleet, "");
+        origin.publish(&[]).ends(0);
+        origin.commit_beside("echo x > z");
+        fleet.secret("eu", "c0", "value: changed");
+        let script = at_each_push(&fleet, 1, &origin.other_writer(what));
+        let ran = Ran::from(origin.wrapped(&script, &["-v"]).output().unwrap());
+        assert_eq!(ran.stderr.contains("starting over"), is_lost, "{what}: {}", ran.stderr);
+        assert!([0, 8].contains(&ran.code), "{what}: {}", ran.stderr);
+        origin.check();
+    }
+    // Another run of pouch, on another machine, of a newer state of the sources.
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    fleet.secret("eu", "c0", "value: changed");
+    let run = format!(
+        "sed -i s/changed/newer/ '{}'; mkdir '{other}'; PATH='{path}' HOME='{other}' {pouch} publish -q",
+        fleet.path("manifests/eu-c0-secret.yaml").display(),
+        other = fleet.path("other").display(),
+        path = std::env::var("PATH").unwrap(),
+    );
+    let script = at_each_push(&fleet, 1, &run);
+    let ran = Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0);
+    ran.says("starting over").outcome("eu", "unchanged");
+    assert_eq!(origin.commits(), 2);
+    // One that published nothing, and noted that it read something, while others changed something else.
+    fleet.secret("eu", "c0", "value: changed-once-more");
+    let noted = format!(
+        "git --git-dir='{0}' update-ref {1} main; {2}",
+        origin.path().display(),
+        turn_reference().replace("-turn", ""),
+        origin.other_writer("echo x > elsewhere"),
+    );
+    let script = at_each_push(&fleet, 1, &noted);
+    let ran = Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0);
+    ran.says("starting over").outcome("eu", "published");
+}
+
+#[test]
+fn who_lost_twice_goes_next_and_leaves_nothing() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    let turn = turn_reference();
+    for (losses, asks) in [(1, 0), (2, 2), (3, 2)] {
+        fleet.write("log", "");
+        fleet.secret("eu", "c0", &format!("value: changed-{losses}"));
+        let others = origin.other_writer("cat /proc/sys/kernel/random/uuid >> bundles/README.md");
+        let script = at_each_push(&fleet, losses, &others);
+        Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0).outcome("eu", "published");
+        assert_eq!((pushes(&fleet, ":refs/heads/main"), pushes(&fleet, &turn)), (losses + 1, asks), "{losses}");
+        assert!(!origin.git(&["for-each-ref"]).contains(&turn), "{losses}");
+    }
+    // Neither does a run that gives up, nor one that does not wait for others ask.
+    fleet.configure("reuseKey", "limits: {attempts: 3}\nreuseKey");
+    for (flags, asks) in [(&[][..], 2), (&["--no-wait"], 0)] {
+        fleet.write("log", "");
+        fleet.secret("eu", "c0", &format!("value: changed-{asks}-again"));
+        let others = origin.other_writer("cat /proc/sys/kernel/random/uuid >> bundles/README.md");
+        Ran::from(origin.wrapped(&at_each_push(&fleet, 3, &others), flags).output().unwrap()).ends(6);
+        assert_eq!((pushes(&fleet, ":refs/heads/main"), pushes(&fleet, &turn)), (3, asks));
+        assert!(!origin.git(&["for-each-ref"]).contains(&turn));
+    }
+}
+
+#[test]
+fn nobody_waits_for_long_for_a_run_that_goes_next_and_does_not_go() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("reuseKey", "limits: {git: {settle: 2s}}\nreuseKey");
+    origin.publish(&[]).ends(0);
+    let turn = turn_reference();
+    let take = || _ = origin.git(&["update-ref", &turn, "main"]);
+    let waits = "another run lost at branch main of ";
+    take();
+    // Who only looks, or does not want to wait, does not.
+    assert!(!fleet.run(&["plan"]).ends(0).stderr.contains(waits));
+    assert!(!fleet.run(&["publish", "--no-wait"]).ends(0).stderr.contains(waits));
+    // It is given up while somebody waits.
+    let reference = origin.path();
+    let name = turn.clone();
+    let gives_up = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        let mut git = std::process::Command::new("git");
+        git.arg("--git-dir").arg(reference).args(["update-ref", "-d", &name]).status().unwrap()
+    });
+    fleet.secret("eu", "c0", "value: changed");
+    fleet.run(&["publish"]).ends(0).outcome("eu", "published").says(waits);
+    assert!(gives_up.join().unwrap().success());
+    // It never is: one run waits as long as the configuration says, and one that loses too removes it.
+    take();
+    fleet.secret("eu", "c0", "value: changed-again");
+    fleet.run(&["publish"]).ends(0).outcome("eu", "published").says(waits);
+    assert!(origin.git(&["for-each-ref"]).contains(&turn));
+    fleet.secret("eu", "c0", "value: changed-once-more");
+    let others = origin.other_writer("cat /proc/sys/kernel/random/uuid >> bundles/README.md");
+    Ran::from(origin.wrapped(&at_each_push(&fleet, 2, &others), &[]).output().unwrap()).ends(0).says(waits);
+    assert!(!origin.git(&["for-each-ref"]).contains(&turn));
+}
+
+/// A server that takes no such reference stops nobody.
+#[test]
+fn where_no_turn_can_be_taken_the_lease_decides() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    origin.hook("update", "case $1 in *-turn) exit 1;; esac");
+    fleet.secret("eu", "c0", "value: changed");
+    let others = origin.other_writer("cat /proc/sys/kernel/random/uuid >> bundles/README.md");
+    let ran = Ran::from(origin.wrapped(&at_each_push(&fleet, 4, &others), &[]).output().unwrap()).ends(0);
+    ran.outcome("eu", "published");
+    assert_eq!(pushes(&fleet, ":refs/heads/main"), 5);
+}

@@ -47,13 +47,13 @@ fn another_writer_in_between_makes_it_start_over() {
     let script = format!(
         "case \"$*\" in *\" push \"*) if mkdir '{0}' 2>/dev/null; then ( {1} ); fi;; esac",
         fleet.path("once").display(),
-        origin.other_writer("echo x > note")
+        origin.other_writer("echo x > bundles/README.md")
     );
     let identities = ["rekey", "--identity", "keys/eu.txt", "--identity", "keys/us.txt"];
     let mut command = origin.wrapped_run(&script, &identities);
     let ran = crate::support::fleet::Ran::from(command.output().unwrap());
     ran.ends(0).says("another writer was faster");
-    assert!(origin.files().contains(&"note".to_owned()));
+    assert!(origin.files().contains(&"bundles/README.md".to_owned()));
     origin.publish(&[]).ends(0).says("nothing changed");
 }
 

@@ -618,6 +618,8 @@ pub struct Fleet {
     pub keep_labels: Globs,
     /// Annotations to keep.
     pub keep_annotations: Globs,
+    /// Whether this run selects Credentials by their labels, so that all of those are read. No key of the configuration.
+    pub selects_by_labels: bool,
     /// Whether companions are followed.
     pub companions: Companions,
     /// Whether `AWSClusterControllerIdentity/default` is emitted.
@@ -679,8 +681,9 @@ impl Keep for Fleet {
         self.keep_annotations.matches(key)
     }
 
-    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace.
+    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace; a run among all Credentials.
     fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
-        kind.is_namespace() || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
+        let is_among = self.selects_by_labels || namespace == Some(&self.system_namespace);
+        kind.is_namespace() || (is_among && kind.is(kinds::K0RDENT, "Credential"))
     }
 }

@@ -116,6 +116,17 @@ impl<'a> Access<'a> {
         self.rules.rules.iter().map(one).fold(Truth::No, Truth::or).and(certain)
     }
 
+    /// Whether the labels of a claimant's Credential satisfy a selector: its own, or those of what a rule makes it from.
+    pub fn selects(&self, by: &Claimant, selector: &Selector) -> Truth {
+        let found = |namespace: &Namespace| match self.snapshot.look_up(&credential_key(namespace, &by.name)) {
+            Lookup::Found(object) => Some(object),
+            _ => None,
+        };
+        let made = || found(&self.fleet.system_namespace).filter(|_| self.makes(by) == Truth::Yes);
+        let Some(object) = found(&by.namespace).or_else(made) else { return Truth::Unknown };
+        selector.matches(|key| object.label(key).map_or(Label::Absent, Label::Is))
+    }
+
     fn hands_out(&self, rule: &Rule, name: &Name, source: Option<&Object>) -> Truth {
         let labels = source.filter(|source| source.faults.is_empty()).map(pairs_of);
         rule.hands_out(name, labels.as_ref())

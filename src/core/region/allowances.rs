@@ -8,6 +8,8 @@ use crate::config::{Acceptance, RegionState};
 use crate::destination::Destination;
 use crate::finding::{Class, Code};
 use crate::name::{Claimant, Namespace, Region};
+use crate::selector::{Selector, Truth};
+use crate::world::World;
 
 /// What the user lets through, by region folder or name.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +61,10 @@ pub struct Refresh {
     pub namespaces: BTreeSet<Namespace>,
     /// Single claimants. With neither, it is about all of them.
     pub claimants: BTreeSet<Claimant>,
+    /// What the labels of a claimant's object have to be besides.
+    pub labels: Option<Selector>,
+    /// The claimants for which they are, as far as they were read.
+    pub labelled: BTreeSet<Claimant>,
 }
 
 impl Refresh {
@@ -70,7 +76,8 @@ impl Refresh {
 
     fn is_about(&self, by: &Claimant) -> bool {
         let is_open = self.namespaces.is_empty() && self.claimants.is_empty();
-        is_open || self.namespaces.contains(&by.namespace) || self.claimants.contains(by)
+        let is_named = is_open || self.namespaces.contains(&by.namespace) || self.claimants.contains(by);
+        is_named && (self.labels.is_none() || self.labelled.contains(by))
     }
 }
 
@@ -99,6 +106,17 @@ impl Selection {
     /// Whether a claimant's objects are made anew. What is not stays as published, and so does what nobody needs any more.
     pub fn refreshes(&self, by: &Claimant) -> bool {
         self.refresh.as_ref().is_none_or(|refresh| refresh.is_about(by))
+    }
+
+    /// The same, once what is asked for was read: by then it is known which claimants have the labels.
+    #[must_use]
+    pub fn read(&self, world: &World<'_>) -> Self {
+        let mut read = self.clone();
+        if let Some(Refresh { labels: Some(labels), labelled, .. }) = &mut read.refresh {
+            let (access, all) = (world.access(), world.facts.asked().iter().map(|asked| &asked.by));
+            labelled.extend(all.filter(|by| access.selects(by, labels) == Truth::Yes).cloned());
+        }
+        read
     }
 
     /// Whether the run seals a region anew as a whole or leaves it alone.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use pouch_core::config::Fleet;
 use pouch_core::name::{Claimant, Namespace};
 use pouch_core::region::allowances::{Refresh, Selection};
+use pouch_core::selector::{Selector, UnusableSelector};
 
 use crate::error::Failure;
 use crate::settings::region_called;
@@ -16,16 +17,24 @@ pub struct Part {
     /// Refresh only Credentials of this namespace, and remove nothing; may be given several times
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Vec<String>,
+    /// Refresh only Credentials with these labels, such as `team=a,env in (prod, test)`, and remove nothing
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    selector: Option<String>,
     /// Refresh only this region, and remove nothing; may be given several times
     #[arg(long, value_name = "REGION")]
     region: Vec<String>,
 }
 
 impl Part {
+    /// Has the labels of all Credentials read, where some are selected by them.
+    pub fn reads_labels(&self, fleet: &mut Fleet) {
+        fleet.selects_by_labels = self.selector.is_some();
+    }
+
     /// What the flags, and these Credentials, say; everything where nothing is named.
     ///
     /// # Errors
-    /// Where a region is not configured, or a Credential is not `NAMESPACE/NAME`.
+    /// Where a region is not configured, a Credential is not `NAMESPACE/NAME`, or a selector is none.
     pub fn selection(&self, fleet: &Fleet, credentials: &[String]) -> Result<Selection, Failure> {
         let mut refresh = Refresh {
             namespaces: self.namespace.iter().map(|name| Namespace::from(name.as_str())).collect(),
@@ -35,9 +44,21 @@ impl Part {
             refresh.regions.insert(region_called(fleet, region)?.name.clone());
         }
         refresh.claimants = credentials.iter().map(|text| credential(text)).collect::<Result<BTreeSet<_>, _>>()?;
+        refresh.labels = self.selector.as_deref().map(selector).transpose()?;
         let is_whole = refresh == Refresh::default();
         Ok(Selection { refresh: (!is_whole).then_some(refresh), ..Selection::default() })
     }
+}
+
+fn selector(text: &str) -> Result<Selector, Failure> {
+    let why = match Selector::parse(text) {
+        Ok(selector) if !selector.is_empty() => return Ok(selector),
+        Ok(_) => "it is empty",
+        Err(UnusableSelector::Refused(why) | UnusableSelector::NotUnderstood(why)) => why,
+    };
+    let help =
+        "Write it as for kubectl, such as `team=a`, `env in (prod, test)` or `!old`, with commas between several.";
+    Err(Failure::usage(format!("{text:?} is no label selector: {why}"), help))
 }
 
 fn credential(text: &str) -> Result<Claimant, Failure> {

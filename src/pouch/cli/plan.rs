@@ -47,7 +47,8 @@ const NAME: &str = "plan";
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let opened = Opened::open(session)?;
+    let mut opened = Opened::open(session)?;
+    args.part.reads_labels(&mut opened.settings.fleet);
     let Args { credential, detailed_exitcode, part, wanted, reach } = args;
     let asked = Asked { credential, part, wanted, reach };
     let command = Command { name: NAME, detailed_exitcode: *detailed_exitcode };

@@ -54,7 +54,8 @@ impl Args {
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let opened = Opened::open(session)?;
+    let mut opened = Opened::open(session)?;
+    args.part.reads_labels(&mut opened.settings.fleet);
     if args.dry_run {
         let Args { credential, part, wanted, reach, .. } = args;
         let command = plan::Command { name: "publish --dry-run", detailed_exitcode: false };

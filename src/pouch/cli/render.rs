@@ -50,7 +50,8 @@ impl Args {
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let opened = Opened::open(session)?;
+    let mut opened = Opened::open(session)?;
+    args.part.reads_labels(&mut opened.settings.fleet);
     let fleet = &opened.settings.fleet;
     let target = match &args.directory {
         Some(directory) => session.ambient.cwd().join(directory),

@@ -66,6 +66,11 @@ pub fn preview(run: &Run<'_>, survey: &Survey, published: &dyn Look) -> Result<R
 /// Compares with what is `published`, and stages what changed on the `shelf`, if there is one.
 fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn Shelf>) -> Result<Report, Failure> {
     let put_back = check_regions(run, published)?;
+    let selection = run.selection.read(&survey.world(run.fleet));
+    let run = &Run { selection: &selection, ..*run };
+    if selection.refresh.as_ref().is_some_and(|refresh| refresh.labels.is_some() && refresh.labelled.is_empty()) {
+        run.session.ui.warn("no Credential that was read has the labels of --selector, so nothing is refreshed");
+    }
     for by in run.selection.refresh.iter().flat_map(|refresh| &refresh.claimants) {
         if survey.facts.asked_by(by).is_none() {
             run.session.ui.warn(&format!("no Credential {} was read, so nothing of it is refreshed", by.path()));

@@ -1,4 +1,4 @@
-//! `-n`, `--region` and Credentials limit what is refreshed, never what exists.
+//! `-n`, `-l`, `--region` and Credentials limit what is refreshed, never what exists.
 
 use crate::support::fleet::Fleet;
 use crate::support::origin::Origin;
@@ -98,4 +98,48 @@ fn a_limited_render_tells_who_can_read_what_it_leaves_alone() {
     fleet.configure("  us: {", "  us: {state: retired, ");
     fleet.render(&["-n", "us-team"]).ends(0);
     assert!(fleet.has("bundles/regions/us/bundle.yaml"));
+}
+
+/// Labels of Credentials are read where a run selects by them, in any namespace, and stand in no bundle.
+#[test]
+fn a_run_may_be_limited_by_labels() {
+    let fleet = Fleet::with_credentials(2);
+    add_other_team(&fleet);
+    let origin = Origin::new(&fleet, "");
+    let label = |file: &str, labels: &str| {
+        fleet.edit(&format!("manifests/{file}.yaml"), "-team}", &format!("-team, labels: {{{labels}}}}}"));
+    };
+    label("eu-c0", "team: a, env: prod");
+    label("us-c0", "team: a, env: test");
+    label("other-c0", "team: b, env: prod");
+    origin.publish(&[]).ends(0);
+    let (start, before) = (origin.tip().unwrap(), origin.files());
+    change(&fleet);
+    for (arguments, refreshed) in [
+        (&["-l", "team=a"][..], &["eu-team", "us-team"][..]),
+        (&["--selector", "env in (prod), team"], &["eu-team", "other-team"]),
+        (&["-l", "!team"], &[]),
+        (&["-l", "team=a", "--region", "us"], &["us-team"]),
+        (&["-l", "env=prod", "-n", "other-team"], &["other-team"]),
+        (&["-l", "team=a", "eu-team/c0", "other-team/c0"], &["eu-team"]),
+        (&["-l", "team=nobody"], &[]),
+    ] {
+        origin.git(&["update-ref", "refs/heads/main", &start]);
+        let planned = fleet.run(&[&["plan"], arguments].concat()).ends(0);
+        let ran = origin.publish(arguments).ends(0);
+        let expect: Vec<&str> =
+            SECRETS.iter().filter(|(team, _)| refreshed.contains(team)).map(|(_, path)| *path).collect();
+        let changed: Vec<String> = if refreshed.is_empty() { Vec::new() } else { origin.changed() };
+        let changed: Vec<&String> = changed.iter().filter(|path| !path.ends_with("bundle.yaml")).collect();
+        assert_eq!(changed, expect, "{arguments:?}: {}", ran.stderr);
+        assert_eq!(origin.files(), before, "{arguments:?}");
+        assert_eq!(planned.stdout.matches("changed ").count(), ran.stdout.matches("changed ").count(), "{arguments:?}");
+        let warns = ran.stderr.contains("no Credential that was read has the labels of --selector");
+        assert_eq!(warns, refreshed.is_empty(), "{arguments:?}: {}", ran.stderr);
+    }
+    for wrong in ["", "team=a,", "team in", "a b", "team>1"] {
+        fleet.run(&["plan", "-l", wrong]).ends(64).says("is no label selector");
+    }
+    let bundle = origin.git(&["show", "main:bundles/regions/eu/bundle.yaml"]);
+    assert!(!bundle.contains("prod"), "{bundle}");
 }

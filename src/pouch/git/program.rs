@@ -168,6 +168,13 @@ impl GitError {
         said.any(|line| WORDS.iter().any(|known| line.contains(known)))
     }
 
+    /// Whether what was to be fetched is not there.
+    pub fn is_for_want_of_a_reference(&self) -> bool {
+        const WORDS: [&str; 4] =
+            ["couldn't find remote ref", "not a valid SHA1", "not our ref", "needed a single revision"];
+        matches!(self, GitError::Failed { words, .. } if WORDS.iter().any(|known| words.contains(known)))
+    }
+
     /// What to do about it; `repository` is the URL or path that git was given.
     pub fn help(&self, repository: &str) -> String {
         if let GitError::Failed { words, .. } = self

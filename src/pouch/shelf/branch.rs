@@ -203,7 +203,11 @@ impl BranchShelf {
 
     /// Whether nobody loses anything where a proposal goes: pouch made it, or the base has it.
     fn may_go(&self, proposal: &Proposal) -> Result<bool, ShelfError> {
-        if proposal.is_own { Ok(true) } else { self.ask(|lineage, fetched| lineage.has(fetched, proposal.id)) }
+        if proposal.is_own {
+            return Ok(true);
+        }
+        let id = proposal.id.to_string();
+        Ok(self.ask(|lineage, fetched| lineage.has(fetched, &id))? == Some(true))
     }
 
     /// Whether anything is proposed, by whomever.
@@ -430,7 +434,8 @@ impl Look for BranchShelf {
         // The newest commit of pouch's own is enough, whenever it was made, and nothing was accepted for the region.
         let region = &Region::from(directory.as_str());
         let asked = HistoryQuery { fleet, region, keys, since: i64::MAX, whole: false, is_retired: false };
-        self.ask(|lineage, fetched| lineage.is_withdrawn(fetched, directory, &asked))
+        Ok(self.ask(|lineage, fetched| lineage.is_withdrawn(fetched, directory, &asked))?
+            || self.is_moved_back(fleet, keys)?)
     }
 }
 

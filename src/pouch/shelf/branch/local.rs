@@ -10,6 +10,9 @@ use crate::git::kept::Kept;
 use crate::git::program::{Git, GitError};
 use crate::scratch::Scratch;
 
+/// How often what a repository has is looked at before it is fetched.
+const LOOKS: usize = 3;
+
 /// The tips of some branches of a repository.
 pub struct Local {
     pub(super) git: Git,
@@ -33,7 +36,6 @@ impl Local {
         (references, turns): (&[String], &[String]),
         kept: Option<Kept>,
     ) -> Result<Self, ShelfError> {
-        let folder = Scratch::new()?;
         let unreached = |error: GitError| match error.is_for_want_of_space() {
             true => ShelfError::Full(error.to_string()),
             false => ShelfError::Unreachable {
@@ -41,9 +43,20 @@ impl Local {
                 help: error.help(remote),
             },
         };
-        let found = tips_of(&git, remote, &[references, turns].concat()).map_err(unreached)?;
-        let (turns, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(reference, _)| turns.contains(reference));
-        git::fetch_tips(&git, remote, &found, folder.path(), kept.as_ref()).map_err(unreached)?;
+        let mut looks = 0_usize;
+        let (folder, turns, found) = loop {
+            let folder = Scratch::new()?;
+            let found = tips_of(&git, remote, &[references, turns].concat()).map_err(unreached)?;
+            let (held, found): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|(reference, _)| turns.contains(reference));
+            looks = looks.saturating_add(1);
+            match git::fetch_tips(&git, remote, &found, folder.path(), kept.as_ref()) {
+                Ok(()) => break (folder, held, found),
+                // One of several may be gone since, such as a proposal that somebody merged.
+                Err(error) if looks >= LOOKS || !error.is_for_want_of_a_reference() => return Err(unreached(error)),
+                Err(_) => {}
+            }
+        };
         let tip = |(number, (reference, id)): (usize, (String, String))| (reference, (git::fetched(number), id));
         let tips = found.into_iter().enumerate().map(tip).collect();
         Ok(Self { git, remote: remote.to_owned(), folder, kept, tips, turns: turns.into_iter().collect() })

@@ -187,16 +187,16 @@ impl Lineage {
         Ok(Scope { fetched, commits: &self.commits, directory, asked })
     }
 
-    /// Whether the history has a commit, as far as it is looked at.
-    pub(super) fn has(&self, fetched: &Fetched<'_>, commit: Id) -> Result<bool, ShelfError> {
+    /// Whether the history has a commit; none where it is longer than what is looked at.
+    pub(super) fn has(&self, fetched: &Fetched<'_>, commit: &str) -> Result<Option<bool>, ShelfError> {
         let mut depth = FIRST;
         loop {
             let (found, is_whole) = ancestors(fetched.folder, fetched.tip, MOST).map_err(damaged)?;
-            if found.iter().any(|known| known.id == commit) {
-                return Ok(true);
+            if found.iter().any(|known| known.id.to_string() == commit) {
+                return Ok(Some(true));
             }
             if is_whole || found.len() >= MOST || depth > MOST.saturating_mul(4) {
-                return Ok(false);
+                return Ok(is_whole.then_some(false));
             }
             fetched.deepen(depth)?;
             depth = depth.saturating_mul(4);

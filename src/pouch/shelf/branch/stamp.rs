@@ -63,6 +63,17 @@ impl BranchShelf {
         Stamp::read(&store.blob(file.id, MOST_BYTES).ok()?, keys, self.stamp_place(fleet))
     }
 
+    /// Whether the branch's history lacks the commit that a run noted as pouch's newest: then somebody put an older state
+    /// back, and what stands there is nothing that pouch left published.
+    ///
+    /// # Errors
+    /// Where the branch's history cannot be fetched.
+    pub(super) fn is_moved_back(&self, fleet: &FleetName, keys: &KeyRing) -> Result<bool, ShelfError> {
+        let stamp = self.with(|inner| Ok(self.read_stamp(&inner.store, fleet, keys)))?;
+        let Some(stamp) = stamp.filter(|stamp| !stamp.commit.is_empty()) else { return Ok(false) };
+        Ok(self.ask(|lineage: &mut Lineage, fetched| lineage.has(fetched, &stamp.commit))? == Some(false))
+    }
+
     /// What stands at the output, what steers it from further up, and what pouch published last, as a digest; none where
     /// the last is not known.
     ///

@@ -213,7 +213,7 @@ fn fetch(
     let git = git_of(given);
     match git::fetch(&git, remote, reference, folder.path(), kept) {
         Ok(()) => Ok(folder),
-        Err(program::GitError::Failed { words, .. }) if is_unknown_reference(&words) => {
+        Err(trouble) if trouble.is_for_want_of_a_reference() => {
             let message = format!("{} has no {}", git::identity(remote), git::full(reference));
             Err(SourceError::new(source, message, objects::correct(&git::branches_and_tags(&git, remote))))
         }
@@ -229,12 +229,6 @@ fn fetch(
 
 fn git_of(given: &Given<'_>) -> program::Git {
     program::git(given.environment).within(given.deadlines).stopped_by(given.stop.clone())
-}
-
-fn is_unknown_reference(words: &str) -> bool {
-    ["couldn't find remote ref", "not a valid SHA1", "not our ref", "needed a single revision"]
-        .iter()
-        .any(|said| words.contains(said))
 }
 
 /// A folder of a commit.

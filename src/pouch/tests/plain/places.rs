@@ -232,6 +232,31 @@ fn each_region_proposes_by_itself() {
     assert!(tip(&fleet, "repo.git", "pouch/eu") == eu && tip(&fleet, "repo.git", "pouch/us") != us);
 }
 
+/// Somebody merges a proposal and its branch goes, after the server said that it is there and before it is fetched.
+#[test]
+fn a_branch_that_goes_meanwhile_stops_no_place() {
+    let fleet = fleet(1, "repository: repo.git, base: main, branch: 'pouch/{region}', cache: false", &["repo.git"]);
+    let origin = Origin::known(&fleet);
+    origin.commit_beside("echo theirs > README");
+    publish(&fleet, &["--first"]).ends(0);
+    let script = |goes: &str| {
+        format!(
+            "case \" $* \" in *' fetch '*) {goes} && git --git-dir='{}' update-ref -d refs/heads/pouch/eu;; esac",
+            origin.path().display()
+        )
+    };
+    let once = script(&format!("mkdir '{}' 2> /dev/null", fleet.path("flag").display()));
+    let ran = Ran::from(origin.wrapped_run(&once, &["publish", "--first"]).output().unwrap()).ends(0);
+    ran.says("pouch/eu of repo.git proposes").says("pouch/us of repo.git proposes").says("already");
+    // The control: one that comes and goes all the time.
+    let always = script(&format!("git --git-dir='{}' update-ref refs/heads/pouch/eu main", origin.path().display()));
+    let listed = format!(
+        "case \" $* \" in *' ls-remote '*) git --git-dir='{}' update-ref refs/heads/pouch/eu main;; esac; {always}",
+        origin.path().display()
+    );
+    Ran::from(origin.wrapped_run(&listed, &["publish", "--first"]).output().unwrap()).ends(5).says("cannot be reached");
+}
+
 #[test]
 fn each_region_proposes_in_a_repository_of_its_own() {
     let field = "repository: 'repo-{region}.git', base: 'to/{region}', branch: pouch";

@@ -505,3 +505,32 @@ fn a_run_that_read_before_another_one_published_starts_over() {
         assert!(text.contains(&teams.script(name, "git rev-parse HEAD")), "{name}: {text}");
     }
 }
+
+/// Who moves the branch back to before a region was withdrawn stops nobody: what stands there again is named, and stays.
+#[test]
+fn a_branch_that_is_moved_back_brings_no_region_back() {
+    let teams = Teams::new("");
+    teams.origin().publish(&[]).ends(0);
+    let first = teams.origin().tip().unwrap();
+    teams.script("platform", "rm c.yaml secret.yaml");
+    teams.commit("platform");
+    let accepted = teams.origin().publish(&[]).ends(4).acceptance("--accept-deletions", "us");
+    teams.origin().publish(&["--accept-deletions", &accepted]).ends(0);
+    teams.fleet.configure("  us: {", "  us: {state: retired, ");
+    teams.origin().publish(&[]).ends(0).outcome("us", "withdrawn");
+    let config = teams.fleet.read("pouch.yaml");
+    let rest: Vec<&str> = config.lines().filter(|line| !line.starts_with("  us: ")).collect();
+    teams.fleet.write("pouch.yaml", rest.join("\n") + "\n");
+    teams.origin().publish(&[]).ends(0).outcome("eu", "unchanged");
+
+    let stamp = teams.origin().git(&["for-each-ref", "--format=%(refname)", "refs/pouch"]);
+    teams.origin().git(&["update-ref", "refs/heads/main", &first]);
+    teams.set("team", "eu", "second");
+    let ran = teams.origin().publish(&[]).ends(8).outcome("eu", "published");
+    ran.says("error[region-not-configured]").says("regions/us holds files");
+    // The control: nobody noted that there was something after it.
+    teams.origin().git(&["update-ref", "refs/heads/main", &first]);
+    teams.origin().git(&["update-ref", "-d", &stamp]);
+    teams.set("team", "eu", "third");
+    teams.origin().publish(&[]).ends(64).says("region-not-configured");
+}

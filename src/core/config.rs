@@ -618,8 +618,8 @@ pub struct Fleet {
     pub keep_labels: Globs,
     /// Annotations to keep.
     pub keep_annotations: Globs,
-    /// Whether this run selects Credentials by their labels, so that all of those are read. No key of the configuration.
-    pub selects_by_labels: bool,
+    /// By which labels this run selects Credentials, so that those are read. No key of the configuration.
+    pub selects_by: BTreeSet<String>,
     /// Whether companions are followed.
     pub companions: Companions,
     /// Whether `AWSClusterControllerIdentity/default` is emitted.
@@ -681,9 +681,12 @@ impl Keep for Fleet {
         self.keep_annotations.matches(key)
     }
 
-    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace; a run among all Credentials.
+    /// AccessManagement selects among Namespaces, and among Credentials of the system namespace.
     fn is_selected(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> bool {
-        let is_among = self.selects_by_labels || namespace == Some(&self.system_namespace);
-        kind.is_namespace() || (is_among && kind.is(kinds::K0RDENT, "Credential"))
+        kind.is_namespace() || (kind.is(kinds::K0RDENT, "Credential") && namespace == Some(&self.system_namespace))
+    }
+
+    fn is_selected_by(&self, kind: &GroupKind, key: &str) -> bool {
+        self.selects_by.contains(key) && kind.is(kinds::K0RDENT, "Credential")
     }
 }

@@ -101,6 +101,10 @@ pub trait Keep {
     fn is_selected(&self, kind: &GroupKind, _: Option<&Namespace>) -> bool {
         kind.is_namespace()
     }
+    /// Whether a run selects objects of a kind by the label `key`.
+    fn is_selected_by(&self, _: &GroupKind, _key: &str) -> bool {
+        false
+    }
 }
 
 /// A document that became no object.
@@ -155,7 +159,7 @@ pub fn admit(
     let selected = keep.is_selected(kind, key.namespace.as_ref());
     let read = kinds::known(kind).and_then(|known| known.label);
     let labels = pairs(metadata.get("labels"), "labels", &mut faults, |key| {
-        key == MANAGED_LABEL || read == Some(key) || selected || keep.label(key)
+        key == MANAGED_LABEL || read == Some(key) || selected || keep.label(key) || keep.is_selected_by(kind, key)
     });
     let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
         (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key)

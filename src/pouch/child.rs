@@ -30,6 +30,9 @@ const ASKED: Duration = Duration::from_secs(1);
 /// How long to wait for the end of a killed child, and for the last output of any child.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// For how many of them more output of a child that has ended is waited for, as on a machine that is busy.
+const GRACES: usize = 3;
+
 /// What a child is allowed.
 pub struct Bounds<'a> {
     /// How long it may take in all.
@@ -164,12 +167,13 @@ struct Collected {
 }
 
 impl Collected {
-    /// What came until the end, or until nothing more came for the grace.
+    /// What came until the end, or until nothing more came for the grace; for a few of them at most, as somebody else may
+    /// have inherited the pipe and go on.
     ///
     /// # Errors
     /// Where something of it cannot be read.
     fn taken(self, heard: &AtomicU64) -> Result<Vec<u8>, String> {
-        loop {
+        for _ in 0..GRACES {
             let before = heard.load(Ordering::Relaxed);
             match self.end.recv_timeout(GRACE) {
                 Ok(Some(why)) => return Err(why),

@@ -224,12 +224,20 @@ pub fn deepen(
 /// Where [`fetch_on`] puts what it fetched.
 pub const FETCHED_ON: &str = "refs/pouch/fetched-on";
 
-/// Fetches what came to a branch since, into a repository that has what it was at, to [`FETCHED_ON`].
+/// Fetches what came to a branch since, into a repository that has what it was at, to [`FETCHED_ON`]: at most so many
+/// commits deep.
 ///
 /// # Errors
 /// As [`program::Git::run`].
-pub fn fetch_on(git: &program::Git, remote: &str, reference: &str, into: &Path) -> Result<(), program::GitError> {
-    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head"]).collect();
+pub fn fetch_on(
+    git: &program::Git,
+    remote: &str,
+    reference: &str,
+    into: &Path,
+    most: usize,
+) -> Result<(), program::GitError> {
+    let depth = format!("--depth={most}");
+    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head", &depth]).collect();
     let one = format!("+{reference}:{FETCHED_ON}");
     git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())
 }

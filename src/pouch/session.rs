@@ -74,7 +74,9 @@ impl Global {
         let flags = <Self as clap::Args>::augment_args(clap::Command::default());
         flags.get_arguments().filter(|flag| flag.get_action().takes_values()).any(|flag| {
             let long = flag.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long));
-            long || flag.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])))
+            // Of several in one word, the last may have a value.
+            let is_last = |short: char| !word.starts_with("--") && word.starts_with('-') && word.ends_with(short);
+            long || flag.get_short().is_some_and(is_last)
         })
     }
 }

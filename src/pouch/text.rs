@@ -38,6 +38,9 @@ pub const ACCEPTED: &str = "Pouch-Accepted";
 /// The trailer that names the folders of regions which were not looked at, or left as they were.
 pub const UNPROVED: &str = "Pouch-Unproved";
 
+/// The trailer that names folders of withdrawn regions that somebody put back.
+pub const PUT_BACK: &str = "Pouch-Put-Back";
+
 /// The trailer that names the branch of a proposal.
 pub const PROPOSAL: &str = "Pouch-Proposal";
 
@@ -62,6 +65,8 @@ pub struct Trailers<'a> {
     pub accepted: Vec<String>,
     /// The folders of regions of which this commit proves nothing.
     pub unproved: Vec<&'a str>,
+    /// Those of them that pouch withdrew and somebody put back.
+    pub put_back: Vec<&'a str>,
     /// The branch, if the commit is a proposal.
     pub proposal: Option<&'a str>,
 }
@@ -206,6 +211,9 @@ fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<
     if !trailers.unproved.is_empty() {
         lines.push((UNPROVED, trailers.unproved.join(" ")));
     }
+    if !trailers.put_back.is_empty() {
+        lines.push((PUT_BACK, trailers.put_back.join(" ")));
+    }
     lines
 }
 
@@ -238,6 +246,7 @@ mod tests {
             read: &[SourceStamp::of_repository("team", ("x", "y"), "abc\n\nPouch-Fleet: other")],
             accepted: Vec::new(),
             unproved: Vec::new(),
+            put_back: Vec::new(),
             proposal: None,
         };
         commit_message(templates, regions, &trailers)

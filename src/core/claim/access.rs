@@ -122,8 +122,12 @@ impl<'a> Access<'a> {
             Lookup::Found(object) => Some(object),
             _ => None,
         };
-        let made = || found(&self.fleet.system_namespace).filter(|_| self.makes(by) == Truth::Yes);
-        let Some(object) = found(&by.namespace).or_else(made) else { return Truth::Unknown };
+        let own = found(&by.namespace);
+        // What k0rdent copied, or will, has the labels of its own that do not count.
+        let is_copy =
+            own.is_none_or(|own| own.label(k0rdent::MANAGED_LABEL) == Some("true")) && self.makes(by) == Truth::Yes;
+        let object = if is_copy { found(&self.fleet.system_namespace) } else { own };
+        let Some(object) = object else { return Truth::Unknown };
         selector.matches(|key| object.label(key).map_or(Label::Absent, Label::Is))
     }
 

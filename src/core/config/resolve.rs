@@ -70,7 +70,7 @@ pub fn resolve(file: &FleetFile, texts: &BTreeMap<String, String>) -> Result<Fle
         kinds,
         keep_labels,
         keep_annotations,
-        selects_by_labels: false,
+        selects_by: BTreeSet::new(),
         companions: file.companions,
         emit_controller_identity: file.emit_controller_identity,
         regions,

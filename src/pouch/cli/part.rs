@@ -26,9 +26,14 @@ pub struct Part {
 }
 
 impl Part {
-    /// Has the labels of all Credentials read, where some are selected by them.
-    pub fn reads_labels(&self, fleet: &mut Fleet) {
-        fleet.selects_by_labels = self.selector.is_some();
+    /// Has the labels of all Credentials read by which some are selected.
+    ///
+    /// # Errors
+    /// Where the selector is none.
+    pub fn reads_labels(&self, fleet: &mut Fleet) -> Result<(), Failure> {
+        let selector = self.selector.as_deref().map(selector).transpose()?;
+        fleet.selects_by = selector.iter().flat_map(Selector::keys).map(str::to_owned).collect();
+        Ok(())
     }
 
     /// What the flags, and these Credentials, say; everything where nothing is named.

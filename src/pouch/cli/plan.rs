@@ -29,9 +29,10 @@ use crate::survey::{Surveyor, survey};
 #[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
     /// Plan to refresh only this Credential, and to remove nothing; may be given several times
-    #[arg(value_name = "NAMESPACE/NAME")]
+    // A flag, because `render` takes a folder in that place: the line that lets something through is for either.
+    #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Refreshing a part")]
     credential: Vec<String>,
-    /// End with 2 if a publish would change anything, and with 0 if it would not
+    /// End with 2 if anything would change in what is published, and with 0 if not
     #[arg(long)]
     detailed_exitcode: bool,
     #[command(flatten)]
@@ -48,9 +49,9 @@ const NAME: &str = "plan";
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let mut opened = Opened::open(session)?;
-    args.part.reads_labels(&mut opened.settings.fleet);
+    args.part.reads_labels(&mut opened.settings.fleet)?;
     let Args { credential, detailed_exitcode, part, wanted, reach } = args;
-    let asked = Asked { credential, part, wanted, reach };
+    let asked = Asked { credential, part, wanted, reach, first: false };
     let command = Command { name: NAME, detailed_exitcode: *detailed_exitcode };
     match &opened.settings.fleet.output.git {
         Some(_) => branches(session, &opened, &asked, command),
@@ -68,6 +69,8 @@ pub struct Asked<'a> {
     pub wanted: &'a Requested,
     /// How clusters are reached.
     pub reach: &'a ReachArgs,
+    /// Whether a first publication is wanted.
+    pub first: bool,
 }
 
 /// Who wants it.
@@ -92,7 +95,8 @@ pub fn branches(session: &Session, opened: &Opened, asked: &Asked<'_>, command: 
     let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
     told::check_message(fleet)?;
     let plain = *asked.wanted == Requested::default() && selection.refresh.is_none() && !asked.reach.names_a_cluster();
-    let work = Publish { run: &run, surveyor: &surveyor, first: First::Said, plain };
+    let work =
+        Publish { run: &run, surveyor: &surveyor, first: if asked.first { First::Taken } else { First::Said }, plain };
     let places = together(session, output.preview(session, &keys, &work))?;
     finish(session, opened, (places, asked, "publish"), command)
 }

@@ -34,6 +34,9 @@ pub struct Args {
     dry_run: bool,
     /// Refresh only this Credential, and remove nothing; may be given several times
     #[arg(value_name = "NAMESPACE/NAME")]
+    named: Vec<String>,
+    /// The same as a flag, as `plan` and `render` have it
+    #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Refreshing a part")]
     credential: Vec<String>,
     #[command(flatten)]
     part: Part,
@@ -55,17 +58,23 @@ impl Args {
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let mut opened = Opened::open(session)?;
-    args.part.reads_labels(&mut opened.settings.fleet);
+    args.part.reads_labels(&mut opened.settings.fleet)?;
+    let credential = [&*args.named, &args.credential].concat();
     if args.dry_run {
-        let Args { credential, part, wanted, reach, .. } = args;
+        let Args { part, wanted, reach, first, .. } = args;
         let command = plan::Command { name: "publish --dry-run", detailed_exitcode: false };
-        return plan::branches(session, &opened, &plan::Asked { credential, part, wanted, reach }, command);
+        return plan::branches(
+            session,
+            &opened,
+            &plan::Asked { credential: &credential, part, wanted, reach, first: *first },
+            command,
+        );
     }
     let fleet = &opened.settings.fleet;
     let output = Output::of(&opened)?.waiting(args.turn.most());
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;
-    let selection = args.part.selection(fleet, &args.credential)?;
+    let selection = args.part.selection(fleet, &credential)?;
     let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);

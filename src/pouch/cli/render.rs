@@ -51,7 +51,7 @@ impl Args {
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let mut opened = Opened::open(session)?;
-    args.part.reads_labels(&mut opened.settings.fleet);
+    args.part.reads_labels(&mut opened.settings.fleet)?;
     let fleet = &opened.settings.fleet;
     let target = match &args.directory {
         Some(directory) => session.ambient.cwd().join(directory),
@@ -60,7 +60,12 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     if args.dry_run {
         let Args { credential, part, wanted, reach, .. } = args;
         let command = plan::Command { name: "render --dry-run", detailed_exitcode: false };
-        return plan::folder(session, &opened, (&plan::Asked { credential, part, wanted, reach }, &target), command);
+        return plan::folder(
+            session,
+            &opened,
+            (&plan::Asked { credential, part, wanted, reach, first: true }, &target),
+            command,
+        );
     }
     let keys = opened.keys(session)?;
     let allowances = args.wanted.allowances(fleet)?;

@@ -1,5 +1,6 @@
 //! What is told of a run: a line for each region, acceptances that it had no need of, its summary and metrics.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use pouch_core::config::{Acceptance, Fleet};
@@ -32,7 +33,9 @@ pub fn planned(session: &Session, report: &Report) -> String {
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
     let of_region = |region: &_| outcome_line(region, width, planned_word(region.outcome)) + &names(session, region);
     let of_file = |path: &String| format!("the fleet's file {path} would change\n");
-    report.regions.iter().map(of_region).chain(report.shared_changes.iter().map(of_file)).collect()
+    // Several places may have the same.
+    let files: BTreeSet<&String> = report.shared_changes.iter().collect();
+    report.regions.iter().map(of_region).chain(files.into_iter().map(of_file)).collect()
 }
 
 /// A word for what would become of a region.
@@ -182,6 +185,7 @@ pub fn commit_message(
             .filter(|directory| !proved(directory))
             .chain(report.put_back.iter().map(String::as_str))
             .collect(),
+        put_back: report.put_back.iter().map(String::as_str).collect(),
         proposal,
     };
     let templates = fleet.output.git.as_ref().map_or(text::Templates::default(), |git| text::Templates {

@@ -414,11 +414,16 @@ impl Look for BranchShelf {
 
     fn shared_differs(&self, path: &str, bytes: &[u8]) -> Result<bool, ShelfError> {
         self.with(|inner| {
-            Ok(self.takes_shared(inner, path)?
-                && match inner.tip.map(|tip| inner.store.at(tip, &self.below(path))) {
-                    Some(Ok(entry)) => inner.store.blob(entry.id, MOST_BYTES).map_err(damaged)? != bytes,
-                    _ => true,
-                })
+            if !self.takes_shared(inner, path)? {
+                return Ok(false);
+            }
+            let path = self.below(path);
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            let Standing::Folder(folder) = standing_at(inner, folder)? else { return Ok(true) };
+            let mut standing = inner.store.list(&folder).into_iter();
+            // What is executable is healed.
+            let plain = standing.find(|(known, form, _)| known == name && *form == Some(Form::Plain));
+            Ok(plain.and_then(|(_, _, id)| inner.store.bytes(&id, MOST_BYTES)).is_none_or(|now| now != bytes))
         })
     }
 

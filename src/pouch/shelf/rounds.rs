@@ -281,11 +281,12 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
             let fetch = || session.timed("fetch", || output.fetch(session, targets)).map_err(Failure::from);
             let mut fetched = fetch();
             while let Ok(local) = &fetched
-                && let Some((target, seen)) =
-                    targets.iter().find_map(|target| Some((target, local.turn(&target.turn()?)?.to_owned())))
-                && self.turns.give_way(target, Some(&seen))
+                && targets.iter().any(|target| {
+                    let seen = target.turn().and_then(|reference| local.turn(&reference));
+                    self.turns.give_way(target, seen)
+                })
             {
-                fetched = fetch();
+                fetched = self.turns.waiting(|_| fetch());
             }
             match fetched {
                 Err(failure) => targets.iter().for_each(|target| self.fail(target, failure.clone())),
@@ -403,7 +404,7 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
     fn follow(&self, ready: &mut Ready<'t, W::Made>) -> Result<bool, Failure> {
         let Ready { open, message, noted, .. } = ready;
         self.session.stop.check()?;
-        if !open.shelf.follow(&open.last)? {
+        if !open.shelf.follow((&self.output.fleet.name, self.keys))? {
             return Ok(false);
         }
         self.output.check_tip(self.session, open.target, &open.shelf)?;

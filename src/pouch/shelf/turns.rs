@@ -15,13 +15,18 @@ use crate::session::Session;
 const LEAST: Duration = Duration::from_millis(200);
 const MORE: Duration = Duration::from_millis(300);
 
+/// For how many runs that do nothing a run waits at most.
+const MOST: u32 = 4;
+
 /// The turns of one run.
 pub(super) struct Turns<'a> {
     output: &'a Output<'a>,
     session: &'a Session,
     git: Git,
-    /// For how long this run still waits for others.
+    /// For how long this run waits for others in all, by the clock and with all that it asks meanwhile.
     patience: Duration,
+    /// How long it did.
+    waited: Duration,
     /// What stands for the turns that it has, by repository and reference.
     held: BTreeMap<(String, String), String>,
     /// What stood for the turns of runs that did nothing for too long.
@@ -29,38 +34,63 @@ pub(super) struct Turns<'a> {
 }
 
 impl<'a> Turns<'a> {
-    /// Those of a run that waits for others for so long; one that does not wait takes no turn either.
-    pub(super) fn new(output: &'a Output<'a>, session: &'a Session, patience: Duration) -> Self {
+    /// Those of a run that waits for others for so long at most, and never for longer than for a few of them; one that does
+    /// not wait takes no turn either.
+    pub(super) fn new(output: &'a Output<'a>, session: &'a Session, wait: Duration) -> Self {
         let git = output.program(session);
-        Self { output, session, git, patience, held: BTreeMap::new(), stale: BTreeSet::new() }
+        let settle = Duration::from_secs(output.fleet.limits.git.settle);
+        let (patience, waited) = (wait.min(settle.saturating_mul(MOST)), Duration::ZERO);
+        Self { output, session, git, patience, waited, held: BTreeMap::new(), stale: BTreeSet::new() }
     }
 
-    /// Waits while another run, `seen` at the reference of a place, says that it is its turn; says whether it waited.
+    fn is_impatient(&self) -> bool {
+        self.waited >= self.patience
+    }
+
+    /// Does something that counts as waiting.
+    pub(super) fn waiting<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let timer = self.session.ambient.timer();
+        let before = self.waited;
+        let done = work(self);
+        self.waited = before.saturating_add(timer.elapsed());
+        done
+    }
+
+    /// Waits while another run, `seen` at the reference of a place, says that it is its turn; says whether it waited. One
+    /// that does nothing for too long loses its turn.
     pub(super) fn give_way(&mut self, target: &Target, seen: Option<&str>) -> bool {
         let (Some(reference), Some(seen)) = (target.turn(), seen) else { return false };
         let is_own = self.held.get(&(target.remote.clone(), reference.clone())).is_some_and(|held| held == seen);
-        if is_own || self.stale.contains(seen) || self.patience.is_zero() {
+        if is_own || self.stale.contains(seen) || self.is_impatient() {
             return false;
         }
+        self.session.ui.note(&format!("another run lost at {} and goes next; waiting for it", target.pushed()));
+        self.waiting(|this| this.wait_out((target, &reference), seen));
+        true
+    }
+
+    fn wait_out(&mut self, (target, reference): (&Target, &str), seen: &str) {
         let Self { session, git, .. } = self;
-        session.ui.note(&format!("another run lost at {} and goes next; waiting for it", target.pushed()));
-        let place = TurnPlace { git, remote: &target.remote, reference: &reference };
-        let mut left = Duration::from_secs(self.output.fleet.limits.git.settle);
+        let place = TurnPlace { git, remote: &target.remote, reference };
+        let settle = Duration::from_secs(self.output.fleet.limits.git.settle);
+        let timer = session.ambient.timer();
         loop {
             let more = session.ambient.part_of(MORE).unwrap_or(MORE);
-            let pause = LEAST.saturating_add(more).min(self.patience);
-            if session.stop.pause(pause).is_err() {
+            let left = self.patience.saturating_sub(self.waited).saturating_sub(timer.elapsed());
+            if session.stop.pause(LEAST.saturating_add(more).min(left)).is_err() {
                 self.patience = Duration::ZERO;
-                return true;
+                return;
             }
-            (left, self.patience) = (left.saturating_sub(pause), self.patience.saturating_sub(pause));
-            let stands = place.holder().is_ok_and(|holder| holder.as_deref() == Some(seen));
-            if !stands || self.patience.is_zero() {
-                return true;
+            if !place.holder().is_ok_and(|holder| holder.as_deref() == Some(seen)) {
+                return;
             }
-            if left.is_zero() {
+            if timer.elapsed() >= settle {
+                place.give_back(seen);
                 self.stale.insert(seen.to_owned());
-                return true;
+                return;
+            }
+            if self.waited.saturating_add(timer.elapsed()) >= self.patience {
+                return;
             }
         }
     }
@@ -70,7 +100,7 @@ impl<'a> Turns<'a> {
         let Some(reference) = target.turn() else { return };
         let key = (target.remote.clone(), reference.clone());
         let mut bytes = [0; 16];
-        if self.patience.is_zero() || self.held.contains_key(&key) || self.session.ambient.fill(&mut bytes).is_err() {
+        if self.is_impatient() || self.held.contains_key(&key) || self.session.ambient.fill(&mut bytes).is_err() {
             return;
         }
         let unique: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -78,24 +108,26 @@ impl<'a> Turns<'a> {
         let (author, _) = self.output.people(seconds, seconds);
         let git = self.git.clone();
         let place = TurnPlace { git: &git, remote: &target.remote, reference: &reference };
-        let mut refused = false;
-        while !refused && !self.patience.is_zero() {
-            match place.holder() {
-                Ok(Some(other)) if self.stale.contains(&other) => {
-                    place.give_back(&other);
-                    refused = place.holder().is_ok_and(|now| now == Some(other));
+        let taken = self.waiting(|this| {
+            let timer = this.session.ambient.timer();
+            while this.waited.saturating_add(timer.elapsed()) < this.patience {
+                match place.holder() {
+                    // Nobody may take it back from a run that did nothing, where that failed.
+                    Ok(Some(other)) if this.stale.contains(&other) => return None,
+                    Ok(Some(other)) => _ = this.give_way(target, Some(&other)),
+                    Ok(None) => match place.take(&author, &unique) {
+                        Ok(Some(held)) => return Some(held),
+                        // Where nobody was faster, the server takes none.
+                        _ if !matches!(place.holder(), Ok(Some(_))) => return None,
+                        _ => {}
+                    },
+                    Err(_) => return None,
                 }
-                Ok(Some(other)) => _ = self.give_way(target, Some(&other)),
-                Ok(None) => {
-                    if let Ok(Some(held)) = place.take(&author, &unique) {
-                        _ = self.held.insert(key, held);
-                        return;
-                    }
-                    // Where nobody was faster, the server takes none.
-                    refused = !matches!(place.holder(), Ok(Some(_)));
-                }
-                Err(_) => refused = true,
             }
+            None
+        });
+        if let Some(held) = taken {
+            self.held.insert(key, held);
         }
     }
 

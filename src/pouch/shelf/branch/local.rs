@@ -10,6 +10,11 @@ use crate::git::kept::Kept;
 use crate::git::program::{Git, GitError};
 use crate::scratch::Scratch;
 
+/// Whether a reference is one of pouch's own beside a branch.
+fn is_noted(reference: &str) -> bool {
+    reference.starts_with("refs/pouch/")
+}
+
 /// How often what a repository has is looked at before it is fetched.
 const LOOKS: usize = 3;
 
@@ -53,10 +58,20 @@ impl Local {
             match git::fetch_tips(&git, remote, &found, folder.path(), kept.as_ref()) {
                 Ok(()) => break (folder, held, found),
                 // One of several may be gone since, such as a proposal that somebody merged.
-                Err(error) if looks >= LOOKS || !error.is_for_want_of_a_reference() => return Err(unreached(error)),
-                Err(_) => {}
+                Err(error) if looks < LOOKS && error.is_for_want_of_a_reference() => {}
+                // Who may write beside the branch alone stops nobody: without what was noted, the branch tells.
+                Err(error @ GitError::Failed { .. }) if found.iter().any(|(reference, _)| is_noted(reference)) => {
+                    let (noted, branches): (Vec<_>, Vec<_>) =
+                        found.into_iter().partition(|(reference, _)| is_noted(reference));
+                    let folder = Scratch::new()?;
+                    let again = git::fetch_tips(&git, remote, &branches, folder.path(), kept.as_ref());
+                    again.map_err(|_| unreached(error))?;
+                    break (folder, held, [branches, noted].concat());
+                }
+                Err(error) => return Err(unreached(error)),
             }
         };
+        // What was not fetched has a name too, at which nothing is found.
         let tip = |(number, (reference, id)): (usize, (String, String))| (reference, (git::fetched(number), id));
         let tips = found.into_iter().enumerate().map(tip).collect();
         Ok(Self { git, remote: remote.to_owned(), folder, kept, tips, turns: turns.into_iter().collect() })

@@ -212,7 +212,8 @@ impl Push<'_> {
         self.git.run(folder, "update-ref", &[], &[OURS.as_ref(), commit.as_ref()])?;
         let one = format!("+{reference}:{LOOKED_AT}");
         let options = ["--progress", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
-        let options: Vec<&str> = options.into_iter().chain(["--no-write-fetch-head"]).collect();
+        // Below a merge there may be a whole history. What is further down counts as lost, and the next attempt finds it.
+        let options: Vec<&str> = options.into_iter().chain(["--no-write-fetch-head", "--depth=32"]).collect();
         self.git.run(folder, "fetch", &options, &[self.remote.as_ref(), one.as_ref()])?;
         let base = self.git.ask(folder, "merge-base", &[], &[OURS.as_ref(), LOOKED_AT.as_ref()])?;
         Ok(base.well && String::from_utf8_lossy(&base.out).trim() == commit)

@@ -24,7 +24,7 @@ use crate::git::ancestors::{Ancestor, ancestors};
 use crate::git::objects::{Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::Git;
 use crate::shelf::{HistoryQuery, ShelfError, folders};
-use crate::text::{ACCEPTED, SOURCE, UNPROVED};
+use crate::text::{ACCEPTED, PUT_BACK, SOURCE, UNPROVED};
 
 /// How many more commits are fetched at first; each time after that, four times as many.
 const FIRST: usize = 32;
@@ -53,6 +53,8 @@ struct Commit {
     is_own: bool,
     /// The folders of regions that pouch did not look at when it made the commit, or left as they were.
     unproved: BTreeSet<String>,
+    /// Those of them that pouch withdrew before, and somebody put back.
+    put_back: BTreeSet<String>,
     /// What was accepted in it.
     accepted: Vec<Acceptance>,
     /// What its message names anywhere as accepted. What was squashed or quoted counts as spent, and lets nothing through.
@@ -66,11 +68,13 @@ impl Commit {
         let Ancestor { id, parent, tree, seconds, message } = ancestor;
         let made = Made { branch: fetched.branch, path: fetched.prefix, parent, tree, seconds: *seconds };
         let (trailers, named) = (trailers(message), values(message, ACCEPTED));
+        let folders = |name| values(trailers, name).flat_map(str::split_whitespace).map(str::to_owned).collect();
         Self {
             id: *id,
             seconds: *seconds,
             is_own: commit_verifies(asked.keys, asked.fleet, made, message),
-            unproved: values(trailers, UNPROVED).flat_map(str::split_whitespace).map(str::to_owned).collect(),
+            unproved: folders(UNPROVED),
+            put_back: folders(PUT_BACK),
             accepted: values(trailers, ACCEPTED).filter_map(Acceptance::of_trailer).collect(),
             named: named.filter_map(Acceptance::of_trailer).collect(),
             sources: values(trailers, SOURCE).filter_map(SourceStamp::of_trailer).collect(),
@@ -79,6 +83,10 @@ impl Commit {
 
     fn proves(&self, directory: &Directory) -> bool {
         self.is_own && !self.unproved.contains(directory.as_str())
+    }
+
+    fn finds_put_back(&self, directory: &Directory) -> bool {
+        self.is_own && self.put_back.contains(directory.as_str())
     }
 }
 
@@ -149,7 +157,7 @@ impl Lineage {
         self.scope(fetched, directory, asked)?.all_past(now)
     }
 
-    /// Whether the last commit of pouch's own proves that a region had no manifest then.
+    /// Whether the last commit of pouch's own proves that a region had no manifest then, or one that somebody put back.
     pub(super) fn is_withdrawn(
         &mut self,
         fetched: &Fetched<'_>,
@@ -157,8 +165,9 @@ impl Lineage {
         asked: &HistoryQuery<'_>,
     ) -> Result<bool, ShelfError> {
         let scope = self.scope(fetched, directory, asked)?;
-        let own = scope.commits.iter().find(|commit| commit.proves(directory));
-        own.map_or(Ok(false), |own| Ok(scope.manifest(own.id)?.is_none()))
+        let says = |commit: &&Commit| commit.proves(directory) || commit.finds_put_back(directory);
+        let own = scope.commits.iter().find(says);
+        own.map_or(Ok(false), |own| Ok(own.finds_put_back(directory) || scope.manifest(own.id)?.is_none()))
     }
 
     /// The newest commit of pouch's own among the newest commits, and what was read for it; nothing where there is none.

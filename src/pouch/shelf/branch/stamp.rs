@@ -83,19 +83,21 @@ impl BranchShelf {
         if last.own.commit.is_empty() {
             return Ok(None);
         }
-        self.with(|inner| {
-            let mut text = format!("{}\n", last.own.commit);
-            text += &match standing_at(inner, &self.prefix)? {
-                Standing::Folder(id) => format!("{id}\n"),
-                _ => "\n".to_owned(),
-            };
-            for (_, path, _) in further_up(&self.prefix) {
-                if let Some(entry) = inner.tip.and_then(|tip| inner.store.at(tip, &path).ok()) {
-                    text.push_str(&format!("{path} {:?} {}\n", entry.kind, entry.id));
-                }
+        self.with(|inner| Ok(Some(sha256_hex(format!("{}\n{}", last.own.commit, self.places(inner)?).as_bytes()))))
+    }
+
+    /// What stands at the output, and what steers it from further up.
+    pub(super) fn places(&self, inner: &Inner) -> Result<String, ShelfError> {
+        let mut text = match standing_at(inner, &self.prefix)? {
+            Standing::Folder(id) => format!("{id}\n"),
+            _ => "\n".to_owned(),
+        };
+        for (_, path, _) in further_up(&self.prefix) {
+            if let Some(entry) = inner.tip.and_then(|tip| inner.store.at(tip, &path).ok()) {
+                text.push_str(&format!("{path} {:?} {}\n", entry.kind, entry.id));
             }
-            Ok(Some(sha256_hex(text.as_bytes())))
-        })
+        }
+        Ok(text)
     }
 
     /// Makes the commit of a new stamp; none where it would say nothing, or what the last one

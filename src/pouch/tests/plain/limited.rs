@@ -125,7 +125,11 @@ fn a_run_may_be_limited_by_labels() {
         (&["-l", "team=nobody"], &[]),
     ] {
         origin.git(&["update-ref", "refs/heads/main", &start]);
-        let planned = fleet.run(&[&["plan"], arguments].concat()).ends(0);
+        let flagged = arguments.iter().flat_map(|word| {
+            let flag = word.contains('/').then_some("--credential");
+            flag.into_iter().chain([*word])
+        });
+        let planned = fleet.run(&["plan"].into_iter().chain(flagged).collect::<Vec<_>>()).ends(0);
         let ran = origin.publish(arguments).ends(0);
         let expect: Vec<&str> =
             SECRETS.iter().filter(|(team, _)| refreshed.contains(team)).map(|(_, path)| *path).collect();
@@ -142,4 +146,37 @@ fn a_run_may_be_limited_by_labels() {
     }
     let bundle = origin.git(&["show", "main:bundles/regions/eu/bundle.yaml"]);
     assert!(!bundle.contains("prod"), "{bundle}");
+}
+
+/// k0rdent's own copies do not have the labels of what they were copied from; labels that nobody selects by change nothing.
+#[test]
+fn copies_are_selected_by_what_they_were_copied_from() {
+    let fleet = Fleet::new();
+    let credential = |namespace: &str, labels: &str| {
+        format!(
+            "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\n\
+             metadata: {{name: gold, namespace: {namespace}, labels: {{{labels}}}}}\n\
+             spec: {{region: eu, identityRef: {{apiVersion: v1, kind: Secret, name: gold, namespace: {namespace}}}}}\n"
+        )
+    };
+    fleet.write("manifests/gold.yaml", credential("kcm-system", "tier: gold"));
+    fleet.write("manifests/secret.yaml", crate::support::fleet::secret("kcm-system", "gold", "value: of-the-first"));
+    fleet.write(
+        "manifests/rules.yaml",
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: AccessManagement\nmetadata: {name: kcm}\n\
+         spec: {accessRules: [{credentials: [gold], targetNamespaces: {list: [team-b]}}]}\n",
+    );
+    let added = |selector: &str| {
+        let ran = fleet.run(&["plan", "-l", selector]).ends(0);
+        ran.stdout.lines().filter(|line| line.contains("added      Credential")).count()
+    };
+    let (all, none) = (added("tier=gold"), added("!tier"));
+    assert!(all > 1 && none == 0, "{all} {none}");
+    fleet.write("manifests/copy.yaml", credential("team-b", "k0rdent.mirantis.com/managed: 'true'"));
+    assert_eq!((added("tier=gold"), added("!tier")), (all, 0));
+    // One of its own in its place, with other labels twice: they do not differ where nobody selects by them.
+    fleet.write("manifests/copy.yaml", credential("team-c", "tier: silver, a: '1'"));
+    fleet.write("manifests/again.yaml", credential("team-c", "tier: silver, a: '2', b: 3"));
+    fleet.write("manifests/own.yaml", crate::support::fleet::secret("team-c", "gold", "value: of-its-own"));
+    assert_eq!(added("tier=silver"), 1);
 }

@@ -101,6 +101,7 @@ fn a_push_that_others_went_on_from_is_published() {
     // The control: where ours is not below, the run has lost and starts over.
     fleet.secret("eu", "c0", "value: changed again");
     let once = format!("mkdir '{}' 2>/dev/null", fleet.path("once").display());
+    let on_top = origin.other_writer("date +%s%N > bundles/README.md");
     let script = format!("case \" $* \" in *' push '*) if {once}; then ( {on_top} ); exit 1; fi;; esac");
     Ran::from(origin.wrapped(&script, &[]).output().unwrap()).ends(0).says("starting over");
     origin.check();

@@ -3,6 +3,9 @@
 use crate::support::fleet::{Fleet, Ran};
 use crate::support::origin::Origin;
 
+/// A recipient that the fleet did not have.
+const ESCROW: &str = "age18c37s9sq89v55vuffajkfcd3xj9m67sq3r2zcjktw0h2a4vuqqwsdn8mfl";
+
 /// What a run that did it would have said on standard output.
 fn done(planned: &str) -> String {
     let words = [("would be published", "published"), ("would be withdrawn", "withdrawn"), ("would be held", "held")];
@@ -120,6 +123,39 @@ fn a_plan_holds_what_a_publish_would_and_says_how_to_go_on() {
     }
 }
 
+/// `render` takes a folder where `publish` takes Credentials, so the line for either has a flag.
+#[test]
+fn the_command_that_lets_through_is_about_the_same_credentials() {
+    for (output, command) in [("folder", "render"), ("branch", "publish")] {
+        let fleet = Fleet::with_credentials(2);
+        let origin = (output == "branch").then(|| Origin::new(&fleet, ""));
+        fleet.run(if origin.is_some() { &["publish", "--first"] } else { &["render"] }).ends(0);
+        fleet.configure("output:", &format!("escrowRecipients: [{ESCROW}]\noutput:"));
+        fleet.secret("eu", "c0", "value: changed");
+        fleet.secret("eu", "c1", "value: changed");
+        fleet.run(&["plan", "eu-team/c0"]).ends(64);
+        let flags = ["-vf", "pouch.yaml", "plan", "--credential", "eu-team/c0", "--summary", "summary.json"];
+        fleet.run(&flags).ends(0).outcome("eu", "would");
+        let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();
+        let go_on = summary["acceptCommand"].as_str().unwrap();
+        let start =
+            format!("pouch -vf pouch.yaml {command} --credential eu-team/c0 --summary summary.json --accept-rec");
+        assert!(go_on.starts_with(&start), "{go_on}");
+        let ran = fleet.run(&go_on.split(' ').skip(1).collect::<Vec<_>>()).ends(0).outcome("eu", "published");
+        assert!(ran.stdout.contains("eu-team/c0 [value]") && !ran.stdout.contains("eu-team/c1 ["), "{}", ran.stdout);
+        assert!(!fleet.has("eu-team"));
+    }
+}
+
+#[test]
+fn a_first_publication_is_planned_with_or_without_the_flag() {
+    let fleet = Fleet::with_credentials(1);
+    let _origin = Origin::new(&fleet, "");
+    let ran = fleet.run(&["publish", "--dry-run", "--first"]).ends(0).outcome("eu", "would");
+    assert!(!ran.stderr.contains("first-publication"), "{}", ran.stderr);
+    fleet.run(&["publish", "--dry-run"]).ends(0).outcome("eu", "would").says("first-publication");
+}
+
 #[test]
 fn a_file_of_the_whole_fleet_is_planned_too() {
     let path = ".gitattributes";
@@ -137,6 +173,15 @@ fn a_file_of_the_whole_fleet_is_planned_too() {
         fleet.run(if origin.is_some() { &["publish"] } else { &["render"] }).ends(0);
         let ran = fleet.run(&["plan", "--detailed-exitcode"]).ends(0);
         assert!(!ran.stdout.contains(path), "{}", ran.stdout);
+        // So is one that must not be executable, and one that is too large to be read.
+        let Some(origin) = &origin else { continue };
+        for spoil in ["chmod +x bundles/.gitattributes", "head -c 70000000 /dev/zero > bundles/.gitattributes"] {
+            origin.commit_beside(spoil);
+            fleet.run(&["plan", "--detailed-exitcode"]).ends(2).says("resolved");
+            let tip = origin.tip();
+            fleet.run(&["publish"]);
+            assert_ne!(origin.tip(), tip, "{spoil}");
+        }
     }
 }
 

@@ -528,6 +528,11 @@ fn a_branch_that_is_moved_back_brings_no_region_back() {
     teams.set("team", "eu", "second");
     let ran = teams.origin().publish(&[]).ends(8).outcome("eu", "published");
     ran.says("error[region-not-configured]").says("regions/us holds files");
+    // So it is with every run that follows.
+    for value in ["and", "and more"] {
+        teams.set("team", "eu", value);
+        teams.origin().publish(&[]).ends(8).outcome("eu", "published").says("regions/us holds files");
+    }
     // The control: nobody noted that there was something after it.
     teams.origin().git(&["update-ref", "refs/heads/main", &first]);
     teams.origin().git(&["update-ref", "-d", &stamp]);

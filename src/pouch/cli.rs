@@ -104,8 +104,8 @@ fn refuse(arguments: &[OsString]) -> u8 {
         && LATER.contains(&typed.as_str())
     {
         ui::last_words(&format!(
-            "error: `pouch {typed}` is not in this release\n  = help: To see what a run would change, `pouch render` into \
-             a clone of the output repository and look at `git diff`. `pouch --help` lists the commands there are.\n"
+            "error: `pouch {typed}` is not in this release\n  = help: `pouch plan` says what a publish would change, and what \
+             is wrong. `pouch --help` lists the commands there are.\n"
         ));
         return Kind::Usage.code();
     }

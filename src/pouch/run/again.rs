@@ -13,6 +13,10 @@ use crate::survey::{Surveyor, opened_by, states};
 /// This program; another release may do something else with the same input.
 const PROGRAM: &str = concat!("pouch ", env!("CARGO_PKG_VERSION"));
 
+/// How many findings are told again at most: more of them would not fit into a stamp, and to find that out takes a copy of
+/// each.
+const MOST_FINDINGS: usize = 20_000;
+
 /// What is written down of a run that changed nothing on what is `standing`, and `read` all of its sources from git; none
 /// if the next run has to look for itself.
 ///
@@ -50,6 +54,9 @@ pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &s
 /// Whether nothing of it depends on more than what was read.
 fn is_repeatable(report: &Report) -> bool {
     let Report { regions, findings, put_back, accepted, wanted, .. } = report;
+    if findings.len() > MOST_FINDINGS {
+        return false;
+    }
     let is_quiet = regions
         .iter()
         .all(|region| matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.holds.is_empty());

@@ -3,6 +3,7 @@
 //! Here the words are parsed, the command is found, and how it ended becomes the exit code and the last words.
 
 pub mod accept;
+mod asked;
 pub mod completions;
 pub mod config;
 pub mod exposure;

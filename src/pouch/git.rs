@@ -214,31 +214,33 @@ pub fn deepen(
     into: &Path,
     by: usize,
 ) -> Result<(), program::GitError> {
-    let by = format!("--deepen={by}");
-    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head", &*by]).collect();
     // The branch may have moved since; what was fetched first stays where it is.
-    let one = format!("+{reference}:{FETCHED}-history");
-    git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())
+    fetch_more(git, (remote, reference), into, (&format!("--deepen={by}"), &format!("{FETCHED}-history")))
 }
 
 /// Where [`fetch_on`] puts what it fetched.
 pub const FETCHED_ON: &str = "refs/pouch/fetched-on";
 
-/// Fetches what came to a branch since, into a repository that has what it was at, to [`FETCHED_ON`]: at most so many
-/// commits deep.
+/// How many commits of others are looked at that came on top: below a merge there may be a whole history.
+pub const MOST_ON: usize = 32;
+
+/// Fetches what came to a branch since, into a repository that has what it was at, to [`FETCHED_ON`]: [`MOST_ON`] commits
+/// deep.
 ///
 /// # Errors
 /// As [`program::Git::run`].
-pub fn fetch_on(
+pub fn fetch_on(git: &program::Git, remote: &str, reference: &str, into: &Path) -> Result<(), program::GitError> {
+    fetch_more(git, (remote, reference), into, (&format!("--depth={MOST_ON}"), FETCHED_ON))
+}
+
+fn fetch_more(
     git: &program::Git,
-    remote: &str,
-    reference: &str,
+    (remote, reference): (&str, &str),
     into: &Path,
-    most: usize,
+    (how, at): (&str, &str),
 ) -> Result<(), program::GitError> {
-    let depth = format!("--depth={most}");
-    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head", &depth]).collect();
-    let one = format!("+{reference}:{FETCHED_ON}");
+    let options: Vec<&str> = OPTIONS.into_iter().chain(["--no-write-fetch-head", how]).collect();
+    let one = format!("+{reference}:{at}");
     git.run(Some(into), "fetch", &options, &[remote.as_ref(), one.as_ref()]).map(|_| ())
 }
 

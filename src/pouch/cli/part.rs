@@ -14,6 +14,11 @@ use crate::settings::region_called;
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Refreshing a part")]
 pub struct Part {
+    /// Refresh only this Credential, and remove nothing; may be given several times
+    // A flag also where it may be a word of its own: `render` takes a folder in that place, and the line that lets
+    // something through is for either.
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    credential: Vec<String>,
     /// Refresh only Credentials of this namespace, and remove nothing; may be given several times
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Vec<String>,
@@ -36,11 +41,11 @@ impl Part {
         Ok(())
     }
 
-    /// What the flags, and these Credentials, say; everything where nothing is named.
+    /// What the flags, and Credentials that are named without one, say; everything where nothing is named.
     ///
     /// # Errors
     /// Where a region is not configured, a Credential is not `NAMESPACE/NAME`, or a selector is none.
-    pub fn selection(&self, fleet: &Fleet, credentials: &[String]) -> Result<Selection, Failure> {
+    pub fn selection(&self, fleet: &Fleet, named: &[String]) -> Result<Selection, Failure> {
         let mut refresh = Refresh {
             namespaces: self.namespace.iter().map(|name| Namespace::from(name.as_str())).collect(),
             ..Refresh::default()
@@ -48,7 +53,8 @@ impl Part {
         for region in &self.region {
             refresh.regions.insert(region_called(fleet, region)?.name.clone());
         }
-        refresh.claimants = credentials.iter().map(|text| credential(text)).collect::<Result<BTreeSet<_>, _>>()?;
+        let credentials = named.iter().chain(&self.credential);
+        refresh.claimants = credentials.map(|text| credential(text)).collect::<Result<BTreeSet<_>, _>>()?;
         refresh.labels = self.selector.as_deref().map(selector).transpose()?;
         let is_whole = refresh == Refresh::default();
         Ok(Selection { refresh: (!is_whole).then_some(refresh), ..Selection::default() })

@@ -1,21 +1,20 @@
 //! `pouch plan`: what a publish would change.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use super::accept::Requested;
-use super::part::Part;
-use super::reach::{self, ReachArgs};
+use super::asked::Asked;
+use super::reach;
 use crate::error::{Ended, Failure};
 use crate::run::places::{Places, together};
 use crate::run::publish::{First, Publish};
 use crate::run::render::preview;
-use crate::run::{Run, told};
+use crate::run::told;
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::survey::source::live::Values;
-use crate::survey::{Surveyor, survey};
+use crate::survey::survey;
 
 /// Say what a publish would change, and change nothing
 ///
@@ -28,19 +27,11 @@ use crate::survey::{Surveyor, survey};
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
-    /// Plan to refresh only this Credential, and to remove nothing; may be given several times
-    // A flag, because `render` takes a folder in that place: the line that lets something through is for either.
-    #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Refreshing a part")]
-    credential: Vec<String>,
     /// End with 2 if anything would change in what is published, and with 0 if not
     #[arg(long)]
     detailed_exitcode: bool,
     #[command(flatten)]
-    part: Part,
-    #[command(flatten)]
-    wanted: Requested,
-    #[command(flatten)]
-    reach: ReachArgs,
+    asked: Asked,
 }
 
 /// What the command is called.
@@ -48,29 +39,12 @@ const NAME: &str = "plan";
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let mut opened = Opened::open(session)?;
-    args.part.reads_labels(&mut opened.settings.fleet)?;
-    let Args { credential, detailed_exitcode, part, wanted, reach } = args;
-    let asked = Asked { credential, part, wanted, reach, first: false };
-    let command = Command { name: NAME, detailed_exitcode: *detailed_exitcode };
+    let opened = args.asked.open(session)?;
+    let command = Command { name: NAME, detailed_exitcode: args.detailed_exitcode };
     match &opened.settings.fleet.output.git {
-        Some(_) => branches(session, &opened, &asked, command),
-        None => folder(session, &opened, (&asked, &opened.output()), command),
+        Some(_) => branches(session, &opened, (&args.asked, &[], First::Said), command),
+        None => folder(session, &opened, (&args.asked, opened.output()), command),
     }
-}
-
-/// What a user wants to be planned.
-pub struct Asked<'a> {
-    /// The Credentials that alone are refreshed, if any is named.
-    pub credential: &'a [String],
-    /// The namespaces and regions that alone are refreshed, if any is named.
-    pub part: &'a Part,
-    /// What is let through.
-    pub wanted: &'a Requested,
-    /// How clusters are reached.
-    pub reach: &'a ReachArgs,
-    /// Whether a first publication is wanted.
-    pub first: bool,
 }
 
 /// Who wants it.
@@ -83,21 +57,18 @@ pub struct Command {
 }
 
 /// Tells what a publish would do at the branches.
-pub fn branches(session: &Session, opened: &Opened, asked: &Asked<'_>, command: Command) -> Result<Ended, Failure> {
-    let fleet = &opened.settings.fleet;
+pub fn branches(
+    session: &Session,
+    opened: &Opened,
+    (asked, named, first): (&Asked, &[String], First),
+    command: Command,
+) -> Result<Ended, Failure> {
     let output = Output::of(opened)?;
-    let keys = opened.keys(session)?;
-    let allowances = asked.wanted.allowances(fleet)?;
-    let selection = asked.part.selection(fleet, asked.credential)?;
-    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
-    let outputs = [opened.output()];
-    let reach = asked.reach.reach(&session.ambient);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
-    told::check_message(fleet)?;
-    let plain = *asked.wanted == Requested::default() && selection.refresh.is_none() && !asked.reach.names_a_cluster();
-    let work =
-        Publish { run: &run, surveyor: &surveyor, first: if asked.first { First::Taken } else { First::Said }, plain };
-    let places = together(session, output.preview(session, &keys, &work))?;
+    let prepared = asked.prepared(session, opened, (named, vec![opened.output()]))?;
+    told::check_message(&opened.settings.fleet)?;
+    let (run, surveyor) = (prepared.run(), prepared.surveyor());
+    let work = Publish { run: &run, surveyor: &surveyor, first, plain: prepared.is_plain };
+    let places = together(session, output.preview(session, &prepared.keys, &work))?;
     finish(session, opened, (places, asked, "publish"), command)
 }
 
@@ -105,27 +76,20 @@ pub fn branches(session: &Session, opened: &Opened, asked: &Asked<'_>, command: 
 pub fn folder(
     session: &Session,
     opened: &Opened,
-    (asked, target): (&Asked<'_>, &Path),
+    (asked, target): (&Asked, PathBuf),
     command: Command,
 ) -> Result<Ended, Failure> {
-    let fleet = &opened.settings.fleet;
-    let keys = opened.keys(session)?;
-    let allowances = asked.wanted.allowances(fleet)?;
-    let selection = asked.part.selection(fleet, asked.credential)?;
-    let published = LookedAt::open_or_empty(target)?;
-    let outputs = [target.to_owned(), opened.output()];
-    let reach = asked.reach.reach(&session.ambient);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
-    let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
-    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
-    let report = session.timed("render", || preview(&run, &survey, &published))?;
+    let prepared = asked.prepared(session, opened, (&[], vec![target.clone(), opened.output()]))?;
+    let published = LookedAt::open_or_empty(&target)?;
+    let survey = session.timed("survey", || survey(&prepared.surveyor(), Values::Read))?;
+    let report = session.timed("render", || preview(&prepared.run(), &survey, &published))?;
     survey.wiped_beside(|| finish(session, opened, (Places::of_folder(report), asked, "render"), command))
 }
 
 fn finish(
     session: &Session,
     opened: &Opened,
-    (mut places, asked, done_by): (Places, &Asked<'_>, &'static str),
+    (mut places, asked, done_by): (Places, &Asked, &'static str),
     Command { name, detailed_exitcode }: Command,
 ) -> Result<Ended, Failure> {
     let fleet = &opened.settings.fleet;

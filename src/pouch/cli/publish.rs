@@ -1,18 +1,15 @@
 //! `pouch publish`: render, one commit, one push.
 
-use super::accept::Requested;
-use super::part::Part;
+use super::asked::Asked;
 use super::plan;
-use super::reach::{self, ReachArgs};
+use super::reach;
 use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
 use crate::run::places::together;
 use crate::run::publish::{First, Publish};
-use crate::run::{Run, told};
+use crate::run::told;
 use crate::session::Session;
-use crate::settings::Opened;
 use crate::shelf::output::Output;
-use crate::survey::Surveyor;
 
 /// Render, make one commit on the output branch, and push it
 ///
@@ -35,17 +32,10 @@ pub struct Args {
     /// Refresh only this Credential, and remove nothing; may be given several times
     #[arg(value_name = "NAMESPACE/NAME")]
     named: Vec<String>,
-    /// The same as a flag, as `plan` and `render` have it
-    #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Refreshing a part")]
-    credential: Vec<String>,
     #[command(flatten)]
-    part: Part,
-    #[command(flatten)]
-    wanted: Requested,
+    asked: Asked,
     #[command(flatten)]
     turn: TurnArgs,
-    #[command(flatten)]
-    reach: ReachArgs,
 }
 
 impl Args {
@@ -57,36 +47,23 @@ impl Args {
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let mut opened = Opened::open(session)?;
-    args.part.reads_labels(&mut opened.settings.fleet)?;
-    let credential = [&*args.named, &args.credential].concat();
+    let opened = args.asked.open(session)?;
     if args.dry_run {
-        let Args { part, wanted, reach, first, .. } = args;
+        let first = if args.first { First::Taken } else { First::Said };
         let command = plan::Command { name: "publish --dry-run", detailed_exitcode: false };
-        return plan::branches(
-            session,
-            &opened,
-            &plan::Asked { credential: &credential, part, wanted, reach, first: *first },
-            command,
-        );
+        return plan::branches(session, &opened, (&args.asked, &args.named, first), command);
     }
     let fleet = &opened.settings.fleet;
     let output = Output::of(&opened)?.waiting(args.turn.most());
-    let keys = opened.keys(session)?;
-    let allowances = args.wanted.allowances(fleet)?;
-    let selection = args.part.selection(fleet, &credential)?;
-    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
-    let outputs = [opened.output()];
-    let reach = args.reach.reach(&session.ambient);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
+    let prepared = args.asked.prepared(session, &opened, (&args.named, vec![opened.output()]))?;
     // A template that does not work should be known before anything is read.
     told::check_message(fleet)?;
-    let plain = args.wanted == Requested::default() && selection.refresh.is_none() && !args.reach.names_a_cluster();
+    let (run, surveyor) = (prepared.run(), prepared.surveyor());
     let first = if args.first { First::Taken } else { First::Refused };
-    let work = Publish { run: &run, surveyor: &surveyor, first, plain };
-    let places = together(session, output.publish(session, &keys, surveyor.reads_stdin(), &work))?;
+    let work = Publish { run: &run, surveyor: &surveyor, first, plain: prepared.is_plain };
+    let places = together(session, output.publish(session, &prepared.keys, surveyor.reads_stdin(), &work))?;
     let lines = told::outcomes(session, &places.report);
-    told::tell(session, &places.report, &lines, &args.wanted.accepted.of_flags(fleet)?);
+    told::tell(session, &places.report, &lines, &args.asked.wanted.accepted.of_flags(fleet)?);
     places.tell(session);
     places.finish(session, "publish", fleet)
 }

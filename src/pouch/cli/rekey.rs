@@ -131,7 +131,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         }
     };
     let report = &places.report;
-    told::tell(session, report, &lines(session, report, args), &args.accepted.of_flags(fleet)?);
+    let word = if args.dry_run { told::planned_word } else { Outcome::word };
+    told::tell(session, report, &told::lines(session, report, word, recipients), &args.accepted.of_flags(fleet)?);
     if args.dry_run {
         return places.finish_plan(session, ("rekey --dry-run", false), fleet);
     }
@@ -205,22 +206,7 @@ fn chosen<'a>(session: &Session, args: &Args, fleet: &'a Fleet) -> Result<Vec<&'
     args.region.iter().map(one).collect()
 }
 
-/// One line a region, and below it whose recipients change.
-fn lines(session: &Session, report: &Report, args: &Args) -> String {
-    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
-    let mut text = String::new();
-    for region in &report.regions {
-        let word = match region.outcome {
-            outcome if args.dry_run => told::planned_word(outcome),
-            outcome => outcome.word(),
-        };
-        text.push_str(&told::outcome_line(region, width, word));
-        text.push_str(&recipients(region));
-        text.push_str(&told::names(session, region));
-    }
-    text
-}
-
+/// Whose recipients change, a line each.
 fn recipients(region: &summary::Region) -> String {
     let mut text = String::new();
     for (word, recipients) in [("adds", &region.recipients_added), ("removes", &region.recipients_removed)] {

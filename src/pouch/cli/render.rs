@@ -2,20 +2,17 @@
 
 use std::path::PathBuf;
 
-use super::accept::Requested;
-use super::part::Part;
-use super::plan;
-use super::reach::{self, ReachArgs};
+use super::asked::Asked;
+use super::{plan, reach};
 use crate::error::{Ended, Failure};
 use crate::harden;
+use crate::run::is_first;
 use crate::run::render::render;
 use crate::run::told::{self, Finished};
-use crate::run::{Run, is_first};
 use crate::session::Session;
-use crate::settings::Opened;
 use crate::shelf::directory::DirectoryShelf;
 use crate::survey::source::live::Values;
-use crate::survey::{Surveyor, survey};
+use crate::survey::survey;
 
 /// Write the bundles to a directory
 ///
@@ -30,15 +27,8 @@ pub struct Args {
     /// Say what would happen, and write nothing: what `pouch plan` says of the folder
     #[arg(long)]
     dry_run: bool,
-    /// Refresh only this Credential, and remove nothing; may be given several times
-    #[arg(long, value_name = "NAMESPACE/NAME", help_heading = "Refreshing a part")]
-    credential: Vec<String>,
     #[command(flatten)]
-    part: Part,
-    #[command(flatten)]
-    wanted: Requested,
-    #[command(flatten)]
-    reach: ReachArgs,
+    asked: Asked,
 }
 
 impl Args {
@@ -50,42 +40,28 @@ impl Args {
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let mut opened = Opened::open(session)?;
-    args.part.reads_labels(&mut opened.settings.fleet)?;
+    let opened = args.asked.open(session)?;
     let fleet = &opened.settings.fleet;
     let target = match &args.directory {
         Some(directory) => session.ambient.cwd().join(directory),
         None => opened.output(),
     };
     if args.dry_run {
-        let Args { credential, part, wanted, reach, .. } = args;
         let command = plan::Command { name: "render --dry-run", detailed_exitcode: false };
-        return plan::folder(
-            session,
-            &opened,
-            (&plan::Asked { credential, part, wanted, reach, first: true }, &target),
-            command,
-        );
+        return plan::folder(session, &opened, (&args.asked, target), command);
     }
-    let keys = opened.keys(session)?;
-    let allowances = args.wanted.allowances(fleet)?;
-    let selection = args.part.selection(fleet, &args.credential)?;
+    let prepared = args.asked.prepared(session, &opened, (&[], vec![target.clone(), opened.output()]))?;
     // Locked before the sources are read: a run that waited would publish an older reading over a newer.
     let shelf = DirectoryShelf::open(&target)?;
-    let shown = target.clone();
-    let outputs = [target, opened.output()];
-    let reach = args.reach.reach(&session.ambient);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
-    let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
-    let run = Run { session, fleet, keys: &keys, allowances: &allowances, selection: &selection, target: None };
-    let report = session.timed("render", || render(&run, &survey, &shelf))?;
+    let survey = session.timed("survey", || survey(&prepared.surveyor(), Values::Read))?;
+    let report = session.timed("render", || render(&prepared.run(), &survey, &shelf))?;
     if is_first(fleet, &shelf)? {
-        session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", shown.display(), fleet.name));
+        session.ui.note(&format!("{} is new: no bundle of fleet {} stood there", target.display(), fleet.name));
     }
     let conclude = || {
         session.timed("publish", || shelf.publish(session))?;
-        harden::published(shown.display().to_string());
-        told::tell(session, &report, &told::outcomes(session, &report), &args.wanted.accepted.of_flags(fleet)?);
+        harden::published(target.display().to_string());
+        told::tell(session, &report, &told::outcomes(session, &report), &args.asked.wanted.accepted.of_flags(fleet)?);
         let ended = report.ended(session);
         told::finish(
             session,

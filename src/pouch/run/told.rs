@@ -23,19 +23,31 @@ const NAMES: usize = 20;
 
 /// One line a region, and below it what becomes of whose objects.
 pub fn outcomes(session: &Session, report: &Report) -> String {
-    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
-    let of_region = |region| outcome_line(region, width, region.outcome.word()) + &names(session, region);
-    report.regions.iter().map(of_region).collect()
+    lines(session, report, Outcome::word, |_| String::new())
 }
 
 /// The same of a run that only says what it would do.
 pub fn planned(session: &Session, report: &Report) -> String {
-    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
-    let of_region = |region: &_| outcome_line(region, width, planned_word(region.outcome)) + &names(session, region);
-    let of_file = |path: &String| format!("the fleet's file {path} would change\n");
     // Several places may have the same.
     let files: BTreeSet<&String> = report.shared_changes.iter().collect();
-    report.regions.iter().map(of_region).chain(files.into_iter().map(of_file)).collect()
+    let of_file = |path: &String| format!("the fleet's file {path} would change\n");
+    let files = files.into_iter().map(of_file);
+    [lines(session, report, planned_word, |_| String::new())].into_iter().chain(files).collect()
+}
+
+/// One line a region, with a word for what becomes of it, then what else is to be said of it, and then what becomes of
+/// whose objects.
+pub fn lines(
+    session: &Session,
+    report: &Report,
+    word: fn(Outcome) -> &'static str,
+    more: fn(&summary::Region) -> String,
+) -> String {
+    let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
+    let of_region = |region: &summary::Region| {
+        outcome_line(region, width, word(region.outcome)) + &more(region) + &names(session, region)
+    };
+    report.regions.iter().map(of_region).collect()
 }
 
 /// A word for what would become of a region.
@@ -49,13 +61,13 @@ pub fn planned_word(outcome: Outcome) -> &'static str {
 }
 
 /// What becomes of whose objects in a region, a line each.
-pub fn names(session: &Session, region: &summary::Region) -> String {
+fn names(session: &Session, region: &summary::Region) -> String {
     let most = if session.global.verbose { usize::MAX } else { NAMES };
     Names::of(region).lines(most).into_iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// What became of a region: its name, a word for that, and counts.
-pub fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
+fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     if region.outcome == Outcome::Paused {
         return format!("{:width$}  {word:9}  what is published stays\n", region.name);
     }

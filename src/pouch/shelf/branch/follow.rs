@@ -12,9 +12,6 @@ use crate::git;
 use crate::git::ancestors::ancestors;
 use crate::git::program::GitError;
 
-/// Of how many commits of others a run goes on, and how many it fetches: below a merge there may be a whole history.
-const MOST: usize = 32;
-
 impl BranchShelf {
     /// Goes on from where the branch is now, if no run for it came through since it was read and nothing changed of what
     /// this one builds on; says whether it does.
@@ -30,14 +27,14 @@ impl BranchShelf {
             message: format!("the output repository cannot be reached: {error}"),
             help: error.help(remote),
         };
-        match git::fetch_on(git, remote, &reference, self.local.path(), MOST) {
+        match git::fetch_on(git, remote, &reference, self.local.path()) {
             Err(error) if error.is_for_want_of_a_reference() => return Ok(false),
             done => done.map_err(unreached)?,
         }
         let was = self.with(|inner| {
             let before = self.places(inner)?;
             let now = inner.store.commit(git::FETCHED_ON).map_err(damaged)?;
-            let (since, _) = ancestors(self.local.path(), now, MOST).map_err(damaged)?;
+            let (since, _) = ancestors(self.local.path(), now, git::MOST_ON).map_err(damaged)?;
             let ours = since.iter().position(|commit| Some(commit.id) == inner.tip);
             let Some(ours) = ours.filter(|ours| *ours > 0) else { return Ok(None) };
             let is_own = since.iter().take(ours).any(|commit| {

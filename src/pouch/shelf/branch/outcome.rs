@@ -206,16 +206,12 @@ impl Push<'_> {
     /// Whether a reference of the remote repository has the commit among its ancestors: somebody published on top.
     fn is_below_tip(&self, reference: &str, commit: &str) -> Result<bool, GitError> {
         const OURS: &str = "refs/pouch/pushed";
-        const LOOKED_AT: &str = "refs/pouch/looked-at";
         let folder = Some(self.folder);
         // By a reference of ours the server knows that we have the commit, and sends what came after it.
         self.git.run(folder, "update-ref", &[], &[OURS.as_ref(), commit.as_ref()])?;
-        let one = format!("+{reference}:{LOOKED_AT}");
-        let options = ["--progress", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"];
-        // Below a merge there may be a whole history. What is further down counts as lost, and the next attempt finds it.
-        let options: Vec<&str> = options.into_iter().chain(["--no-write-fetch-head", "--depth=32"]).collect();
-        self.git.run(folder, "fetch", &options, &[self.remote.as_ref(), one.as_ref()])?;
-        let base = self.git.ask(folder, "merge-base", &[], &[OURS.as_ref(), LOOKED_AT.as_ref()])?;
+        // What is further down counts as lost, and the next attempt finds it.
+        crate::git::fetch_on(self.git, self.remote, reference, self.folder)?;
+        let base = self.git.ask(folder, "merge-base", &[], &[OURS.as_ref(), crate::git::FETCHED_ON.as_ref()])?;
         Ok(base.well && String::from_utf8_lossy(&base.out).trim() == commit)
     }
 

@@ -72,7 +72,7 @@ const HISTORIES: &[(&str, &str)] = &[
     ("rewritten", "git checkout -q --orphan fresh; git commit -q --allow-empty -m 'all of it'"),
     (
         "merged",
-        "git commit -q --allow-empty -m other; git checkout -q -b side $OLD; git commit -q --allow-empty -m side; \
+        "git commit -q --allow-empty -m other; git checkout -q -f -b side $OLD; git commit -q --allow-empty -m side; \
                git checkout -q main; git merge -q -s ours side -m merge",
     ),
     ("forged", "git commit -q --allow-empty -m \"$(git log -1 --format=%B HEAD)\""),

@@ -28,6 +28,20 @@ pub enum Rule {
     Grant,
 }
 
+impl Rule {
+    /// The word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Rule::OwnNamespace => "ownNamespace",
+            Rule::SystemClaimant => "systemClaimant",
+            Rule::Identity => "identity",
+            Rule::ThroughIdentity => "throughIdentity",
+            Rule::Managed => "managed",
+            Rule::Grant => "grant",
+        }
+    }
+}
+
 /// A namespaced object that a claim reaches for.
 pub struct Sought<'a> {
     /// The object.

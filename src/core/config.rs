@@ -10,6 +10,7 @@ pub mod grant;
 pub mod overlap;
 pub mod repository;
 pub mod resolve;
+mod severity;
 pub mod shape;
 pub mod show;
 pub mod written;

@@ -27,6 +27,7 @@ use crate::object::{Object, finding_of};
 use crate::validity;
 use crate::world::World;
 use case::Case;
+pub use tenancy::rule_of;
 
 /// Judges one claim's closure by itself.
 pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {

@@ -91,6 +91,7 @@
 //! | what is compared between a region and its bundle | [`verify::live`] |
 //! | who can read which value from a git history | [`exposure`] |
 //! | how findings and summaries read | [`report`] |
+//! | what is told of why an object is, or is not, in a region | [`explain`] |
 //!
 //! # What to touch to add something
 //!
@@ -119,6 +120,7 @@ pub mod cleartext;
 pub mod closure;
 pub mod config;
 pub mod destination;
+pub mod explain;
 pub mod exposure;
 pub mod finding;
 pub mod go_time;

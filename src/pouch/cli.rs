@@ -6,6 +6,7 @@ pub mod accept;
 mod asked;
 pub mod completions;
 pub mod config;
+pub mod explain;
 pub mod exposure;
 pub mod init;
 pub mod keygen;
@@ -57,6 +58,8 @@ enum Command {
     #[command(args = records::refused_metrics())]
     Plan(plan::Args),
     Publish(publish::Args),
+    #[command(args = records::refused())]
+    Explain(explain::Args),
     Rekey(rekey::Args),
     Verify(verify::Args),
     #[command(args = records::refused())]
@@ -87,7 +90,7 @@ pub fn main() -> u8 {
 }
 
 /// Commands that people know of and that this release does not have. clap would offer what is spelled alike.
-const LATER: [&str; 3] = ["check", "explain", "unpack"];
+const LATER: [&str; 2] = ["check", "unpack"];
 
 /// Says what is wrong with the command line. Returns the exit code.
 ///
@@ -134,6 +137,7 @@ pub fn run(ambient: Ambient) -> u8 {
         Command::Render(_)
         | Command::Plan(_)
         | Command::Publish(_)
+        | Command::Explain(_)
         | Command::Rekey(_)
         | Command::Exposure(_)
         | Command::Verify(_) => Stop::on_signals(),
@@ -220,6 +224,7 @@ impl Command {
             Self::Render(args) => render::run(session, args),
             Self::Plan(args) => plan::run(session, args),
             Self::Publish(args) => publish::run(session, args),
+            Self::Explain(args) => explain::run(session, args),
             Self::Rekey(args) => rekey::run(session, args),
             Self::Verify(args) => verify::run(session, args),
             Self::Exposure(args) => exposure::run(session, args),

@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 
 use pouch_core::config::{Acceptance, Fleet, RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
+use pouch_core::explain::{Answer, Question};
 use pouch_core::finding::{Class, Finding, Severity, settle};
 use pouch_core::name::Directory;
 use pouch_core::region::allowances::{Allowances, Selection};
@@ -49,6 +50,8 @@ pub struct Run<'a> {
     pub selection: &'a Selection,
     /// The place that is published to; none where all regions stand in one folder.
     pub target: Option<&'a Target>,
+    /// What is to be explained of a run that only looks.
+    pub question: Option<&'a Question>,
 }
 
 impl<'a> Run<'a> {
@@ -64,9 +67,10 @@ impl<'a> Run<'a> {
     }
 
     /// The destinations that the run is about.
-    fn destinations(&self) -> Vec<Destination<'a>> {
-        let is_here = |to: &Destination<'_>| self.target.is_none_or(|target| target.regions.contains(&to.region.name));
-        destination::all(self.fleet).filter(|to| is_here(to) && self.selection.takes_up(to)).collect()
+    fn destinations(&self) -> impl Iterator<Item = Destination<'a>> {
+        let Self { fleet, target, selection, .. } = *self;
+        let is_here = move |to: &Destination<'_>| target.is_none_or(|target| target.regions.contains(&to.region.name));
+        destination::all(fleet).filter(move |to| is_here(to) && selection.takes_up(to))
     }
 
     /// What is asked of the history of a region.
@@ -84,13 +88,13 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Does a piece of work for each of them, by as many threads as there are.
+    /// Does a piece of work for each destination, by as many threads as there are.
     fn each<T: Send>(
         &self,
-        label: &'static str,
+        (label, destinations): (&'static str, impl Iterator<Item = Destination<'a>>),
         work: impl Fn(Destination<'a>) -> Result<T, Failure> + Sync,
     ) -> Result<Vec<T>, Failure> {
-        let destinations = self.destinations();
+        let destinations: Vec<Destination<'a>> = destinations.collect();
         let progress = self.session.ui.progress(label, u64::try_from(destinations.len()).unwrap_or_default());
         let one = |to| work(to).inspect(|_| progress.step());
         destinations.into_par_iter().map(one).collect()
@@ -123,6 +127,7 @@ struct Told {
     accepted: Vec<Acceptance>,
     wanted: Vec<Acceptance>,
     credentials: summary::Credentials,
+    explained: Answer,
 }
 
 impl Told {
@@ -133,6 +138,7 @@ impl Told {
             accepted: Vec::new(),
             wanted: Vec::new(),
             credentials: summary::Credentials::default(),
+            explained: Answer::default(),
         }
     }
 
@@ -167,6 +173,8 @@ pub struct Report {
     pub shared_changes: Vec<String>,
     /// The command that does what this one only says, where that is another one.
     pub done_by: Option<&'static str>,
+    /// The answer to the question that the run was asked.
+    pub explained: Answer,
 }
 
 impl Report {
@@ -178,8 +186,9 @@ impl Report {
             report.accepted.append(&mut told.accepted);
             report.wanted.append(&mut told.wanted);
             report.regions.push(told.record);
+            report.explained.add(told.explained);
         }
-        report.findings = govern(fleet, report.findings);
+        report.findings = fleet.govern(report.findings);
         report
     }
 
@@ -197,6 +206,7 @@ impl Report {
             all.wanted.append(&mut report.wanted);
             all.put_back.append(&mut report.put_back);
             all.shared_changes.append(&mut report.shared_changes);
+            all.explained.add(report.explained);
         }
         all.regions.sort_by(|one, other| one.name.cmp(&other.name));
         all.findings = settle(all.findings);
@@ -293,17 +303,4 @@ pub fn is_first(fleet: &Fleet, published: &dyn Look) -> Result<bool, Failure> {
         }
     }
     Ok(true)
-}
-
-/// Applies the configuration's severities, and settles what is left.
-pub fn govern(fleet: &Fleet, findings: Vec<Finding>) -> Vec<Finding> {
-    let governed = findings.into_iter().filter_map(|mut finding| {
-        match fleet.severities.get(&finding.code) {
-            None => {}
-            Some(None) => return None,
-            Some(Some(severity)) => finding.severity = *severity,
-        }
-        Some(finding)
-    });
-    settle(governed.collect())
 }

@@ -46,6 +46,17 @@ pub fn check(world: &World<'_>, region: &RegionConfig, claim: &Claim, closure: &
     findings
 }
 
+/// The rule by which a claim may use a member of its closure; none where nothing admits it, or nobody knows.
+pub fn rule_of(world: &World<'_>, claim: &Claim, closure: &Closure, member: &Member) -> Option<Rule> {
+    if member.role == Role::Assumed || !world.fleet.publishes(&member.read.kind) {
+        return None;
+    }
+    match &member.read.namespace {
+        None => of_identity(world.fleet, claim, world.snapshot.get(&member.read)?).ok(),
+        Some(_) => of_namespaced(world.fleet, claim, &sought(world, closure, member)),
+    }
+}
+
 /// A cluster-scoped identity: its own rule decides, unless the Credential is in the system namespace.
 fn identity(world: &World<'_>, region: &RegionConfig, claim: &Claim, object: &Object) -> Option<Finding> {
     let why = match of_identity(world.fleet, claim, object) {

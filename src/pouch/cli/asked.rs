@@ -15,7 +15,7 @@ use crate::settings::Opened;
 use crate::survey::{Reach, Surveyor};
 
 /// Flags of every command that renders, or says what rendering would come to.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct Asked {
     #[command(flatten)]
     part: Part,
@@ -27,6 +27,11 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// Everything as the configuration says, and clusters reached like this.
+    pub fn reaching(reach: ReachArgs) -> Self {
+        Self { reach, ..Self::default() }
+    }
+
     /// Reads the configuration.
     pub fn open(&self, session: &Session) -> Result<Opened, Failure> {
         let mut opened = Opened::open(session)?;
@@ -71,7 +76,7 @@ impl Prepared<'_> {
     /// The run, for all places.
     pub fn run(&self) -> Run<'_> {
         let Self { session, opened, keys, allowances, selection, .. } = self;
-        Run { session, fleet: &opened.settings.fleet, keys, allowances, selection, target: None }
+        Run { session, fleet: &opened.settings.fleet, keys, allowances, selection, target: None, question: None }
     }
 
     /// What reads the sources.

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use pouch_core::config::file;
+use pouch_core::explain::record;
 use pouch_core::exposure;
 use pouch_core::layout::manifest;
 use pouch_core::report::summary;
@@ -31,6 +32,8 @@ pub enum Document {
     Summary,
     /// What `pouch exposure -o json` prints.
     Exposure,
+    /// What `pouch explain -o json` prints.
+    Explanation,
 }
 
 /// Runs the command.
@@ -47,6 +50,7 @@ fn text(document: Document) -> String {
         Document::Bundle => return manifest::SCHEMA.to_owned(),
         Document::Summary => summary::schema().to_value(),
         Document::Exposure => exposure::schema().to_value(),
+        Document::Explanation => record::schema().to_value(),
     };
     format!("{schema:#}\n")
 }
@@ -77,6 +81,7 @@ mod tests {
                 Document::Bundle => continue,
                 Document::Summary => "schemas/summary.schema.json",
                 Document::Exposure => "schemas/exposure.schema.json",
+                Document::Explanation => "schemas/explanation.schema.json",
             };
             let text = text(document);
             if is_rewriting() {

@@ -9,7 +9,7 @@ use pouch_core::stamp::SourceStamp;
 
 use super::rekey::{Unproved, rekey};
 use super::render::{preview, render};
-use super::{Report, Run, govern};
+use super::{Report, Run};
 use crate::age::Identities;
 use crate::error::Failure;
 use crate::shelf::branch::BranchShelf;
@@ -117,7 +117,7 @@ impl Anew<'_> {
             region.outcome = Outcome::Held;
         }
         report.findings.extend(bare.iter().map(|region| unpublished(region, &place)));
-        report.findings = govern(fleet, std::mem::take(&mut report.findings));
+        report.findings = fleet.govern(std::mem::take(&mut report.findings));
         Ok(made)
     }
 

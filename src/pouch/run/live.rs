@@ -17,7 +17,6 @@ use pouch_core::reuse::KeyRing;
 use pouch_core::verify::live::compare::{Answers, compare};
 use pouch_core::verify::live::{Questions, open};
 
-use super::govern;
 use crate::cluster::request::{Portion, Resource};
 use crate::cluster::{Broken, Cluster, Got, ListError};
 use crate::error::Failure;
@@ -87,7 +86,7 @@ pub fn verify(
         findings.extend(compare(&bundle, &answers));
         ui.detail(&format!("cluster {}: {} requests", asked.cluster.context, asked.cluster.requests()));
     }
-    Ok(Comparison { objects, findings: govern(fleet, findings) })
+    Ok(Comparison { objects, findings: fleet.govern(findings) })
 }
 
 /// The cluster that is asked.

@@ -56,7 +56,8 @@ pub fn rekey(
 ) -> Result<Report, Failure> {
     let put_back = check_regions(run, published)?;
     let work = Work { run, identities, unproved, published, shelf };
-    let (done, strange): (Vec<Told>, Vec<bool>) = run.each("sealing", |to| work.region(&to))?.into_iter().unzip();
+    let (done, strange): (Vec<Told>, Vec<bool>) =
+        run.each(("sealing", run.destinations()), |to| work.region(&to))?.into_iter().unzip();
     if !strange.is_empty() && strange.iter().all(|strange| *strange) {
         return Err(Failure::usage(
             "the identities of --identity open none of the regions",

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use pouch_core::claim::Asked;
 use pouch_core::config::{RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
+use pouch_core::explain::{self, Planned};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
@@ -87,7 +88,9 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         findings.extend(asked.findings.iter().cloned());
     }
 
-    let told = run.each("rendering", |to| wiped(|| one_region(&shared, to, published, shelf)))?;
+    let is_meant = |to: &Destination<'_>| run.question.is_none_or(|question| question.takes_up(&shared.world, to));
+    let destinations = ("rendering", run.destinations().filter(is_meant));
+    let told = run.each(destinations, |to| wiped(|| one_region(&shared, to, published, shelf)))?;
     // Where nothing is sealed anew, no file of the fleet makes a commit either.
     let is_due = run.selection.rekey.is_none() || told.iter().any(|told| is_written(told.record.outcome));
     let mut shared_changes = Vec::new();
@@ -102,13 +105,19 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
 
     told.iter().for_each(|told| credentials.add(&told.credentials));
     findings.extend(survey.findings.iter().cloned());
-    Ok(Report {
+    let mut report = Report {
         credentials: Some(credentials),
         elsewhere,
         put_back,
         shared_changes,
         ..Report::of(run.fleet, told, findings)
-    })
+    };
+    if let Some(question) = run.question {
+        let unclaimed = survey.facts.asked().iter().filter(|asked| asked.claim.is_none() && question.is_about(asked));
+        report.explained.claims.extend(unclaimed.map(|asked| explain::elsewhere(run.fleet, asked)));
+        report.explained.known = Some(question.known(&shared.world));
+    }
+    Ok(report)
 }
 
 fn is_written(outcome: Outcome) -> bool {
@@ -140,6 +149,9 @@ fn one_region<'a>(
         told.credentials.paused = paused;
         told.record.credentials = Some(summary::RegionCredentials { paused, ..Default::default() });
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
+        if let Some(question) = shared.run.question {
+            told.explained = explain::of_paused(question, &to, asked());
+        }
         return Ok(told);
     }
     let (files, odd) = published.read(to.directory())?;
@@ -168,6 +180,11 @@ fn one_region<'a>(
         outcome => outcome,
     };
     told.record.credentials = Some(summary::RegionCredentials::default());
+    if let Some(question) = shared.run.question {
+        let planned =
+            Planned { world: &shared.world, to: &to, cases: &cases, plan: &plan, outcome: told.record.outcome };
+        told.explained = explain::of_region(question, &planned);
+    }
     told.note(&to, (own, &mut plan), (cases, shared.run.selection));
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
         && let Some(held) = write(shared, &to, (&standing, own, plan), shelf)?

@@ -15,7 +15,7 @@ use pouch_core::verify::bundles::opened::{StanzaAnswers, judge};
 use pouch_core::verify::bundles::{Book, BundleTree, Measure, ProvedRegion, SealedFile, open};
 use rayon::prelude::*;
 
-use super::{govern, is_fault, told};
+use super::{is_fault, told};
 use crate::age::Identities;
 use crate::error::Ended;
 use crate::harden::wiped;
@@ -129,7 +129,7 @@ pub fn prove(measure: &Measure<'_>, tree: &BundleTree, identities: &Identities, 
     findings.extend(of_regions.into_iter().flatten());
     findings.extend(book.across(&sealed, tree));
     let findings = match measure.fleet {
-        Some(fleet) => govern(fleet, findings),
+        Some(fleet) => fleet.govern(findings),
         None => settle(findings),
     };
     let mut faults: BTreeMap<&Region, usize> = BTreeMap::new();

@@ -173,6 +173,11 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
         for (command, code) in [
             (&["config"][..], 0),
             (&["rbac"], 64),
+            (&["explain", "region", "eu-west"], 0),
+            (&["explain", "kcm-system/good-aws"], 0),
+            (&["explain", "kcm-system/good-aws", "-o", "json"], 0),
+            (&["explain", "secret", "kcm-system/good-aws-secret", "-o", "mermaid"], 0),
+            (&["explain", "secret", "kcm-system/good-aws-secret", "-o", "dot"], 0),
             (&["schema"], 0),
             (&["init"], 64),
             (&["render", "--frobnicate"], 64),

@@ -187,6 +187,7 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
         allowances: &Allowances::default(),
         selection: &Selection::default(),
         target: None,
+        question: None,
     };
     let report = render(&run, &survey, &shelf)?;
     shelf.commit()?;

@@ -206,6 +206,7 @@ impl Place {
             allowances,
             selection: &Selection::default(),
             target: None,
+            question: None,
         };
         let surveyor =
             Surveyor { session: &session, fleet: &settings.fleet, base: root, outputs: &[], reach: &reach, last: None };

@@ -36,6 +36,7 @@ mod doubt;
 mod encrypted;
 mod ends;
 mod examples;
+mod explain;
 mod exposure;
 mod forgotten;
 mod harden;

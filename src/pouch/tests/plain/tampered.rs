@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use crate::support::fleet::{Fleet, Ran};
 use crate::support::origin::Origin;
 
+const LINKED: &str = "a link for the region";
+
 /// A name, and what is done to region `eu` in a clone of the branch; `$OLD` is an older commit of pouch's own, and
 /// `$OTHER` one of another fleet.
 const SPOILT: &[(&str, &str)] = &[
@@ -32,7 +34,7 @@ const SPOILT: &[(&str, &str)] = &[
     ("attributes of its own", "echo '* text eol=crlf' > bundles/regions/eu/.gitattributes"),
     ("an executable Secret", "chmod +x bundles/regions/eu/core/secrets/eu-team/c1.sops.yaml"),
     ("a link for a Secret", "ln -sf c2.sops.yaml bundles/regions/eu/core/secrets/eu-team/c1.sops.yaml"),
-    ("a link for the region", "rm -r bundles/regions/eu; ln -s us bundles/regions/eu"),
+    (LINKED, "rm -r bundles/regions/eu; ln -s us bundles/regions/eu"),
     ("a link for its delivery", "rm -r bundles/flux/eu; ln -s ../regions/eu bundles/flux/eu"),
     ("a link for the manifest", "ln -sf ../us/bundle.yaml bundles/regions/eu/bundle.yaml"),
     (
@@ -188,6 +190,8 @@ fn whatever_is_done_to_one_region_the_other_is_published() {
 fn pairs() -> impl Iterator<Item = (String, Vec<&'static str>, &'static str)> {
     let pairs = SPOILT.iter().enumerate().flat_map(|(at, one)| SPOILT[at..].iter().map(move |other| (one, other)));
     pairs.zip(HISTORIES.iter().cycle()).map(|((one, other), (history, script))| {
+        // Through a link to the other region, the second would change that one.
+        let (one, other) = if one.0 == LINKED { (other, one) } else { (one, other) };
         (format!("{} and {} {history}", one.0, other.0), vec![one.1, other.1], *script)
     })
 }

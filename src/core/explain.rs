@@ -1,0 +1,468 @@
+//! Explain: why an object is, or is not, where it is.
+//!
+//! A view of one region's plan: of the cases that a question is about, each step with the field that names it, the rule
+//! that admits it, where it stands and where it lands. Nothing is decided here.
+
+pub mod graph;
+pub mod record;
+pub mod text;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::claim::{Asked, Claim};
+use crate::closure::{Closure, Member, Role};
+use crate::config::Fleet;
+use crate::destination::Destination;
+use crate::finding::Finding;
+use crate::judge::case::{Case, Verdict};
+use crate::judge::rule_of;
+use crate::k0rdent;
+use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
+use crate::name::{Claimant, GroupKind, Name, ObjectKey, Region};
+use crate::nearest::suggested;
+use crate::recipient::Recipient;
+use crate::region::change::{Action, Change};
+use crate::region::plan::{RegionPlan, Ruled};
+use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
+use crate::snapshot::Lookup;
+use crate::world::World;
+use crate::world::definition::Defined;
+use record::{ClaimRecord, DefinitionRecord, Explanation, HeldRecord, PlaceRecord, RegionRecord, StepRecord};
+
+/// What is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// What becomes of a claimant, and why.
+    Claimant(Claimant),
+    /// Who needs an object, by where it is read or where it lands.
+    Object(ObjectKey),
+    /// Who has something in a region.
+    Region(Region),
+    /// What a recipient can read.
+    Recipient(Recipient),
+}
+
+impl Question {
+    /// Whether a region is looked at for it.
+    pub fn takes_up(&self, world: &World<'_>, to: &Destination<'_>) -> bool {
+        match self {
+            Question::Claimant(by) => match world.facts.asked_by(by).and_then(|asked| asked.claim.as_ref()) {
+                Some(claim) => claim.to == to.address(),
+                // What is published for somebody who claims nothing may be anywhere.
+                None => true,
+            },
+            Question::Object(_) => true,
+            Question::Region(region) => *region == to.region.name,
+            Question::Recipient(_) => true,
+        }
+    }
+
+    /// Whether it is about a claimant that claims nothing.
+    pub fn is_about(&self, asked: &Asked) -> bool {
+        match self {
+            Question::Claimant(by) => asked.by == *by,
+            Question::Region(region) => asked.region.as_ref() == Some(region),
+            Question::Object(_) | Question::Recipient(_) => false,
+        }
+    }
+}
+
+/// The answer to a question, for people and machines.
+pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explanation {
+    let Answer { regions, claims, objects, known: _ } = answer;
+    Explanation {
+        api_version: "pouch/v1alpha1",
+        kind: "Explanation",
+        fleet: fleet.name.to_string(),
+        question: question.to_string(),
+        regions,
+        claims,
+        objects,
+    }
+}
+
+/// Whether what is asked about was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// It was, or nobody knows.
+    Yes,
+    /// It was not.
+    No {
+        /// What was read, and was probably meant.
+        near: Option<String>,
+    },
+}
+
+impl Question {
+    /// Whether what it is about was read.
+    pub fn known(&self, world: &World<'_>) -> Known {
+        match self {
+            Question::Claimant(by) if world.facts.asked_by(by).is_none() => {
+                let paths: Vec<String> = world.facts.asked().iter().map(|asked| asked.by.path()).collect();
+                let near = suggested(&by.path(), paths.iter().map(String::as_str)).map(ToString::to_string);
+                Known::No { near }
+            }
+            Question::Object(key) if matches!(world.snapshot.look_up(key), Lookup::Absent) => {
+                let path = |key: &ObjectKey| match &key.namespace {
+                    Some(namespace) => format!("{namespace}/{}", key.name),
+                    None => key.name.to_string(),
+                };
+                let paths: Vec<String> = world.snapshot.all(&key.kind).map(|object| path(&object.key)).collect();
+                let near = suggested(&path(key), paths.iter().map(String::as_str)).map(ToString::to_string);
+                Known::No { near }
+            }
+            _ => Known::Yes,
+        }
+    }
+}
+
+/// The question in the words of the command line.
+impl core::fmt::Display for Question {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Question::Claimant(by) => write!(f, "{by}"),
+            Question::Object(key) => write!(f, "{key}"),
+            Question::Region(region) => write!(f, "region {region}"),
+            Question::Recipient(recipient) => write!(f, "recipient {recipient}"),
+        }
+    }
+}
+
+/// What one region, or what stands in none, says to a question.
+#[derive(Default)]
+pub struct Answer {
+    /// The regions that say something.
+    pub regions: Vec<RegionRecord>,
+    /// The claims that it is about.
+    pub claims: Vec<ClaimRecord>,
+    /// The objects of bundles that it is about.
+    pub objects: Vec<HeldRecord>,
+    /// Whether what is asked about was read.
+    pub known: Option<Known>,
+}
+
+impl Answer {
+    /// Adds what another region says.
+    pub fn add(&mut self, more: Self) {
+        self.regions.extend(more.regions);
+        self.claims.extend(more.claims);
+        self.objects.extend(more.objects);
+        self.known = more.known.or(self.known.take());
+    }
+
+    /// Puts it in order. What stands in no region is said at every place, and told once.
+    pub fn settle(&mut self) {
+        self.regions.sort_by(|one, other| one.name.cmp(&other.name));
+        let by = |claim: &ClaimRecord| (claim.credential.clone(), claim.region.clone());
+        self.claims.sort_by_cached_key(by);
+        self.claims.dedup_by_key(|claim| by(claim));
+        self.objects.sort_by(|one, other| one.region.cmp(&other.region).then_with(|| one.path.cmp(&other.path)));
+    }
+}
+
+/// One planned region.
+pub struct Planned<'a> {
+    /// What all stages share.
+    pub world: &'a World<'a>,
+    /// The region.
+    pub to: &'a Destination<'a>,
+    /// Its cases.
+    pub cases: &'a [Case],
+    /// What becomes of it.
+    pub plan: &'a RegionPlan,
+    /// The same in a word.
+    pub outcome: Outcome,
+}
+
+/// What a planned region says to a question.
+pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
+    let Planned { world, to, cases, plan, outcome } = *planned;
+    let bundle = Bundle::of(to, &plan.manifest, &plan.changes);
+    let claims: Vec<ClaimRecord> = cases
+        .iter()
+        .zip(&plan.rulings)
+        .filter_map(|(case, ruled)| {
+            let steps = match question {
+                Question::Claimant(by) => (case.claim.by == *by).then_some(Steps::All)?,
+                Question::Object(key) => Steps::To(key),
+                Question::Region(_) => Steps::All,
+                Question::Recipient(_) => return None,
+            };
+            claim(world, &bundle, (case, ruled), &steps)
+        })
+        .collect();
+    let is_meant = |object: &&ManifestObject| match question {
+        Question::Claimant(by) => claims.is_empty() && object.needed_by.iter().any(|needed| needed.by == *by),
+        Question::Object(key) => object.key == *key || object.read_key().as_ref() == Some(key),
+        Question::Region(_) => false,
+        Question::Recipient(recipient) => {
+            object.key.kind.is_secret() && object.readers(&plan.manifest).contains(recipient)
+        }
+    };
+    let objects: Vec<HeldRecord> =
+        plan.manifest.objects.iter().filter(is_meant).map(|object| held(&bundle, &plan.manifest, object)).collect();
+    let is_named = match question {
+        Question::Region(_) => true,
+        Question::Recipient(recipient) => to.region.recipients.contains(recipient),
+        _ => false,
+    };
+    let says = is_named || !claims.is_empty() || !objects.is_empty();
+    Answer { regions: says.then(|| region(to, outcome)).into_iter().collect(), claims, objects, known: None }
+}
+
+/// What a region that is left alone says to a question.
+pub fn of_paused<'a>(question: &Question, to: &Destination<'_>, asked: impl Iterator<Item = &'a Asked>) -> Answer {
+    let is_meant = |asked: &&Asked| match question {
+        Question::Claimant(by) => asked.by == *by,
+        Question::Region(_) => true,
+        Question::Object(_) | Question::Recipient(_) => false,
+    };
+    let claims: Vec<ClaimRecord> = asked.filter(is_meant).map(|asked| unclaimed(to.fleet, asked, "paused")).collect();
+    let is_named = match question {
+        Question::Region(_) => true,
+        Question::Recipient(recipient) => to.region.recipients.contains(recipient),
+        _ => !claims.is_empty(),
+    };
+    Answer { regions: is_named.then(|| region(to, Outcome::Paused)).into_iter().collect(), claims, ..Answer::default() }
+}
+
+/// A claimant of which nothing is published, or for a region that nobody looks at.
+fn unclaimed(fleet: &Fleet, asked: &Asked, verdict: &'static str) -> ClaimRecord {
+    ClaimRecord {
+        credential: asked.by.path(),
+        place: PlaceRecord::from(&asked.origin),
+        verdict: verdict.into(),
+        region: asked.region.as_ref().map(ToString::to_string),
+        steps: Vec::new(),
+        kept: Vec::new(),
+        withdrawn: Vec::new(),
+        findings: records(fleet, asked.findings.clone()),
+    }
+}
+
+fn records(fleet: &Fleet, findings: Vec<Finding>) -> Vec<FindingRecord> {
+    fleet.govern(findings).iter().map(FindingRecord::from).collect()
+}
+
+/// A claimant that names no region, or none that is known.
+pub fn elsewhere(fleet: &Fleet, asked: &Asked) -> ClaimRecord {
+    let is_broken = asked.findings.iter().any(Finding::stops_claim);
+    unclaimed(fleet, asked, if is_broken { word(Verdict::Broken) } else { "unpublished" })
+}
+
+fn region(to: &Destination<'_>, outcome: Outcome) -> RegionRecord {
+    RegionRecord {
+        name: to.region.name.to_string(),
+        directory: to.directory().to_string(),
+        outcome,
+        recipients: to.region.recipients.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Admitted => "admitted",
+        Verdict::Refused => "refused",
+        Verdict::Broken => "broken",
+    }
+}
+
+/// A region's bundle as it is to be, and what changes in it, by object.
+struct Bundle<'a> {
+    to: &'a Destination<'a>,
+    objects: BTreeMap<&'a ObjectKey, &'a ManifestObject>,
+    changes: BTreeMap<&'a ObjectKey, &'a Change>,
+}
+
+impl<'a> Bundle<'a> {
+    fn of(to: &'a Destination<'a>, manifest: &'a Manifest, changes: &'a [Change]) -> Self {
+        Self {
+            to,
+            objects: manifest.objects.iter().map(|object| (&object.key, object)).collect(),
+            changes: changes.iter().map(|change| (&change.key, change)).collect(),
+        }
+    }
+
+    /// What becomes of an object; none if it is neither published nor to be.
+    fn state(&self, lands: &ObjectKey) -> Option<&'static str> {
+        if let Some(change) = self.changes.get(lands) {
+            return Some(change.action.word());
+        }
+        self.objects.get(lands).map(|object| match object.state {
+            ObjectState::Current => "unchanged",
+            ObjectState::Carried(_) => "carried",
+        })
+    }
+}
+
+/// Which steps of a chain are told.
+enum Steps<'q> {
+    /// Every one.
+    All,
+    /// Those that lead to an object, by where it is read or lands.
+    To(&'q ObjectKey),
+}
+
+/// The record of a claim; none if it has none of the steps.
+fn claim(
+    world: &World<'_>,
+    bundle: &Bundle<'_>,
+    (case, ruled): (&Case, &Ruled),
+    steps: &Steps<'_>,
+) -> Option<ClaimRecord> {
+    let Case { claim, closure, findings, .. } = case;
+    let told = told(world, claim, closure, steps);
+    if matches!(steps, Steps::To(_)) && told.is_empty() {
+        return None;
+    }
+    // Members are told in the order of the closure, so that who names another one comes first.
+    let at: BTreeMap<usize, usize> = told.iter().enumerate().map(|(at, index)| (*index, at)).collect();
+    let member = |index: &usize| closure.members.get(*index);
+    let chain = told.iter().filter_map(member).map(|member| {
+        let named_by = member.referrer.and_then(|referrer| at.get(&referrer).copied());
+        step(world, bundle, (claim, closure), (member, named_by))
+    });
+    let lands: BTreeSet<&ObjectKey> = told.iter().filter_map(member).map(|member| &member.lands).collect();
+    let needs = |object: &&&ManifestObject| object.needed_by.iter().any(|needed| needed.by == claim.by);
+    let is_kept = |object: &&&ManifestObject| {
+        needs(object) && object.state != ObjectState::Current && !lands.contains(&object.key)
+    };
+    let is_lost = |change: &&&Change| change.action == Action::Withdrawn && change.claimants.contains(&claim.by);
+    let (mut kept, mut withdrawn) = (Vec::new(), Vec::new());
+    if matches!(steps, Steps::All) {
+        kept.extend(bundle.objects.values().filter(is_kept).map(|object| ObjectRecord::from(&object.key)));
+        withdrawn.extend(bundle.changes.values().filter(is_lost).map(|change| ObjectRecord::from(&change.key)));
+    }
+    Some(ClaimRecord {
+        credential: claim.by.path(),
+        place: PlaceRecord::from(&claim.origin),
+        verdict: word(ruled.verdict).into(),
+        region: Some(bundle.to.region.name.to_string()),
+        steps: chain.collect(),
+        kept,
+        withdrawn,
+        findings: records(world.fleet, findings.iter().chain(&ruled.added).cloned().collect()),
+    })
+}
+
+/// The members that are told, by index. What is behind a step that nothing admits is nobody's business.
+fn told(world: &World<'_>, claim: &Claim, closure: &Closure, steps: &Steps<'_>) -> Vec<usize> {
+    let mut open: BTreeSet<usize> = BTreeSet::new();
+    let mut told: BTreeSet<usize> = BTreeSet::new();
+    for (index, member) in closure.members.iter().enumerate() {
+        if member.referrer.is_some_and(|referrer| !open.contains(&referrer)) {
+            continue;
+        }
+        let is_told = match steps {
+            Steps::All => true,
+            Steps::To(key) => member.read == **key || member.lands == **key,
+        };
+        if is_told {
+            // And all that lead to it.
+            let mut at = Some(index);
+            while let Some(index) = at.filter(|index| told.insert(*index)) {
+                at = closure.members.get(index).and_then(|member| member.referrer);
+            }
+        }
+        if member.role == Role::Assumed || rule_of(world, claim, closure, member).is_some() {
+            open.insert(index);
+        }
+    }
+    told.into_iter().collect()
+}
+
+fn step(
+    world: &World<'_>,
+    bundle: &Bundle<'_>,
+    (claim, closure): (&Claim, &Closure),
+    (member, named_by): (&Member, Option<usize>),
+) -> StepRecord {
+    let rule = rule_of(world, claim, closure, member);
+    // Whether there is an object that the claim may not have is not told either.
+    let is_shut = member.read.namespace.is_some() && rule.is_none();
+    let found = match world.snapshot.look_up(&member.read) {
+        Lookup::Found(object) if !is_shut => Some(object),
+        _ => None,
+    };
+    let read = match (world.snapshot.look_up(&member.read), found) {
+        (_, Some(_)) => "found",
+        _ if is_shut => "notTold",
+        (Lookup::Absent, _) => "absent",
+        _ => "unknown",
+    };
+    let is_published = member.role != Role::Assumed && !is_shut;
+    let state = bundle.state(&member.lands).filter(|_| is_published);
+    let via = member.via.last();
+    StepRecord {
+        object: ObjectRecord::from(&member.read),
+        lands: ObjectRecord::from(&member.lands),
+        role: role(member.role).into(),
+        named_by,
+        field: match member.role {
+            Role::Root => Some(String::from("spec.identityRef")),
+            _ => via.map(|via| via.field.clone()),
+        },
+        rule: rule.map(|rule| rule.word().into()),
+        read: read.into(),
+        place: found.map(|object| PlaceRecord::from(&object.origin)),
+        definition: found.and_then(|object| definition(world, &member.read.kind, object)),
+        rewritten: member.edits.iter().map(|edit| edit.path.join(".")).collect(),
+        state: state.map(Into::into),
+        path: state.and_then(|_| bundle.objects.get(&member.lands)).map(|object| object.path.to_string()),
+    }
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Root => "root",
+        Role::Reference => "reference",
+        Role::ResourceTemplate => "resourceTemplate",
+        Role::PropagationSecret => "propagationSecret",
+        Role::Assumed => "assumed",
+    }
+}
+
+/// Who says what an object of a kind refers to.
+fn definition(world: &World<'_>, kind: &GroupKind, object: &crate::object::Object) -> Option<DefinitionRecord> {
+    let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
+        world.facts.definitions.find(kind, &object.version)
+    else {
+        return None;
+    };
+    if definition.references.is_empty() {
+        return None;
+    }
+    let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
+    let key = ObjectKey::new(interface, None, Name::new(definition.interface.clone()));
+    let place = world.snapshot.get(&key).map(|interface| PlaceRecord::from(&interface.origin));
+    Some(DefinitionRecord {
+        provider_interface: definition.interface.to_string(),
+        release: match &place {
+            None => world.fleet.builtin.map(|release| release.name()),
+            Some(_) => None,
+        },
+        place,
+    })
+}
+
+fn held(bundle: &Bundle<'_>, manifest: &Manifest, object: &ManifestObject) -> HeldRecord {
+    let mut credentials: Vec<String> = object.needed_by.iter().map(|needed| needed.by.path()).collect();
+    credentials.dedup();
+    HeldRecord {
+        region: bundle.to.region.name.to_string(),
+        object: ObjectRecord::from(&object.key),
+        path: object.path.to_string(),
+        state: bundle.state(&object.key).unwrap_or("unchanged").into(),
+        reason: match object.state {
+            ObjectState::Current => None,
+            ObjectState::Carried(code) => Some(code.text().into()),
+        },
+        recipients: match object.key.kind.is_secret() {
+            true => object.readers(manifest).iter().map(ToString::to_string).collect(),
+            false => Vec::new(),
+        },
+        credentials,
+    }
+}

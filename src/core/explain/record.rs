@@ -1,0 +1,185 @@
+//! Records: what `pouch explain -o json` prints, with a JSON Schema of its own.
+
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+
+use crate::finding::{Origin, Place};
+use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, Word};
+
+/// The JSON Schema of an explanation.
+pub fn schema() -> Schema {
+    SchemaSettings::default().for_serialize().into_generator().into_root_schema_for::<Explanation>()
+}
+
+/// The answer to one question. Values of Secrets never stand in it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// Always `pouch/v1alpha1`.
+    pub api_version: &'static str,
+    /// Always `Explanation`.
+    pub kind: &'static str,
+    /// The fleet's name.
+    pub fleet: String,
+    /// What was asked, such as `Credential team-a/aws` or `region eu`.
+    pub question: String,
+    /// The regions that the answer names, sorted by name.
+    pub regions: Vec<RegionRecord>,
+    /// The Credentials that it is about, sorted by name.
+    pub claims: Vec<ClaimRecord>,
+    /// The objects of bundles that it is about, sorted by region and file: those that a recipient can read, the copies
+    /// of an object that was asked for, or what is still published for a Credential that is gone.
+    pub objects: Vec<HeldRecord>,
+}
+
+/// A region.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegionRecord {
+    /// Its name.
+    pub name: String,
+    /// Its folder.
+    pub directory: String,
+    /// What a publish would make of it now.
+    pub outcome: Outcome,
+    /// Who can read its Secrets.
+    pub recipients: Vec<String>,
+}
+
+/// What becomes of one Credential.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ClaimRecord {
+    /// The Credential, as `namespace/name`.
+    pub credential: String,
+    /// Where it stands, or what it is made from.
+    pub place: PlaceRecord,
+    /// `admitted`: its closure is published. `refused`: it is not allowed, and what it had is withdrawn. `broken`: it
+    /// cannot be resolved now, and what it had stays. `unpublished`: it names no region, or a retired one. `paused`:
+    /// nobody looks at its region.
+    pub verdict: Word,
+    /// The region that it names, whether or not the configuration has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// What it needs. The first is its identity; each other one is named by an earlier one. Behind a step that nothing
+    /// admits, nothing is told.
+    pub steps: Vec<StepRecord>,
+    /// Objects that stay published for it although it does not lead to them now.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<ObjectRecord>,
+    /// Objects that were published for it and go.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<ObjectRecord>,
+    /// What is wrong or worth knowing.
+    pub findings: Vec<FindingRecord>,
+}
+
+/// One object that a Credential needs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRecord {
+    /// The object that is read.
+    pub object: ObjectRecord,
+    /// The object that it becomes on the region.
+    pub lands: ObjectRecord,
+    /// `root`, `reference`, `resourceTemplate`, `propagationSecret`, or `assumed` for what every region has by itself.
+    pub role: Word,
+    /// The step that names it, counted from zero; absent for the identity, which the Credential names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named_by: Option<usize>,
+    /// The field that names it, or what makes it a companion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The rule by which the Credential may use it: `ownNamespace`, `systemClaimant`, `identity`, `throughIdentity`,
+    /// `managed` or `grant`; absent where none admits it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Word>,
+    /// `found`, `absent`, `unknown` where a source was not read completely or not asked, `notTold` where nothing
+    /// admits it.
+    pub read: Word,
+    /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceRecord>,
+    /// Who says what it refers to; absent for what refers to nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<DefinitionRecord>,
+    /// The fields that read otherwise on the region.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewritten: Vec<String>,
+    /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried` or `unchanged`; absent
+    /// where nothing of it is published.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<Word>,
+    /// Its file, below the output's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// Who says what a kind refers to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DefinitionRecord {
+    /// The ProviderInterface.
+    pub provider_interface: String,
+    /// Where it stands; absent for a built-in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceRecord>,
+    /// The release of k0rdent that ships it; absent for one from the sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+}
+
+/// Where something stands.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlaceRecord {
+    /// The source.
+    pub source: String,
+    /// The file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column, from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The place in words.
+    pub text: String,
+}
+
+impl From<&Origin> for PlaceRecord {
+    fn from(origin: &Origin) -> Self {
+        let (file, line, column) = match &origin.place {
+            Place::File { path, line, column } => (Some(path.to_string()), Some(*line), Some(*column)),
+            Place::Cluster { .. } | Place::Whole => (None, None, None),
+        };
+        Self { source: origin.source.to_string(), file, line, column, text: origin.to_string() }
+    }
+}
+
+/// An object of a bundle.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldRecord {
+    /// The region.
+    pub region: String,
+    /// The object on the region.
+    pub object: ObjectRecord,
+    /// Its file, below the output's folder.
+    pub path: String,
+    /// What a publish would make of it: `added`, `changed`, `resealed`, `carried` or `unchanged`.
+    pub state: Word,
+    /// The code of the finding that says why it is carried over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Word>,
+    /// Who can read it, if it is a Secret.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recipients: Vec<String>,
+    /// The Credentials that need it, as `namespace/name`.
+    pub credentials: Vec<String>,
+}

@@ -1,0 +1,234 @@
+//! An explanation as people read it.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::record::{ClaimRecord, DefinitionRecord, Explanation, HeldRecord, RegionRecord, StepRecord};
+use crate::listing::counted;
+use crate::report::escape;
+use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
+
+/// How a verdict is told in few words.
+fn verdict(claim: &ClaimRecord) -> &str {
+    match &*claim.verdict {
+        "refused" => "refused: what it had is withdrawn",
+        "broken" => "broken: what it had stays",
+        "paused" => "the region is paused, and nobody looks at it",
+        "unpublished" if claim.region.is_none() => "not published: spec.region is not set",
+        "unpublished" => "not published",
+        admitted => admitted,
+    }
+}
+
+/// What becomes of a region, in a few words.
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Unchanged => "published as it is to be",
+        Outcome::Published => "the next publish changes it",
+        Outcome::Held => "held: what is published stays until somebody accepts what would change",
+        Outcome::Paused => "paused: what is published stays",
+        Outcome::Withdrawn => "the next publish withdraws it",
+    }
+}
+
+/// The text of an explanation. `brief` tells each Credential in one line.
+pub fn text(explanation: &Explanation, brief: bool) -> String {
+    let mut out = Out(String::new());
+    let Explanation { regions, claims, objects, .. } = explanation;
+    if brief {
+        for region in regions {
+            out.region(region);
+            let of_region = |claim: &&ClaimRecord| claim.region.as_deref() == Some(&region.name);
+            let width = claims.iter().map(|claim| claim.credential.chars().count()).max().unwrap_or_default();
+            for claim in claims.iter().filter(of_region) {
+                out.brief(claim, width);
+            }
+            let mine: Vec<&HeldRecord> = objects.iter().filter(|object| object.region == region.name).collect();
+            for object in mine {
+                out.held(object, false);
+            }
+        }
+        let known = |claim: &&ClaimRecord| regions.iter().any(|region| Some(&region.name) == claim.region.as_ref());
+        for claim in claims.iter().filter(|claim| !known(claim)) {
+            out.claim(claim, None);
+        }
+        return out.0;
+    }
+    let by_name: BTreeMap<&str, &RegionRecord> = regions.iter().map(|region| (&*region.name, region)).collect();
+    for claim in claims {
+        out.claim(claim, claim.region.as_deref().and_then(|region| by_name.get(region).copied()));
+    }
+    if !objects.is_empty() {
+        out.line(0, "in bundles:");
+        for object in objects {
+            out.held(object, true);
+        }
+    }
+    out.0
+}
+
+/// `Kind namespace/name`.
+pub fn named(object: &ObjectRecord) -> String {
+    match &object.namespace {
+        Some(namespace) => format!("{} {namespace}/{}", object.kind, object.name),
+        None => format!("{} {}", object.kind, object.name),
+    }
+}
+
+struct Out(String);
+
+impl Out {
+    fn line(&mut self, depth: usize, text: &str) {
+        let indent = "  ".repeat(depth);
+        self.0.push_str(&format!("{indent}{}\n", escape(text)));
+    }
+
+    fn region(&mut self, region: &RegionRecord) {
+        self.line(0, &format!("region {}: {}", region.name, outcome(region.outcome)));
+        self.line(1, &format!("readable by {}", region.recipients.join(", ")));
+    }
+
+    fn brief(&mut self, claim: &ClaimRecord, width: usize) {
+        let root = claim.steps.first().map(|step| format!(", by {}", named(&step.object))).unwrap_or_default();
+        let objects = claim.steps.iter().filter(|step| step.state.is_some()).count();
+        let codes: Vec<&str> = stopping(claim).map(|finding| finding.code).collect();
+        let codes = if codes.is_empty() { String::new() } else { format!(": {}", codes.join(", ")) };
+        let objects = counted(objects, "object", "objects");
+        self.line(1, &format!("{:width$}  {}{codes}, {objects}{root}", claim.credential, claim.verdict));
+    }
+
+    fn claim(&mut self, claim: &ClaimRecord, region: Option<&RegionRecord>) {
+        self.line(0, &format!("Credential {} at {}", claim.credential, claim.place.text));
+        match (&claim.region, region) {
+            (_, Some(region)) => {
+                self.line(1, &format!("region {}: {}", region.name, verdict(claim)));
+                let state = outcome(region.outcome);
+                self.line(
+                    1,
+                    &format!("bundle {}: {state}; readable by {}", region.directory, region.recipients.join(", ")),
+                );
+            }
+            (Some(name), None) => self.line(1, &format!("region {name}: {}", verdict(claim))),
+            (None, None) => self.line(1, verdict(claim)),
+        }
+        for (at, step) in claim.steps.iter().enumerate().filter(|(_, step)| step.named_by.is_none()) {
+            self.step(claim, (at, step), 1);
+        }
+        for object in &claim.kept {
+            self.line(1, &format!("{} stays published for it", named(object)));
+        }
+        for object in &claim.withdrawn {
+            self.line(1, &format!("{} is withdrawn", named(object)));
+        }
+        for finding in &claim.findings {
+            self.finding(finding);
+        }
+    }
+
+    fn step(&mut self, claim: &ClaimRecord, (at, step): (usize, &StepRecord), depth: usize) {
+        self.line(depth, &named(&step.object));
+        let below = depth.saturating_add(1);
+        self.line(below, &format!("named by   {}", by(step)));
+        self.line(below, &format!("admitted   {}", admitted(step)));
+        self.line(below, &format!("read       {}", read(step)));
+        if let Some(definition) = &step.definition {
+            self.line(below, &format!("followed   {}", followed(definition)));
+        }
+        if let Some(lands) = lands(step) {
+            self.line(below, &format!("lands      {lands}"));
+        }
+        // A step is named by an earlier one, so this ends.
+        let named_by = |(_, step): &(usize, &StepRecord)| step.named_by == Some(at);
+        for next in claim.steps.iter().enumerate().filter(|(next, _)| *next > at).filter(named_by) {
+            self.step(claim, next, below);
+        }
+    }
+
+    fn held(&mut self, object: &HeldRecord, with_readers: bool) {
+        let why = object.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let needed = match object.credentials.is_empty() {
+            true => String::new(),
+            false => format!(", needed by {}", object.credentials.join(", ")),
+        };
+        self.line(1, &format!("{} in {}: {}{why}{needed}", named(&object.object), object.path, object.state));
+        if with_readers && !object.recipients.is_empty() {
+            self.line(2, &format!("readable by {}", object.recipients.join(", ")));
+        }
+    }
+
+    fn finding(&mut self, finding: &FindingRecord) {
+        self.line(1, &format!("{}[{}]: {}", finding.severity, finding.code, finding.message));
+        if let (Some(file), Some(line), Some(column)) = (&finding.file, finding.line, finding.column) {
+            self.line(2, &format!("--> {file}:{line}:{column}"));
+        }
+        if !finding.help.is_empty() {
+            self.line(2, &format!("= help: {}", finding.help));
+        }
+    }
+}
+
+/// The findings that stop a claim.
+fn stopping(claim: &ClaimRecord) -> impl Iterator<Item = &FindingRecord> {
+    claim.findings.iter().filter(|finding| finding.severity == "error" && finding.class == claim.verdict)
+}
+
+fn by(step: &StepRecord) -> String {
+    let field = step.field.as_deref().unwrap_or_default();
+    match &*step.role {
+        "root" => format!("{field} of the Credential"),
+        "resourceTemplate" => String::from("its name: Sveltos reads it to propagate the credential"),
+        "propagationSecret" => String::from("its name: Sveltos reads the Secret of this name"),
+        _ => String::from(field),
+    }
+}
+
+fn admitted(step: &StepRecord) -> &'static str {
+    match (step.rule.as_deref(), &*step.role) {
+        (_, "assumed") => "without being read: the provider itself makes it on every region",
+        (Some("ownNamespace"), _) => "because it stands in the Credential's namespace",
+        (Some("systemClaimant"), _) => "because the Credential stands in the system namespace",
+        (Some("identity"), _) => "because it admits the Credential's namespace",
+        (Some("throughIdentity"), _) => "because an identity names it that admits the Credential's namespace",
+        (Some("managed"), _) => "because AccessManagement hands out the Credential",
+        (Some("grant"), _) => "because a grant of the configuration names it",
+        (None, _) if &*step.read != "found" && &*step.read != "notTold" => "nobody knows before it is read",
+        _ => "by nothing",
+    }
+}
+
+fn read(step: &StepRecord) -> String {
+    match (&step.place, &*step.read) {
+        (Some(place), _) => place.text.clone(),
+        (None, "absent") => String::from("it is in no source"),
+        (None, "notTold") => String::from("not told, as it is not open to this Credential"),
+        _ if step.role == "assumed" => String::from("not at all"),
+        _ => String::from("it could not be read"),
+    }
+}
+
+fn followed(definition: &DefinitionRecord) -> String {
+    let DefinitionRecord { provider_interface, place, release } = definition;
+    match (place, release) {
+        (Some(place), _) => format!("as ProviderInterface {provider_interface} says, at {}", place.text),
+        (None, Some(release)) => {
+            format!("as ProviderInterface {provider_interface} of k0rdent {release} says (built in)")
+        }
+        (None, None) => format!("as ProviderInterface {provider_interface} says"),
+    }
+}
+
+fn lands(step: &StepRecord) -> Option<String> {
+    let state = step.state.as_deref()?;
+    let moved = named(&step.lands) != named(&step.object);
+    let to = if moved { format!("as {}, ", named(&step.lands)) } else { String::new() };
+    let edits = match &*step.rewritten {
+        [] => String::new(),
+        fields => format!(", with {} rewritten", fields.join(" and ")),
+    };
+    Some(match &step.path {
+        Some(path) => format!("{to}in {path}{edits}: {state}"),
+        None => format!("{to}{state}"),
+    })
+}

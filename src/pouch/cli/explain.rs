@@ -1,0 +1,202 @@
+//! `pouch explain`: why an object is, or is not, in a region.
+
+use clap::ValueEnum;
+use pouch_core::explain::record::Explanation;
+use pouch_core::explain::{Known, Question, explanation, graph, text};
+use pouch_core::finding::{Class, Finding};
+use pouch_core::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
+use pouch_core::recipient::Recipient;
+use pouch_core::report::escape_json;
+
+use super::asked::Asked;
+use super::reach::{self, ReachArgs};
+use crate::error::{Ended, Failure};
+use crate::run::places::together;
+use crate::run::publish::{First, Publish};
+use crate::run::render::preview;
+use crate::run::{self, Report, Run};
+use crate::session::Session;
+use crate::settings::{Opened, region_called};
+use crate::shelf::directory::LookedAt;
+use crate::shelf::output::Output;
+use crate::survey::source::live::Values;
+use crate::survey::survey;
+
+/// Say why an object is, or is not, in a region
+///
+/// Of a Credential it tells the whole chain: each object that it needs, the field that names it, the rule
+/// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
+/// it. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
+/// read now. It reads what `pouch plan` reads, and shows no values.
+///
+///   pouch explain team-a/aws
+///   pouch explain secret kcm-system/aws-secret
+///   pouch explain region eu-west
+///   pouch explain recipient age1…
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = reach::ONLY_FOR)]
+pub struct Args {
+    /// What is asked about: a Credential's NAMESPACE/NAME, or a kind and a name
+    #[arg(value_name = "[KIND] NAME", required = true, num_args = 1..=2)]
+    what: Vec<String>,
+    /// The namespace of a name that is given without one
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// How the answer is written
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    output: Format,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// How the answer is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For machines; `pouch schema explanation` describes it
+    Json,
+    /// A flow chart for Mermaid, which GitHub and GitLab draw in Markdown
+    Mermaid,
+    /// A graph for Graphviz
+    Dot,
+}
+
+/// What can be asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Kind {
+    Credential,
+    Secret,
+    Region,
+    Recipient,
+}
+
+/// Runs the command.
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    run::threads()?;
+    let asked = Asked::reaching(args.reach.clone());
+    let opened = asked.open(session)?;
+    let fleet = &opened.settings.fleet;
+    let question = args.question(&opened)?;
+    let prepared = asked.prepared(session, &opened, (&[], vec![opened.output()]))?;
+    let (run, surveyor) = (Run { question: Some(&question), ..prepared.run() }, prepared.surveyor());
+    let Report { mut explained, findings, .. } = match &fleet.output.git {
+        Some(_) => {
+            // That nothing was published yet is no answer to this question.
+            let work = Publish { run: &run, surveyor: &surveyor, first: First::Taken, plain: false };
+            together(session, Output::of(&opened)?.preview(session, &prepared.keys, &work))?.report
+        }
+        None => {
+            let published = LookedAt::open_or_empty(&opened.output())?;
+            let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
+            let report = session.timed("render", || preview(&run, &survey, &published))?;
+            survey.wiped_beside(|| report)
+        }
+    };
+    // What could not be read may be what is missing; the rest stands with the claims.
+    let of_source = |finding: &Finding| finding.code.class() == Class::Source;
+    session.ui.findings(&findings.into_iter().filter(of_source).collect::<Vec<Finding>>());
+    explained.settle();
+    let known = explained.known.take();
+    let explanation = explanation(fleet, &question, explained);
+    let is_empty = explanation.claims.is_empty() && explanation.objects.is_empty();
+    if let Some(Known::No { near }) = known {
+        let message = format!("no {question} was read");
+        if is_empty {
+            let meant = near.map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
+            return Err(Failure::failed(message, format!("No bundle has anything of it either.{meant}")));
+        }
+        session.ui.note(&format!("{message}; bundles still have what is named here"));
+    }
+    session.ui.result(&args.shown(&explanation, &question)?);
+    if let Question::Recipient(recipient) = &question {
+        session.ui.note(&format!("what it could ever read: pouch exposure --recipient {recipient}"));
+    }
+    Ok(Ended::Done)
+}
+
+impl Args {
+    fn question(&self, opened: &Opened) -> Result<Question, Failure> {
+        let fleet = &opened.settings.fleet;
+        let (kind, name) = match &*self.what {
+            [kind, name] => (kind_called(kind)?, name),
+            [name] if name.starts_with("age1") => (Kind::Recipient, name),
+            [name] => (Kind::Credential, name),
+            _ => return Err(Failure::bug("the command line has no name")),
+        };
+        match kind {
+            Kind::Region => Ok(Question::Region(region_called(fleet, name)?.name.clone())),
+            Kind::Recipient => match Recipient::parse(name) {
+                Ok(recipient) => Ok(Question::Recipient(recipient)),
+                Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
+            },
+            Kind::Credential | Kind::Secret => {
+                let (namespace, name) = match (name.split_once('/'), &self.namespace) {
+                    (Some((namespace, name)), _) => (namespace, name),
+                    (None, Some(namespace)) => (namespace.as_str(), name.as_str()),
+                    (None, None) => return Err(without_namespace(opened, kind, name)),
+                };
+                if !is_dns_label(namespace) || !is_dns_subdomain(name) {
+                    return Err(Failure::usage(
+                        format!("{namespace}/{name} is not NAMESPACE/NAME"),
+                        "Write both as they stand in the manifest, such as team-a/aws.",
+                    ));
+                }
+                let (namespace, name) = (Namespace::from(namespace), Name::from(name));
+                Ok(match kind {
+                    Kind::Secret => {
+                        Question::Object(ObjectKey::new(GroupKind::new("", "Secret"), Some(namespace), name))
+                    }
+                    _ => Question::Claimant(Claimant::credential(namespace, name)),
+                })
+            }
+        }
+    }
+
+    fn shown(&self, explanation: &Explanation, question: &Question) -> Result<String, Failure> {
+        Ok(match self.output {
+            Format::Text => match text::text(explanation, is_brief(question)) {
+                text if text.is_empty() => nothing(question),
+                text => text,
+            },
+            Format::Json => {
+                let json = serde_json::to_string_pretty(explanation);
+                escape_json(&json.map_err(|_| Failure::bug("the answer is not JSON"))?) + "\n"
+            }
+            Format::Mermaid => graph::mermaid(explanation),
+            Format::Dot => graph::dot(explanation),
+        })
+    }
+}
+
+/// Whether a question is about many claims, each of which is told in a line.
+fn is_brief(question: &Question) -> bool {
+    matches!(question, Question::Region(_) | Question::Recipient(_))
+}
+
+/// The answer where there is nothing to say.
+fn nothing(question: &Question) -> String {
+    match question {
+        Question::Recipient(recipient) => format!("no region is sealed for {recipient}\n"),
+        _ => format!("no Credential needs {question}\n"),
+    }
+}
+
+fn kind_called(word: &str) -> Result<Kind, Failure> {
+    Kind::from_str(word, true).map_err(|_| {
+        let words: Vec<String> = Kind::value_variants().iter().map(|kind| format!("{kind:?}").to_lowercase()).collect();
+        Failure::usage(
+            format!("{word:?} is nothing that can be asked about"),
+            format!("Name one of: {}. Without one of these words, the name is a Credential's.", words.join(", ")),
+        )
+    })
+}
+
+fn without_namespace(opened: &Opened, kind: Kind, name: &str) -> Failure {
+    let help = match region_called(&opened.settings.fleet, name) {
+        Ok(region) => format!("Write NAMESPACE/NAME, or `pouch explain region {}`.", region.name),
+        Err(_) => String::from("Write NAMESPACE/NAME, or the namespace with -n."),
+    };
+    let kind = format!("{kind:?}");
+    Failure::usage(format!("{name:?} names no {kind}: it has no namespace"), help)
+}

@@ -1,9 +1,11 @@
 //! Reports: what a run did and found, as text, as JSON and as metrics. Pure: the shell prints.
 
+pub mod check;
 pub mod escape;
 pub mod exposure;
 pub mod metrics;
 pub mod names;
+pub mod pages;
 pub mod shell;
 pub mod summary;
 pub mod text;

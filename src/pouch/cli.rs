@@ -4,10 +4,12 @@
 
 pub mod accept;
 mod asked;
+pub mod check;
 pub mod completions;
 pub mod config;
 pub mod explain;
 pub mod exposure;
+pub mod help;
 pub mod init;
 pub mod keygen;
 pub mod man;
@@ -42,7 +44,7 @@ use crate::{telemetry, ui};
 /// pouch reads k0rdent Credentials from manifests, works out everything each of them needs, encrypts
 /// the Secrets with age in SOPS format, and writes one kustomize bundle per region for Flux or Argo CD.
 #[derive(Debug, Parser)]
-#[command(name = "pouch", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "pouch", version, max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(flatten)]
     global: Global,
@@ -58,6 +60,8 @@ enum Command {
     #[command(args = records::refused_metrics())]
     Plan(plan::Args),
     Publish(publish::Args),
+    #[command(args = records::refused())]
+    Check(check::Args),
     #[command(args = records::refused())]
     Explain(explain::Args),
     Rekey(rekey::Args),
@@ -76,6 +80,8 @@ enum Command {
     Completions(completions::Args),
     #[command(args = records::refused())]
     Man(man::Args),
+    #[command(args = records::refused())]
+    Help(help::Args),
 }
 
 /// Runs the command that this process was started for. Returns the exit code.
@@ -90,7 +96,7 @@ pub fn main() -> u8 {
 }
 
 /// Commands that people know of and that this release does not have. clap would offer what is spelled alike.
-const LATER: [&str; 2] = ["check", "unpack"];
+const LATER: [&str; 1] = ["unpack"];
 
 /// Says what is wrong with the command line. Returns the exit code.
 ///
@@ -137,6 +143,7 @@ pub fn run(ambient: Ambient) -> u8 {
         Command::Render(_)
         | Command::Plan(_)
         | Command::Publish(_)
+        | Command::Check(_)
         | Command::Explain(_)
         | Command::Rekey(_)
         | Command::Exposure(_)
@@ -224,6 +231,7 @@ impl Command {
             Self::Render(args) => render::run(session, args),
             Self::Plan(args) => plan::run(session, args),
             Self::Publish(args) => publish::run(session, args),
+            Self::Check(args) => check::run(session, args),
             Self::Explain(args) => explain::run(session, args),
             Self::Rekey(args) => rekey::run(session, args),
             Self::Verify(args) => verify::run(session, args),
@@ -232,9 +240,10 @@ impl Command {
             Self::Rbac(args) => rbac::run(session, args),
             Self::Config(args) => config::run(session, args),
             Self::Schema(args) => schema::run(session, args),
-            // These two tell of the command line itself.
+            // These tell of the command line itself.
             Self::Completions(args) => completions::run(session, args, Cli::command()),
             Self::Man(args) => man::run(session, args, Cli::command()),
+            Self::Help(args) => help::run(session, args, Cli::command()),
         }
     }
 }

@@ -24,6 +24,8 @@ mod exit {
     pub const UNAVAILABLE: u8 = 5;
     /// The push lost against other writers until the attempts ran out.
     pub const LOST: u8 = 6;
+    /// `check` found something at or above `--deny`.
+    pub const DENIED: u8 = 7;
     /// `verify` found a fault.
     pub const FAULT: u8 = 8;
     /// Usage or configuration.
@@ -45,6 +47,8 @@ pub enum Ended {
     Partial,
     /// A region was held by a brake.
     Held,
+    /// `check` found what it was to deny.
+    Denied,
     /// `verify` found a fault, or would find one beside what was published.
     Fault,
     /// Some places were published to, and at others something failed.
@@ -59,6 +63,7 @@ impl Ended {
             Self::Changes => exit::CHANGES,
             Self::Partial => exit::PARTIAL,
             Self::Held => exit::HELD,
+            Self::Denied => exit::DENIED,
             Self::Fault => exit::FAULT,
             Self::Partway(kind) => kind.code(),
         }

@@ -50,6 +50,7 @@ pub enum Level {
 pub struct Ui {
     format: LogFormat,
     paint: Paint,
+    result_paint: Paint,
     level: Level,
     terminal: bool,
     /// Why a result could not be written.
@@ -62,13 +63,14 @@ impl Ui {
         let terminal = ambient.stderr_is_terminal();
         // <https://no-color.org/>
         let unwanted = ambient.var("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let coloured = match colour {
-            Colour::Always => true,
-            Colour::Never => false,
-            Colour::Auto => terminal && !unwanted,
+        let paint = |terminal: bool| match colour {
+            Colour::Always => Paint::Colours,
+            Colour::Auto if terminal && !unwanted => Paint::Colours,
+            Colour::Auto | Colour::Never => Paint::Plain,
         };
-        let paint = if coloured && format == LogFormat::Text { Paint::Colours } else { Paint::Plain };
-        Self { format, paint, level, terminal, lost: OnceLock::new() }
+        let result_paint = paint(ambient.stdout_is_terminal());
+        let paint = if format == LogFormat::Text { paint(terminal) } else { Paint::Plain };
+        Self { format, paint, result_paint, level, terminal, lost: OnceLock::new() }
     }
 
     /// Writes a result to stdout. A reader that went away is no error; what else goes wrong is
@@ -86,14 +88,23 @@ impl Ui {
         self.lost.get().map(String::as_str)
     }
 
-    /// Writes findings, most severe first, as far as the level asks for them.
-    pub fn findings(&self, findings: &[Finding]) {
-        let least = match self.level {
+    /// The least severity that is told of.
+    pub fn least(&self) -> Severity {
+        match self.level {
             Level::Quiet => Severity::Error,
             Level::Normal => Severity::Warning,
             Level::Verbose => Severity::Info,
-        };
-        for finding in findings.iter().filter(|finding| finding.severity >= least) {
+        }
+    }
+
+    /// Whether results carry colours.
+    pub fn result_paint(&self) -> Paint {
+        self.result_paint
+    }
+
+    /// Writes findings, most severe first, as far as the level asks for them.
+    pub fn findings(&self, findings: &[Finding]) {
+        for finding in findings.iter().filter(|finding| finding.severity >= self.least()) {
             match self.format {
                 LogFormat::Text => self.log(&format!("{}\n", text::finding(finding, self.paint))),
                 LogFormat::Json => {

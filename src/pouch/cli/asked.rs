@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pouch_core::explain::Question;
 use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::reuse::KeyRing;
 
@@ -10,9 +11,15 @@ use super::part::Part;
 use super::reach::ReachArgs;
 use crate::error::Failure;
 use crate::run::Run;
+use crate::run::places::{Places, together};
+use crate::run::publish::{First, Publish};
+use crate::run::render::preview;
 use crate::session::Session;
 use crate::settings::Opened;
-use crate::survey::{Reach, Surveyor};
+use crate::shelf::directory::LookedAt;
+use crate::shelf::output::Output;
+use crate::survey::source::live::Values;
+use crate::survey::{Reach, Surveyor, survey};
 
 /// Flags of every command that renders, or says what rendering would come to.
 #[derive(Debug, Default, clap::Args)]
@@ -77,6 +84,21 @@ impl Prepared<'_> {
     pub fn run(&self) -> Run<'_> {
         let Self { session, opened, keys, allowances, selection, .. } = self;
         Run { session, fleet: &opened.settings.fleet, keys, allowances, selection, target: None, question: None }
+    }
+
+    /// Looks what a publish would do, where it would be published, and answers a question about that if there is one.
+    pub fn look(&self, question: Option<&Question>) -> Result<Places, Failure> {
+        let Self { session, opened, keys, .. } = self;
+        let (run, surveyor) = (Run { question, ..self.run() }, self.surveyor());
+        if opened.settings.fleet.output.git.is_some() {
+            // Whoever only asks is not told that a publish would want --first.
+            let work = Publish { run: &run, surveyor: &surveyor, first: First::Taken, plain: false };
+            return together(session, Output::of(opened)?.preview(session, keys, &work));
+        }
+        let published = LookedAt::open_or_empty(&opened.output())?;
+        let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
+        let report = session.timed("render", || preview(&run, &survey, &published))?;
+        Ok(survey.wiped_beside(|| Places::of_folder(report)))
     }
 
     /// What reads the sources.

@@ -11,16 +11,9 @@ use pouch_core::report::escape_json;
 use super::asked::Asked;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
-use crate::run::places::together;
-use crate::run::publish::{First, Publish};
-use crate::run::render::preview;
-use crate::run::{self, Report, Run};
+use crate::run::{self, Report};
 use crate::session::Session;
 use crate::settings::{Opened, region_called};
-use crate::shelf::directory::LookedAt;
-use crate::shelf::output::Output;
-use crate::survey::source::live::Values;
-use crate::survey::survey;
 
 /// Say why an object is, or is not, in a region
 ///
@@ -79,20 +72,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let fleet = &opened.settings.fleet;
     let question = args.question(&opened)?;
     let prepared = asked.prepared(session, &opened, (&[], vec![opened.output()]))?;
-    let (run, surveyor) = (Run { question: Some(&question), ..prepared.run() }, prepared.surveyor());
-    let Report { mut explained, findings, .. } = match &fleet.output.git {
-        Some(_) => {
-            // That nothing was published yet is no answer to this question.
-            let work = Publish { run: &run, surveyor: &surveyor, first: First::Taken, plain: false };
-            together(session, Output::of(&opened)?.preview(session, &prepared.keys, &work))?.report
-        }
-        None => {
-            let published = LookedAt::open_or_empty(&opened.output())?;
-            let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
-            let report = session.timed("render", || preview(&run, &survey, &published))?;
-            survey.wiped_beside(|| report)
-        }
-    };
+    let Report { mut explained, findings, .. } = prepared.look(Some(&question))?.report;
     // What could not be read may be what is missing; the rest stands with the claims.
     let of_source = |finding: &Finding| finding.code.class() == Class::Source;
     session.ui.findings(&findings.into_iter().filter(of_source).collect::<Vec<Finding>>());

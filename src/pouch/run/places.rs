@@ -62,6 +62,11 @@ impl Places {
         Self { report, targets: None, failed: None }
     }
 
+    /// The worst that failed at some of the places.
+    pub fn failed(&self) -> Option<Kind> {
+        self.failed
+    }
+
     /// Says what was done at each place.
     pub fn tell(&self, session: &Session) {
         let targets = self.targets.as_deref().unwrap_or_default();

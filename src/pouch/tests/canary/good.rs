@@ -173,6 +173,9 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
         for (command, code) in [
             (&["config"][..], 0),
             (&["rbac"], 64),
+            (&["check"], 0),
+            (&["check", "-o", "json"], 0),
+            (&["check", "-o", "sarif"], 0),
             (&["explain", "region", "eu-west"], 0),
             (&["explain", "kcm-system/good-aws"], 0),
             (&["explain", "kcm-system/good-aws", "-o", "json"], 0),

@@ -25,6 +25,7 @@ use pouch::age;
 mod acceptances;
 mod attack;
 mod bad_input;
+mod check;
 mod churn;
 mod churn_laws;
 mod commits;

@@ -1,0 +1,57 @@
+//! Baselines: findings that are known and do not count, so that a check can begin before everything is cured.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use serde::{Deserialize, Serialize};
+
+use super::Checked;
+
+/// What a baseline is called.
+const KIND: &str = "Baseline";
+
+/// The version of its format.
+const API_VERSION: &str = "pouch/v1alpha1";
+
+/// Findings that are known, by fingerprint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Baseline {
+    api_version: String,
+    kind: String,
+    /// What each is about, for people.
+    findings: BTreeMap<String, String>,
+}
+
+impl Baseline {
+    /// The baseline of these findings.
+    pub fn of(checked: &[Checked<'_>]) -> Self {
+        let about = |checked: &Checked<'_>| {
+            let whom = checked.finding.claimant.as_ref().map(|claimant| format!(" of {claimant}"));
+            let text = format!("{}{} in {}", checked.finding.code.text(), whom.unwrap_or_default(), checked.file);
+            (checked.fingerprint.clone(), crate::report::escape(&text))
+        };
+        Self {
+            api_version: API_VERSION.to_string(),
+            kind: KIND.to_string(),
+            findings: checked.iter().map(about).collect(),
+        }
+    }
+
+    /// Whether this is a baseline, in a format that is known here.
+    pub fn is_known(&self) -> bool {
+        self.kind == KIND && self.api_version == API_VERSION
+    }
+
+    /// Whether a finding is known.
+    pub fn knows(&self, checked: &Checked<'_>) -> bool {
+        self.findings.contains_key(&checked.fingerprint)
+    }
+
+    /// How many of its findings are none of these any more.
+    pub fn cured(&self, checked: &[Checked<'_>]) -> usize {
+        let still = |fingerprint: &&String| !checked.iter().any(|checked| checked.fingerprint == **fingerprint);
+        self.findings.keys().filter(still).count()
+    }
+}

@@ -1,0 +1,56 @@
+//! A JUnit report: a test case for each finding, which fails where the finding is denied.
+//!
+//! <https://github.com/testmoapp/junitxml> describes what the systems that read it have in common.
+
+use alloc::format;
+use alloc::string::{String, ToString as _};
+
+use super::Checked;
+use crate::finding::Severity;
+
+/// The report of these findings, of which those at or above `deny` fail.
+pub fn junit(checked: &[Checked<'_>], deny: Option<Severity>) -> String {
+    let is_denied = |checked: &&Checked<'_>| deny.is_some_and(|deny| checked.finding.severity >= deny);
+    // A report without a test looks as if nothing had been checked.
+    let tests = checked.len().max(1);
+    let failures = checked.iter().filter(is_denied).count();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let counts = format!("tests=\"{tests}\" failures=\"{failures}\"");
+    out.push_str(&format!("<testsuites {counts}>\n  <testsuite name=\"pouch check\" {counts}>\n"));
+    if checked.is_empty() {
+        out.push_str("    <testcase name=\"no findings\" classname=\"pouch\"/>\n");
+    }
+    for one in checked {
+        let Checked { finding, file, line, .. } = one;
+        let about = finding.claimant.as_ref().map(|claimant| format!(": {claimant}")).unwrap_or_default();
+        let name = xml(&format!("{}{about}", finding.code.text()));
+        let place = format!("file=\"{}\" line=\"{line}\"", xml(file));
+        out.push_str(&format!("    <testcase name=\"{name}\" classname=\"{}\" {place}>\n", xml(file)));
+        let text = xml(&one.text());
+        out.push_str(&match is_denied(&one) {
+            true => {
+                let kind = finding.severity.word();
+                format!("      <failure type=\"{kind}\" message=\"{}\">{text}</failure>\n", xml(&finding.message))
+            }
+            false => format!("      <system-out>{text}</system-out>\n"),
+        });
+        out.push_str("    </testcase>\n");
+    }
+    out.push_str("  </testsuite>\n</testsuites>\n");
+    out
+}
+
+/// Text of an element or an attribute; what XML cannot hold at all is escaped before.
+fn xml(text: &str) -> String {
+    let one = |char| match char {
+        '&' => String::from("&amp;"),
+        '<' => String::from("&lt;"),
+        '>' => String::from("&gt;"),
+        '"' => String::from("&quot;"),
+        '\'' => String::from("&apos;"),
+        // Noncharacters, which XML 1.0 leaves out: <https://www.w3.org/TR/xml/#charsets>.
+        '\u{fffe}' | '\u{ffff}' => char.escape_unicode().to_string(),
+        char => char.to_string(),
+    };
+    crate::report::escape(text).chars().map(one).collect()
+}

@@ -1,0 +1,47 @@
+//! `pouch help`: of a command, and of a code of a finding.
+
+use clap::Command;
+use pouch_core::finding::Code;
+use pouch_core::nearest::suggested;
+use pouch_core::report::escape;
+use pouch_core::report::pages::{page, without_links};
+
+use crate::error::{Ended, Failure};
+use crate::session::Session;
+
+/// Say what a command does, or what a finding means and how it is cured
+///
+/// A finding's code stands in brackets: `pouch help missing-reference` explains
+/// `error[missing-reference]`.
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// A command, or the code of a finding; all commands are listed without one
+    #[arg(value_name = "COMMAND|CODE")]
+    topic: Option<String>,
+}
+
+/// Runs the command; `commands` is the whole command line.
+pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ended, Failure> {
+    commands.build();
+    let Some(topic) = &args.topic else {
+        session.ui.result(&commands.render_long_help().to_string());
+        return Ok(Ended::Done);
+    };
+    if let Some(code) = Code::parse(topic) {
+        let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
+        session.ui.result(&format!("{head}\n\n{}\n", without_links(page(code))));
+        return Ok(Ended::Done);
+    }
+    if let Some(command) = commands.find_subcommand_mut(topic) {
+        session.ui.result(&command.render_long_help().to_string());
+        return Ok(Ended::Done);
+    }
+    let codes = Code::ALL.iter().map(|code| code.text());
+    let near = suggested(topic, codes.chain(commands.get_subcommands().map(Command::get_name)));
+    let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
+    Err(Failure::usage(
+        format!("{} is no command, and no code of a finding", escape(topic)),
+        format!("{meant}`pouch help` lists the commands."),
+    ))
+}

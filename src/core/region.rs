@@ -20,6 +20,7 @@ pub mod change;
 mod compare;
 pub mod content;
 mod explain;
+pub mod fields;
 pub mod history;
 pub mod input;
 mod labels;

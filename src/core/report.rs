@@ -3,6 +3,7 @@
 pub mod check;
 pub mod escape;
 pub mod exposure;
+pub mod markdown;
 pub mod metrics;
 pub mod names;
 pub mod pages;

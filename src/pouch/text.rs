@@ -234,6 +234,7 @@ mod tests {
             credentials: vec![format!("team-a/c{n:05}")],
             entries: Vec::new(),
             lost_entries: Vec::new(),
+            fields: Vec::new(),
         };
         let changes = (0..changes).map(change).collect();
         Region { changes, ..Region::new(&name.into(), &name.into(), Outcome::Published) }

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use super::fields::FieldChange;
 use crate::config::Acceptance;
 use crate::finding::Finding;
 use crate::name::{Claimant, ObjectKey};
@@ -44,6 +45,8 @@ pub struct Change {
     pub lost_entries: Vec<String>,
     /// Entries of a changed Secret that do not stay as they are, sorted by name.
     pub entries: Vec<(String, EntryChange)>,
+    /// Fields of a changed object that is not sealed, in the order of their paths.
+    pub fields: Vec<FieldChange>,
     /// The claimants that need it; if it is withdrawn, those that needed it.
     pub claimants: Vec<Claimant>,
 }

@@ -7,10 +7,11 @@ use alloc::vec::Vec;
 use super::brake::{self, Account, Braked, Load, Share, added_recipients};
 use super::change::{Action, Change, Hold, Loss, Sharing};
 use super::content::Order;
+use super::fields::differences;
 use super::history::{History, Past, filled_entries};
 use super::input::Input;
 use super::pack::{Keep, Pack, Packed, needers};
-use super::published::State;
+use super::published::{State, document};
 use super::unsigned::{self, Evidence};
 use super::values;
 use crate::config::{Delivery, Limits, RegionState};
@@ -72,13 +73,21 @@ pub(super) fn compare(input: &Input<'_>, pack: &Pack) -> Vec<Change> {
             _ => None,
         }
         .unwrap_or_default();
-        changes.push(Change { key: lands.clone(), action, lost_entries, entries, claimants });
+        let fields = match action {
+            Action::Changed if !lands.kind.is_secret() => {
+                let (before, after) = (input.published.document(lands), document(text.as_bytes()));
+                before.zip(after).map(|(before, after)| differences(&before, &after)).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        changes.push(Change { key: lands.clone(), action, lost_entries, entries, fields, claimants });
     }
     let removed = |key: &ObjectKey, claimants| Change {
         key: key.clone(),
         action: Action::Withdrawn,
         lost_entries: Vec::new(),
         entries: Vec::new(),
+        fields: Vec::new(),
         claimants,
     };
     match input.published.manifest() {

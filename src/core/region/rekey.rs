@@ -101,6 +101,7 @@ pub fn reopen(
         action: Action::Resealed,
         lost_entries: Vec::new(),
         entries: Vec::new(),
+        fields: Vec::new(),
         claimants: object.needed_by.iter().map(|needed_by| needed_by.by.clone()).collect(),
     };
     let changes: Vec<Change> = secrets().map(resealed).collect();

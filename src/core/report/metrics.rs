@@ -235,6 +235,7 @@ mod tests {
                 credentials: Vec::new(),
                 entries: Vec::new(),
                 lost_entries: Vec::new(),
+                fields: Vec::new(),
             }],
             credentials: (name == "us").then_some(RegionCredentials { broken: 1, ..Default::default() }),
             ..Region::new(&name.into(), &"d".into(), outcome)

@@ -9,7 +9,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::escape;
-use super::summary::{ChangeRecord, ObjectRecord, Region, Word};
+use super::summary::{ChangeRecord, FieldRecord, ObjectRecord, Region, Word};
 use crate::listing::few;
 
 /// How many objects a line names.
@@ -141,7 +141,11 @@ fn item(item: &Item<'_>) -> String {
     match item {
         Item::Object(record) => object(record),
         Item::Codes(codes) => codes.join(", "),
-        Item::Change(change) if change.entries.is_empty() => object(&change.object),
+        Item::Change(change) if change.entries.is_empty() && change.fields.is_empty() => object(&change.object),
+        Item::Change(change) if change.entries.is_empty() => {
+            let fields = change.fields.iter().map(|field| escape(&field.path));
+            format!("{} [{}]", object(&change.object), few(fields, change.fields.len(), ENTRIES))
+        }
         Item::Change(change) => {
             let entry = |(name, word): (&str, &str)| match word {
                 "changed" => escape(name),
@@ -152,6 +156,22 @@ fn item(item: &Item<'_>) -> String {
             format!("{} [{}]", object(&change.object), few(entries, change.entries.len(), ENTRIES))
         }
     }
+}
+
+/// The fields of a region's changed objects, from what to what, a line each.
+pub fn fields(region: &Region, most: usize) -> Vec<String> {
+    let word = |value: &Option<String>| value.as_deref().map_or(String::from("nothing"), escape);
+    let line = |(change, field): (&ChangeRecord, &FieldRecord)| {
+        let (before, after) = (word(&field.before), word(&field.after));
+        format!("{} {}: {before} becomes {after}", object(&change.object), escape(&field.path))
+    };
+    let all = || region.changes.iter().flat_map(|change| change.fields.iter().map(move |field| (change, field)));
+    let mut lines: Vec<String> = all().take(most).map(line).collect();
+    let rest = all().count().saturating_sub(lines.len());
+    if rest > 0 {
+        lines.push(format!("and {rest} more fields"));
+    }
+    lines
 }
 
 fn object(record: &ObjectRecord) -> String {

@@ -15,6 +15,7 @@ use crate::layout::manifest::{ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory, ObjectKey};
 use crate::recipient::Recipient;
 use crate::region::change::{Change, Hold, Loss, Sharing};
+use crate::region::fields::FieldChange;
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {
@@ -345,6 +346,23 @@ pub struct ChangeRecord {
     /// Entries of a Secret that left it or became empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost_entries: Vec<String>,
+    /// Fields of a changed object that stands open in the bundle; at most 100.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldRecord>,
+}
+
+/// One field of an object that changed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldRecord {
+    /// The path, such as `spec.allowedNamespaces.list[0]`.
+    pub path: String,
+    /// What was published, cut after 120 characters; absent where there was no such field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// What is published; absent where the field went.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
 }
 
 /// One entry of a Secret that changed.
@@ -503,7 +521,15 @@ impl From<&Change> for ChangeRecord {
                 .map(|(name, change)| EntryRecord { name: name.clone(), change: change.word().into() })
                 .collect(),
             lost_entries: change.lost_entries.clone(),
+            fields: change.fields.iter().map(FieldRecord::from).collect(),
         }
+    }
+}
+
+impl From<&FieldChange> for FieldRecord {
+    fn from(field: &FieldChange) -> Self {
+        let FieldChange { path, before, after } = field.clone();
+        Self { path, before, after }
     }
 }
 

@@ -19,8 +19,7 @@ use pouch_core::report::{escape_json, text};
 use super::asked::Asked;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure, said};
-use crate::run::told::summary_of;
-use crate::run::{self, Report};
+use crate::run::{self, Report, told};
 use crate::session::Session;
 
 /// Say what is wrong, in words or for a CI system
@@ -145,9 +144,9 @@ impl Args {
         Ok(match self.output {
             Format::Text => words(session, &checked),
             Format::Json => {
-                let summary = summary_of(session, report, "check", None, fleet, ended);
+                let summary = told::summary_of(session, report, "check", None, fleet, ended);
                 // What is held is let through by who publishes.
-                json(serde_json::to_string_pretty(&Summary { accept_command: None, ..summary }))?
+                told::json(&Summary { accept_command: None, ..summary })?
             }
             Format::Sarif => json(serde_json::to_string_pretty(&sarif(&checked, env!("CARGO_PKG_VERSION"))))?,
             Format::Github => github(&checked),

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+use pouch_core::report::markdown;
+
 use super::asked::Asked;
 use super::reach;
 use crate::error::{Ended, Failure};
@@ -27,11 +30,25 @@ use crate::survey::survey;
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR)]
 pub struct Args {
+    /// How the plan is written
+    #[arg(short, long, value_name = "FORMAT", default_value = "text")]
+    output: Format,
     /// End with 2 if anything would change in what is published, and with 0 if not
     #[arg(long)]
     detailed_exitcode: bool,
     #[command(flatten)]
     asked: Asked,
+}
+
+/// How a plan is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    /// For people
+    Text,
+    /// For machines, the same as --summary; `pouch schema summary` describes it
+    Json,
+    /// For a comment on a pull request, in at most 65,536 characters
+    Markdown,
 }
 
 /// What the command is called.
@@ -40,7 +57,7 @@ const NAME: &str = "plan";
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = args.asked.open(session)?;
-    let command = Command { name: NAME, detailed_exitcode: args.detailed_exitcode };
+    let command = Command { name: NAME, detailed_exitcode: args.detailed_exitcode, output: args.output };
     match &opened.settings.fleet.output.git {
         Some(_) => branches(session, &opened, (&args.asked, &[], First::Said), command),
         None => folder(session, &opened, (&args.asked, opened.output()), command),
@@ -54,6 +71,15 @@ pub struct Command {
     pub name: &'static str,
     /// Whether the exit code tells of changes.
     pub detailed_exitcode: bool,
+    /// How the plan is written.
+    pub output: Format,
+}
+
+impl Command {
+    /// A command that publishes and was given `--dry-run`.
+    pub fn dry_run(name: &'static str) -> Self {
+        Self { name, detailed_exitcode: false, output: Format::Text }
+    }
 }
 
 /// Tells what a publish would do at the branches.
@@ -90,11 +116,17 @@ fn finish(
     session: &Session,
     opened: &Opened,
     (mut places, asked, done_by): (Places, &Asked, &'static str),
-    Command { name, detailed_exitcode }: Command,
+    Command { name, detailed_exitcode, output }: Command,
 ) -> Result<Ended, Failure> {
     let fleet = &opened.settings.fleet;
     places.report.done_by = (name == NAME).then_some(done_by);
     let report = &places.report;
-    told::tell(session, report, &told::planned(session, report), &asked.wanted.accepted.of_flags(fleet)?);
+    let summary = || told::summary_of(session, report, name, None, fleet, places.ended_plan(detailed_exitcode));
+    let text = match output {
+        Format::Text => told::planned(session, report),
+        Format::Json => told::json(&summary())?,
+        Format::Markdown => markdown::plan(&summary(), told::planned_word),
+    };
+    told::tell(session, report, &text, &asked.wanted.accepted.of_flags(fleet)?);
     places.finish_plan(session, (name, detailed_exitcode), fleet)
 }

@@ -50,7 +50,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let opened = args.asked.open(session)?;
     if args.dry_run {
         let first = if args.first { First::Taken } else { First::Said };
-        let command = plan::Command { name: "publish --dry-run", detailed_exitcode: false };
+        let command = plan::Command::dry_run("publish --dry-run");
         return plan::branches(session, &opened, (&args.asked, &args.named, first), command);
     }
     let fleet = &opened.settings.fleet;

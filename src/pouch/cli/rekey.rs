@@ -140,7 +140,12 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let report = &places.report;
     let word = if args.dry_run { told::planned_word } else { Outcome::word };
-    told::tell(session, report, &told::lines(session, report, word, recipients), &args.accepted.of_flags(fleet)?);
+    told::tell(
+        session,
+        report,
+        &told::lines(session, report, word, (recipients, |_, _| String::new())),
+        &args.accepted.of_flags(fleet)?,
+    );
     if args.dry_run {
         return places.finish_plan(session, ("rekey --dry-run", false), fleet);
     }

@@ -47,7 +47,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         None => opened.output(),
     };
     if args.dry_run {
-        let command = plan::Command { name: "render --dry-run", detailed_exitcode: false };
+        let command = plan::Command::dry_run("render --dry-run");
         return plan::folder(session, &opened, (&args.asked, target), command);
     }
     let prepared = args.asked.prepared(session, &opened, (&[], vec![target.clone(), opened.output()]))?;

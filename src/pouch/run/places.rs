@@ -84,6 +84,15 @@ impl Places {
         }
     }
 
+    /// How a run ended that only said what it would do.
+    pub fn ended_plan(&self, detailed: bool) -> Ended {
+        match self.failed {
+            Some(kind) => Ended::Partway(kind),
+            None if detailed && self.report.would_change() => Ended::Changes,
+            None => Ended::Done,
+        }
+    }
+
     /// Ends a run that only said what it would do: what would be held, or is wrong, is no failure of it. `detailed` is
     /// whether its exit code tells of changes.
     pub fn finish_plan(
@@ -92,12 +101,8 @@ impl Places {
         (command, detailed): (&'static str, bool),
         fleet: &Fleet,
     ) -> Result<Ended, Failure> {
-        let Self { report, failed, .. } = self;
-        let ended = match failed {
-            Some(kind) => Ended::Partway(kind),
-            None if detailed && report.would_change() => Ended::Changes,
-            None => Ended::Done,
-        };
+        let ended = self.ended_plan(detailed);
+        let Self { report, .. } = self;
         let finished = Finished { command, report: &report, commit: None, targets: None, only_looks: true, ended };
         told::finish(session, fleet, finished)
     }

@@ -7,7 +7,7 @@ use pouch_core::config::{Acceptance, Fleet};
 use pouch_core::listing::counted;
 use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
-use pouch_core::report::names::Names;
+use pouch_core::report::names::{Names, fields};
 use pouch_core::report::shell;
 use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, Summary};
 use pouch_core::stamp::SourceStamp;
@@ -23,7 +23,7 @@ const NAMES: usize = 20;
 
 /// One line a region, and below it what becomes of whose objects.
 pub fn outcomes(session: &Session, report: &Report) -> String {
-    lines(session, report, Outcome::word, |_| String::new())
+    lines(session, report, Outcome::word, (|_| String::new(), |_, _| String::new()))
 }
 
 /// The same of a run that only says what it would do.
@@ -32,20 +32,34 @@ pub fn planned(session: &Session, report: &Report) -> String {
     let files: BTreeSet<&String> = report.shared_changes.iter().collect();
     let of_file = |path: &String| format!("the fleet's file {path} would change\n");
     let files = files.into_iter().map(of_file);
-    [lines(session, report, planned_word, |_| String::new())].into_iter().chain(files).collect()
+    let fields = |region: &summary::Region, most| {
+        fields(region, most).into_iter().map(|line| format!("    {line}\n")).collect::<String>()
+    };
+    [lines(session, report, planned_word, (|_| String::new(), fields))].into_iter().chain(files).collect()
 }
 
-/// One line a region, with a word for what becomes of it, then what else is to be said of it, and then what becomes of
-/// whose objects.
+/// What is said of a region before names.
+type Before = fn(&summary::Region) -> String;
+
+/// What is said of a region after names, in so many lines.
+type After = fn(&summary::Region, usize) -> String;
+
+/// One line a region, with a word for what becomes of it; then what is to be said of it before what becomes of whose
+/// objects, and after that, in so many lines.
 pub fn lines(
     session: &Session,
     report: &Report,
     word: fn(Outcome) -> &'static str,
-    more: fn(&summary::Region) -> String,
+    (before, after): (Before, After),
 ) -> String {
+    let most = if session.global.verbose { usize::MAX } else { NAMES };
     let width = report.regions.iter().map(|region| region.name.len()).max().unwrap_or_default();
     let of_region = |region: &summary::Region| {
-        outcome_line(region, width, word(region.outcome)) + &more(region) + &names(session, region)
+        let names = Names::of(region).lines(most).into_iter().map(|line| format!("  {line}\n"));
+        outcome_line(region, width, word(region.outcome))
+            + &before(region)
+            + &names.collect::<String>()
+            + &after(region, most)
     };
     report.regions.iter().map(of_region).collect()
 }
@@ -58,12 +72,6 @@ pub fn planned_word(outcome: Outcome) -> &'static str {
         Outcome::Held => "would be held",
         Outcome::Unchanged | Outcome::Paused => outcome.word(),
     }
-}
-
-/// What becomes of whose objects in a region, a line each.
-fn names(session: &Session, region: &summary::Region) -> String {
-    let most = if session.global.verbose { usize::MAX } else { NAMES };
-    Names::of(region).lines(most).into_iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// What became of a region: its name, a word for that, and counts.
@@ -137,6 +145,13 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
         if word == "--" {
             operands = [word].into_iter().chain(typed).collect();
             break;
+        }
+        // How a plan is written is nothing to who does it.
+        if report.done_by.is_some() && (word.starts_with("-o") || word.starts_with("--output")) {
+            if word == "-o" || word == "--output" {
+                _ = typed.next();
+            }
+            continue;
         }
         match FLAGS.into_iter().find_map(|flag| word.strip_prefix(flag)) {
             Some("") => _ = typed.next(),
@@ -317,6 +332,15 @@ pub fn record(session: &Session, summary: impl FnOnce() -> Summary, done: &str) 
         })?;
     }
     Ok(())
+}
+
+/// A summary as JSON.
+///
+/// # Errors
+/// None that is known.
+pub fn json(summary: &Summary) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
+    Ok(escape_json(&text) + "\n")
 }
 
 fn write(path: &Path, summary: &Summary) -> std::io::Result<()> {

@@ -14,7 +14,8 @@ fn done(planned: &str) -> String {
         Some((would, word)) => line.replacen(would, &format!("{word:9}"), 1),
         None => line.to_owned(),
     };
-    planned.lines().filter(|line| !line.starts_with("the fleet's file")).map(|line| word(line) + "\n").collect()
+    let is_of_a_plan = |line: &&str| line.starts_with("the fleet's file") || line.starts_with("    ");
+    planned.lines().filter(|line| !is_of_a_plan(line)).map(|line| word(line) + "\n").collect()
 }
 
 /// Findings, without what is said of the run as a whole.
@@ -230,4 +231,106 @@ fn an_older_source_is_told_by_a_plan() {
     fleet.run(&["plan", "--accept-source", &accept]).ends(0);
     // To plan with it is not to use it.
     fleet.run(&["plan"]).ends(5);
+}
+
+/// The quickstart, rendered; and then with an identity open to one namespace more, a Secret with another value, and
+/// something broken.
+fn changed_quickstart() -> Fleet {
+    let fleet = Fleet::quickstart();
+    for file in ["keys", "manifests", "pouch.yaml", "reuse.key"] {
+        std::fs::rename(fleet.path(&format!("quickstart/{file}")), fleet.path(file)).unwrap();
+    }
+    fleet.private("reuse.key", fleet.read("reuse.key"));
+    std::fs::remove_dir_all(fleet.path("bundles")).unwrap();
+    fleet.run(&["render"]).ends(0);
+    fleet.edit("manifests/aws.yaml", "    list: [team-a]", "    list: [team-a, 'team`b']");
+    fleet.edit("manifests/aws.yaml", "AccessKeyID: EXAMPLE", "AccessKeyID: OTHER");
+    fleet.edit("manifests/azure.yaml", "    name: azure-main-secret", "    name: '<b>@me`'");
+    fleet
+}
+
+#[test]
+fn fields_of_open_objects_are_told_from_what_to_what() {
+    let fleet = changed_quickstart();
+    let ran = fleet.run(&["plan"]).ends(0);
+    let field = "    AWSClusterRoleIdentity aws-sandbox spec.allowedNamespaces.list[1]: nothing becomes \"team`b\"";
+    assert!(ran.stdout.lines().any(|line| line == field), "{}", ran.stdout);
+    assert!(ran.stdout.contains("AWSClusterRoleIdentity aws-sandbox [spec.allowedNamespaces.list[1]]"), "{ran:?}");
+    // What publishes says which fields, and not what stands in them.
+    let done = fleet.run(&["render"]).ends(3);
+    assert!(done.stdout.contains("AWSClusterRoleIdentity aws-sandbox [spec.allowedNamespaces.list[1]]"), "{done:?}");
+    assert!(!done.stdout.contains("team`b"), "{done:?}");
+}
+
+#[test]
+fn a_plan_for_programs_is_its_summary() {
+    let fleet = changed_quickstart();
+    let ran = fleet.run(&["plan", "-o", "json", "--summary", "summary.json"]).ends(0);
+    assert_eq!(ran.stdout, fleet.read("summary.json"));
+    let plan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let schema = include_str!("../../../../schemas/summary.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    assert!(schema.is_valid(&plan), "{plan:#}");
+    let changes = plan["regions"][1]["changes"].as_array().unwrap();
+    let role = changes.iter().find(|change| change["object"]["name"] == "aws-sandbox").unwrap();
+    let field = serde_json::json!([{"path": "spec.allowedNamespaces.list[1]", "after": "\"team`b\""}]);
+    assert_eq!(role["fields"], field);
+    fleet.run(&["plan", "-o", "json", "--detailed-exitcode"]).ends(2);
+}
+
+#[test]
+fn a_plan_for_a_comment_has_every_name_in_a_code_span() {
+    let fleet = changed_quickstart();
+    let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
+    assert!(comment.starts_with("### pouch plan for fleet `quickstart`\n"), "{comment}");
+    for line in [
+        "#### `us-east` would be published, 6 objects",
+        "  - ``AWSClusterRoleIdentity aws-sandbox spec.allowedNamespaces.list[1]: nothing becomes \"team`b\"``",
+    ] {
+        assert!(comment.lines().any(|said| said == line), "{line}\n{comment}");
+    }
+    // Outside of code spans stand no words of a manifest.
+    let mut outside = String::new();
+    for line in comment.lines() {
+        let mut rest = line;
+        while let Some(at) = rest.find('`') {
+            outside.push_str(&rest[..at]);
+            let fence = rest[at..].chars().take_while(|char| *char == '`').count();
+            let body = &rest[at + fence..];
+            let mut end = None;
+            let mut from = 0;
+            while let Some(next) = body[from..].find('`') {
+                let run = body[from + next..].chars().take_while(|char| *char == '`').count();
+                if run == fence {
+                    end = Some(from + next);
+                    break;
+                }
+                from += next + run;
+            }
+            rest = &body[end.unwrap_or_else(|| panic!("{line}")) + fence..];
+        }
+        outside.push_str(rest);
+        outside.push('\n');
+    }
+    assert!(!comment.contains("<b>"), "{comment}");
+    for word in ["team-a", "aws-sandbox", "manifests"] {
+        assert!(comment.contains(word) && !outside.contains(word), "{word}\n{outside}");
+    }
+    fleet.edit("manifests/azure.yaml", "    name: '<b>@me`'", "    name: azure-main-secret");
+    fleet.run(&["render"]).ends(0);
+    let none = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
+    assert_eq!(none, "### pouch plan for fleet `quickstart`\n\nNothing would change.\n\n");
+}
+
+#[test]
+fn how_a_plan_is_written_is_no_part_of_the_line_that_publishes() {
+    let fleet = Fleet::with_credentials(8);
+    fleet.run(&["render"]).ends(0);
+    (0..8).for_each(|n| fleet.delete("eu", &format!("c{n}")));
+    let ran = fleet.run(&["plan", "-o", "markdown"]).ends(0).says("pouch render --accept-deletions eu/eu-team=");
+    assert!(
+        ran.stdout.contains("\nTo let through all that is held: `pouch render --accept-deletions eu/eu-team="),
+        "{ran:?}"
+    );
+    fleet.run(&["plan", "--output=json"]).ends(0).says(": pouch render --accept-deletions eu/eu-team=");
 }

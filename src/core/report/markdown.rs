@@ -1,0 +1,168 @@
+//! A plan in Markdown, for a comment on a pull request.
+//!
+//! Names and messages come from manifests that anybody may write, so each stands in a code span: there neither HTML nor
+//! Markdown counts, and GitHub makes no mention, link or emoji of it.
+//! <https://github.github.com/gfm/#code-spans>
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::escape;
+use super::names::{Names, fields};
+use super::summary::{FindingRecord, Outcome, Region, Summary};
+use crate::listing::counted;
+
+/// The longest comment that GitHub takes, in characters.
+const MOST: usize = 65_536;
+
+/// What is kept for the last words.
+const LAST_WORDS: usize = 256;
+
+/// How many lines of names, and of fields, a region has.
+const LINES: usize = 100;
+
+/// A plan; `word` says what would become of a region.
+pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
+    let mut out = Out::default();
+    let regions = summary.regions.as_deref().unwrap_or_default();
+    let (quiet, loud): (Vec<&Region>, Vec<&Region>) = regions.iter().partition(|region| is_quiet(region));
+    let fleet = summary.fleet.as_deref().map(|fleet| format!(" for fleet {}", code(fleet))).unwrap_or_default();
+    out.line(&format!("### pouch plan{fleet}\n"));
+    if loud.is_empty() {
+        out.line("Nothing would change.\n");
+    }
+    for region in &loud {
+        out.region(region, word(region.outcome));
+    }
+    if !quiet.is_empty() && !loud.is_empty() {
+        let names: Vec<String> = quiet.iter().take(LINES).map(|region| code(&region.name)).collect();
+        let more = quiet.len().saturating_sub(names.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        out.line(&format!("Unchanged: {}{more}\n", names.join(", ")));
+    }
+    if let Some(command) = &summary.accept_command {
+        out.line(&format!("To let through all that is held: {}\n", code(command)));
+    }
+    out.findings(&summary.findings);
+    out.done()
+}
+
+fn is_quiet(region: &Region) -> bool {
+    matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.stopped.is_empty()
+}
+
+#[derive(Default)]
+struct Out {
+    text: String,
+    chars: usize,
+    /// Lines for which there was no room.
+    left_out: usize,
+}
+
+impl Out {
+    fn line(&mut self, line: &str) {
+        let chars = line.chars().count().saturating_add(1);
+        // Once a line is left out, none follows that would seem to belong to another one.
+        if self.left_out > 0 || self.chars.saturating_add(chars) > MOST.saturating_sub(LAST_WORDS) {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        self.chars = self.chars.saturating_add(chars);
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn region(&mut self, region: &Region, word: &str) {
+        let objects = counted(region.objects, "object", "objects");
+        self.line(&format!("#### {} {word}, {objects}\n", code(&region.name)));
+        for hold in &region.holds {
+            let accept = hold.flag.as_deref().zip(hold.value.as_deref());
+            let accept = accept.map(|(flag, value)| format!("; {} lets it through", code(&format!("{flag} {value}"))));
+            self.line(&format!("- **held:** {}{}", code(&hold.code), accept.unwrap_or_default()));
+        }
+        for recipient in &region.recipients_added {
+            self.line(&format!("- **can read it from now on:** {}", code(recipient)));
+        }
+        for recipient in &region.recipients_removed {
+            self.line(&format!("- cannot read what is new: {}", code(recipient)));
+        }
+        for line in Names::of(region).lines(LINES) {
+            self.line(&format!("- {}", code(line.trim())));
+        }
+        for line in fields(region, LINES) {
+            self.line(&format!("  - {}", code(&line)));
+        }
+        self.line("");
+    }
+
+    fn findings(&mut self, findings: &[FindingRecord]) {
+        let told: Vec<&FindingRecord> = findings.iter().filter(|finding| finding.severity != "info").collect();
+        if told.is_empty() {
+            return;
+        }
+        self.line(&format!("#### {}\n", counted(told.len(), "finding", "findings")));
+        for finding in told {
+            let FindingRecord { severity, code: text, message, help, credential, .. } = finding;
+            let at = match (&finding.file, finding.line) {
+                (Some(file), Some(line)) => format!(" at {}", code(&format!("{file}:{line}"))),
+                _ => String::new(),
+            };
+            let whose = credential.as_ref().map(|credential| format!(" for {}", code(credential))).unwrap_or_default();
+            self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(message)));
+            if !help.is_empty() {
+                self.line(&format!("  - {}", code(help)));
+            }
+        }
+        self.line("");
+    }
+
+    fn done(mut self) -> String {
+        if self.left_out > 0 {
+            self.text.push_str(&format!(
+                "\n… and {} more. `pouch plan` tells all.\n",
+                counted(self.left_out, "line", "lines")
+            ));
+        }
+        self.text
+    }
+}
+
+/// A code span: of as many backticks as no run inside has.
+fn code(text: &str) -> String {
+    let text = escape(text);
+    let runs = text.split(|char| char != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(runs.saturating_add(1));
+    // One space at each end is not shown, and keeps a backtick or a space of the text's own apart.
+    let is_bare = !text.is_empty() && !text.starts_with(['`', ' ']) && !text.ends_with(['`', ' ']);
+    let pad = if is_bare { "" } else { " " };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_holds_whatever_stands_in_it() {
+        for (text, expected) in [
+            ("a", "`a`"),
+            ("a`b", "``a`b``"),
+            ("``", "``` `` ```"),
+            (" a", "`  a `"),
+            ("", "`  `"),
+            ("a\n<b>@c", "`a\\u{a}<b>@c`"),
+        ] {
+            assert_eq!(code(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let mut out = Out::default();
+        (0..9000).for_each(|_| out.line("0123456789"));
+        let text = out.done();
+        assert!(text.chars().count() <= MOST, "{}", text.chars().count());
+        let told = text.matches("0123456789").count();
+        assert!(text.ends_with(&format!("… and {} lines more. `pouch plan` tells all.\n", 9000 - told)), "{text}");
+    }
+}

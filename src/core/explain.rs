@@ -25,6 +25,7 @@ use crate::nearest::suggested;
 use crate::recipient::Recipient;
 use crate::region::change::{Action, Change};
 use crate::region::plan::{RegionPlan, Ruled};
+use crate::region::published::Published;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
 use crate::snapshot::Lookup;
 use crate::world::World;
@@ -57,6 +58,15 @@ impl Question {
             Question::Region(region) => *region == to.region.name,
             Question::Recipient(_) => true,
         }
+    }
+
+    /// Whether a published manifest may name the claimant that it is about.
+    pub fn is_named(&self, manifest: Option<Vec<u8>>) -> bool {
+        let Question::Claimant(by) = self else { return false };
+        let names = [format!("name: {}", by.name), format!("name: \"{}\"", by.name)];
+        let text = manifest.unwrap_or_default();
+        let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        lines.any(|line| names.iter().any(|name| line.ends_with(name.as_bytes())))
     }
 
     /// Whether it is about a claimant that claims nothing.
@@ -170,6 +180,8 @@ pub struct Planned<'a> {
     pub to: &'a Destination<'a>,
     /// Its cases.
     pub cases: &'a [Case],
+    /// What is published of it.
+    pub published: &'a Published,
     /// What becomes of it.
     pub plan: &'a RegionPlan,
     /// The same in a word.
@@ -178,54 +190,59 @@ pub struct Planned<'a> {
 
 /// What a planned region says to a question.
 pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
-    let Planned { world, to, cases, plan, outcome } = *planned;
-    let bundle = Bundle::of(to, &plan.manifest, &plan.changes);
-    let claims: Vec<ClaimRecord> = cases
-        .iter()
-        .zip(&plan.rulings)
-        .filter_map(|(case, ruled)| {
-            let steps = match question {
-                Question::Claimant(by) => (case.claim.by == *by).then_some(Steps::All)?,
-                Question::Object(key) => Steps::To(key),
-                Question::Region(_) => Steps::All,
-                Question::Recipient(_) => return None,
-            };
-            claim(world, &bundle, (case, ruled), &steps)
-        })
-        .collect();
-    let is_meant = |object: &&ManifestObject| match question {
-        Question::Claimant(by) => claims.is_empty() && object.needed_by.iter().any(|needed| needed.by == *by),
-        Question::Object(key) => object.key == *key || object.read_key().as_ref() == Some(key),
-        Question::Region(_) => false,
-        Question::Recipient(recipient) => {
-            object.key.kind.is_secret() && object.readers(&plan.manifest).contains(recipient)
-        }
-    };
-    let objects: Vec<HeldRecord> =
-        plan.manifest.objects.iter().filter(is_meant).map(|object| held(&bundle, &plan.manifest, object)).collect();
-    let is_named = match question {
-        Question::Region(_) => true,
-        Question::Recipient(recipient) => to.region.recipients.contains(recipient),
-        _ => false,
-    };
-    let says = is_named || !claims.is_empty() || !objects.is_empty();
-    Answer { regions: says.then(|| region(to, outcome)).into_iter().collect(), claims, objects, known: None }
+    let Planned { world, to, cases, published, plan, outcome } = *planned;
+    let bundle = Bundle::of(to, published, Some(plan), outcome);
+    let claims = cases.iter().zip(&plan.rulings).filter_map(|(case, ruled)| {
+        let steps = match question {
+            Question::Claimant(by) => (case.claim.by == *by).then_some(Steps::All)?,
+            Question::Object(key) => Steps::To(key),
+            Question::Region(_) => Steps::All,
+            Question::Recipient(_) => return None,
+        };
+        claim(world, &bundle, (case, ruled), &steps)
+    });
+    answer(question, &bundle, claims.collect())
 }
 
 /// What a region that is left alone says to a question.
-pub fn of_paused<'a>(question: &Question, to: &Destination<'_>, asked: impl Iterator<Item = &'a Asked>) -> Answer {
+pub fn of_paused<'a>(
+    question: &Question,
+    to: &Destination<'_>,
+    published: &Published,
+    asked: impl Iterator<Item = &'a Asked>,
+) -> Answer {
     let is_meant = |asked: &&Asked| match question {
         Question::Claimant(by) => asked.by == *by,
         Question::Region(_) => true,
         Question::Object(_) | Question::Recipient(_) => false,
     };
     let claims: Vec<ClaimRecord> = asked.filter(is_meant).map(|asked| unclaimed(to.fleet, asked, "paused")).collect();
+    answer(question, &Bundle::of(to, published, None, Outcome::Paused), claims)
+}
+
+/// What a region says beside the claims: objects of its bundle that the question is about, and that no claim leads to.
+fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) -> Answer {
+    // The chain of a claim tells of its own objects; for a region that nobody looks at there is none.
+    let told: BTreeSet<&str> =
+        claims.iter().filter(|claim| !claim.steps.is_empty()).map(|claim| &*claim.credential).collect();
+    let is_told = |object: &ManifestObject| object.needed_by.iter().any(|needed| told.contains(&*needed.by.path()));
+    let is_meant = |object: &&ManifestObject| match question {
+        Question::Claimant(by) => !is_told(object) && object.needed_by.iter().any(|needed| needed.by == *by),
+        Question::Object(key) => object.key == *key || object.read_key().as_ref() == Some(key),
+        Question::Region(_) => !is_told(object) && !object.needed_by.is_empty(),
+        Question::Recipient(recipient) => {
+            object.key.kind.is_secret() && bundle.readers(object).iter().any(|reader| reader == recipient)
+        }
+    };
+    let objects: Vec<HeldRecord> =
+        bundle.objects.values().copied().filter(is_meant).map(|object| held(bundle, object)).collect();
     let is_named = match question {
         Question::Region(_) => true,
-        Question::Recipient(recipient) => to.region.recipients.contains(recipient),
-        _ => !claims.is_empty(),
+        Question::Recipient(recipient) => bundle.recipients().contains(recipient),
+        _ => false,
     };
-    Answer { regions: is_named.then(|| region(to, Outcome::Paused)).into_iter().collect(), claims, ..Answer::default() }
+    let says = is_named || !claims.is_empty() || !objects.is_empty();
+    Answer { regions: says.then(|| region(bundle)).into_iter().collect(), claims, objects, known: None }
 }
 
 /// A claimant of which nothing is published, or for a region that nobody looks at.
@@ -252,12 +269,15 @@ pub fn elsewhere(fleet: &Fleet, asked: &Asked) -> ClaimRecord {
     unclaimed(fleet, asked, if is_broken { word(Verdict::Broken) } else { "unpublished" })
 }
 
-fn region(to: &Destination<'_>, outcome: Outcome) -> RegionRecord {
+fn region(bundle: &Bundle<'_>) -> RegionRecord {
+    let Bundle { to, outcome, .. } = *bundle;
+    let (now, configured) = (bundle.recipients(), &to.region.recipients);
     RegionRecord {
         name: to.region.name.to_string(),
         directory: to.directory().to_string(),
         outcome,
-        recipients: to.region.recipients.iter().map(ToString::to_string).collect(),
+        recipients: now.iter().map(ToString::to_string).collect(),
+        recipients_held: configured.iter().filter(|it| !now.contains(it)).map(ToString::to_string).collect(),
     }
 }
 
@@ -269,20 +289,59 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// A region's bundle as it is to be, and what changes in it, by object.
+/// A region's bundle as it is to be, what of it goes, and what changes in it, by object.
 struct Bundle<'a> {
     to: &'a Destination<'a>,
+    /// Who can read it.
+    manifest: Option<&'a Manifest>,
+    outcome: Outcome,
+    /// What is published, or is to be.
     objects: BTreeMap<&'a ObjectKey, &'a ManifestObject>,
     changes: BTreeMap<&'a ObjectKey, &'a Change>,
+    /// What of that each claimant needs, or needed.
+    of: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
 }
 
 impl<'a> Bundle<'a> {
-    fn of(to: &'a Destination<'a>, manifest: &'a Manifest, changes: &'a [Change]) -> Self {
-        Self {
-            to,
-            objects: manifest.objects.iter().map(|object| (&object.key, object)).collect(),
-            changes: changes.iter().map(|change| (&change.key, change)).collect(),
+    fn of(to: &'a Destination<'a>, published: &'a Published, plan: Option<&'a RegionPlan>, outcome: Outcome) -> Self {
+        // What is held, or left alone, stays what it is.
+        let stays = outcome == Outcome::Held || plan.is_none();
+        let (standing, planned) = (published.manifest(), plan.map(|plan| &plan.manifest));
+        let manifest = if stays { standing.or(planned) } else { planned };
+        let changes: BTreeMap<&ObjectKey, &Change> =
+            plan.into_iter().flat_map(|plan| &plan.changes).map(|change| (&change.key, change)).collect();
+        let listed = |manifest: Option<&'a Manifest>| manifest.map(|manifest| &*manifest.objects).unwrap_or_default();
+        // What is only to be gives way to what stands there, where that stays.
+        let (first, then) = if stays { (planned, standing) } else { (standing, planned) };
+        let is_known = |object: &&ManifestObject| {
+            let is_gone = changes.get(&object.key).is_some_and(|change| change.action == Action::Withdrawn);
+            is_gone || stays || listed(planned).binary_search_by(|other| other.key.cmp(&object.key)).is_ok()
+        };
+        let both = listed(first).iter().filter(is_known).chain(listed(then));
+        let objects: BTreeMap<&ObjectKey, &ManifestObject> = both.map(|object| (&object.key, object)).collect();
+        let mut of: BTreeMap<&Claimant, BTreeSet<&ObjectKey>> = BTreeMap::new();
+        for (key, object) in &objects {
+            for needed in &object.needed_by {
+                of.entry(&needed.by).or_default().insert(key);
+            }
         }
+        for (key, change) in &changes {
+            for by in &change.claimants {
+                of.entry(by).or_default().insert(key);
+            }
+        }
+        Self { to, manifest, outcome, objects, changes, of }
+    }
+
+    /// Who can read it now: whoever is configured, once it is published as it is to be.
+    fn recipients(&self) -> &[Recipient] {
+        let stands = self.manifest.filter(|_| matches!(self.outcome, Outcome::Held | Outcome::Paused));
+        stands.map_or(&*self.to.region.recipients, |manifest| &*manifest.recipients)
+    }
+
+    /// Who can read an object's file.
+    fn readers(&self, object: &'a ManifestObject) -> &[Recipient] {
+        if object.recipients.is_empty() { self.recipients() } else { &object.recipients }
     }
 
     /// What becomes of an object; none if it is neither published nor to be.
@@ -293,6 +352,19 @@ impl<'a> Bundle<'a> {
         self.objects.get(lands).map(|object| match object.state {
             ObjectState::Current => "unchanged",
             ObjectState::Carried(_) => "carried",
+        })
+    }
+
+    /// Whether a claimant needs an object, or needed one that goes.
+    fn has(&self, by: &Claimant, lands: &ObjectKey) -> bool {
+        self.of.get(by).is_some_and(|objects| objects.contains(lands))
+    }
+
+    /// Why an object is carried over, if it is.
+    fn reason(&self, lands: &ObjectKey) -> Option<&'static str> {
+        self.objects.get(lands).and_then(|object| match object.state {
+            ObjectState::Current => None,
+            ObjectState::Carried(code) => Some(code.text()),
         })
     }
 }
@@ -325,15 +397,14 @@ fn claim(
         step(world, bundle, (claim, closure), (member, named_by))
     });
     let lands: BTreeSet<&ObjectKey> = told.iter().filter_map(member).map(|member| &member.lands).collect();
-    let needs = |object: &&&ManifestObject| object.needed_by.iter().any(|needed| needed.by == claim.by);
-    let is_kept = |object: &&&ManifestObject| {
-        needs(object) && object.state != ObjectState::Current && !lands.contains(&object.key)
-    };
-    let is_lost = |change: &&&Change| change.action == Action::Withdrawn && change.claimants.contains(&claim.by);
     let (mut kept, mut withdrawn) = (Vec::new(), Vec::new());
-    if matches!(steps, Steps::All) {
-        kept.extend(bundle.objects.values().filter(is_kept).map(|object| ObjectRecord::from(&object.key)));
-        withdrawn.extend(bundle.changes.values().filter(is_lost).map(|change| ObjectRecord::from(&change.key)));
+    let others = bundle.of.get(&claim.by).into_iter().flatten().filter(|key| !lands.contains(*key));
+    for key in others.filter(|_| matches!(steps, Steps::All)) {
+        match bundle.state(key) {
+            Some("withdrawn") => withdrawn.push(ObjectRecord::from(*key)),
+            Some(_) => kept.push(ObjectRecord::from(*key)),
+            None => {}
+        }
     }
     Some(ClaimRecord {
         credential: claim.by.path(),
@@ -393,7 +464,8 @@ fn step(
         _ => "unknown",
     };
     let is_published = member.role != Role::Assumed && !is_shut;
-    let state = bundle.state(&member.lands).filter(|_| is_published);
+    // Others may have what this claim may not.
+    let state = bundle.state(&member.lands).filter(|_| is_published && bundle.has(&claim.by, &member.lands));
     let via = member.via.last();
     StepRecord {
         object: ObjectRecord::from(&member.read),
@@ -410,6 +482,7 @@ fn step(
         definition: found.and_then(|object| definition(world, &member.read.kind, object)),
         rewritten: member.edits.iter().map(|edit| edit.path.join(".")).collect(),
         state: state.map(Into::into),
+        reason: state.and_then(|_| bundle.reason(&member.lands)).map(Into::into),
         path: state.and_then(|_| bundle.objects.get(&member.lands)).map(|object| object.path.to_string()),
     }
 }
@@ -447,7 +520,7 @@ fn definition(world: &World<'_>, kind: &GroupKind, object: &crate::object::Objec
     })
 }
 
-fn held(bundle: &Bundle<'_>, manifest: &Manifest, object: &ManifestObject) -> HeldRecord {
+fn held<'a>(bundle: &Bundle<'a>, object: &'a ManifestObject) -> HeldRecord {
     let mut credentials: Vec<String> = object.needed_by.iter().map(|needed| needed.by.path()).collect();
     credentials.dedup();
     HeldRecord {
@@ -455,12 +528,9 @@ fn held(bundle: &Bundle<'_>, manifest: &Manifest, object: &ManifestObject) -> He
         object: ObjectRecord::from(&object.key),
         path: object.path.to_string(),
         state: bundle.state(&object.key).unwrap_or("unchanged").into(),
-        reason: match object.state {
-            ObjectState::Current => None,
-            ObjectState::Carried(code) => Some(code.text().into()),
-        },
+        reason: bundle.reason(&object.key).map(Into::into),
         recipients: match object.key.kind.is_secret() {
-            true => object.readers(manifest).iter().map(ToString::to_string).collect(),
+            true => bundle.readers(object).iter().map(ToString::to_string).collect(),
             false => Vec::new(),
         },
         credentials,

@@ -95,8 +95,18 @@ pub fn main() -> u8 {
     }
 }
 
-/// Commands that people know of and that this release does not have. clap would offer what is spelled alike.
-const LATER: [&str; 1] = ["unpack"];
+/// Words that people know from other programs, and what is meant here. clap would offer what is spelled alike.
+const MEANT: [(&str, &str); 9] = [
+    ("apply", "`pouch publish` commits the bundles, and Flux or Argo CD applies them."),
+    ("decrypt", "pouch opens no bundle. With the region's identity, `sops decrypt FILE` does."),
+    ("diff", "`pouch plan` says what a publish would change."),
+    ("lint", "`pouch check` says what is wrong."),
+    ("log", "The life of a credential is not told in this release; `pouch exposure` says who could read what."),
+    ("status", "`pouch plan` compares with what is published, and `pouch verify --live` with a cluster."),
+    ("unpack", "This is not in this release. With the region's identity, `sops decrypt FILE` opens one Secret."),
+    ("validate", "`pouch check` says what is wrong, and `pouch verify` proves what is published."),
+    ("why", "`pouch explain` says why an object is, or is not, in a region."),
+];
 
 /// Says what is wrong with the command line. Returns the exit code.
 ///
@@ -111,12 +121,9 @@ fn refuse(arguments: &[OsString]) -> u8 {
         return Kind::Usage.code();
     };
     if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand)
-        && LATER.contains(&typed.as_str())
+        && let Some((_, meant)) = MEANT.iter().find(|(word, _)| word == typed)
     {
-        ui::last_words(&format!(
-            "error: `pouch {typed}` is not in this release\n  = help: `pouch plan` says what a publish would change, and what \
-             is wrong. `pouch --help` lists the commands there are.\n"
-        ));
+        ui::last_words(&format!("error: there is no command {typed}\n  = help: {meant}\n"));
         return Kind::Usage.code();
     }
     let fine = matches!(error.kind(), DisplayHelp | DisplayVersion);

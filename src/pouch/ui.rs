@@ -62,7 +62,8 @@ impl Ui {
     pub fn new(format: LogFormat, colour: Colour, level: Level, ambient: &Ambient) -> Self {
         let terminal = ambient.stderr_is_terminal();
         // <https://no-color.org/>
-        let unwanted = ambient.var("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let unwanted = ambient.var("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || ambient.var("TERM").is_some_and(|value| value == "dumb");
         let paint = |terminal: bool| match colour {
             Colour::Always => Paint::Colours,
             Colour::Auto if terminal && !unwanted => Paint::Colours,
@@ -104,10 +105,11 @@ impl Ui {
 
     /// Writes findings, most severe first, as far as the level asks for them.
     pub fn findings(&self, findings: &[Finding]) {
-        for finding in findings.iter().filter(|finding| finding.severity >= self.least()) {
-            match self.format {
-                LogFormat::Text => self.log(&format!("{}\n", text::finding(finding, self.paint))),
-                LogFormat::Json => {
+        let told: Vec<&Finding> = findings.iter().filter(|finding| finding.severity >= self.least()).collect();
+        match self.format {
+            LogFormat::Text => self.log(&text::findings(&told, self.paint, self.level >= Level::Verbose)),
+            LogFormat::Json => {
+                for finding in told {
                     let record = serde_json::to_string(&FindingRecord::from(finding)).unwrap_or_default();
                     self.log(&format!("{}\n", escape_json(&record)));
                 }

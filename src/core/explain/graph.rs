@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use super::record::{Explanation, StepRecord};
 use super::text::named;
 use crate::report::escape;
+use crate::report::summary::ObjectRecord;
 
 /// What a node stands for, which says how it looks.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,19 +43,21 @@ impl Graph {
             let credential = graph.node(&format!("Credential {}", claim.credential), label, Shape::Credential);
             let mut steps: Vec<usize> = Vec::new();
             for step in &claim.steps {
-                let node = graph.step(step);
+                let node = graph.step(step, &claim.credential);
                 let from = step.named_by.and_then(|at| steps.get(at).copied()).unwrap_or(credential);
                 graph.edge(from, node, step.field.clone().unwrap_or_default());
                 steps.push(node);
                 if let (Some(state), Some(region)) = (&step.state, &claim.region) {
-                    let region = graph.region(region);
-                    graph.edge(node, region, state.to_string());
+                    let (lands, region) = (graph.object(&step.lands), graph.region(region));
+                    if lands != node {
+                        graph.edge(node, lands, String::from("lands as"));
+                    }
+                    graph.edge(lands, region, state.to_string());
                 }
             }
         }
         for object in &explanation.objects {
-            let name = named(&object.object);
-            let node = graph.node(&name, name.clone(), Shape::Object);
+            let node = graph.object(&object.object);
             let region = graph.region(&object.region);
             graph.edge(node, region, object.state.to_string());
             // Where claims are told, the chains lead there.
@@ -84,16 +87,20 @@ impl Graph {
         number
     }
 
-    fn step(&mut self, step: &StepRecord) -> usize {
+    fn object(&mut self, object: &ObjectRecord) -> usize {
+        let name = named(object);
+        // Kinds of two groups may have one name.
+        self.node(&format!("{} {name}", object.group), name, Shape::Object)
+    }
+
+    /// What a Credential may not have, or misses, is a node of its own: others may have it.
+    fn step(&mut self, step: &StepRecord, credential: &str) -> usize {
+        if step.rule.is_some() && step.read == "found" || step.role == "assumed" {
+            return self.object(&step.object);
+        }
         let name = named(&step.object);
-        let is_there = step.rule.is_some() && step.read == "found" || step.role == "assumed";
-        let (label, shape) = match is_there {
-            true => (name.clone(), Shape::Object),
-            false => {
-                (format!("{name}\n{}", if step.rule.is_none() { "not admitted" } else { "missing" }), Shape::Missing)
-            }
-        };
-        self.node(&name, label, shape)
+        let why = if step.rule.is_none() { "not admitted" } else { "missing" };
+        self.node(&format!("{credential} {name}"), format!("{name}\n{why}"), Shape::Missing)
     }
 
     fn region(&mut self, name: &str) -> usize {

@@ -48,6 +48,9 @@ pub struct RegionRecord {
     pub outcome: Outcome,
     /// Who can read its Secrets.
     pub recipients: Vec<String>,
+    /// Who could read them if the region were not held or paused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recipients_held: Vec<String>,
 }
 
 /// What becomes of one Credential.
@@ -114,6 +117,9 @@ pub struct StepRecord {
     /// where nothing of it is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
+    /// The code of the finding that says why it is carried over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Word>,
     /// Its file, below the output's folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -172,7 +178,7 @@ pub struct HeldRecord {
     pub object: ObjectRecord,
     /// Its file, below the output's folder.
     pub path: String,
-    /// What a publish would make of it: `added`, `changed`, `resealed`, `carried` or `unchanged`.
+    /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried` or `unchanged`.
     pub state: Word,
     /// The code of the finding that says why it is carried over.
     #[serde(skip_serializing_if = "Option::is_none")]

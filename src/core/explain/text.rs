@@ -11,12 +11,21 @@ use crate::report::escape;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
 
 /// How a verdict is told in few words.
-fn verdict(claim: &ClaimRecord) -> &str {
+fn verdict<'c>(claim: &'c ClaimRecord, others: &[HeldRecord]) -> &'c str {
+    // Who never had anything loses and keeps nothing.
+    let has = claim.steps.iter().any(|step| step.state.as_deref().is_some_and(|state| state != "added"))
+        || !claim.kept.is_empty()
+        || !claim.withdrawn.is_empty()
+        || others.iter().any(|object| object.credentials.contains(&claim.credential));
     match &*claim.verdict {
-        "refused" => "refused: what it had is withdrawn",
-        "broken" => "broken: what it had stays",
-        "paused" => "the region is paused, and nobody looks at it",
-        "unpublished" if claim.region.is_none() => "not published: spec.region is not set",
+        "refused" if has => "refused: what it had is withdrawn",
+        "broken" if has => "broken: what it had stays",
+        "refused" => "refused: nothing is published for it",
+        "broken" => "broken: nothing is published for it",
+        "paused" => "the region is paused, and what is published stays",
+        "unpublished" if claim.region.is_none() => {
+            "not published: spec.region is not set, so it is for the management cluster"
+        }
         "unpublished" => "not published",
         admitted => admitted,
     }
@@ -52,13 +61,13 @@ pub fn text(explanation: &Explanation, brief: bool) -> String {
         }
         let known = |claim: &&ClaimRecord| regions.iter().any(|region| Some(&region.name) == claim.region.as_ref());
         for claim in claims.iter().filter(|claim| !known(claim)) {
-            out.claim(claim, None);
+            out.claim(claim, None, objects);
         }
         return out.0;
     }
     let by_name: BTreeMap<&str, &RegionRecord> = regions.iter().map(|region| (&*region.name, region)).collect();
     for claim in claims {
-        out.claim(claim, claim.region.as_deref().and_then(|region| by_name.get(region).copied()));
+        out.claim(claim, claim.region.as_deref().and_then(|region| by_name.get(region).copied()), objects);
     }
     if !objects.is_empty() {
         out.line(0, "in bundles:");
@@ -87,7 +96,7 @@ impl Out {
 
     fn region(&mut self, region: &RegionRecord) {
         self.line(0, &format!("region {}: {}", region.name, outcome(region.outcome)));
-        self.line(1, &format!("readable by {}", region.recipients.join(", ")));
+        self.line(1, &readers(region));
     }
 
     fn brief(&mut self, claim: &ClaimRecord, width: usize) {
@@ -99,19 +108,16 @@ impl Out {
         self.line(1, &format!("{:width$}  {}{codes}, {objects}{root}", claim.credential, claim.verdict));
     }
 
-    fn claim(&mut self, claim: &ClaimRecord, region: Option<&RegionRecord>) {
+    fn claim(&mut self, claim: &ClaimRecord, region: Option<&RegionRecord>, others: &[HeldRecord]) {
         self.line(0, &format!("Credential {} at {}", claim.credential, claim.place.text));
         match (&claim.region, region) {
             (_, Some(region)) => {
-                self.line(1, &format!("region {}: {}", region.name, verdict(claim)));
+                self.line(1, &format!("region {}: {}", region.name, verdict(claim, others)));
                 let state = outcome(region.outcome);
-                self.line(
-                    1,
-                    &format!("bundle {}: {state}; readable by {}", region.directory, region.recipients.join(", ")),
-                );
+                self.line(1, &format!("bundle {}: {state}; {}", region.directory, readers(region)));
             }
-            (Some(name), None) => self.line(1, &format!("region {name}: {}", verdict(claim))),
-            (None, None) => self.line(1, verdict(claim)),
+            (Some(name), None) => self.line(1, &format!("region {name}: {}", verdict(claim, others))),
+            (None, None) => self.line(1, verdict(claim, others)),
         }
         for (at, step) in claim.steps.iter().enumerate().filter(|(_, step)| step.named_by.is_none()) {
             self.step(claim, (at, step), 1);
@@ -166,6 +172,17 @@ impl Out {
         if !finding.help.is_empty() {
             self.line(2, &format!("= help: {}", finding.help));
         }
+    }
+}
+
+fn readers(region: &RegionRecord) -> String {
+    let now = match region.recipients.is_empty() {
+        true => String::from("readable by nobody"),
+        false => format!("readable by {}", region.recipients.join(", ")),
+    };
+    match region.recipients_held.is_empty() {
+        true => now,
+        false => format!("{now}, and not yet by {}", region.recipients_held.join(", ")),
     }
 }
 
@@ -227,8 +244,9 @@ fn lands(step: &StepRecord) -> Option<String> {
         [] => String::new(),
         fields => format!(", with {} rewritten", fields.join(" and ")),
     };
+    let why = step.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     Some(match &step.path {
-        Some(path) => format!("{to}in {path}{edits}: {state}"),
-        None => format!("{to}{state}"),
+        Some(path) => format!("{to}in {path}{edits}: {state}{why}"),
+        None => format!("{to}{state}{why}"),
     })
 }

@@ -9,19 +9,20 @@ pub mod github;
 pub mod junit;
 pub mod sarif;
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::finding::{Finding, Place, Severity};
+use crate::finding::{Class, Finding, Place};
 use crate::hash::sha256_hex;
+use crate::name::SourceName;
 
 /// A finding, and what the formats want to know of it besides.
 pub struct Checked<'f> {
     /// The finding.
     pub finding: &'f Finding,
-    /// What stays the same as long as the finding is about the same: not its words, and not its line.
+    /// What stays the same as long as the same is wrong with the same: whatever line it stands in.
     pub fingerprint: String,
     /// The file where it is shown.
     pub file: String,
@@ -29,75 +30,114 @@ pub struct Checked<'f> {
     pub line: u32,
     /// The column, from one.
     pub column: u32,
+    /// Where it stands, if that is no file of this checkout.
+    elsewhere: Option<String>,
 }
 
 impl Checked<'_> {
     /// What is the matter, with whom, and what to do about it: one paragraph without line feeds.
     pub fn text(&self) -> String {
         let Finding { message, help, claimant, region, .. } = self.finding;
-        let whose = match (claimant, region) {
-            (Some(claimant), Some(region)) => format!(" ({claimant}, region {region})"),
-            (Some(claimant), None) => format!(" ({claimant})"),
-            (None, Some(region)) => format!(" (region {region})"),
-            (None, None) => String::new(),
-        };
+        let claimant = claimant.as_ref().map(ToString::to_string);
+        let region = region.as_ref().map(|region| format!("region {region}"));
+        let at = self.elsewhere.as_ref().map(|place| format!("at {place}"));
+        let whose: Vec<String> = [claimant, region, at].into_iter().flatten().collect();
+        let whose = if whose.is_empty() { String::new() } else { format!(" ({})", whose.join(", ")) };
         let help = if help.is_empty() { String::new() } else { format!(" {help}") };
         super::escape(&format!("{message}{whose}.{help}"))
     }
 }
 
-/// What the formats want to know of these findings; `config` is the file of the configuration as the user typed it.
-pub fn checked<'f>(findings: &'f [Finding], config: &str) -> Vec<Checked<'f>> {
+/// Where files are, for who shows findings beside them.
+pub struct Checkout<'a> {
+    /// The configuration's file as the user typed it.
+    pub config: &'a str,
+    /// The folder of the configuration as the user typed it, which paths begin with.
+    pub base: &'a str,
+    /// The folder that the program runs in.
+    pub cwd: &'a str,
+    /// The sources whose paths are in commits: `REF:PATH`.
+    pub in_commits: &'a BTreeSet<SourceName>,
+}
+
+impl Checkout<'_> {
+    /// The path of a source's file below the configuration, whichever commit it is in: the same for whoever looks.
+    fn known(&self, source: &SourceName, path: &str) -> String {
+        let path = match path.split_once(':') {
+            Some((_, path)) if self.in_commits.contains(source) => path,
+            _ => below(self.base, path),
+        };
+        String::from(path)
+    }
+
+    /// The path of a file of this checkout; none of one that is in a commit.
+    fn here(&self, source: &SourceName, path: &str) -> Option<String> {
+        (!self.in_commits.contains(source)).then(|| String::from(below(self.cwd, path)))
+    }
+}
+
+/// A path without the folder that it is in, if it is in that one.
+fn below<'p>(folder: &str, path: &'p str) -> &'p str {
+    let rest = path.strip_prefix(folder).filter(|_| !folder.is_empty());
+    rest.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+}
+
+/// What the formats want to know of these findings.
+pub fn checked<'f>(findings: &'f [Finding], checkout: &Checkout<'_>) -> Vec<Checked<'f>> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     findings
         .iter()
         .map(|finding| {
-            let about = subject(finding);
-            // Of several alike, such as two mistyped fields of one object, each has a fingerprint of its own.
+            let about = subject(finding, checkout);
+            // The very same may be wrong twice.
             let count = seen.entry(about.clone()).or_default();
             let fingerprint = sha256_hex(format!("{about}\0{count}").as_bytes());
             *count = count.saturating_add(1);
-            let (file, line, column) = match finding.origin.as_ref().map(|origin| &origin.place) {
-                // A path in a commit is `REF:PATH`, and is no file here.
-                Some(Place::File { path, line, column }) if !path.contains(':') => (path.to_string(), *line, *column),
-                _ => (String::from(config), 1, 1),
-            };
-            Checked { finding, fingerprint, file, line: line.max(1), column: column.max(1) }
+            let file = finding.origin.as_ref().and_then(|origin| match &origin.place {
+                Place::File { path, line, column } => Some((checkout.here(&origin.source, path)?, *line, *column)),
+                Place::Cluster { .. } | Place::Whole => None,
+            });
+            let elsewhere = finding.origin.as_ref().filter(|_| file.is_none()).map(ToString::to_string);
+            let (file, line, column) =
+                file.unwrap_or_else(|| (String::from(below(checkout.cwd, checkout.config)), 1, 1));
+            Checked { finding, fingerprint, file, line: line.max(1), column: column.max(1), elsewhere }
         })
         .collect()
 }
 
 /// What a finding is about, in one text.
-fn subject(finding: &Finding) -> String {
-    let Finding { code, region, claimant, object, origin, .. } = finding;
-    let source = origin.as_ref().map(|origin| origin.source.to_string()).unwrap_or_default();
+fn subject(finding: &Finding, checkout: &Checkout<'_>) -> String {
+    let Finding { code, region, claimant, object, origin, message, help, severity } = finding;
     let file = origin.as_ref().map(|origin| match &origin.place {
-        Place::File { path, .. } => path.to_string(),
+        Place::File { path, .. } => checkout.known(&origin.source, path),
         Place::Cluster { .. } | Place::Whole => String::new(),
     });
+    // What is held is told by the digest in the line that lets it through.
+    let held = if code.class() == Class::Held { help.clone() } else { String::new() };
     let parts = [
         code.text().to_string(),
-        region.as_ref().map(|region| region.to_string()).unwrap_or_default(),
-        claimant.as_ref().map(|claimant| claimant.to_string()).unwrap_or_default(),
-        object.as_ref().map(|object| object.to_string()).unwrap_or_default(),
-        source,
+        severity.word().to_string(),
+        region.as_ref().map(ToString::to_string).unwrap_or_default(),
+        claimant.as_ref().map(ToString::to_string).unwrap_or_default(),
+        object.as_ref().map(ToString::to_string).unwrap_or_default(),
+        origin.as_ref().map(|origin| origin.source.to_string()).unwrap_or_default(),
         file.unwrap_or_default(),
+        without_positions(message),
+        held,
     ];
     parts.join("\0")
 }
 
-/// `3 errors, 2 warnings`: how many findings there are of each severity; empty if there are none.
-pub fn counts<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String {
-    let words = [
-        (Severity::Error, "error", "errors"),
-        (Severity::Warning, "warning", "warnings"),
-        (Severity::Info, "info", "infos"),
-    ];
-    let count = |(severity, one, many)| {
-        let count = findings.clone().filter(|finding| finding.severity == severity).count();
-        (count > 0).then(|| crate::listing::counted(count, one, many))
-    };
-    words.into_iter().filter_map(count).collect::<Vec<String>>().join(", ")
+/// A message without the lines and columns in it: `:3:1`.
+fn without_positions(message: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    for word in message.split(' ') {
+        let number = |text: &str| !text.is_empty() && text.chars().all(|char| char.is_ascii_digit());
+        let cut =
+            word.rsplit_once(':').filter(|(_, column)| number(column)).and_then(|(rest, _)| rest.rsplit_once(':'));
+        words.push(cut.filter(|(_, line)| number(line)).map_or(word, |(path, _)| path));
+    }
+    words.join(" ")
 }
 
 #[cfg(test)]

@@ -9,10 +9,16 @@ use core::fmt::Write as _;
 /// Replaces everything that could steer a terminal or forge a line by `\u{…}`.
 ///
 /// That is: C0 and C1 controls with line feed and tab, DEL, the bidirectional controls
-/// (CVE-2021-42574), line and paragraph separators, zero-width characters and the byte order mark.
+/// (CVE-2021-42574), line and paragraph separators, zero-width characters and the byte order mark. And the begin of
+/// what a runner of GitHub obeys, wherever it stands: `##[`.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
+        // A runner of GitHub takes `##[command]` for a command wherever it stands in a line.
+        if char == '[' && out.ends_with("##") {
+            let _ = out.pop();
+            out.push_str("\\u{23}");
+        }
         if is_dangerous(char) {
             // Writing to a String cannot fail.
             let _ = write!(out, "{}", char.escape_unicode());
@@ -60,6 +66,7 @@ mod tests {
         let escaped = escape(hostile);
         assert!(escaped.chars().all(|c| c == ' ' || c.is_ascii_graphic()), "{escaped}");
         assert_eq!(escape("a\nb"), "a\\u{a}b");
+        assert_eq!(escape("a ###[stop-commands]x #[y"), "a ##\\u{23}[stop-commands]x #[y");
         assert_eq!(escape("plain/naïve-名"), "plain/naïve-名");
     }
 

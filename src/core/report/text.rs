@@ -1,10 +1,14 @@
 //! Findings as people read them: severity, code, what; where; whose; what to do.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use super::escape;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Code, Finding, Origin, Severity};
+use crate::listing::counted;
+use crate::name::{Claimant, ObjectKey, Region};
 
 /// Whether text carries ANSI colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,8 +39,86 @@ impl Paint {
     }
 }
 
+/// How many findings of a code are told in full, and how many claimants of each, unless all are asked for.
+const MOST: usize = 5;
+
+/// Whom a finding concerns.
+type Whom<'f> = (Option<&'f Claimant>, Option<&'f Region>);
+
+/// What several findings have in common that differ in whom they concern alone.
+type Alike<'f> = (Severity, Code, &'f str, Option<&'f Origin>, Option<&'f ObjectKey>, &'f str);
+
+/// Findings, each followed by an empty line, and last how many there are; nothing where there are none.
+///
+/// What is said of many claimants in the same words is said once. Of a code, the first few are told in full, and the
+/// rest are counted unless `all` are wanted.
+pub fn findings(findings: &[&Finding], paint: Paint, all: bool) -> String {
+    let mut places: BTreeMap<Alike<'_>, usize> = BTreeMap::new();
+    let mut alike: Vec<(&Finding, Vec<Whom<'_>>)> = Vec::new();
+    for finding in findings {
+        let Finding { severity, code, message, origin, object, help, claimant, region } = *finding;
+        let key = (*severity, *code, &**message, origin.as_ref(), object.as_ref(), &**help);
+        let whom = (claimant.as_ref(), region.as_ref());
+        match places.get(&key).and_then(|at| alike.get_mut(*at)) {
+            Some((_, whose)) => whose.push(whom),
+            None => {
+                places.insert(key, alike.len());
+                alike.push((finding, [whom].into()));
+            }
+        }
+    }
+    let mut out = String::new();
+    let mut of_code: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
+    for (finding, _) in &alike {
+        let count = of_code.entry((finding.severity, finding.code)).or_default();
+        *count = count.saturating_add(1);
+    }
+    let most = if all { usize::MAX } else { MOST };
+    let mut told: BTreeMap<(Severity, Code), usize> = BTreeMap::new();
+    for (finding, whose) in &alike {
+        let kind = (finding.severity, finding.code);
+        let count = told.entry(kind).or_default();
+        *count = count.saturating_add(1);
+        let total = of_code.get(&kind).copied().unwrap_or_default();
+        // One alone is told rather than counted.
+        if *count <= most || total == most.saturating_add(1) {
+            out.push_str(&one(finding, whose, paint, most));
+            out.push('\n');
+        } else if *count == most.saturating_add(1) {
+            let (word, code, rest) = (finding.severity.word(), finding.code.text(), total.saturating_sub(most));
+            let head = paint.severity(finding.severity, &format!("{word}[{code}]"));
+            out.push_str(&format!("{head}: {rest} more of these\n"));
+            let help = format!("-v tells all of them; `pouch help {code}` says what they mean.");
+            out.push_str(&format!("  {} {help}\n\n", paint.with("1;34", "= help:")));
+        }
+    }
+    if !findings.is_empty() {
+        out.push_str(&counts(findings.iter().copied()));
+        out.push('\n');
+    }
+    out
+}
+
+/// `3 errors, 2 warnings`: how many findings there are of each severity; empty if there are none.
+pub fn counts<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String {
+    let words = [
+        (Severity::Error, "error", "errors"),
+        (Severity::Warning, "warning", "warnings"),
+        (Severity::Info, "piece of information", "pieces of information"),
+    ];
+    let count = |(severity, one, many)| {
+        let count = findings.clone().filter(|finding| finding.severity == severity).count();
+        (count > 0).then(|| counted(count, one, many))
+    };
+    words.into_iter().filter_map(count).collect::<Vec<String>>().join(", ")
+}
+
 /// One finding, several lines, ending in a line feed.
 pub fn finding(finding: &Finding, paint: Paint) -> String {
+    one(finding, &[(finding.claimant.as_ref(), finding.region.as_ref())], paint, 1)
+}
+
+fn one(finding: &Finding, whose: &[Whom<'_>], paint: Paint, most: usize) -> String {
     let head = format!("{}[{}]", finding.severity.word(), finding.code.text());
     let mut out =
         format!("{}: {}\n", paint.severity(finding.severity, &head), paint.with("1", &escape(&finding.message)));
@@ -51,11 +133,17 @@ pub fn finding(finding: &Finding, paint: Paint) -> String {
     {
         line("=", &object);
     }
-    match (&finding.claimant, &finding.region) {
-        (Some(claimant), Some(region)) => line("=", &format!("{claimant}, region {region}")),
-        (Some(claimant), None) => line("=", &format!("{claimant}")),
-        (None, Some(region)) => line("=", &format!("region {region}")),
-        (None, None) => {}
+    for whom in whose.iter().take(most) {
+        match whom {
+            (Some(claimant), Some(region)) => line("=", &format!("{claimant}, region {region}")),
+            (Some(claimant), None) => line("=", &format!("{claimant}")),
+            (None, Some(region)) => line("=", &format!("region {region}")),
+            (None, None) => {}
+        }
+    }
+    let rest = whose.len().saturating_sub(most);
+    if rest > 0 {
+        line("=", &format!("and {rest} more"));
     }
     if !finding.help.is_empty() {
         line("= help:", &finding.help);
@@ -66,8 +154,7 @@ pub fn finding(finding: &Finding, paint: Paint) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Code, Origin, Place};
-    use crate::name::Claimant;
+    use crate::finding::Place;
 
     #[test]
     fn a_finding_reads_from_what_to_what_to_do() {
@@ -84,6 +171,30 @@ mod tests {
         let expected = "error[missing-reference]: spec.secretRef names Secret kcm-system/x, which is in no source\n  \
                         --> a\\u{1b}.yaml:3:1\n  = Credential team-a/aws, region eu\n  = help: Add it.\n";
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn what_is_said_of_many_is_said_once_and_the_rest_is_counted() {
+        let of = |name: &str, message: &str| {
+            let claimant = Claimant::credential("team-a".into(), name.into());
+            Finding::new(Code::MissingReference, message).claimed_by(&claimant).in_region(&"eu".into())
+        };
+        let mut all: Vec<Finding> = (0..8).map(|n| of(&format!("c{n}"), "the same")).collect();
+        let text = |all: &[Finding], whole| findings(&all.iter().collect::<Vec<_>>(), Paint::Plain, whole);
+        let shown = text(&all, false);
+        assert_eq!(shown.matches("error[missing-reference]: the same\n").count(), 1, "{shown}");
+        assert!(shown.contains("  = Credential team-a/c4, region eu\n  = and 3 more\n\n8 errors\n"), "{shown}");
+        assert!(text(&all, true).contains("  = Credential team-a/c7, region eu\n\n8 errors\n"));
+        // One after the fifth is told, two are counted.
+        all = (0..6).map(|n| of("c", &format!("number {n}"))).collect();
+        assert!(text(&all, false).contains("number 5"));
+        all.push(of("c", "number 6"));
+        all.push(Finding::new(Code::NullEntry, "a warning"));
+        let shown = text(&all, false);
+        assert!(shown.contains("number 4") && !shown.contains("number 5"), "{shown}");
+        assert!(shown.contains("error[missing-reference]: 2 more of these\n  = help: -v tells"), "{shown}");
+        assert!(shown.ends_with("warning[null-entry]: a warning\n\n7 errors, 1 warning\n"), "{shown}");
+        assert!(text(&all, true).contains("number 6") && text(&[], false).is_empty());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! `pouch check`: what is wrong, and nothing else.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use pouch_core::config::Fleet;
+use pouch_core::config::{Fleet, Source, SourcePlace};
 use pouch_core::finding::{Finding, Severity};
 use pouch_core::listing::counted;
 use pouch_core::report::check::baseline::Baseline;
@@ -12,8 +13,9 @@ use pouch_core::report::check::codequality::codequality;
 use pouch_core::report::check::github::github;
 use pouch_core::report::check::junit::junit;
 use pouch_core::report::check::sarif::sarif;
-use pouch_core::report::check::{Checked, checked, counts};
+use pouch_core::report::check::{Checked, Checkout, checked};
 use pouch_core::report::summary::Summary;
+use pouch_core::report::text::counts;
 use pouch_core::report::{escape_json, text};
 
 use super::asked::Asked;
@@ -40,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
     /// Write what is found now to a file, for --baseline, and end with 0
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "deny"])]
     write_baseline: Option<PathBuf>,
     #[command(flatten)]
     reach: ReachArgs,
@@ -94,41 +96,49 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let places = prepared.look(None)?;
     let failed = places.failed();
     let mut report = places.report;
-    let config = session.global.file.display().to_string();
+    let fleet = &opened.settings.fleet;
+    let is_git = |source: &&Source| matches!(source.place, SourcePlace::Git { .. });
+    let in_commits = fleet.sources.iter().filter(is_git).map(|source| source.name.clone()).collect();
+    let [config, base, cwd] =
+        [&session.global.file, &opened.typed, session.ambient.cwd()].map(|path| path.display().to_string());
+    let checkout = Checkout { config: &config, base: &base, cwd: &cwd, in_commits: &in_commits };
+    let found = std::mem::take(&mut report.findings);
+    let all = checked(&found, &checkout);
     if let Some(path) = &args.write_baseline {
-        let all = checked(&report.findings, &config);
+        if let Some(kind) = failed {
+            let message = format!("no baseline is written to {}: not everything could be looked at", path.display());
+            return Err(Failure { kind, message, help: String::from("Run it again once nothing fails.") });
+        }
         write(path, &Baseline::of(&all))?;
-        let count = counted(all.len(), "finding", "findings");
+        let count = counts(all.iter().map(|checked| checked.finding));
+        let count = if count.is_empty() { String::from("nothing") } else { count };
         session.ui.note(&format!("{} knows {count} now", path.display()));
-        return Ok(failed.map_or(Ended::Done, Ended::Partway));
+        return Ok(Ended::Done);
     }
-    if let Some(known) = &known {
-        report.findings = leave_out(session, known, &report.findings, &config);
+    let (total, cured) = (all.len(), known.as_ref().map(|known| known.cured(&all)).unwrap_or_default());
+    let is_new = |checked: &Checked<'_>| !known.as_ref().is_some_and(|known| known.knows(checked));
+    let new: Vec<Checked<'_>> = all.into_iter().filter(is_new).collect();
+    if known.is_some() {
+        let left_out = counted(total.saturating_sub(new.len()), "finding", "findings");
+        session.ui.note(&format!("{left_out} of the baseline left out"));
+        if cured > 0 {
+            let cured = counted(cured, "finding of the baseline is", "findings of the baseline are");
+            session.ui.note(&format!("{cured} not found any more; write it anew with --write-baseline"));
+        }
     }
     let deny = args.deny.severity();
-    let is_denied = report.findings.iter().any(|finding| deny.is_some_and(|deny| finding.severity >= deny));
+    let is_denied = new.iter().any(|checked| deny.is_some_and(|deny| checked.finding.severity >= deny));
     let ended = match failed {
         Some(kind) => Ended::Partway(kind),
         None if is_denied => Ended::Denied,
         None => Ended::Done,
     };
-    session.ui.result(&args.shown(session, (&report, &opened.settings.fleet, ended), &config)?);
+    report.findings = new.iter().map(|checked| checked.finding.clone()).collect();
+    // What ends the run is shown, whatever else is not.
+    let least = deny.map_or(session.ui.least(), |deny| deny.min(session.ui.least()));
+    let told: Vec<Checked<'_>> = new.into_iter().filter(|checked| checked.finding.severity >= least).collect();
+    session.ui.result(&args.shown(session, (&report, fleet, ended), &told)?);
     Ok(ended)
-}
-
-/// The findings that a baseline does not know.
-fn leave_out(session: &Session, known: &Baseline, findings: &[Finding], config: &str) -> Vec<Finding> {
-    let all = checked(findings, config);
-    let rest: Vec<Finding> =
-        all.iter().filter(|checked| !known.knows(checked)).map(|checked| checked.finding.clone()).collect();
-    let left_out = all.len().saturating_sub(rest.len());
-    session.ui.note(&format!("{} of the baseline left out", counted(left_out, "finding", "findings")));
-    let cured = known.cured(&all);
-    if cured > 0 {
-        let cured = counted(cured, "finding of the baseline is", "findings of the baseline are");
-        session.ui.note(&format!("{cured} not found any more; write it anew with --write-baseline"));
-    }
-    rest
 }
 
 impl Args {
@@ -136,38 +146,30 @@ impl Args {
         &self,
         session: &Session,
         (report, fleet, ended): (&Report, &Fleet, Ended),
-        config: &str,
+        told: &[Checked<'_>],
     ) -> Result<String, Failure> {
-        let least = session.ui.least();
-        let told: Vec<Finding> = report.findings.iter().filter(|finding| finding.severity >= least).cloned().collect();
-        let checked = checked(&told, config);
+        let is_whole = !matches!(ended, Ended::Partway(_));
         Ok(match self.output {
-            Format::Text => words(session, &checked),
+            Format::Text => words(session, told, is_whole),
             Format::Json => {
                 let summary = told::summary_of(session, report, "check", None, fleet, ended);
                 // What is held is let through by who publishes.
                 told::json(&Summary { accept_command: None, ..summary })?
             }
-            Format::Sarif => json(serde_json::to_string_pretty(&sarif(&checked, env!("CARGO_PKG_VERSION"))))?,
-            Format::Github => github(&checked),
-            Format::Junit => junit(&checked, self.deny.severity()),
-            Format::Codequality => json(serde_json::to_string_pretty(&codequality(&checked)))?,
+            Format::Sarif => json(serde_json::to_string_pretty(&sarif(told, env!("CARGO_PKG_VERSION"), is_whole)))?,
+            Format::Github => github(told),
+            Format::Junit => junit(told, self.deny.severity(), is_whole),
+            Format::Codequality => json(serde_json::to_string_pretty(&codequality(told)))?,
         })
     }
 }
 
-fn words(session: &Session, checked: &[Checked<'_>]) -> String {
-    if checked.is_empty() {
+fn words(session: &Session, told: &[Checked<'_>], is_whole: bool) -> String {
+    if told.is_empty() && is_whole {
         session.ui.note("nothing found");
-        return String::new();
     }
-    let paint = session.ui.result_paint();
-    let mut out = String::new();
-    for checked in checked {
-        out.push_str(&text::finding(checked.finding, paint));
-        out.push('\n');
-    }
-    out + &counts(checked.iter().map(|checked| checked.finding)) + "\n"
+    let findings: Vec<&Finding> = told.iter().map(|checked| checked.finding).collect();
+    text::findings(&findings, session.ui.result_paint(), session.global.verbose)
 }
 
 fn json(written: serde_json::Result<String>) -> Result<String, Failure> {
@@ -181,7 +183,10 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
             "Write it with `pouch check --write-baseline FILE`.",
         )
     };
-    let text = fs::read_to_string(path).map_err(|error| unusable(&said(&error)))?;
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => unusable("there is no such file"),
+        _ => unusable(&said(&error)),
+    })?;
     let baseline: Baseline = serde_json::from_str(&text).map_err(|_| unusable("it is no baseline"))?;
     match baseline.is_known() {
         true => Ok(baseline),
@@ -191,7 +196,11 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
 
 fn write(path: &Path, baseline: &Baseline) -> Result<(), Failure> {
     fs::write(path, json(serde_json::to_string_pretty(baseline))?).map_err(|error| {
-        let message = format!("cannot write the baseline to {}: {}", path.display(), said(&error));
+        let why = match error.kind() {
+            io::ErrorKind::NotFound => String::from("there is no such folder"),
+            _ => said(&error),
+        };
+        let message = format!("cannot write the baseline to {}: {why}", path.display());
         Failure::failed(message, "Name a file in a folder that is there and that pouch may write to.")
     })
 }

@@ -30,7 +30,7 @@ use crate::settings::{Opened, region_called};
 #[command(verbatim_doc_comment, after_help = reach::ONLY_FOR)]
 pub struct Args {
     /// What is asked about: a Credential's NAMESPACE/NAME, or a kind and a name
-    #[arg(value_name = "[KIND] NAME", required = true, num_args = 1..=2)]
+    #[arg(value_name = "[KIND] NAME", required = true)]
     what: Vec<String>,
     /// The namespace of a name that is given without one
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -70,9 +70,13 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let asked = Asked::reaching(args.reach.clone());
     let opened = asked.open(session)?;
     let fleet = &opened.settings.fleet;
-    let question = args.question(&opened)?;
+    let question = args.question(session, &opened)?;
     let prepared = asked.prepared(session, &opened, (&[], vec![opened.output()]))?;
-    let Report { mut explained, findings, .. } = prepared.look(Some(&question))?.report;
+    let places = prepared.look(Some(&question))?;
+    // What stands at a place that could not be looked at is not told, and not denied either.
+    let failed = places.failed();
+    let ended = failed.map_or(Ended::Done, Ended::Partway);
+    let Report { mut explained, findings, .. } = places.report;
     // What could not be read may be what is missing; the rest stands with the claims.
     let of_source = |finding: &Finding| finding.code.class() == Class::Source;
     session.ui.findings(&findings.into_iter().filter(of_source).collect::<Vec<Finding>>());
@@ -80,30 +84,58 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let known = explained.known.take();
     let explanation = explanation(fleet, &question, explained);
     let is_empty = explanation.claims.is_empty() && explanation.objects.is_empty();
+    if failed.is_some() {
+        session.ui.note("not all places could be looked at, so this is not all");
+    }
     if let Some(Known::No { near }) = known {
         let message = format!("no {question} was read");
-        if is_empty {
+        if is_empty && failed.is_none() {
             let meant = near.map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
             return Err(Failure::failed(message, format!("No bundle has anything of it either.{meant}")));
         }
-        session.ui.note(&format!("{message}; bundles still have what is named here"));
+        let is_published = explanation.objects.iter().any(|object| object.state != "added");
+        session.ui.note(&match is_published {
+            true => format!("{message}; bundles still have what is named here"),
+            false => message,
+        });
     }
-    session.ui.result(&args.shown(&explanation, &question)?);
+    match is_empty && failed.is_some() && args.output == Format::Text {
+        true => {}
+        false => session.ui.result(&args.shown(&explanation, &question)?),
+    }
     if let Question::Recipient(recipient) = &question {
         session.ui.note(&format!("what it could ever read: pouch exposure --recipient {recipient}"));
     }
-    Ok(Ended::Done)
+    Ok(ended)
 }
 
 impl Args {
-    fn question(&self, opened: &Opened) -> Result<Question, Failure> {
+    fn question(&self, session: &Session, opened: &Opened) -> Result<Question, Failure> {
         let fleet = &opened.settings.fleet;
         let (kind, name) = match &*self.what {
             [kind, name] => (kind_called(kind)?, name),
+            [kind] if kind_called(kind).is_ok() => {
+                return Err(Failure::usage(
+                    format!("a name is missing after `{kind}`"),
+                    "Write it behind: `pouch explain --help` shows how.",
+                ));
+            }
             [name] if name.starts_with("age1") => (Kind::Recipient, name),
             [name] => (Kind::Credential, name),
-            _ => return Err(Failure::bug("the command line has no name")),
+            _ => {
+                return Err(Failure::usage(
+                    format!("{} is more than a kind and a name", self.what.join(" ")),
+                    "Write a namespace before the name, with a slash between them, or with -n.",
+                ));
+            }
         };
+        let has_namespace = name.contains('/') || matches!(kind, Kind::Region | Kind::Recipient);
+        if let Some(namespace) = self.namespace.as_ref().filter(|_| has_namespace) {
+            return Err(Failure::usage(
+                format!("-n {namespace} has no meaning for {name}"),
+                "It is the namespace of a Credential or Secret whose name is given without one. Leave it out.",
+            ));
+        }
         match kind {
             Kind::Region => Ok(Question::Region(region_called(fleet, name)?.name.clone())),
             Kind::Recipient => match Recipient::parse(name) {
@@ -111,6 +143,12 @@ impl Args {
                 Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
             },
             Kind::Credential | Kind::Secret => {
+                if let Some((word, rest)) = name.split_once('/')
+                    && kind == Kind::Credential
+                    && kind_called(word).is_ok()
+                {
+                    session.ui.note(&format!("{word} is taken for a namespace; for a kind, write `{word} {rest}`"));
+                }
                 let (namespace, name) = match (name.split_once('/'), &self.namespace) {
                     (Some((namespace, name)), _) => (namespace, name),
                     (None, Some(namespace)) => (namespace.as_str(), name.as_str()),
@@ -163,7 +201,9 @@ fn nothing(question: &Question) -> String {
 }
 
 fn kind_called(word: &str) -> Result<Kind, Failure> {
-    Kind::from_str(word, true).map_err(|_| {
+    // As kubectl takes them.
+    let one = word.strip_suffix('s').unwrap_or(word);
+    Kind::from_str(one, true).map_err(|_| {
         let words: Vec<String> = Kind::value_variants().iter().map(|kind| format!("{kind:?}").to_lowercase()).collect();
         Failure::usage(
             format!("{word:?} is nothing that can be asked about"),

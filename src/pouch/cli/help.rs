@@ -28,7 +28,10 @@ pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ende
         session.ui.result(&commands.render_long_help().to_string());
         return Ok(Ended::Done);
     };
-    if let Some(code) = Code::parse(topic) {
+    // As it stands in the output, or nearly.
+    let typed = topic.to_lowercase();
+    let bare = typed.split_once('[').map_or(&*typed, |(_, rest)| rest.trim_end_matches(':').trim_end_matches(']'));
+    if let Some(code) = Code::parse(bare) {
         let head = format!("{} ({}, {})", code.text(), code.severity().word(), code.class().word());
         session.ui.result(&format!("{head}\n\n{}\n", without_links(page(code))));
         return Ok(Ended::Done);
@@ -41,7 +44,7 @@ pub fn run(session: &Session, args: &Args, mut commands: Command) -> Result<Ende
     let near = suggested(topic, codes.chain(commands.get_subcommands().map(Command::get_name)));
     let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
     Err(Failure::usage(
-        format!("{} is no command, and no code of a finding", escape(topic)),
+        format!("{:?} is no command, and no code of a finding", escape(topic)),
         format!("{meant}`pouch help` lists the commands."),
     ))
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use pouch_core::claim::Asked;
 use pouch_core::config::{RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
-use pouch_core::explain::{self, Planned};
+use pouch_core::explain::{self, Planned, Question};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
@@ -88,7 +88,14 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         findings.extend(asked.findings.iter().cloned());
     }
 
-    let is_meant = |to: &Destination<'_>| run.question.is_none_or(|question| question.takes_up(&shared.world, to));
+    let is_meant = |to: &Destination<'_>| {
+        // What is published for a claimant somewhere else is part of the answer.
+        let has = |question: &Question| match published.manifest(to.directory().as_str()) {
+            Ok(manifest) => question.is_named(manifest),
+            Err(_) => true,
+        };
+        run.question.is_none_or(|question| question.takes_up(&shared.world, to) || has(question))
+    };
     let destinations = ("rendering", run.destinations().filter(is_meant));
     let told = run.each(destinations, |to| wiped(|| one_region(&shared, to, published, shelf)))?;
     // Where nothing is sealed anew, no file of the fleet makes a commit either.
@@ -150,7 +157,9 @@ fn one_region<'a>(
         told.record.credentials = Some(summary::RegionCredentials { paused, ..Default::default() });
         told.findings.extend(asked().flat_map(|asked: &Asked| asked.findings.iter().cloned()));
         if let Some(question) = shared.run.question {
-            told.explained = explain::of_paused(question, &to, asked());
+            let (files, _) = published.read(to.directory())?;
+            let standing = Published::examine(&to.fleet.name, to.directory(), files, shared.run.keys);
+            told.explained = explain::of_paused(question, &to, &standing, asked());
         }
         return Ok(told);
     }
@@ -181,8 +190,14 @@ fn one_region<'a>(
     };
     told.record.credentials = Some(summary::RegionCredentials::default());
     if let Some(question) = shared.run.question {
-        let planned =
-            Planned { world: &shared.world, to: &to, cases: &cases, plan: &plan, outcome: told.record.outcome };
+        let planned = Planned {
+            world: &shared.world,
+            to: &to,
+            cases: &cases,
+            published: own,
+            plan: &plan,
+            outcome: told.record.outcome,
+        };
         told.explained = explain::of_region(question, &planned);
     }
     told.note(&to, (own, &mut plan), (cases, shared.run.selection));

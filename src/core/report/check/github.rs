@@ -5,9 +5,11 @@
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 
-use super::{Checked, counts};
-use crate::finding::Severity;
+use super::Checked;
+use crate::finding::{Finding, Severity};
+use crate::report::text::counts;
 
 /// How many annotations of a kind GitHub shows of one step.
 const MOST: usize = 10;
@@ -15,7 +17,7 @@ const MOST: usize = 10;
 /// The commands for these findings, which are sorted.
 pub fn github(checked: &[Checked<'_>]) -> String {
     let mut out = String::new();
-    let mut rest: alloc::vec::Vec<&crate::finding::Finding> = alloc::vec::Vec::new();
+    let mut rest: Vec<&Finding> = Vec::new();
     for (severity, command) in [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "notice")]
     {
         let of_kind = || checked.iter().filter(|checked| checked.finding.severity == severity);

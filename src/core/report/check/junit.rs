@@ -8,16 +8,20 @@ use alloc::string::{String, ToString as _};
 use super::Checked;
 use crate::finding::Severity;
 
-/// The report of these findings, of which those at or above `deny` fail.
-pub fn junit(checked: &[Checked<'_>], deny: Option<Severity>) -> String {
+/// The report of these findings, of which those at or above `deny` fail. So does what could not be looked at.
+pub fn junit(checked: &[Checked<'_>], deny: Option<Severity>, is_whole: bool) -> String {
     let is_denied = |checked: &&Checked<'_>| deny.is_some_and(|deny| checked.finding.severity >= deny);
     // A report without a test looks as if nothing had been checked.
-    let tests = checked.len().max(1);
-    let failures = checked.iter().filter(is_denied).count();
+    let tests = checked.len().saturating_add(usize::from(!is_whole)).max(1);
+    let failures = checked.iter().filter(is_denied).count().saturating_add(usize::from(!is_whole));
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let counts = format!("tests=\"{tests}\" failures=\"{failures}\"");
     out.push_str(&format!("<testsuites {counts}>\n  <testsuite name=\"pouch check\" {counts}>\n"));
-    if checked.is_empty() {
+    if !is_whole {
+        let why = "not all places could be looked at";
+        let failure = format!("<failure type=\"error\" message=\"{why}\">{why}</failure>");
+        out.push_str(&format!("    <testcase name=\"places\" classname=\"pouch\">{failure}</testcase>\n"));
+    } else if checked.is_empty() {
         out.push_str("    <testcase name=\"no findings\" classname=\"pouch\"/>\n");
     }
     for one in checked {

@@ -29,7 +29,15 @@ pub struct Log {
 struct Run {
     tool: Tool,
     column_kind: &'static str,
+    invocations: Vec<Invocation>,
     results: Vec<Found>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Invocation {
+    /// Whether everything was looked at.
+    execution_successful: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,8 +112,8 @@ struct Region {
     start_column: u32,
 }
 
-/// The log of these findings, by this version of pouch.
-pub fn sarif(checked: &[Checked<'_>], version: &str) -> Log {
+/// The log of these findings, by this version of pouch; `is_whole` says whether everything could be looked at.
+pub fn sarif(checked: &[Checked<'_>], version: &str, is_whole: bool) -> Log {
     let codes: BTreeSet<Code> = checked.iter().map(|checked| checked.finding.code).collect();
     Log {
         schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -119,6 +127,7 @@ pub fn sarif(checked: &[Checked<'_>], version: &str) -> Log {
                 },
             },
             column_kind: "unicodeCodePoints",
+            invocations: Vec::from([Invocation { execution_successful: is_whole }]),
             results: checked.iter().map(found).collect(),
         }]),
     }
@@ -135,7 +144,7 @@ fn rule(code: Code) -> Rule {
 }
 
 fn found(checked: &Checked<'_>) -> Found {
-    let Checked { finding, fingerprint, file, line, column } = checked;
+    let Checked { finding, fingerprint, file, line, column, .. } = checked;
     Found {
         rule_id: finding.code.text(),
         level: level(finding.severity),

@@ -2,8 +2,14 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::finding::{Code, Origin};
+use crate::finding::{Code, Origin, Severity};
 use crate::name::Claimant;
+
+/// What is looked at from the folder of the configuration.
+fn looked_at(findings: &[Finding]) -> Vec<Checked<'_>> {
+    let in_commits = ["git".into()].into();
+    checked(findings, &Checkout { config: "pouch.yaml", base: "", cwd: "/srv", in_commits: &in_commits })
+}
 
 fn at(path: &str, line: u32) -> Origin {
     Origin { source: "s".into(), place: Place::File { path: path.into(), line, column: 3 } }
@@ -14,32 +20,64 @@ fn finding(code: Code, path: &str, line: u32) -> Finding {
 }
 
 #[test]
-fn a_fingerprint_outlives_the_line_and_the_words() {
+fn a_fingerprint_outlives_the_line_and_tells_all_else_apart() {
     let one = finding(Code::MissingReference, "a.yaml", 1);
-    let moved = Finding { message: "other words".to_string(), ..finding(Code::MissingReference, "a.yaml", 9) };
-    let elsewhere = finding(Code::MissingReference, "b.yaml", 1);
-    let print = |finding: &Finding| checked(core::slice::from_ref(finding), "pouch.yaml").remove(0).fingerprint;
-    assert_eq!(print(&one), print(&moved));
-    assert_ne!(print(&one), print(&elsewhere));
-    assert_ne!(print(&one), print(&finding(Code::TooManyHops, "a.yaml", 1)));
-    // Of two alike, each has one, and the first keeps its own.
-    let both = [one.clone(), moved];
-    let both = checked(&both, "pouch.yaml");
-    assert_eq!(both[0].fingerprint, print(&one));
-    assert_ne!(both[0].fingerprint, both[1].fingerprint);
+    let print = |finding: &Finding| looked_at(core::slice::from_ref(finding)).remove(0).fingerprint;
+    assert_eq!(print(&one), print(&finding(Code::MissingReference, "a.yaml", 9)));
+    let says = |message: &str| Finding { message: message.to_string(), ..one.clone() };
+    assert_eq!(print(&says("also at b.yaml:3:1 and x")), print(&says("also at b.yaml:14:15 and x")));
+    for other in [
+        finding(Code::MissingReference, "b.yaml", 1),
+        finding(Code::TooManyHops, "a.yaml", 1),
+        says("something else is so"),
+        one.clone().severity(Severity::Warning),
+        one.clone().in_region(&"eu".into()),
+    ] {
+        assert_ne!(print(&one), print(&other), "{other:?}");
+    }
+    // What is held tells by its help what it holds.
+    let held = |help: &str| Finding::new(Code::DeletionsHeld, "it is held").help(help);
+    assert_ne!(print(&held("pass a=1")), print(&held("pass a=2")));
+    // The very same twice has two, and one before it changes none.
+    let all = [says("a"), one.clone(), one.clone()];
+    let prints: Vec<_> = looked_at(&all).into_iter().map(|checked| checked.fingerprint).collect();
+    assert_eq!(prints[1], print(&one));
+    assert_ne!(prints[1], prints[2]);
 }
 
 #[test]
-fn what_is_in_no_file_stands_in_the_configuration() {
-    for place in [
-        Place::Cluster { context: "c".into() },
-        Place::Whole,
-        Place::File { path: "HEAD:a.yaml".into(), line: 7, column: 1 },
+fn a_fingerprint_is_the_same_for_whoever_looks_and_in_whichever_commit() {
+    let print = |path: &str, source: &str, config: &str, base: &str| {
+        let place = Place::File { path: path.into(), line: 1, column: 1 };
+        let finding = Finding::new(Code::NullEntry, "x").at(&Origin { source: source.into(), place });
+        let in_commits = ["git".into()].into();
+        let checkout = Checkout { config, base, cwd: "/srv", in_commits: &in_commits };
+        checked(core::slice::from_ref(&finding), &checkout).remove(0).fingerprint
+    };
+    let here = print("m/a.yaml", "s", "pouch.yaml", "");
+    assert_eq!(here, print("fleet/m/a.yaml", "s", "fleet/pouch.yaml", "fleet"));
+    assert_eq!(here, print("/srv/fleet/m/a.yaml", "s", "/srv/fleet/pouch.yaml", "/srv/fleet"));
+    assert_eq!(print("HEAD:a.yaml", "git", "pouch.yaml", ""), print("0123abcd:a.yaml", "git", "pouch.yaml", ""));
+    assert_ne!(print("HEAD:a.yaml", "s", "pouch.yaml", ""), print("a.yaml", "s", "pouch.yaml", ""));
+}
+
+#[test]
+fn what_is_in_no_file_of_the_checkout_stands_in_the_configuration_and_says_where_it_is() {
+    let file = Place::File { path: "HEAD:a.yaml".into(), line: 7, column: 1 };
+    for (place, says) in [
+        (Place::Cluster { context: "c".into() }, "(at cluster c)"),
+        (Place::Whole, "(at source git)"),
+        (file, "(at HEAD:a.yaml:7:1 in git)"),
     ] {
-        let finding = Finding::new(Code::UnparsableDocument, "x").at(&Origin { source: "s".into(), place });
-        let checked = checked(core::slice::from_ref(&finding), "conf/pouch.yaml").remove(0);
-        assert_eq!((&*checked.file, checked.line, checked.column), ("conf/pouch.yaml", 1, 1));
+        let finding = Finding::new(Code::UnparsableDocument, "x").at(&Origin { source: "git".into(), place });
+        let checked = looked_at(core::slice::from_ref(&finding)).remove(0);
+        assert_eq!((&*checked.file, checked.line, checked.column), ("pouch.yaml", 1, 1));
+        assert!(checked.text().contains(says), "{}", checked.text());
     }
+    // A colon alone is no commit.
+    let finding = finding(Code::NullEntry, "/srv/a:b/c.yaml", 2);
+    let checked = looked_at(core::slice::from_ref(&finding)).remove(0);
+    assert_eq!((&*checked.file, checked.line), ("a:b/c.yaml", 2));
 }
 
 /// Text that steers whatever reads it without an escape.
@@ -56,13 +94,13 @@ fn hostile() -> Vec<Finding> {
 #[test]
 fn no_name_is_a_command_or_ends_a_line() {
     let findings = hostile();
-    let checked = checked(&findings, "pouch.yaml");
+    let checked = looked_at(&findings);
     let said = github::github(&checked);
     assert_eq!(said.lines().count(), 1, "{said}");
     let place = "::error file=a%2Cb\\u{a}%250A<x>\"&'\\u{1b}\\u{d}.yaml,line=2,col=3,title=missing-reference::";
     assert!(said.starts_with(place), "{said}");
     assert!(!said.contains(['\u{1b}', '\u{202e}', '\r']), "{said}");
-    let xml = junit::junit(&checked, Some(Severity::Error));
+    let xml = junit::junit(&checked, Some(Severity::Error), true);
     assert!(!xml.contains("<script>") && !xml.contains(['\u{1b}', '\u{202e}', '\r']) && !xml.contains("]]>"), "{xml}");
 }
 
@@ -71,7 +109,7 @@ fn github_shows_ten_of_each_kind_and_the_rest_is_counted() {
     let error = |line| finding(Code::MissingReference, "a.yaml", line);
     let mut findings: Vec<Finding> = (1..=13).map(error).collect();
     findings.extend((1..=11).map(|line| finding(Code::NullEntry, "a.yaml", line)));
-    let said = github::github(&checked(&findings, "pouch.yaml"));
+    let said = github::github(&looked_at(&findings));
     assert_eq!(said.matches("::error ").count(), 10);
     assert_eq!(said.matches("::warning ").count(), 10);
     assert!(said.ends_with("\nand 3 errors, 1 warning that GitHub would not show\n"), "{said}");
@@ -80,21 +118,24 @@ fn github_shows_ten_of_each_kind_and_the_rest_is_counted() {
 #[test]
 fn junit_fails_what_is_denied_and_never_reports_nothing() {
     let findings = [finding(Code::MissingReference, "a.yaml", 1), finding(Code::NullEntry, "a.yaml", 2)];
-    let checked = checked(&findings, "pouch.yaml");
+    let checked = looked_at(&findings);
     for (deny, failures) in [(None, 0), (Some(Severity::Error), 1), (Some(Severity::Warning), 2)] {
-        let xml = junit::junit(&checked, deny);
+        let xml = junit::junit(&checked, deny, true);
         assert_eq!(xml.matches("<failure ").count(), failures);
         assert!(xml.contains(&format!("tests=\"2\" failures=\"{failures}\"")), "{xml}");
     }
-    assert!(junit::junit(&[], None).contains("<testcase name=\"no findings\""));
+    // A place that could not be looked at is a failure of its own.
+    let partly = junit::junit(&checked, None, false);
+    assert!(partly.contains("tests=\"3\" failures=\"1\"") && partly.matches("<failure ").count() == 1, "{partly}");
+    assert!(junit::junit(&[], None, true).contains("<testcase name=\"no findings\""));
 }
 
 #[test]
 fn a_baseline_knows_what_it_was_made_of() {
     let findings = [finding(Code::MissingReference, "a.yaml", 1), finding(Code::NullEntry, "a.yaml", 2)];
-    let all = checked(&findings, "pouch.yaml");
+    let all = looked_at(&findings);
     let baseline = baseline::Baseline::of(&all);
     assert!(baseline.is_known() && all.iter().all(|checked| baseline.knows(checked)));
     assert_eq!((baseline.cured(&all), baseline.cured(&all[..1])), (0, 1));
-    assert!(!baseline.knows(&checked(&[finding(Code::TooManyHops, "a.yaml", 1)], "pouch.yaml")[0]));
+    assert!(!baseline.knows(&looked_at(&[finding(Code::TooManyHops, "a.yaml", 1)])[0]));
 }

@@ -174,6 +174,9 @@ fn every_code_is_explained_by_the_program() {
     assert!(ran.stdout.contains("**Cure.**"), "{ran:?}");
     assert!(fleet.run(&["help", "plan"]).ends(0).stdout.contains("Usage: pouch plan"));
     assert!(fleet.run(&["help"]).ends(0).stdout.contains("Usage: pouch "));
+    for typed in ["MISSING-REFERENCE", "error[missing-reference]", "error[missing-reference]:"] {
+        assert_eq!(fleet.run(&["help", typed]).ends(0).stdout, ran.stdout);
+    }
     fleet.run(&["help", "missing-referense"]).ends(64).says("Did you mean missing-reference?");
     fleet.run(&["help", "diff"]).ends(64).says("is no command");
 }

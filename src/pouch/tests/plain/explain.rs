@@ -178,13 +178,13 @@ fn why_nothing_is_published_is_told() {
         assert!(ran.stdout.lines().any(|said| said == line), "{line}\n{}", ran.stdout);
     };
     fleet.edit("manifests/eu-c0.yaml", "  region: eu\n", "");
-    said("eu-team/c0", "  not published: spec.region is not set");
+    said("eu-team/c0", "  not published: spec.region is not set, so it is for the management cluster");
     fleet.edit("manifests/eu-c1.yaml", "  region: eu\n", "  regoin: eu\n");
     said("eu-team/c1", "  error[invalid-credential]: spec has no field \"regoin\"");
     fleet.edit("manifests/us-c0.yaml", "  region: us\n", "  region: uss\n");
     said("us-team/c0", "  region uss: broken: what it had stays");
     fleet.configure("us: {", "us: {state: paused, ");
-    said("us-team/c1", "  region us: the region is paused, and nobody looks at it");
+    said("us-team/c1", "  region us: the region is paused, and what is published stays");
     // Who never was is no Credential, and says what was probably meant.
     fleet
         .run(&["explain", "-n", "us-team", "c9"])
@@ -280,4 +280,108 @@ fn graphs_name_what_the_text_names() {
         assert!(mermaid.contains(named) && dot.contains(named), "{named}");
     }
     assert_eq!(mermaid.matches("spec.secretRef").count(), 1);
+}
+
+#[test]
+fn what_goes_or_stays_elsewhere_is_told_too() {
+    let fleet = Fleet::with_credentials(3);
+    fleet.run(&["render"]).ends(0);
+    // Gone, and withdrawn by the next publish.
+    fleet.delete("eu", "c2");
+    for question in [&["eu-team/c2"][..], &["secret", "eu-team/c2"]] {
+        let answer = asked(&fleet, question);
+        let [object] = list(&answer["objects"]) else { panic!("{answer:#}") };
+        assert_eq!((text(&object["state"]), text(&object["region"])), ("withdrawn", "eu"));
+    }
+    // Only the Credential is gone.
+    fleet.write("manifests/eu-c2-secret.yaml", secret("eu-team", "c2", "value: x"));
+    assert_eq!(list(&asked(&fleet, &["secret", "eu-team/c2"])["objects"]).len(), 1);
+    // Moved: what it has in the other region is told as well.
+    fleet.edit("manifests/us-c1.yaml", "region: us", "region: eu");
+    let answer = asked(&fleet, &["us-team/c1"]);
+    let regions: Vec<&str> = list(&answer["regions"]).iter().map(|region| text(&region["name"])).collect();
+    assert_eq!(regions, ["eu", "us"]);
+    assert_eq!(text(&answer["claims"][0]["region"]), "eu");
+    let [left] = list(&answer["objects"]) else { panic!("{answer:#}") };
+    assert_eq!((text(&left["region"]), text(&left["state"])), ("us", "withdrawn"));
+    // A region lists also what nobody in the sources claims.
+    let answer = asked(&fleet, &["region", "us"]);
+    assert_eq!((list(&answer["claims"]).len(), list(&answer["objects"]).len()), (2, 1));
+}
+
+#[test]
+fn what_is_left_alone_or_held_is_told_as_it_stands() {
+    let fleet = Fleet::with_credentials(3);
+    fleet.run(&["render"]).ends(0);
+    fleet.configure("us: {", "us: {state: paused, ");
+    assert_eq!(list(&asked(&fleet, &["recipient", US])["objects"]).len(), 3);
+    assert_eq!(list(&asked(&fleet, &["secret", "us-team/c1"])["objects"]).len(), 1);
+    assert_eq!(list(&asked(&fleet, &["us-team/c1"])["objects"]).len(), 1);
+    // Who is configured instead of the one that can read it can not, until that is let through.
+    fleet.configure(EU, ESCROW);
+    fleet.run(&["plan"]).ends(0).says("recipient-added");
+    assert_eq!(list(&asked(&fleet, &["recipient", EU])["objects"]).len(), 3);
+    let waiting = asked(&fleet, &["recipient", ESCROW]);
+    assert!(list(&waiting["objects"]).is_empty(), "{waiting:#}");
+    let told = fleet.run(&["explain", "region", "eu"]).ends(0).stdout;
+    assert!(told.contains(&format!("  readable by {EU}, and not yet by {ESCROW}\n")), "{told}");
+}
+
+#[test]
+fn who_is_refused_has_nothing_of_what_others_have() {
+    let fleet = quickstart();
+    fleet.configure("regions:", "findings: {}\nregions:");
+    let shares = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: shares, namespace: team-z}\n\
+                  spec:\n  region: us-east\n  identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: \
+                  AWSClusterStaticIdentity, name: aws-main}\n";
+    fleet.write("manifests/shares.yaml", shares);
+    let answer = asked(&fleet, &["team-z/shares"]);
+    assert_eq!(text(&answer["claims"][0]["verdict"]), "refused");
+    assert!(list(&answer["claims"][0]["steps"]).iter().all(|step| step["state"].is_null()), "{answer:#}");
+    let told = fleet.run(&["explain", "team-z/shares"]).ends(0).stdout;
+    assert!(told.contains("refused: nothing is published for it\n"), "{told}");
+    // Nor does one who may not have an object spoil the picture of one who may.
+    let thief = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: aaa, namespace: team-a}\nspec:\n  \
+                 region: eu-west\n  identityRef: {apiVersion: v1, kind: Secret, name: openstack-main-clouds, namespace: \
+                 kcm-system}\n";
+    fleet.write("manifests/thief.yaml", thief);
+    let drawn = fleet.run(&["explain", "secret", "kcm-system/openstack-main-clouds", "-o", "mermaid"]).ends(0).stdout;
+    assert!(drawn.contains("[\"Secret kcm-system/openstack-main-clouds\"]"), "{drawn}");
+    assert_eq!(drawn.matches("not admitted").count(), 1, "{drawn}");
+}
+
+#[test]
+fn what_could_not_be_looked_at_is_not_denied() {
+    let fleet = Fleet::with_credentials(2);
+    let origin = Origin::new(&fleet, "");
+    fleet.configure("branch: main", "branch: 'clusters/{region}'");
+    origin.publish(&[]).ends(0);
+    let script = "git checkout -q clusters/us; rm -r bundles; ln -s /nowhere bundles; git add -A; git commit -qm x; \
+                  git push -q origin HEAD:clusters/us";
+    origin.run_beside(script);
+    fleet.run(&["plan"]).ends(5);
+    for question in [&["recipient", US][..], &["secret", "us-team/c1"], &["region", "us"], &["us-team/c1"]] {
+        let ran = fleet.run(&[&["explain"], question].concat()).ends(5).says("not all places could be looked at");
+        assert_eq!(ran.stdout, "", "{ran:?}");
+    }
+    let checked = fleet.run(&["check"]).ends(5);
+    assert!(!checked.stderr.contains("nothing found"), "{checked:?}");
+    fleet.run(&["check", "--write-baseline", "known.json"]).ends(5).says("no baseline is written");
+    assert!(fleet.run(&["check", "-o", "sarif"]).ends(5).stdout.contains("\"executionSuccessful\": false"));
+    assert!(fleet.run(&["check", "-o", "junit"]).ends(5).stdout.contains("<failure "));
+}
+
+#[test]
+fn a_question_that_is_mistyped_is_told_how() {
+    let fleet = quickstart();
+    for (question, says) in [
+        (&["secret"][..], "a name is missing after `secret`"),
+        (&["secret", "kcm-system", "aws-main-secret"], "Write a namespace before the name"),
+        (&["team-a/aws-sandbox", "-n", "other"], "-n other has no meaning"),
+        (&["region", "eu-west", "-n", "other"], "-n other has no meaning"),
+    ] {
+        fleet.run(&[&["explain"], question].concat()).ends(64).says(says);
+    }
+    fleet.run(&["explain", "secrets", "kcm-system/aws-main-secret"]).ends(0);
+    fleet.run(&["explain", "secret/aws-main-secret"]).ends(1).says("for a kind, write `secret aws-main-secret`");
 }

@@ -213,7 +213,7 @@ fn s16_no_hostile_string_steers_what_reads_the_output() {
         );
     }
     fleet.write("manifests/hostile.json", text);
-    for ran in [fleet.render(), fleet.render_json(), fleet.render_coloured()] {
+    for ran in [fleet.run(&["render", "-v"]), fleet.render_json(), fleet.render_coloured()] {
         ran.ended(3);
         let findings = ran.err.matches("region").count();
         assert!(findings >= all.len(), "only {findings} findings were printed");

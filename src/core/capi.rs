@@ -20,7 +20,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-pub use self::rules::{Conditional, GROUP, KindRules, Path, Served};
+pub use self::rules::{Conditional, Entries, GROUP, KindRules, Path, Served};
 use self::shape::Shape;
 pub use self::slip::{Slip, slip};
 pub use self::tenancy::{Admits, Tenancy};
@@ -79,6 +79,17 @@ pub fn need(rules: &KindRules, body: &Node, path: &[&str]) -> Need {
         return Need::Needed;
     }
     Need::Optional
+}
+
+/// The entries that the provider of an identity reads of the Secret that a field refers to, such as `spec.secretRef.name`.
+pub fn entries(rules: &KindRules, body: &Node, field: &str) -> &'static [&'static str] {
+    let kind = body.str_at(&["spec", "type"]).unwrap_or_default();
+    let is_meant = |entries: &&Entries| {
+        let path = entries.reference.join(".");
+        let is_field = field.strip_prefix(&*path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        is_field && (entries.types.is_empty() || entries.types.contains(&kind))
+    };
+    rules.entries.iter().find(is_meant).map(|entries| entries.names).unwrap_or_default()
 }
 
 /// The path that was probably meant by one that leads to no field of a kind.

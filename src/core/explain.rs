@@ -311,11 +311,10 @@ impl<'a> Bundle<'a> {
         let changes: BTreeMap<&ObjectKey, &Change> =
             plan.into_iter().flat_map(|plan| &plan.changes).map(|change| (&change.key, change)).collect();
         let listed = |manifest: Option<&'a Manifest>| manifest.map(|manifest| &*manifest.objects).unwrap_or_default();
-        // What is only to be gives way to what stands there, where that stays.
+        // What is only to be gives way to what stands there, where that stays; else what goes is added to what is to be.
         let (first, then) = if stays { (planned, standing) } else { (standing, planned) };
         let is_known = |object: &&ManifestObject| {
-            let is_gone = changes.get(&object.key).is_some_and(|change| change.action == Action::Withdrawn);
-            is_gone || stays || listed(planned).binary_search_by(|other| other.key.cmp(&object.key)).is_ok()
+            stays || changes.get(&object.key).is_some_and(|change| change.action == Action::Withdrawn)
         };
         let both = listed(first).iter().filter(is_known).chain(listed(then));
         let objects: BTreeMap<&ObjectKey, &ManifestObject> = both.map(|object| (&object.key, object)).collect();

@@ -19,11 +19,12 @@ use alloc::vec::Vec;
 use crate::capi;
 use crate::claim::{Asked, Claim};
 use crate::cleartext::inline_secrets;
-use crate::closure::{Closure, Role, close};
+use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
 use crate::finding::{Code, Finding};
 use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, finding_of};
+use crate::secret::SecretBytes;
 use crate::validity;
 use crate::world::World;
 use case::Case;
@@ -60,6 +61,34 @@ pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding
         finding.region = Some(claim.region().clone());
     }
     findings
+}
+
+/// What works nowhere, most likely, in the Secrets of a claim that nothing stops: a claim that is stopped has other
+/// worries, and not all of its objects may have been read.
+fn suspects(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for member in closure.members.iter().filter(|member| member.read.kind.is_secret()) {
+        let Some(secret) = world.snapshot.get(&member.read) else { continue };
+        findings.extend(validity::suspect::check(secret).iter().map(|fault| finding_of(fault, secret)));
+        findings.extend(missing_entries(world, closure, member, secret));
+    }
+    findings.into_iter().map(|finding| finding.claimed_by(&claim.by).in_region(claim.region())).collect()
+}
+
+/// The entries of a Secret that the identity's provider reads and that are not there, or empty.
+fn missing_entries(world: &World<'_>, closure: &Closure, member: &Member, secret: &Object) -> Option<Finding> {
+    let payload = secret.payload.as_ref()?;
+    let referrer = member.referrer.and_then(|index| closure.members.get(index))?;
+    let identity = world.snapshot.get(&referrer.read).filter(|_| member.role == Role::Reference)?;
+    let names = capi::entries(capi::rules(&identity.key.kind)?, &identity.body, &member.via.last()?.field);
+    let is_missing = |name: &&&str| payload.get(name).is_none_or(SecretBytes::is_empty);
+    let missing: Vec<&str> = names.iter().filter(is_missing).copied().collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let message = format!("{} has no {}, which {} reads", secret.key, missing.join(" and no "), identity.key);
+    let help = "Add what is missing; its names are those of the provider, and letters count as they are written.";
+    Some(Finding::new(Code::MissingEntry, message).about(&secret.key).at(&secret.origin).help(help))
 }
 
 fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
@@ -131,6 +160,9 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
         let mut findings = asked.findings.clone();
         findings.append(&mut closure.findings);
         findings.extend(judge(world, &claim, &closure));
+        if !findings.iter().any(Finding::stops_claim) {
+            findings.extend(suspects(world, &claim, &closure));
+        }
         Some(Case::new(claim, closure, findings))
     };
     asked.filter_map(hear).collect()

@@ -7,6 +7,7 @@ pub mod config_map;
 pub mod identity;
 pub mod secret;
 mod stored;
+pub mod suspect;
 
 use alloc::vec::Vec;
 

@@ -3,7 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-aws>, `api/v1beta2`.
 
 use super::allowed::{Allowed, Labels, Selected};
-use super::rules::{GROUP, KindRules, Served};
+use super::rules::{Entries, GROUP, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, ObjectKey, Scope};
@@ -37,6 +37,7 @@ const BASE: KindRules = KindRules {
     immutable: &[],
     provider: "infrastructure-aws",
     conditional: &[],
+    entries: &[],
 };
 
 /// An access key in a Secret of the controller's namespace.
@@ -45,6 +46,7 @@ pub static STATIC: KindRules = KindRules {
     plural: "awsclusterstaticidentities",
     spec: &[ALLOWED_NAMESPACES, Field::required("secretRef", TEXT)],
     immutable: &[&["spec", "secretRef"]],
+    entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["AccessKeyID", "SecretAccessKey"] }],
     ..BASE
 };
 

@@ -3,7 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-azure>, `api/v1beta1`.
 
 use super::allowed::{Allowed, Labels};
-use super::rules::{Conditional, GROUP, KindRules, Served};
+use super::rules::{Conditional, Entries, GROUP, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, Scope};
@@ -51,6 +51,11 @@ pub static IDENTITY: KindRules = KindRules {
         values: WITH_SECRET,
         // A certificate can be a file on the controller's pod instead.
         unless: Some(&["spec", "certPath"]),
+    }],
+    entries: &[Entries {
+        reference: &["spec", "clientSecret"],
+        types: &["ServicePrincipal", "ManualServicePrincipal"],
+        names: &["clientSecret"],
     }],
 };
 

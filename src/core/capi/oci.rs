@@ -3,7 +3,7 @@
 //! k0rdent ships no ProviderInterface for it; a source can bring one.
 //! Source: <https://github.com/oracle/cluster-api-provider-oci>, `api/v1beta2`.
 
-use super::rules::{Conditional, GROUP, KindRules, Served};
+use super::rules::{Conditional, Entries, GROUP, KindRules, Served};
 use super::shape::{ALLOWED_NAMESPACES, Field, SECRET_REFERENCE, TEXT};
 use super::tenancy::Tenancy;
 use crate::name::Scope;
@@ -27,5 +27,10 @@ pub static IDENTITY: KindRules = KindRules {
         // InstancePrincipal and Workload authenticate by where the controller runs.
         values: &["UserPrincipal"],
         unless: None,
+    }],
+    entries: &[Entries {
+        reference: &["spec", "principalSecret"],
+        types: &["UserPrincipal"],
+        names: &["tenancy", "user", "fingerprint", "key", "region"],
     }],
 };

@@ -3,7 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-openstack>, `api/v1alpha1`.
 
 use super::allowed::{Labels, Selected};
-use super::rules::{GROUP, KindRules, Served};
+use super::rules::{Entries, GROUP, KindRules, Served};
 use super::shape::{Field, SELECTOR, Shape, TEXT};
 use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, Scope};
@@ -28,6 +28,7 @@ pub static IDENTITY: KindRules = KindRules {
     immutable: &[],
     provider: "infrastructure-openstack",
     conditional: &[],
+    entries: &[Entries { reference: &["spec", "secretRef"], types: &[], names: &["clouds.yaml"] }],
 };
 
 /// Decides for the only provider to which a missing selector means everybody, so a misspelt one must not count

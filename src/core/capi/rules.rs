@@ -38,6 +38,19 @@ pub struct KindRules {
     pub provider: &'static str,
     /// References that count for some objects only.
     pub conditional: &'static [Conditional],
+    /// Entries that the provider reads of a Secret that is referred to.
+    pub entries: &'static [Entries],
+}
+
+/// Entries that a provider reads of a Secret.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entries {
+    /// The reference, or the map that holds it.
+    pub reference: Path,
+    /// The types of identity that read them, as `spec.type` says; all if there are none.
+    pub types: &'static [&'static str],
+    /// The names of those that must not be missing.
+    pub names: &'static [&'static str],
 }
 
 /// A served version.

@@ -3,7 +3,7 @@
 //! Source: <https://github.com/kubernetes-sigs/cluster-api-provider-vsphere>, `apis/v1beta2`.
 
 use super::allowed::{Allowed, Labels};
-use super::rules::{GROUP, KindRules, Served};
+use super::rules::{Entries, GROUP, KindRules, Served};
 use super::shape::{Field, SELECTOR, Shape};
 use super::tenancy::{Admits, Tenancy};
 use crate::name::{Namespace, Scope};
@@ -28,6 +28,7 @@ pub static IDENTITY: KindRules = KindRules {
     immutable: &[],
     provider: "infrastructure-vsphere",
     conditional: &[],
+    entries: &[Entries { reference: &["spec", "secretName"], types: &[], names: &["username", "password"] }],
 };
 
 /// Whether CAPV lets a namespace use an identity.

@@ -177,6 +177,10 @@ codes! {
     FoundInSystemNamespace "found-in-system-namespace" Notice Info "An absent object exists under the same name in the system namespace.";
     FoundInCredentialNamespace "found-in-credential-namespace" Notice Info "An absent object exists under the same name in the Credential's namespace.";
     SealedElsewhere "sealed-elsewhere" Notice Warning "A controller would make an absent Secret, from something that pouch cannot read.";
+    MissingEntry "missing-entry" Notice Warning "A Secret lacks an entry that the identity's provider reads.";
+    PlaceholderValue "placeholder-value" Notice Warning "A value of a Secret is a placeholder.";
+    EncodedTwice "encoded-twice" Notice Warning "A value of a Secret is base64 of base64.";
+    TrailingLineFeed "trailing-line-feed" Notice Warning "A value of a Secret is one line and ends in a line feed.";
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
     Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";

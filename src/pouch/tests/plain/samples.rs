@@ -229,6 +229,10 @@ impl Fleet {
             if sample.credential == "aws-cluster-identity-cred" {
                 all.push(format!("null-entry {credential}"));
             }
+            // The key that stands in for one here has one line.
+            if sample.credential == "remote-cred" {
+                all.push(format!("trailing-line-feed {credential}"));
+            }
             if sample.file.starts_with("vsphere") && !defines_the_version {
                 all.push(format!("version-mismatch {credential}"));
             }

@@ -27,35 +27,38 @@ pub struct Session {
     stages: Mutex<BTreeMap<&'static str, Duration>>,
 }
 
+/// What these flags are called in help.
+const EVERY: &str = "Options of every command";
+
 /// Flags of every command.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Global {
     /// The configuration
-    #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true)]
+    #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true, help_heading = EVERY)]
     pub file: PathBuf,
     /// Write what the run did and found to FILE, as JSON (plan, render, publish, rekey, verify); removed before the run
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = EVERY)]
     pub summary: Option<PathBuf>,
     /// Write how the run ended to FILE, as Prometheus text, even if it failed (render, publish, rekey, verify)
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = EVERY)]
     pub metrics: Option<PathBuf>,
     /// How messages on stderr are written
-    #[arg(long, value_name = "FORMAT", default_value = "text", global = true)]
+    #[arg(long, value_name = "FORMAT", default_value = "text", global = true, help_heading = EVERY)]
     pub log_format: LogFormat,
     /// When messages are coloured
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = EVERY)]
     pub color: Colour,
     /// Show in detail what pouch does, but never bodies or values
-    #[arg(long, value_name = "LEVEL", global = true)]
+    #[arg(long, value_name = "LEVEL", global = true, help_heading = EVERY)]
     pub log_level: Option<LogLevel>,
     /// Show information too, not only warnings and errors
-    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    #[arg(short, long, global = true, conflicts_with = "quiet", help_heading = EVERY)]
     pub verbose: bool,
     /// Show errors only
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, help_heading = EVERY)]
     pub quiet: bool,
     /// Treat these outcomes as success
-    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', global = true)]
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', global = true, help_heading = EVERY)]
     pub tolerate: Vec<Tolerate>,
 }
 

@@ -24,13 +24,26 @@ use crate::error::{Ended, Failure, said};
 use crate::run::{self, Report, told};
 use crate::session::Session;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch check
+  pouch check -o sarif > pouch.sarif          for code scanning
+  pouch check --write-baseline known.json     once, to begin with what is known
+  pouch check --baseline known.json
+
+Exit codes: 0 nothing that is denied; 7 something is, from --deny on; 5 a source or the branch cannot be
+read; 64 usage or configuration.
+
+\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+
 /// Say what is wrong, in words or for a CI system
 ///
 /// It finds what `pouch plan` finds, and ends with 7 if something of it is an error, or what --deny says.
 /// Nothing is published, and no value is shown. Information is left out unless -v asks for it, and with -q
 /// warnings are too.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
 pub struct Args {
     /// How findings are written
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]

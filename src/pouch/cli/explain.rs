@@ -15,19 +15,28 @@ use crate::run::{self, Report};
 use crate::session::Session;
 use crate::settings::{Opened, region_called};
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch explain team-a/aws
+  pouch explain secret kcm-system/aws-secret
+  pouch explain region eu-west
+  pouch explain recipient age1…
+  pouch explain team-a/aws -o mermaid         a picture
+
+Exit codes: 0 answered; 1 neither a source nor a bundle has what was asked about; 5 a source or the branch
+cannot be read; 64 usage or configuration.
+
+\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+
 /// Say why an object is, or is not, in a region
 ///
 /// Of a Credential it tells the whole chain: each object that it needs, the field that names it, the rule
 /// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
 /// it. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
 /// read now. It reads what `pouch plan` reads, and shows no values.
-///
-///   pouch explain team-a/aws
-///   pouch explain secret kcm-system/aws-secret
-///   pouch explain region eu-west
-///   pouch explain recipient age1…
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = reach::ONLY_FOR)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
 pub struct Args {
     /// What is asked about: a Credential's NAMESPACE/NAME, or a kind and a name
     #[arg(value_name = "[KIND] NAME", required = true)]

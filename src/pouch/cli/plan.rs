@@ -19,6 +19,18 @@ use crate::shelf::output::Output;
 use crate::survey::source::live::Values;
 use crate::survey::survey;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch plan
+  pouch plan --detailed-exitcode          in scripts
+  pouch plan -o markdown > comment.md     for a pull request
+
+Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change;
+5 a source or the branch cannot be read; 64 usage or configuration.
+
+\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+
 /// Say what a publish would change, and change nothing
 ///
 /// Compares with the branch of `output.git`, or without it with the folder at `output.path`, and lists by
@@ -28,7 +40,7 @@ use crate::survey::survey;
 /// What would not be published, or would be held, is no failure: it ends with 0 where a publish would end with
 /// 3, 4 or 8. Where a place or a source cannot be read it ends as a publish does.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
 pub struct Args {
     /// How the plan is written
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]

@@ -11,6 +11,19 @@ use crate::run::told;
 use crate::session::Session;
 use crate::shelf::output::Output;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch publish --first                       once, where nothing was published yet
+  pouch publish --summary summary.json        from cron or CI
+  pouch publish team-a/aws                    this Credential alone
+
+Exit codes: 0 done or nothing to do; 1 failed, and nothing is published; 3 some Credentials are broken
+or refused; 4 a region is held; 5 a source or the branch cannot be read; 6 other writers were faster;
+8 `verify` would find a fault; 64 usage or configuration.
+
+\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+
 /// Render, make one commit on the output branch, and push it
 ///
 /// The branch moves from exactly the commit that was read to the new one. Where another writer was
@@ -21,7 +34,7 @@ use crate::shelf::output::Output;
 /// pushed to the branch, for somebody to merge, and made anew when the base or the sources move. With `{region}` in
 /// it, each region has a place of its own, and one that fails stops no other.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
 pub struct Args {
     /// Publish where no bundle of the fleet stands yet: in a new branch, or under another `output.path`
     #[arg(long)]

@@ -14,12 +14,23 @@ use crate::shelf::directory::DirectoryShelf;
 use crate::survey::source::live::Values;
 use crate::survey::survey;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch render                  into the folder that `output.path` names
+  pouch render --dry-run /tmp/x say what would be written to another one
+
+Exit codes: 0 done or nothing to do; 3 some Credentials are broken or refused; 4 a region is held;
+5 a source cannot be read; 8 `verify` would find a fault; 64 usage or configuration.
+
+\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+
 /// Write the bundles to a directory
 ///
 /// Compares with what stands there, seals what changed, and exchanges each region's folder at once.
 /// Files that pouch did not write are never removed. Nothing changed: nothing is written.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
 pub struct Args {
     /// Where to write; by default `output.path` of the configuration
     #[arg(value_name = "DIR")]

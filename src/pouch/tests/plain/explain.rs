@@ -38,18 +38,6 @@ fn name(object: &Value) -> String {
     }
 }
 
-/// The quickstart, rendered.
-fn quickstart() -> Fleet {
-    let fleet = Fleet::quickstart();
-    for file in ["keys", "manifests", "pouch.yaml", "reuse.key"] {
-        std::fs::rename(fleet.path(&format!("quickstart/{file}")), fleet.path(file)).unwrap();
-    }
-    fleet.private("reuse.key", fleet.read("reuse.key"));
-    std::fs::remove_dir_all(fleet.path("bundles")).unwrap();
-    fleet.run(&["render"]).ends(0);
-    fleet
-}
-
 /// What the manifests of the regions say: which files are needed by which Credential.
 fn needed(fleet: &Fleet) -> BTreeMap<String, BTreeSet<String>> {
     let mut needed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -67,7 +55,7 @@ fn needed(fleet: &Fleet) -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn what_is_told_of_a_credential_is_what_its_bundle_says() {
-    let fleet = quickstart();
+    let fleet = Fleet::rendered_quickstart();
     let needed = needed(&fleet);
     assert_eq!(needed.len(), 7);
     for (credential, files) in &needed {
@@ -93,7 +81,7 @@ fn what_is_told_of_a_credential_is_what_its_bundle_says() {
 
 #[test]
 fn a_chain_says_who_names_what_and_by_which_rule() {
-    let fleet = quickstart();
+    let fleet = Fleet::rendered_quickstart();
     let answer = asked(&fleet, &["credential", "team-a/aws-sandbox"]);
     let steps: Vec<(String, Option<u64>, &str, &str)> = list(&answer["claims"][0]["steps"])
         .iter()
@@ -124,7 +112,7 @@ fn a_chain_says_who_names_what_and_by_which_rule() {
 
 #[test]
 fn what_fails_is_told_up_to_where_it_fails() {
-    let fleet = quickstart();
+    let fleet = Fleet::rendered_quickstart();
     fleet.edit("manifests/aws.yaml", "  secretRef: aws-main-secret", "  secretRef: aws-main-secrit");
     let ran = fleet.run(&["explain", "team-a/aws-sandbox"]).ends(0);
     for line in [
@@ -272,7 +260,7 @@ fn a_branch_is_told_as_a_folder_is() {
 
 #[test]
 fn graphs_name_what_the_text_names() {
-    let fleet = quickstart();
+    let fleet = Fleet::rendered_quickstart();
     let mermaid = fleet.run(&["explain", "team-a/aws-sandbox", "-o", "mermaid"]).ends(0).stdout;
     let dot = fleet.run(&["explain", "team-a/aws-sandbox", "-o", "dot"]).ends(0).stdout;
     assert!(mermaid.starts_with("flowchart LR\n") && dot.starts_with("digraph pouch {\n") && dot.ends_with("}\n"));
@@ -329,7 +317,7 @@ fn what_is_left_alone_or_held_is_told_as_it_stands() {
 
 #[test]
 fn who_is_refused_has_nothing_of_what_others_have() {
-    let fleet = quickstart();
+    let fleet = Fleet::rendered_quickstart();
     fleet.configure("regions:", "findings: {}\nregions:");
     let shares = "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\nmetadata: {name: shares, namespace: team-z}\n\
                   spec:\n  region: us-east\n  identityRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: \
@@ -373,7 +361,7 @@ fn what_could_not_be_looked_at_is_not_denied() {
 
 #[test]
 fn a_question_that_is_mistyped_is_told_how() {
-    let fleet = quickstart();
+    let fleet = Fleet::rendered_quickstart();
     for (question, says) in [
         (&["secret"][..], "a name is missing after `secret`"),
         (&["secret", "kcm-system", "aws-main-secret"], "Write a namespace before the name"),

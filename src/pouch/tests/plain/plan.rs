@@ -236,13 +236,7 @@ fn an_older_source_is_told_by_a_plan() {
 /// The quickstart, rendered; and then with an identity open to one namespace more, a Secret with another value, and
 /// something broken.
 fn changed_quickstart() -> Fleet {
-    let fleet = Fleet::quickstart();
-    for file in ["keys", "manifests", "pouch.yaml", "reuse.key"] {
-        std::fs::rename(fleet.path(&format!("quickstart/{file}")), fleet.path(file)).unwrap();
-    }
-    fleet.private("reuse.key", fleet.read("reuse.key"));
-    std::fs::remove_dir_all(fleet.path("bundles")).unwrap();
-    fleet.run(&["render"]).ends(0);
+    let fleet = Fleet::rendered_quickstart();
     fleet.edit("manifests/aws.yaml", "    list: [team-a]", "    list: [team-a, 'team`b']");
     fleet.edit("manifests/aws.yaml", "AccessKeyID: EXAMPLE", "AccessKeyID: OTHER");
     fleet.edit("manifests/azure.yaml", "    name: azure-main-secret", "    name: '<b>@me`'");

@@ -69,6 +69,15 @@ impl Fleet {
         fleet
     }
 
+    /// The quickstart by itself, and what is rendered of it.
+    pub fn rendered_quickstart() -> Self {
+        let fleet = Self::empty();
+        copy(&root().join("testdata/quickstart"), &fleet.path("."));
+        fleet.private("reuse.key", fleet.read("reuse.key"));
+        fleet.run(&["render"]).ends(0);
+        fleet
+    }
+
     /// Two regions: `eu` with Flux and `us` with Argo CD, and no Credential.
     pub fn new() -> Self {
         let fleet = Self::of(&format!(

@@ -26,7 +26,7 @@ pub struct FieldChange {
     pub after: Option<String>,
 }
 
-/// The fields that differ between two documents, at most [`MOST_FIELDS`], in the order of their paths.
+/// The fields that differ between two documents, at most 100, in the order of their paths.
 pub fn differences(before: &Node, after: &Node) -> Vec<FieldChange> {
     let mut fields = Vec::new();
     compare("", Some(before), Some(after), &mut fields);

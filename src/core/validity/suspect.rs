@@ -13,9 +13,8 @@ use crate::secret::{SecretBytes, from_base64};
 /// How long a value is at least that could be base64 of something.
 const LEAST_ENCODED: usize = 16;
 
-/// How long a value is at most that is looked at: certificates and whole files are longer, and templates in them are
-/// meant.
-const MOST_LOOKED_AT: usize = 4096;
+/// How many bytes a value has at most that is looked at. Certificates and whole files have more, and there are many.
+const MOST_LOOKED_AT: usize = 1024;
 
 /// What documentation and templates write in place of a value.
 const PLACEHOLDERS: &[&[u8]] = &[b"EXAMPLE_", b"changeme", b"CHANGEME", b"change-me", b"<your-", b"<YOUR_"];

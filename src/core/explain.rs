@@ -22,6 +22,7 @@ use crate::k0rdent;
 use crate::layout::manifest::{Manifest, ManifestObject, ObjectState};
 use crate::name::{Claimant, GroupKind, Name, ObjectKey, Region};
 use crate::nearest::suggested;
+use crate::object::Object;
 use crate::recipient::Recipient;
 use crate::region::change::{Action, Change};
 use crate::region::plan::{RegionPlan, Ruled};
@@ -30,7 +31,7 @@ use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
 use crate::snapshot::Lookup;
 use crate::world::World;
 use crate::world::definition::Defined;
-use record::{ClaimRecord, DefinitionRecord, Explanation, HeldRecord, PlaceRecord, RegionRecord, StepRecord};
+use record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, PlaceRecord, RegionRecord, StepRecord};
 
 /// What is asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,15 +61,6 @@ impl Question {
         }
     }
 
-    /// Whether a published manifest may name the claimant that it is about.
-    pub fn is_named(&self, manifest: Option<Vec<u8>>) -> bool {
-        let Question::Claimant(by) = self else { return false };
-        let names = [format!("name: {}", by.name), format!("name: \"{}\"", by.name)];
-        let text = manifest.unwrap_or_default();
-        let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-        lines.any(|line| names.iter().any(|name| line.ends_with(name.as_bytes())))
-    }
-
     /// Whether it is about a claimant that claims nothing.
     pub fn is_about(&self, asked: &Asked) -> bool {
         match self {
@@ -81,7 +73,7 @@ impl Question {
 
 /// The answer to a question, for people and machines.
 pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explanation {
-    let Answer { regions, claims, objects, known: _ } = answer;
+    let Answer { regions, claims, objects, missed: _ } = answer;
     Explanation {
         api_version: "pouch/v1alpha1",
         kind: "Explanation",
@@ -93,39 +85,38 @@ pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explan
     }
 }
 
-/// Whether what is asked about was read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Known {
-    /// It was, or nobody knows.
-    Yes,
-    /// It was not.
-    No {
-        /// What was read, and was probably meant.
-        near: Option<String>,
-    },
+/// What is asked about was not read.
+pub struct Missed {
+    /// What was read, and was probably meant.
+    pub near: Option<String>,
 }
 
 impl Question {
-    /// Whether what it is about was read.
-    pub fn known(&self, world: &World<'_>) -> Known {
-        match self {
+    /// Whether what it is about was not read; where nobody knows, it counts as read.
+    pub fn missed(&self, world: &World<'_>) -> Option<Missed> {
+        let path = |key: &ObjectKey| match &key.namespace {
+            Some(namespace) => format!("{namespace}/{}", key.name),
+            None => key.name.to_string(),
+        };
+        let (typed, paths): (String, Vec<String>) = match self {
             Question::Claimant(by) if world.facts.asked_by(by).is_none() => {
-                let paths: Vec<String> = world.facts.asked().iter().map(|asked| asked.by.path()).collect();
-                let near = suggested(&by.path(), paths.iter().map(String::as_str)).map(ToString::to_string);
-                Known::No { near }
+                (by.path(), world.facts.asked().iter().map(|asked| asked.by.path()).collect())
             }
             Question::Object(key) if matches!(world.snapshot.look_up(key), Lookup::Absent) => {
-                let path = |key: &ObjectKey| match &key.namespace {
-                    Some(namespace) => format!("{namespace}/{}", key.name),
-                    None => key.name.to_string(),
-                };
-                let paths: Vec<String> = world.snapshot.all(&key.kind).map(|object| path(&object.key)).collect();
-                let near = suggested(&path(key), paths.iter().map(String::as_str)).map(ToString::to_string);
-                Known::No { near }
+                (path(key), world.snapshot.all(&key.kind).map(|object| path(&object.key)).collect())
             }
-            _ => Known::Yes,
-        }
+            _ => return None,
+        };
+        Some(Missed { near: suggested(&typed, paths.iter().map(String::as_str)).map(ToString::to_string) })
     }
+}
+
+/// Whether a published manifest may name a claimant.
+pub fn may_name(manifest: Option<Vec<u8>>, by: &Claimant) -> bool {
+    let names = [format!("name: {}", by.name), format!("name: \"{}\"", by.name)];
+    let text = manifest.unwrap_or_default();
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.any(|line| names.iter().any(|name| line.ends_with(name.as_bytes())))
 }
 
 /// The question in the words of the command line.
@@ -148,9 +139,9 @@ pub struct Answer {
     /// The claims that it is about.
     pub claims: Vec<ClaimRecord>,
     /// The objects of bundles that it is about.
-    pub objects: Vec<HeldRecord>,
-    /// Whether what is asked about was read.
-    pub known: Option<Known>,
+    pub objects: Vec<BundledRecord>,
+    /// What is asked about, if it was not read.
+    pub missed: Option<Missed>,
 }
 
 impl Answer {
@@ -159,7 +150,7 @@ impl Answer {
         self.regions.extend(more.regions);
         self.claims.extend(more.claims);
         self.objects.extend(more.objects);
-        self.known = more.known.or(self.known.take());
+        self.missed = more.missed.or(self.missed.take());
     }
 
     /// Puts it in order. What stands in no region is said at every place, and told once.
@@ -234,15 +225,15 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
             object.key.kind.is_secret() && bundle.readers(object).iter().any(|reader| reader == recipient)
         }
     };
-    let objects: Vec<HeldRecord> =
-        bundle.objects.values().copied().filter(is_meant).map(|object| held(bundle, object)).collect();
+    let objects: Vec<BundledRecord> =
+        bundle.objects.values().copied().filter(is_meant).map(|object| bundled(bundle, object)).collect();
     let is_named = match question {
         Question::Region(_) => true,
         Question::Recipient(recipient) => bundle.recipients().contains(recipient),
         _ => false,
     };
     let says = is_named || !claims.is_empty() || !objects.is_empty();
-    Answer { regions: says.then(|| region(bundle)).into_iter().collect(), claims, objects, known: None }
+    Answer { regions: says.then(|| region(bundle)).into_iter().collect(), claims, objects, missed: None }
 }
 
 /// A claimant of which nothing is published, or for a region that nobody looks at.
@@ -452,15 +443,11 @@ fn step(
     let rule = rule_of(world, claim, closure, member);
     // Whether there is an object that the claim may not have is not told either.
     let is_shut = member.read.namespace.is_some() && rule.is_none();
-    let found = match world.snapshot.look_up(&member.read) {
-        Lookup::Found(object) if !is_shut => Some(object),
-        _ => None,
-    };
-    let read = match (world.snapshot.look_up(&member.read), found) {
-        (_, Some(_)) => "found",
-        _ if is_shut => "notTold",
-        (Lookup::Absent, _) => "absent",
-        _ => "unknown",
+    let (read, found) = match world.snapshot.look_up(&member.read) {
+        _ if is_shut => ("notTold", None),
+        Lookup::Found(object) => ("found", Some(object)),
+        Lookup::Absent => ("absent", None),
+        Lookup::Unread(_) | Lookup::Unasked => ("unknown", None),
     };
     let is_published = member.role != Role::Assumed && !is_shut;
     // Others may have what this claim may not.
@@ -497,7 +484,7 @@ fn role(role: Role) -> &'static str {
 }
 
 /// Who says what an object of a kind refers to.
-fn definition(world: &World<'_>, kind: &GroupKind, object: &crate::object::Object) -> Option<DefinitionRecord> {
+fn definition(world: &World<'_>, kind: &GroupKind, object: &Object) -> Option<DefinitionRecord> {
     let (Defined::Exactly(definition) | Defined::Nearest(definition)) =
         world.facts.definitions.find(kind, &object.version)
     else {
@@ -519,10 +506,10 @@ fn definition(world: &World<'_>, kind: &GroupKind, object: &crate::object::Objec
     })
 }
 
-fn held<'a>(bundle: &Bundle<'a>, object: &'a ManifestObject) -> HeldRecord {
+fn bundled<'a>(bundle: &Bundle<'a>, object: &'a ManifestObject) -> BundledRecord {
     let mut credentials: Vec<String> = object.needed_by.iter().map(|needed| needed.by.path()).collect();
     credentials.dedup();
-    HeldRecord {
+    BundledRecord {
         region: bundle.to.region.name.to_string(),
         object: ObjectRecord::from(&object.key),
         path: object.path.to_string(),

@@ -45,6 +45,14 @@ pub enum Place {
 }
 
 impl Origin {
+    /// The path, line and column of what stands in a file.
+    pub fn position(&self) -> Option<(&str, u32, u32)> {
+        match &self.place {
+            Place::File { path, line, column } => Some((path, *line, *column)),
+            Place::Cluster { .. } | Place::Whole => None,
+        }
+    }
+
     /// The same place, at another line of its file if one is given.
     pub fn at_line(&self, line: Option<u32>) -> Self {
         match (&self.place, line) {

@@ -55,6 +55,16 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// A run for all places, that is asked nothing.
+    pub fn new(
+        session: &'a Session,
+        fleet: &'a Fleet,
+        keys: &'a KeyRing,
+        (allowances, selection): (&'a Allowances, &'a Selection),
+    ) -> Self {
+        Self { session, fleet, keys, allowances, selection, target: None, question: None }
+    }
+
     /// The same for one place.
     #[must_use]
     pub fn at(self, target: &'a Target) -> Self {

@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
-use crate::finding::{Origin, Place};
+use crate::finding::Origin;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome, Word};
 
 /// The JSON Schema of an explanation.
@@ -33,7 +33,7 @@ pub struct Explanation {
     pub claims: Vec<ClaimRecord>,
     /// The objects of bundles that it is about, sorted by region and file: those that a recipient can read, the copies
     /// of an object that was asked for, or what is still published for a Credential that is gone.
-    pub objects: Vec<HeldRecord>,
+    pub objects: Vec<BundledRecord>,
 }
 
 /// A region.
@@ -160,18 +160,21 @@ pub struct PlaceRecord {
 
 impl From<&Origin> for PlaceRecord {
     fn from(origin: &Origin) -> Self {
-        let (file, line, column) = match &origin.place {
-            Place::File { path, line, column } => (Some(path.to_string()), Some(*line), Some(*column)),
-            Place::Cluster { .. } | Place::Whole => (None, None, None),
-        };
-        Self { source: origin.source.to_string(), file, line, column, text: origin.to_string() }
+        let position = origin.position();
+        Self {
+            source: origin.source.to_string(),
+            file: position.map(|(path, ..)| path.to_string()),
+            line: position.map(|(_, line, _)| line),
+            column: position.map(|(.., column)| column),
+            text: origin.to_string(),
+        }
     }
 }
 
 /// An object of a bundle.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct HeldRecord {
+pub struct BundledRecord {
     /// The region.
     pub region: String,
     /// The object on the region.

@@ -5,13 +5,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::record::{ClaimRecord, DefinitionRecord, Explanation, HeldRecord, RegionRecord, StepRecord};
+use super::record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, RegionRecord, StepRecord};
 use crate::listing::counted;
 use crate::report::escape;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
 
 /// How a verdict is told in few words.
-fn verdict<'c>(claim: &'c ClaimRecord, others: &[HeldRecord]) -> &'c str {
+fn verdict<'c>(claim: &'c ClaimRecord, others: &[BundledRecord]) -> &'c str {
     // Who never had anything loses and keeps nothing.
     let has = claim.steps.iter().any(|step| step.state.as_deref().is_some_and(|state| state != "added"))
         || !claim.kept.is_empty()
@@ -54,9 +54,9 @@ pub fn text(explanation: &Explanation, brief: bool) -> String {
             for claim in claims.iter().filter(of_region) {
                 out.brief(claim, width);
             }
-            let mine: Vec<&HeldRecord> = objects.iter().filter(|object| object.region == region.name).collect();
+            let mine: Vec<&BundledRecord> = objects.iter().filter(|object| object.region == region.name).collect();
             for object in mine {
-                out.held(object, false);
+                out.bundled(object, false);
             }
         }
         let known = |claim: &&ClaimRecord| regions.iter().any(|region| Some(&region.name) == claim.region.as_ref());
@@ -72,7 +72,7 @@ pub fn text(explanation: &Explanation, brief: bool) -> String {
     if !objects.is_empty() {
         out.line(0, "in bundles:");
         for object in objects {
-            out.held(object, true);
+            out.bundled(object, true);
         }
     }
     out.0
@@ -108,7 +108,7 @@ impl Out {
         self.line(1, &format!("{:width$}  {}{codes}, {objects}{root}", claim.credential, claim.verdict));
     }
 
-    fn claim(&mut self, claim: &ClaimRecord, region: Option<&RegionRecord>, others: &[HeldRecord]) {
+    fn claim(&mut self, claim: &ClaimRecord, region: Option<&RegionRecord>, others: &[BundledRecord]) {
         self.line(0, &format!("Credential {} at {}", claim.credential, claim.place.text));
         match (&claim.region, region) {
             (_, Some(region)) => {
@@ -152,7 +152,7 @@ impl Out {
         }
     }
 
-    fn held(&mut self, object: &HeldRecord, with_readers: bool) {
+    fn bundled(&mut self, object: &BundledRecord, with_readers: bool) {
         let why = object.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
         let needed = match object.credentials.is_empty() {
             true => String::new(),

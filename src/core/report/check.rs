@@ -14,7 +14,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::finding::{Class, Finding, Place};
+use crate::finding::{Class, Finding, Origin};
 use crate::hash::sha256_hex;
 use crate::name::SourceName;
 
@@ -93,9 +93,9 @@ pub fn checked<'f>(findings: &'f [Finding], checkout: &Checkout<'_>) -> Vec<Chec
             let count = seen.entry(about.clone()).or_default();
             let fingerprint = sha256_hex(format!("{about}\0{count}").as_bytes());
             *count = count.saturating_add(1);
-            let file = finding.origin.as_ref().and_then(|origin| match &origin.place {
-                Place::File { path, line, column } => Some((checkout.here(&origin.source, path)?, *line, *column)),
-                Place::Cluster { .. } | Place::Whole => None,
+            let file = finding.origin.as_ref().and_then(|origin| {
+                let (path, line, column) = origin.position()?;
+                Some((checkout.here(&origin.source, path)?, line, column))
             });
             let elsewhere = finding.origin.as_ref().filter(|_| file.is_none()).map(ToString::to_string);
             let (file, line, column) =
@@ -108,10 +108,8 @@ pub fn checked<'f>(findings: &'f [Finding], checkout: &Checkout<'_>) -> Vec<Chec
 /// What a finding is about, in one text.
 fn subject(finding: &Finding, checkout: &Checkout<'_>) -> String {
     let Finding { code, region, claimant, object, origin, message, help, severity } = finding;
-    let file = origin.as_ref().map(|origin| match &origin.place {
-        Place::File { path, .. } => checkout.known(&origin.source, path),
-        Place::Cluster { .. } | Place::Whole => String::new(),
-    });
+    let known = |origin: &Origin| origin.position().map(|(path, ..)| checkout.known(&origin.source, path));
+    let file = origin.as_ref().and_then(known);
     // What is held is told by the digest in the line that lets it through.
     let held = if code.class() == Class::Held { help.clone() } else { String::new() };
     let parts = [

@@ -141,19 +141,19 @@ fn item(item: &Item<'_>) -> String {
     match item {
         Item::Object(record) => object(record),
         Item::Codes(codes) => codes.join(", "),
-        Item::Change(change) if change.entries.is_empty() && change.fields.is_empty() => object(&change.object),
-        Item::Change(change) if change.entries.is_empty() => {
-            let fields = change.fields.iter().map(|field| escape(&field.path));
-            format!("{} [{}]", object(&change.object), few(fields, change.fields.len(), ENTRIES))
-        }
         Item::Change(change) => {
             let entry = |(name, word): (&str, &str)| match word {
                 "changed" => escape(name),
                 "perhapsChanged" => format!("perhaps {}", escape(name)),
                 word => format!("{} {word}", escape(name)),
             };
+            // A sealed object has entries, an open one fields.
             let entries = change.entries.iter().map(|record| entry((&record.name, &record.change)));
-            format!("{} [{}]", object(&change.object), few(entries, change.entries.len(), ENTRIES))
+            let parts = entries.chain(change.fields.iter().map(|field| escape(&field.path)));
+            match change.entries.len().saturating_add(change.fields.len()) {
+                0 => object(&change.object),
+                count => format!("{} [{}]", object(&change.object), few(parts, count, ENTRIES)),
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Class, Finding, Place};
+use crate::finding::{Class, Finding, Origin};
 use crate::judge::case::Verdict;
 use crate::layout::manifest::{ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory, ObjectKey};
@@ -586,10 +586,7 @@ fn paths(claimants: &[Claimant]) -> Vec<String> {
 
 impl From<&Finding> for FindingRecord {
     fn from(finding: &Finding) -> Self {
-        let (file, line, column) = match finding.origin.as_ref().map(|origin| &origin.place) {
-            Some(Place::File { path, line, column }) => (Some(path.to_string()), Some(*line), Some(*column)),
-            Some(Place::Cluster { .. } | Place::Whole) | None => (None, None, None),
-        };
+        let position = finding.origin.as_ref().and_then(Origin::position);
         Self {
             code: finding.code.text(),
             severity: finding.severity.word(),
@@ -600,9 +597,9 @@ impl From<&Finding> for FindingRecord {
             region: finding.region.as_ref().map(ToString::to_string),
             object: finding.object.as_ref().map(ObjectRecord::from),
             source: finding.origin.as_ref().map(|origin| origin.source.to_string()),
-            file,
-            line,
-            column,
+            file: position.map(|(path, ..)| path.to_string()),
+            line: position.map(|(_, line, _)| line),
+            column: position.map(|(.., column)| column),
         }
     }
 }

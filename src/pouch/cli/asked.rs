@@ -1,6 +1,6 @@
 //! What `plan`, `publish` and `render` are asked for in the same words, and what they work with for that.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pouch_core::explain::Question;
 use pouch_core::region::allowances::{Allowances, Selection};
@@ -10,16 +10,16 @@ use super::accept::Requested;
 use super::part::Part;
 use super::reach::ReachArgs;
 use crate::error::Failure;
-use crate::run::Run;
 use crate::run::places::{Places, together};
 use crate::run::publish::{First, Publish};
 use crate::run::render::preview;
+use crate::run::{Report, Run};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Surveyor, survey};
+use crate::survey::{Reach, Survey, Surveyor, survey};
 
 /// Flags of every command that renders, or says what rendering would come to.
 #[derive(Debug, Default, clap::Args)]
@@ -83,22 +83,38 @@ impl Prepared<'_> {
     /// The run, for all places.
     pub fn run(&self) -> Run<'_> {
         let Self { session, opened, keys, allowances, selection, .. } = self;
-        Run { session, fleet: &opened.settings.fleet, keys, allowances, selection, target: None, question: None }
+        Run::new(session, &opened.settings.fleet, keys, (allowances, selection))
     }
 
     /// Looks what a publish would do, where it would be published, and answers a question about that if there is one.
     pub fn look(&self, question: Option<&Question>) -> Result<Places, Failure> {
-        let Self { session, opened, keys, .. } = self;
-        let (run, surveyor) = (Run { question, ..self.run() }, self.surveyor());
-        if opened.settings.fleet.output.git.is_some() {
+        if self.opened.settings.fleet.output.git.is_some() {
             // Whoever only asks is not told that a publish would want --first.
-            let work = Publish { run: &run, surveyor: &surveyor, first: First::Taken, plain: false };
-            return together(session, Output::of(opened)?.preview(session, keys, &work));
+            return self.look_at_branches(&Output::of(self.opened)?, (First::Taken, false), question);
         }
-        let published = LookedAt::open_or_empty(&opened.output())?;
-        let survey = session.timed("survey", || survey(&surveyor, Values::Read))?;
-        let report = session.timed("render", || preview(&run, &survey, &published))?;
+        let (report, survey) = self.look_at(&self.opened.output(), question)?;
         Ok(survey.wiped_beside(|| Places::of_folder(report)))
+    }
+
+    /// Looks what a publish would do at the branches. `plain` is whether an earlier run may answer for this one.
+    pub fn look_at_branches(
+        &self,
+        output: &Output<'_>,
+        (first, plain): (First, bool),
+        question: Option<&Question>,
+    ) -> Result<Places, Failure> {
+        let (run, surveyor) = (Run { question, ..self.run() }, self.surveyor());
+        let work = Publish { run: &run, surveyor: &surveyor, first, plain };
+        together(self.session, output.preview(self.session, &self.keys, &work))
+    }
+
+    /// Looks what rendering to a folder would do. What was read is given too, to be wiped beside other work.
+    pub fn look_at(&self, target: &Path, question: Option<&Question>) -> Result<(Report, Survey), Failure> {
+        let run = Run { question, ..self.run() };
+        let published = LookedAt::open_or_empty(target)?;
+        let survey = self.session.timed("survey", || survey(&self.surveyor(), Values::Read))?;
+        let report = self.session.timed("render", || preview(&run, &survey, &published))?;
+        Ok((report, survey))
     }
 
     /// What reads the sources.

@@ -15,8 +15,7 @@ use pouch_core::report::check::junit::junit;
 use pouch_core::report::check::sarif::sarif;
 use pouch_core::report::check::{Checked, Checkout, checked};
 use pouch_core::report::summary::Summary;
-use pouch_core::report::text::counts;
-use pouch_core::report::{escape_json, text};
+use pouch_core::report::text::{self, counts};
 
 use super::asked::Asked;
 use super::reach::{self, ReachArgs};
@@ -33,9 +32,7 @@ Examples:
   pouch check --baseline known.json
 
 Exit codes: 0 nothing that is denied; 7 something is, from --deny on; 5 a source or the branch cannot be
-read; 64 usage or configuration.
-
-\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+read; 64 usage or configuration.";
 
 /// Say what is wrong, in words or for a CI system
 ///
@@ -43,7 +40,7 @@ read; 64 usage or configuration.
 /// Nothing is published, and no value is shown. Information is left out unless -v asks for it, and with -q
 /// warnings are too.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// How findings are written
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
@@ -167,12 +164,14 @@ impl Args {
             Format::Json => {
                 let summary = told::summary_of(session, report, "check", None, fleet, ended);
                 // What is held is let through by who publishes.
-                told::json(&Summary { accept_command: None, ..summary })?
+                told::json(serde_json::to_string_pretty(&Summary { accept_command: None, ..summary }))?
             }
-            Format::Sarif => json(serde_json::to_string_pretty(&sarif(told, env!("CARGO_PKG_VERSION"), is_whole)))?,
+            Format::Sarif => {
+                told::json(serde_json::to_string_pretty(&sarif(told, env!("CARGO_PKG_VERSION"), is_whole)))?
+            }
             Format::Github => github(told),
             Format::Junit => junit(told, self.deny.severity(), is_whole),
-            Format::Codequality => json(serde_json::to_string_pretty(&codequality(told)))?,
+            Format::Codequality => told::json(serde_json::to_string_pretty(&codequality(told)))?,
         })
     }
 }
@@ -183,10 +182,6 @@ fn words(session: &Session, told: &[Checked<'_>], is_whole: bool) -> String {
     }
     let findings: Vec<&Finding> = told.iter().map(|checked| checked.finding).collect();
     text::findings(&findings, session.ui.result_paint(), session.global.verbose)
-}
-
-fn json(written: serde_json::Result<String>) -> Result<String, Failure> {
-    Ok(escape_json(&written.map_err(|_| Failure::bug("the findings are not JSON"))?) + "\n")
 }
 
 fn read(path: &Path) -> Result<Baseline, Failure> {
@@ -208,7 +203,7 @@ fn read(path: &Path) -> Result<Baseline, Failure> {
 }
 
 fn write(path: &Path, baseline: &Baseline) -> Result<(), Failure> {
-    fs::write(path, json(serde_json::to_string_pretty(baseline))?).map_err(|error| {
+    fs::write(path, told::json(serde_json::to_string_pretty(baseline))?).map_err(|error| {
         let why = match error.kind() {
             io::ErrorKind::NotFound => String::from("there is no such folder"),
             _ => said(&error),

@@ -2,16 +2,15 @@
 
 use clap::ValueEnum;
 use pouch_core::explain::record::Explanation;
-use pouch_core::explain::{Known, Question, explanation, graph, text};
+use pouch_core::explain::{Missed, Question, explanation, graph, text};
 use pouch_core::finding::{Class, Finding};
 use pouch_core::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
 use pouch_core::recipient::Recipient;
-use pouch_core::report::escape_json;
 
 use super::asked::Asked;
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
-use crate::run::{self, Report};
+use crate::run::{self, Report, told};
 use crate::session::Session;
 use crate::settings::{Opened, region_called};
 
@@ -25,9 +24,7 @@ Examples:
   pouch explain team-a/aws -o mermaid         a picture
 
 Exit codes: 0 answered; 1 neither a source nor a bundle has what was asked about; 5 a source or the branch
-cannot be read; 64 usage or configuration.
-
-\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+cannot be read; 64 usage or configuration.";
 
 /// Say why an object is, or is not, in a region
 ///
@@ -36,7 +33,7 @@ cannot be read; 64 usage or configuration.
 /// it. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
 /// read now. It reads what `pouch plan` reads, and shows no values.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// What is asked about: a Credential's NAMESPACE/NAME, or a kind and a name
     #[arg(value_name = "[KIND] NAME", required = true)]
@@ -84,19 +81,19 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let places = prepared.look(Some(&question))?;
     // What stands at a place that could not be looked at is not told, and not denied either.
     let failed = places.failed();
-    let ended = failed.map_or(Ended::Done, Ended::Partway);
+    let ended = places.ended_plan(false);
     let Report { mut explained, findings, .. } = places.report;
     // What could not be read may be what is missing; the rest stands with the claims.
     let of_source = |finding: &Finding| finding.code.class() == Class::Source;
     session.ui.findings(&findings.into_iter().filter(of_source).collect::<Vec<Finding>>());
     explained.settle();
-    let known = explained.known.take();
+    let missed = explained.missed.take();
     let explanation = explanation(fleet, &question, explained);
     let is_empty = explanation.claims.is_empty() && explanation.objects.is_empty();
     if failed.is_some() {
         session.ui.note("not all places could be looked at, so this is not all");
     }
-    if let Some(Known::No { near }) = known {
+    if let Some(Missed { near }) = missed {
         let message = format!("no {question} was read");
         if is_empty && failed.is_none() {
             let meant = near.map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
@@ -186,10 +183,7 @@ impl Args {
                 text if text.is_empty() => nothing(question),
                 text => text,
             },
-            Format::Json => {
-                let json = serde_json::to_string_pretty(explanation);
-                escape_json(&json.map_err(|_| Failure::bug("the answer is not JSON"))?) + "\n"
-            }
+            Format::Json => told::json(serde_json::to_string_pretty(explanation))?,
             Format::Mermaid => graph::mermaid(explanation),
             Format::Dot => graph::dot(explanation),
         })

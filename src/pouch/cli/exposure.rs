@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use pouch_core::exposure::Exposure;
 use pouch_core::recipient::Recipient;
+use pouch_core::report;
 use pouch_core::report::exposure::Whom;
-use pouch_core::report::{self, escape_json};
 use pouch_core::reuse::is_key_id;
 
 use super::reach::{self, ReachArgs};
@@ -17,6 +17,7 @@ use crate::error::{Ended, Failure};
 use crate::git;
 use crate::git::history::Since;
 use crate::run::exposure::{Asked, answer};
+use crate::run::told;
 use crate::session::Session;
 
 /// Say what each recipient could ever read, by the history of a repository, and what to rotate
@@ -136,10 +137,7 @@ impl Args {
                 let whom = Whom { named: !self.recipient.is_empty(), removed: self.removed };
                 Ok(report::exposure::exposure(answer, whom))
             }
-            Format::Json => {
-                let text = serde_json::to_string_pretty(answer).map_err(|_| Failure::bug("the answer is not JSON"))?;
-                Ok(escape_json(&text) + "\n")
-            }
+            Format::Json => told::json(serde_json::to_string_pretty(answer)),
         }
     }
 }

@@ -8,16 +8,12 @@ use pouch_core::report::markdown;
 use super::asked::Asked;
 use super::reach;
 use crate::error::{Ended, Failure};
-use crate::run::places::{Places, together};
-use crate::run::publish::{First, Publish};
-use crate::run::render::preview;
+use crate::run::places::Places;
+use crate::run::publish::First;
 use crate::run::told;
 use crate::session::Session;
 use crate::settings::Opened;
-use crate::shelf::directory::LookedAt;
 use crate::shelf::output::Output;
-use crate::survey::source::live::Values;
-use crate::survey::survey;
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -27,9 +23,7 @@ Examples:
   pouch plan -o markdown > comment.md     for a pull request
 
 Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change;
-5 a source or the branch cannot be read; 64 usage or configuration.
-
-\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+5 a source or the branch cannot be read; 64 usage or configuration.";
 
 /// Say what a publish would change, and change nothing
 ///
@@ -40,7 +34,7 @@ Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if some
 /// What would not be published, or would be held, is no failure: it ends with 0 where a publish would end with
 /// 3, 4 or 8. Where a place or a source cannot be read it ends as a publish does.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// How the plan is written
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
@@ -104,9 +98,7 @@ pub fn branches(
     let output = Output::of(opened)?;
     let prepared = asked.prepared(session, opened, (named, vec![opened.output()]))?;
     told::check_message(&opened.settings.fleet)?;
-    let (run, surveyor) = (prepared.run(), prepared.surveyor());
-    let work = Publish { run: &run, surveyor: &surveyor, first, plain: prepared.is_plain };
-    let places = together(session, output.preview(session, &prepared.keys, &work))?;
+    let places = prepared.look_at_branches(&output, (first, prepared.is_plain), None)?;
     finish(session, opened, (places, asked, "publish"), command)
 }
 
@@ -118,9 +110,7 @@ pub fn folder(
     command: Command,
 ) -> Result<Ended, Failure> {
     let prepared = asked.prepared(session, opened, (&[], vec![target.clone(), opened.output()]))?;
-    let published = LookedAt::open_or_empty(&target)?;
-    let survey = session.timed("survey", || survey(&prepared.surveyor(), Values::Read))?;
-    let report = session.timed("render", || preview(&prepared.run(), &survey, &published))?;
+    let (report, survey) = prepared.look_at(&target, None)?;
     survey.wiped_beside(|| finish(session, opened, (Places::of_folder(report), asked, "render"), command))
 }
 
@@ -136,7 +126,7 @@ fn finish(
     let summary = || told::summary_of(session, report, name, None, fleet, places.ended_plan(detailed_exitcode));
     let text = match output {
         Format::Text => told::planned(session, report),
-        Format::Json => told::json(&summary())?,
+        Format::Json => told::json(serde_json::to_string_pretty(&summary()))?,
         Format::Markdown => markdown::plan(&summary(), told::planned_word),
     };
     told::tell(session, report, &text, &asked.wanted.accepted.of_flags(fleet)?);

@@ -20,9 +20,7 @@ Examples:
 
 Exit codes: 0 done or nothing to do; 1 failed, and nothing is published; 3 some Credentials are broken
 or refused; 4 a region is held; 5 a source or the branch cannot be read; 6 other writers were faster;
-8 `verify` would find a fault; 64 usage or configuration.
-
-\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+8 `verify` would find a fault; 64 usage or configuration.";
 
 /// Render, make one commit on the output branch, and push it
 ///
@@ -34,7 +32,7 @@ or refused; 4 a region is held; 5 a source or the branch cannot be read; 6 other
 /// pushed to the branch, for somebody to merge, and made anew when the base or the sources move. With `{region}` in
 /// it, each region has a place of its own, and one that fails stops no other.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// Publish where no bundle of the fleet stands yet: in a new branch, or under another `output.path`
     #[arg(long)]

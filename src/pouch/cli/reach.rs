@@ -12,6 +12,11 @@ use crate::survey::Reach;
 /// What is said below the flags of commands that read sources, of which few are clusters.
 pub const ONLY_FOR: &str = "\"Reaching a live cluster\" matters only where a source is a `cluster`.";
 
+/// The same below examples and exit codes.
+pub fn below(examples: &str) -> String {
+    format!("{examples}\n\n{ONLY_FOR}")
+}
+
 /// The shortest time that one request may be given.
 const SHORTEST: Duration = Duration::from_millis(100);
 

@@ -88,15 +88,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let allowances = Allowances { adopt, ..args.accepted.allowances(fleet)? };
     let selection = Selection { rekey: Some(names), ..Selection::default() };
-    let run = Run {
-        session,
-        fleet,
-        keys: &keys,
-        allowances: &allowances,
-        selection: &selection,
-        target: None,
-        question: None,
-    };
+    let run = Run::new(session, fleet, &keys, (&allowances, &selection));
     let target = match (&args.directory, &fleet.output.git) {
         (Some(directory), _) => Some(session.ambient.cwd().join(directory)),
         (None, None) => Some(opened.output()),

@@ -21,16 +21,14 @@ Examples:
   pouch render --dry-run /tmp/x say what would be written to another one
 
 Exit codes: 0 done or nothing to do; 3 some Credentials are broken or refused; 4 a region is held;
-5 a source cannot be read; 8 `verify` would find a fault; 64 usage or configuration.
-
-\"Reaching a live cluster\" matters only where a source is a `cluster`.";
+5 a source cannot be read; 8 `verify` would find a fault; 64 usage or configuration.";
 
 /// Write the bundles to a directory
 ///
 /// Compares with what stands there, seals what changed, and exchanges each region's folder at once.
 /// Files that pouch did not write are never removed. Nothing changed: nothing is written.
 #[derive(Debug, clap::Args)]
-#[command(after_help = reach::ONLY_FOR, after_long_help = EXAMPLES)]
+#[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// Where to write; by default `output.path` of the configuration
     #[arg(value_name = "DIR")]

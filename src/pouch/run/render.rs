@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use pouch_core::claim::Asked;
 use pouch_core::config::{RegionConfig, RegionState};
 use pouch_core::destination::{self, Destination};
-use pouch_core::explain::{self, Planned, Question};
+use pouch_core::explain::{self, Planned, Question, may_name};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
@@ -90,9 +90,9 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
 
     let is_meant = |to: &Destination<'_>| {
         // What is published for a claimant somewhere else is part of the answer.
-        let has = |question: &Question| match published.manifest(to.directory().as_str()) {
-            Ok(manifest) => question.is_named(manifest),
-            Err(_) => true,
+        let has = |question: &Question| match question {
+            Question::Claimant(by) => published.manifest(to.directory().as_str()).map_or(true, |it| may_name(it, by)),
+            _ => false,
         };
         run.question.is_none_or(|question| question.takes_up(&shared.world, to) || has(question))
     };
@@ -122,7 +122,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     if let Some(question) = run.question {
         let unclaimed = survey.facts.asked().iter().filter(|asked| asked.claim.is_none() && question.is_about(asked));
         report.explained.claims.extend(unclaimed.map(|asked| explain::elsewhere(run.fleet, asked)));
-        report.explained.known = Some(question.known(&shared.world));
+        report.explained.missed = question.missed(&shared.world);
     }
     Ok(report)
 }

@@ -334,13 +334,12 @@ pub fn record(session: &Session, summary: impl FnOnce() -> Summary, done: &str) 
     Ok(())
 }
 
-/// A summary as JSON.
+/// JSON as it is printed.
 ///
 /// # Errors
-/// None that is known.
-pub fn json(summary: &Summary) -> Result<String, Failure> {
-    let text = serde_json::to_string_pretty(summary).map_err(|_| Failure::bug("the summary is not JSON"))?;
-    Ok(escape_json(&text) + "\n")
+/// None that is known: what is printed has no keys but text.
+pub fn json(written: serde_json::Result<String>) -> Result<String, Failure> {
+    Ok(escape_json(&written.map_err(|_| Failure::bug("the result is not JSON"))?) + "\n")
 }
 
 fn write(path: &Path, summary: &Summary) -> std::io::Result<()> {

@@ -1,6 +1,6 @@
 //! Baselines: findings that are known and do not count, so that a check can begin before everything is cured.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString as _};
 
@@ -51,7 +51,7 @@ impl Baseline {
 
     /// How many of its findings are none of these any more.
     pub fn cured(&self, checked: &[Checked<'_>]) -> usize {
-        let still = |fingerprint: &&String| !checked.iter().any(|checked| checked.fingerprint == **fingerprint);
-        self.findings.keys().filter(still).count()
+        let found: BTreeSet<&String> = checked.iter().map(|checked| &checked.fingerprint).collect();
+        self.findings.keys().filter(|known| !found.contains(known)).count()
     }
 }

@@ -2,7 +2,7 @@ use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
 use super::*;
-use crate::finding::{Code, Origin, Severity};
+use crate::finding::{Code, Place, Severity};
 use crate::name::Claimant;
 
 /// What is looked at from the folder of the configuration.

@@ -180,15 +180,8 @@ fn try_run(config: &Path, kubeconfig: &Path, out: &Path, patience: Patience) -> 
     let fleet = &settings.fleet;
     let surveyor = Surveyor { session: &session, fleet, base, outputs: &outputs, reach: &reach, last: None };
     let survey = survey(&surveyor, Values::Read)?;
-    let run = Run {
-        session: &session,
-        fleet,
-        keys: &keys,
-        allowances: &Allowances::default(),
-        selection: &Selection::default(),
-        target: None,
-        question: None,
-    };
+    let (allowances, selection) = (Allowances::default(), Selection::default());
+    let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
     let report = render(&run, &survey, &shelf)?;
     shelf.commit()?;
     Ok(report)

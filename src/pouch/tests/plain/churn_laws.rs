@@ -199,15 +199,8 @@ impl Place {
         let (keys, _) = settings::reuse_keys(&settings, &ambient).unwrap();
         let global = Global { quiet: true, ..Global::default() };
         let (session, reach) = (Session::new(global, ambient, Stop::never()), Reach::default());
-        let run = Run {
-            session: &session,
-            fleet: &settings.fleet,
-            keys: &keys,
-            allowances,
-            selection: &Selection::default(),
-            target: None,
-            question: None,
-        };
+        let selection = Selection::default();
+        let run = Run::new(&session, &settings.fleet, &keys, (allowances, &selection));
         let surveyor =
             Surveyor { session: &session, fleet: &settings.fleet, base: root, outputs: &[], reach: &reach, last: None };
         render(&run, &survey(&surveyor, Values::Read)?, &self.shelf)

@@ -96,15 +96,7 @@ fn again(change: fn(&mut Files)) -> Result<Vec<(String, bool)>, Failure> {
     let outputs: [PathBuf; 1] = [bundles.clone()];
     let surveyor = Surveyor { session: &session, fleet, base: &source, outputs: &outputs, reach: &reach, last: None };
     let survey = survey(&surveyor, Values::Read)?;
-    let run = Run {
-        session: &session,
-        fleet,
-        keys: &keys,
-        allowances: &allowances,
-        selection: &selection,
-        target: None,
-        question: None,
-    };
+    let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
     let shelf = Meddled {
         inner: DirectoryShelf::open(&bundles).unwrap(),
         change,

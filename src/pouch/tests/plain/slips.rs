@@ -97,15 +97,7 @@ impl Desk {
         let (session, reach) =
             (Session::new(Global { quiet: true, ..Global::default() }, ambient, Stop::never()), Reach::default());
         let (fleet, allowances, selection) = (&settings.fleet, Allowances::default(), Selection::default());
-        let run = Run {
-            session: &session,
-            fleet,
-            keys: &keys,
-            allowances: &allowances,
-            selection: &selection,
-            target: None,
-            question: None,
-        };
+        let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
         let surveyor = Surveyor { session: &session, fleet, base: folder, outputs: &[], reach: &reach, last: None };
         let survey = survey(&surveyor, Values::Read).unwrap_or_else(|failure| panic!("{}", failure.message));
         render(&run, &survey, &self.shelf).unwrap_or_else(|failure| panic!("{}", failure.message)).findings

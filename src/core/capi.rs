@@ -166,5 +166,27 @@ pub fn admits(
     }
 }
 
+/// Whether an identity admits every namespace that there is or will be; `spec` is the identity's.
+pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
+    // A selector with any requirement leaves somebody out, though perhaps nobody who is there now.
+    let is_free = |path: &[&str]| {
+        let requirements = ["matchLabels", "matchExpressions"];
+        let selector = spec.and_then(|spec| spec.at(path)).map(Node::entries).unwrap_or_default();
+        let holds = |node: &Node| !node.entries().is_empty() || !node.items().is_empty();
+        !selector.iter().any(|(key, node)| requirements.contains(&&**key) && holds(node))
+    };
+    // No namespace has this name.
+    let any = admits(tenancy, spec, &Namespace::from("*"), None);
+    matches!(any, Admits::Yes)
+        && is_free(&["allowedNamespaces", "selector"])
+        && is_free(&["namespaceSelector"])
+        && !is_listed(spec)
+}
+
+/// Whether an identity lists the namespaces that it admits, beside what its selector admits.
+fn is_listed(spec: Option<&Node>) -> bool {
+    spec.and_then(|spec| spec.at(&["allowedNamespaces", "list"])).is_some_and(|list| !list.items().is_empty())
+}
+
 #[cfg(test)]
 mod tests;

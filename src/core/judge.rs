@@ -11,7 +11,9 @@ pub mod place;
 mod quota;
 mod readable;
 pub mod region;
+mod sharing;
 mod tenancy;
+mod unused;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -21,6 +23,7 @@ use crate::claim::{Asked, Claim};
 use crate::cleartext::inline_secrets;
 use crate::closure::{Closure, Member, Role, close};
 use crate::destination::Destination;
+use crate::expiry;
 use crate::finding::{Code, Finding};
 use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, finding_of};
@@ -29,6 +32,7 @@ use crate::validity;
 use crate::world::World;
 use case::Case;
 pub use tenancy::rule_of;
+pub use unused::unused;
 
 /// Judges one claim's closure by itself.
 pub fn judge(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding> {
@@ -69,10 +73,35 @@ fn suspects(world: &World<'_>, claim: &Claim, closure: &Closure) -> Vec<Finding>
     let mut findings: Vec<Finding> = Vec::new();
     for member in closure.members.iter().filter(|member| member.read.kind.is_secret()) {
         let Some(secret) = world.snapshot.get(&member.read) else { continue };
-        findings.extend(validity::suspect::check(secret).iter().map(|fault| finding_of(fault, secret)));
+        let (suspect, expired) = (validity::suspect::check(secret), expiry::check(secret, world.now));
+        findings.extend(suspect.iter().chain(&expired).map(|fault| finding_of(fault, secret)));
         findings.extend(missing_entries(world, closure, member, secret));
     }
+    findings.extend(sharing::open(world, closure));
+    findings.extend(too_long(world, claim));
     findings.into_iter().map(|finding| finding.claimed_by(&claim.by).in_region(claim.region())).collect()
+}
+
+/// How many characters the namespace and the name of a Credential have at most together, so that k0rdent's label
+/// `k0rdent.mirantis.com/credential.NAMESPACE.NAME` has no more than 63 after the slash.
+const LONGEST_IN_LABEL: usize = 51;
+
+/// k0rdent labels what it copies to a region with the names of the Credential. The API refuses a label that is too long,
+/// and with it the copy.
+fn too_long(world: &World<'_>, claim: &Claim) -> Option<Finding> {
+    let Claim { by, root, origin, .. } = claim;
+    let is_left_alone = world.fleet.regions.get(claim.region()).is_some_and(|region| region.detached);
+    let is_copied = world.facts.definitions.exactly(&root.kind, &root.version).is_some();
+    let length = by.namespace.as_str().len().saturating_add(by.name.as_str().len());
+    if is_left_alone || !is_copied || !by.is_credential() || length <= LONGEST_IN_LABEL {
+        return None;
+    }
+    let message = format!(
+        "the namespace and name of the Credential have {length} characters, and k0rdent's label for what it copies takes \
+         {LONGEST_IN_LABEL}"
+    );
+    let help = "Shorten the name; or leave the copies to pouch, and set `detached: true` for the region.";
+    Some(Finding::new(Code::NameTooLong, message).at(origin).help(help))
 }
 
 /// The entries of a Secret that the identity's provider reads and that are not there, or empty.
@@ -163,7 +192,9 @@ pub fn cases<'a>(world: &World<'_>, asked: impl Iterator<Item = &'a Asked>) -> V
         if !findings.iter().any(Finding::stops_claim) {
             findings.extend(suspects(world, &claim, &closure));
         }
-        Some(Case::new(claim, closure, findings))
+        Some((claim, closure, findings))
     };
-    asked.filter_map(hear).collect()
+    let mut heard: Vec<sharing::Heard> = asked.filter_map(hear).collect();
+    sharing::shared(world, &mut heard);
+    heard.into_iter().map(|(claim, closure, findings)| Case::new(claim, closure, findings)).collect()
 }

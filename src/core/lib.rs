@@ -61,6 +61,7 @@
 //! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant), [`config::show`] (as shown) |
 //! | what is known of a kind, and what is read of it | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
 //! | what a region's API would reject of an object | [`validity`] |
+//! | what is told of certificates and tokens that expire | [`expiry`]; of values that nobody means: [`validity::suspect`] |
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] (which kinds and objects; the shell's `survey/source/live.rs` sends it); the rights as manifests: [`rbac`] |
 //! | what counts as mistyped | `snapshot/mistyped.rs` (kinds, templates), [`k0rdent`] (fields), [`nearest`] (how near) |
@@ -120,6 +121,7 @@ pub mod cleartext;
 pub mod closure;
 pub mod config;
 pub mod destination;
+pub mod expiry;
 pub mod explain;
 pub mod exposure;
 pub mod finding;

@@ -253,6 +253,11 @@ impl Snapshot {
         self.ignored.get(key)
     }
 
+    /// Whether some source might hold an unseen object of `kind`, in whatever namespace.
+    pub fn may_lack(&self, kind: &GroupKind) -> bool {
+        self.sources.iter().any(|state| state.may_hold_kind(kind, None))
+    }
+
     /// The first source that might hold an unseen object of `kind` in `namespace`.
     pub fn unread_in(&self, kind: &GroupKind, namespace: Option<&Namespace>) -> Option<&SourceName> {
         let key = ObjectKey::new(kind.clone(), namespace.cloned(), Name::from(""));

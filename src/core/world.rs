@@ -49,6 +49,7 @@ impl Facts {
         for object in snapshot.all(&GroupKind::new(k0rdent::GROUP, "Region")) {
             // Whatever else is wrong with the object, the names of its Secrets are believed.
             kubeconfigs.extend(k0rdent::region::kubeconfig_secrets(object));
+            findings.extend(k0rdent::region::too_long(object).map(|fault| finding_of(&fault, object)));
             match k0rdent::region::read(object) {
                 Ok(facts) => _ = regions.insert(Region::new(object.key.name.shared()), facts),
                 Err(faults) => findings.extend(faults.iter().map(|fault| finding_of(fault, object))),
@@ -98,6 +99,8 @@ pub struct World<'a> {
     pub snapshot: &'a Snapshot,
     /// What the listed objects of the snapshot say together.
     pub facts: &'a Facts,
+    /// When the run is, in seconds since 1970: what has expired by then is told, and nothing published depends on it.
+    pub now: i64,
 }
 
 impl<'a> World<'a> {

@@ -125,6 +125,11 @@ impl Session {
         }
     }
 
+    /// The time by which something has expired: that of commits, or the clock's where `SOURCE_DATE_EPOCH` says none.
+    pub fn time_of_run(&self) -> Timestamp {
+        self.commit_time().unwrap_or_else(|_| self.ambient.now())
+    }
+
     /// Does a stage of the run, and notes how long it took.
     pub fn timed<T>(&self, stage: &'static str, work: impl FnOnce() -> T) -> T {
         let timer = self.ambient.timer();

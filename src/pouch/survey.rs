@@ -65,12 +65,14 @@ pub struct Survey {
     pub read: Vec<SourceStamp>,
     /// What each cluster source was asked for by name, and the kinds that the cluster serves.
     pub asked: BTreeMap<SourceName, (BTreeSet<ObjectKey>, Vec<Resource>)>,
+    /// When it was read, in seconds since 1970.
+    pub now: i64,
 }
 
 impl Survey {
     /// What all stages after the survey share.
     pub fn world<'a>(&'a self, fleet: &'a Fleet) -> World<'a> {
-        World { fleet, snapshot: &self.snapshot, facts: &self.facts }
+        World { fleet, snapshot: &self.snapshot, facts: &self.facts, now: self.now }
     }
 
     /// Remembers what earlier runs read of sources that this one did not reach, or of which it read nothing.
@@ -285,7 +287,9 @@ fn one_look(
         times.tell(surveyor, clusters);
     }
     let asked = clusters.values_mut().map(|live| (live.name().clone(), live.take_asked()));
-    Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked: asked.collect() }))
+    let now = surveyor.session.time_of_run().as_second();
+    let asked = asked.collect();
+    Ok(Ok(Survey { snapshot, facts, facts_findings, findings, sources, unidentified, read, asked, now }))
 }
 
 /// Takes a source's sealed files out of what was read: those of a source that opens them are kept for
@@ -490,7 +494,7 @@ fn ask(
     let fleet = surveyor.fleet;
     let mut wanting: Vec<_> = facts.rendered(fleet).collect();
     loop {
-        let (wanted, still) = wanted(&World { fleet, snapshot, facts }, wanting.into_iter());
+        let (wanted, still) = wanted(&World { fleet, snapshot, facts, now: 0 }, wanting.into_iter());
         if wanted.is_empty() {
             return Ok(());
         }

@@ -5,6 +5,7 @@
 
 mod armor;
 mod config;
+mod expiry;
 mod input;
 mod json;
 mod manifest;
@@ -20,9 +21,10 @@ mod yaml;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const ALL: [Target; 13] = [
+pub const ALL: [Target; 14] = [
     ("armor", armor::run),
     ("config", config::run),
+    ("expiry", expiry::run),
     ("json", json::run),
     ("manifest", manifest::run),
     ("path", path::run),

@@ -420,3 +420,30 @@ fn kinds_without_a_meaning_of_their_own_admit_nobody_or_everybody() {
     assert_eq!(admits(Tenancy::None, Some(&spec), &"a".into(), None), Admits::No);
     assert_eq!(admits(Tenancy::All, None, &"a".into(), None), Admits::Yes);
 }
+
+#[test]
+fn everybody_is_admitted_only_where_nothing_leaves_anybody_out() {
+    use Tenancy::{All, Aws, Azure, None as Nobody, Openstack, Vsphere};
+    for (tenancy, spec, expect) in [
+        (Aws, "{}", false),
+        (Aws, "{allowedNamespaces: {}}", true),
+        (Aws, "{allowedNamespaces: {selector: {}}}", true),
+        (Aws, "{allowedNamespaces: {selector: {matchLabels: {}}}}", false),
+        (Aws, "{allowedNamespaces: {list: ['*']}}", false),
+        (Azure, "{allowedNamespaces: {}}", true),
+        (Azure, "{allowedNamespaces: {selector: {}}}", false),
+        (Azure, "{allowedNamespaces: {list: []}}", false),
+        (Vsphere, "{allowedNamespaces: {selector: {matchLabels: {}}}}", true),
+        (Vsphere, "{allowedNamespaces: {list: [a]}}", false),
+        (Openstack, "{secretRef: {name: a, namespace: b}}", true),
+        (Openstack, "{namespaceSelector: {}}", true),
+        (Openstack, "{namespaceSelector: {matchExpressions: [{key: a, operator: DoesNotExist}]}}", false),
+        (Openstack, "{namespaceSelektor: {matchLabels: {a: b}}}", false),
+        (Aws, "{allowedNamespaces: {selector: {matchExpressions: [{key: a, operator: DoesNotExist}]}}}", false),
+        (Nobody, "{allowedNamespaces: {}}", false),
+        (All, "{}", true),
+    ] {
+        assert_eq!(admits_everybody(tenancy, Some(&node(&yaml(spec)))), expect, "{tenancy:?} {spec}");
+    }
+    assert!(!admits_everybody(Aws, Option::None));
+}

@@ -181,6 +181,12 @@ codes! {
     PlaceholderValue "placeholder-value" Notice Warning "A value of a Secret is a placeholder.";
     EncodedTwice "encoded-twice" Notice Warning "A value of a Secret is base64 of base64.";
     TrailingLineFeed "trailing-line-feed" Notice Warning "A value of a Secret is one line and ends in a line feed.";
+    Expired "expired" Notice Warning "A certificate or token in a Secret has expired.";
+    ExpiresSoon "expires-soon" Notice Info "A certificate or token in a Secret expires within 14 days.";
+    OpenToAll "open-to-all" Notice Info "An identity admits every namespace.";
+    SharedIdentity "shared-identity" Notice Info "Credentials of several namespaces name one identity.";
+    UnusedIdentity "unused-identity" Notice Info "No Credential names an identity that stands in a file.";
+    NameTooLong "name-too-long" Notice Warning "A name is too long for a label that k0rdent makes of it.";
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
     Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";

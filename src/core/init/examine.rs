@@ -51,7 +51,7 @@ pub struct Examined {
 /// Examines a draft against what was read.
 pub fn examine(fleet: &Fleet, snapshot: &Snapshot) -> Examined {
     let (facts, _) = Facts::gather(fleet, snapshot);
-    let world = World { fleet, snapshot, facts: &facts };
+    let world = World { fleet, snapshot, facts: &facts, now: 0 };
     let mut examined = Examined::default();
     for asked in facts.asked() {
         match (&asked.claim, asked.findings.iter().find(|finding| finding.stops_claim())) {

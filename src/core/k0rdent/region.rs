@@ -73,6 +73,21 @@ pub fn read(object: &Object) -> Result<RegionFacts, Vec<Fault>> {
     faults.settle(Some(facts))
 }
 
+/// How many characters the name of a Region has at most, as k0rdent's documentation says: it makes labels of it.
+///
+/// <https://github.com/k0rdent/kcm/issues/2168>
+const LONGEST_NAME: usize = 21;
+
+/// The fault of a Region whose name k0rdent cannot make labels of.
+pub fn too_long(object: &Object) -> Option<Fault> {
+    let length = object.key.name.as_str().len();
+    (length > LONGEST_NAME).then(|| {
+        let message =
+            format!("the name of the Region has {length} characters, and k0rdent's labels for it take {LONGEST_NAME}");
+        Fault::new(Code::NameTooLong, message, "Give the Region a shorter name; k0rdent does not rename it later.")
+    })
+}
+
 /// The names of the Secrets that hold a Region's kubeconfig, as far as they can be read.
 ///
 /// Faults elsewhere in the Region do not matter: they free no kubeconfig.

@@ -73,7 +73,7 @@ fn asked(world: &Scene, refused: &dyn Fn(&ObjectKey) -> bool) -> (Desk, BTreeSet
     for round in 0.. {
         assert!(round < 100, "the closures never have enough");
         let (facts, _) = Facts::gather(&fleet, &snapshot);
-        let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts };
+        let world = World { fleet: &fleet, snapshot: &snapshot, facts: &facts, now: 0 };
         let (wanted, _) = wanted(&world, facts.asked().iter().filter_map(|asked| asked.claim.as_ref()));
         if wanted.is_empty() {
             break;

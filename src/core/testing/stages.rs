@@ -41,6 +41,9 @@ use crate::sops::{self, Ingredients};
 use crate::world::{Facts, World};
 use crate::yaml::emit::emit;
 
+/// When the cases are: the beginning of 2026.
+const NOW: i64 = 1_767_225_600;
+
 /// What a stage says of a case.
 type Say = fn(&Case) -> String;
 
@@ -117,7 +120,7 @@ impl Desk {
     }
 
     pub(crate) fn world(&self) -> World<'_> {
-        World { fleet: &self.fleet, snapshot: &self.snapshot, facts: &self.facts }
+        World { fleet: &self.fleet, snapshot: &self.snapshot, facts: &self.facts, now: NOW }
     }
 
     pub(crate) fn heard(&self, region: &Region) -> Vec<Heard> {

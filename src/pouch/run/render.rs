@@ -13,7 +13,7 @@ use pouch_core::explain::{self, Planned, Question, may_name};
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
-use pouch_core::judge::cases;
+use pouch_core::judge::{cases, unused};
 use pouch_core::layout::delivery::argocd::shared_decryptors;
 use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
@@ -79,6 +79,9 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     }
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
+    if selection.refresh.is_none() {
+        findings.extend(unused(&survey.world(run.fleet)));
+    }
     let shared = Shared { run, survey, world: survey.world(run.fleet) };
     let (mut credentials, mut elsewhere) = (summary::Credentials::default(), summary::Credentials::default());
     let is_unpublished = |asked: &&Asked| asked.claim.is_none() && run.selection.refreshes(&asked.by);

@@ -47,6 +47,7 @@ mod kept;
 mod keygen;
 mod kubectl_reading;
 mod limited;
+mod lints;
 mod monitoring;
 mod names;
 mod outcome;

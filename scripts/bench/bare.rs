@@ -50,7 +50,7 @@ fn reuse(ambient: &Ambient, count: usize) {
     let mut bytes = [0; 32];
     ambient.fill(&mut bytes).expect("entropy");
     let key = ReuseKey::parse(&ReuseKey::to_text(&bytes)).expect("a key");
-    let keys = KeyRing { current: key, previous: Vec::new() };
+    let keys = KeyRing::new(key, Vec::new());
     let recipients = [pouch::age::generate_identity().expect("an identity").1];
     let plain = "apiVersion: v1\ndata:\n  credentials: ".to_owned() + &"QUJD".repeat(27) + "\n" + &"x".repeat(250);
     let body = "apiVersion: v1\ndata:\n  credentials: ENC[AES256_GCM,data:".to_owned() + &"QUJD".repeat(400) + "\n";
@@ -58,7 +58,8 @@ fn reuse(ambient: &Ambient, count: usize) {
         .map(|n| {
             let lands = ObjectKey::secret("team".into(), format!("s{n}").as_str().into());
             let context = context(&lands, &recipients);
-            let mut file = header(&keys.current, &context, plain.as_bytes(), body.as_bytes(), &[]).into_bytes();
+            let mut file =
+                header(keys.current().expect("a key"), &context, plain.as_bytes(), body.as_bytes(), &[]).into_bytes();
             file.extend_from_slice(body.as_bytes());
             (lands, file)
         })

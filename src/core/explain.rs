@@ -177,12 +177,14 @@ pub struct Planned<'a> {
     pub plan: &'a RegionPlan,
     /// The same in a word.
     pub outcome: Outcome,
+    /// Whether nobody looked into Secrets.
+    pub is_blind: bool,
 }
 
 /// What a planned region says to a question.
 pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
-    let Planned { world, to, cases, published, plan, outcome } = *planned;
-    let bundle = Bundle::of(to, published, Some(plan), outcome);
+    let Planned { world, to, cases, published, plan, outcome, is_blind } = *planned;
+    let bundle = Bundle { is_blind, ..Bundle::of(to, published, Some(plan), outcome) };
     let claims = cases.iter().zip(&plan.rulings).filter_map(|(case, ruled)| {
         let steps = match question {
             Question::Claimant(by) => (case.claim.by == *by).then_some(Steps::All)?,
@@ -291,6 +293,7 @@ struct Bundle<'a> {
     changes: BTreeMap<&'a ObjectKey, &'a Change>,
     /// What of that each claimant needs, or needed.
     of: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
+    is_blind: bool,
 }
 
 impl<'a> Bundle<'a> {
@@ -320,7 +323,7 @@ impl<'a> Bundle<'a> {
                 of.entry(by).or_default().insert(key);
             }
         }
-        Self { to, manifest, outcome, objects, changes, of }
+        Self { to, manifest, outcome, objects, changes, of, is_blind: false }
     }
 
     /// Who can read it now: whoever is configured, once it is published as it is to be.
@@ -340,6 +343,7 @@ impl<'a> Bundle<'a> {
             return Some(change.action.word());
         }
         self.objects.get(lands).map(|object| match object.state {
+            ObjectState::Current if self.is_blind && lands.kind.is_secret() => "unseen",
             ObjectState::Current => "unchanged",
             ObjectState::Carried(_) => "carried",
         })

@@ -27,7 +27,6 @@ use crate::expiry;
 use crate::finding::{Code, Finding};
 use crate::name::{ObjectKey, is_dns_label, is_dns_subdomain};
 use crate::object::{Object, finding_of};
-use crate::secret::SecretBytes;
 use crate::validity;
 use crate::world::World;
 use case::Case;
@@ -110,7 +109,7 @@ fn missing_entries(world: &World<'_>, closure: &Closure, member: &Member, secret
     let referrer = member.referrer.and_then(|index| closure.members.get(index))?;
     let identity = world.snapshot.get(&referrer.read).filter(|_| member.role == Role::Reference)?;
     let names = capi::entries(capi::rules(&identity.key.kind)?, &identity.body, &member.via.last()?.field);
-    let is_missing = |name: &&&str| payload.get(name).is_none_or(SecretBytes::is_empty);
+    let is_missing = |name: &&&str| !payload.may_have(name);
     let missing: Vec<&str> = names.iter().filter(is_missing).copied().collect();
     if missing.is_empty() {
         return None;

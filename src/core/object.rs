@@ -44,7 +44,7 @@ pub struct Object {
     pub deleting: bool,
     /// A map of the fields that stages read: `spec`, `type`, a ConfigMap's `data`, some `status`.
     pub body: Node,
-    /// A Secret's values.
+    /// A Secret's values; none of any other object, or of a Secret of which nobody looked even at the names.
     pub payload: Option<Payload>,
     /// What is wrong with it.
     pub faults: Vec<Fault>,
@@ -57,6 +57,13 @@ impl Object {
     pub fn sealed_bytes(&self) -> usize {
         let entries = self.payload.as_ref().map(Payload::entries).unwrap_or_default();
         entries.iter().map(|(name, bytes)| sealed_size(name, bytes)).sum()
+    }
+
+    /// The same Secret, of which nobody looked at the values; where not even names are known, its document has none.
+    #[must_use]
+    pub fn unseen(mut self) -> Self {
+        self.payload = self.payload.filter(|names| !names.entries().is_empty()).map(Payload::unseen);
+        self
     }
 
     /// The label called `key`.

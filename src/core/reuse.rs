@@ -34,7 +34,9 @@ use sha2::{Digest as _, Sha256};
 pub use commit::{Made, commit_line, commit_verifies};
 pub use context::Context;
 use context::{add, add_context};
-pub use entry::{EntryChange, EntryLeaf, compare_entries, entry_tag, had, joint_tag, leaves, own_tags, pair};
+pub use entry::{
+    EntryChange, EntryLeaf, compare_entries, compare_names, entry_tag, had, joint_tag, leaves, own_tags, pair,
+};
 use header::FIRST;
 pub use header::{Tagged, is_key_id, is_newer, split};
 pub use key::{KeyRing, ReuseKey, ReuseKeyError, Under};
@@ -86,7 +88,7 @@ pub fn retag(
 ) -> Option<Vec<u8>> {
     verify(keys, context, plain, file)?;
     let body = split(file)?.body;
-    let mut bytes = header(&keys.current, context, plain, body, entries).into_bytes();
+    let mut bytes = header(keys.current()?, context, plain, body, entries).into_bytes();
     bytes.extend_from_slice(body);
     Some(bytes)
 }

@@ -96,6 +96,7 @@ pub fn same_bytes(a: &[u8], b: &[u8]) -> bool {
 /// All entries of one Secret, sorted by name.
 pub struct Payload {
     entries: Box<[(Key, SecretBytes)]>,
+    is_seen: bool,
 }
 
 impl Payload {
@@ -104,7 +105,24 @@ impl Payload {
         entries.reverse();
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         entries.dedup_by(|later, first| later.0 == first.0);
-        Self { entries: entries.into_boxed_slice() }
+        Self { entries: entries.into_boxed_slice(), is_seen: true }
+    }
+
+    /// The same names, and no values: nobody looked at them.
+    #[must_use]
+    pub fn unseen(self) -> Self {
+        let names = self.entries.into_iter().map(|(name, _)| (name, SecretBytes::new(Vec::new())));
+        Self { entries: names.collect(), is_seen: false }
+    }
+
+    /// Whether the values are those of the Secret, and not only the names.
+    pub fn is_seen(&self) -> bool {
+        self.is_seen
+    }
+
+    /// Whether there is an entry of this name with a value, or may be one where nobody looked.
+    pub fn may_have(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| !self.is_seen || !value.is_empty())
     }
 
     /// The entries, sorted by name.
@@ -120,7 +138,8 @@ impl Payload {
 
     /// Whether both have the same entries with the same bytes.
     pub fn same(&self, other: &Self) -> bool {
-        self.entries.len() == other.entries.len()
+        self.is_seen == other.is_seen
+            && self.entries.len() == other.entries.len()
             && self.entries.iter().zip(&other.entries).all(|(a, b)| a.0 == b.0 && a.1.same(&b.1))
     }
 }

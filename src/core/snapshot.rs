@@ -104,6 +104,8 @@ impl Unread<'_> {
 pub enum Answer {
     /// The object.
     Found(Node, Origin),
+    /// A Secret without its values, which nobody looked at, and perhaps without its entries.
+    Unseen(Node, Origin),
     /// The source says that there is none.
     Absent,
     /// The source does not say.
@@ -188,12 +190,14 @@ impl Snapshot {
                 self.unseal(fleet, index, key, answer);
                 continue;
             }
+            let is_unseen = matches!(answer, Answer::Unseen(..));
             let told = match answer {
                 Answer::Absent => Ok(()),
                 Answer::Unread(reason) | Answer::Sealed(reason) => Err(reason),
-                Answer::Found(document, origin) => {
+                Answer::Found(document, origin) | Answer::Unseen(document, origin) => {
                     match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                         Ok(object) if object.key == key => {
+                            let object = if is_unseen { object.unseen() } else { object };
                             place(&mut self.objects, fleet, index, object);
                             Ok(())
                         }

@@ -17,7 +17,7 @@ pub use self::told::ToldStamp;
 use crate::config::{Fleet, show};
 use crate::hash::sha256_hex;
 use crate::json;
-use crate::reuse::{KeyRing, Place, stamp_digest, stamp_line, stamp_verifies};
+use crate::reuse::{KeyRing, Place, ReuseKey, stamp_digest, stamp_line, stamp_verifies};
 
 /// The largest stamp that is read, in bytes.
 pub const MOST_BYTES: u64 = 4 << 20;
@@ -142,13 +142,13 @@ impl Stamp {
     }
 
     /// The file's bytes.
-    pub fn to_bytes(&self, keys: &KeyRing, place: Place<'_>) -> Vec<u8> {
+    pub fn to_bytes(&self, key: &ReuseKey, place: Place<'_>) -> Vec<u8> {
         let text = |stamp: &Self| serde_json::to_string_pretty(stamp).unwrap_or_default() + "\n";
         let mut rest = text(self);
         if rest.len() > MOST_TOLD {
             rest = text(&Self { told: None, ..self.clone() });
         }
-        let mut bytes = stamp_line(&keys.current, place, rest.as_bytes()).into_bytes();
+        let mut bytes = stamp_line(key, place, rest.as_bytes()).into_bytes();
         bytes.extend_from_slice(rest.as_bytes());
         bytes
     }
@@ -160,16 +160,16 @@ impl Stamp {
 }
 
 /// A digest, which tells nobody else anything, of what decides, beside the sources and what is published, what a run does: the configuration, the reuse
-/// keys, who opens sealed sources, and this program.
-pub fn inputs(fleet: &Fleet, keys: &KeyRing, openers: &[String], program: &str) -> String {
-    let ring = core::iter::once(&keys.current).chain(&keys.previous).map(|key| key.id());
+/// keys, who opens sealed sources, and this program; none without a key.
+pub fn inputs(fleet: &Fleet, keys: &KeyRing, openers: &[String], program: &str) -> Option<String> {
+    let ring = keys.ids();
     let mut text = json::value(&show::tree(fleet)).to_string();
     for part in [program].into_iter().chain(ring).chain(openers.iter().map(String::as_str)) {
         // No part has a line feed, and JSON on one line has none.
         text.push('\n');
         text.push_str(part);
     }
-    stamp_digest(&keys.current, text.as_bytes())
+    Some(stamp_digest(keys.current()?, text.as_bytes()))
 }
 
 #[cfg(test)]
@@ -180,7 +180,7 @@ mod tests {
 
     fn ring(byte: u8, previous: Vec<u8>) -> KeyRing {
         let key = |byte| ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap();
-        KeyRing { current: key(byte), previous: previous.into_iter().map(key).collect() }
+        KeyRing::new(key(byte), previous.into_iter().map(key).collect())
     }
 
     fn source(name: &str, commit: &str) -> SourceStamp {
@@ -192,7 +192,7 @@ mod tests {
         let stamp = Stamp { sources: vec![source("a", "1"), source("b", "2")], ..Stamp::default() };
         let fleet = FleetName::from("acme");
         let place = Place { fleet: &fleet, branch: "main", path: "bundles" };
-        let bytes = stamp.to_bytes(&ring(1, vec![]), place);
+        let bytes = stamp.to_bytes(ring(1, vec![]).current().unwrap(), place);
         let read = |bytes: &[u8], ring: &KeyRing, place| Stamp::read(bytes, ring, place);
         assert_eq!(read(&bytes, &ring(1, vec![]), place), Some(stamp.clone()));
         assert_eq!(read(&bytes, &ring(2, vec![1]), place), Some(stamp));
@@ -221,7 +221,7 @@ mod tests {
         let place = Place { fleet: &fleet, branch: "main", path: "bundles" };
         let keys = ring(1, vec![]);
         let stamp = Stamp { sources: vec![source("a", "1")], told: Some(told), ..Stamp::default() };
-        let read = Stamp::read(&stamp.to_bytes(&keys, place), &keys, place).unwrap();
+        let read = Stamp::read(&stamp.to_bytes(keys.current().unwrap(), place), &keys, place).unwrap();
         assert_eq!((read.told, read.sources), (None, stamp.sources));
     }
 

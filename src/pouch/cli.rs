@@ -126,6 +126,14 @@ fn refuse(arguments: &[OsString]) -> u8 {
         ui::last_words(&format!("error: there is no command {typed}\n  = help: {meant}\n"));
         return Kind::Usage.code();
     }
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
+        && typed == "--no-values"
+    {
+        let help =
+            "`pouch plan --no-values`, `pouch check --no-values` and `pouch explain --no-values` look without one.";
+        ui::last_words(&format!("error: this command needs the values of Secrets, and keys\n  = help: {help}\n"));
+        return Kind::Usage.code();
+    }
     let fine = matches!(error.kind(), DisplayHelp | DisplayVersion);
     if error.print().is_ok() && fine { Ended::Done.code() } else { Kind::Usage.code() }
 }

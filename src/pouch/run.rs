@@ -27,7 +27,7 @@ use pouch_core::region::allowances::{Allowances, Selection};
 use pouch_core::region::change::Hold;
 use pouch_core::region::published::fleet_of;
 use pouch_core::report::summary::{self, Outcome};
-use pouch_core::reuse::{KeyRing, manifest_verifies};
+use pouch_core::reuse::{KeyRing, ReuseKey, manifest_verifies};
 use rayon::prelude::*;
 
 use crate::error::{Ended, Failure};
@@ -63,6 +63,14 @@ impl<'a> Run<'a> {
         (allowances, selection): (&'a Allowances, &'a Selection),
     ) -> Self {
         Self { session, fleet, keys, allowances, selection, target: None, question: None }
+    }
+
+    /// The reuse key that tags are made with.
+    ///
+    /// # Errors
+    /// None that is known: who has no key only looks.
+    fn key(&self) -> Result<&'a ReuseKey, Failure> {
+        self.keys.current().ok_or_else(|| Failure::bug("something is to be made without a reuse key"))
     }
 
     /// The same for one place.

@@ -502,7 +502,9 @@ fn ask(
         for (index, keys) in wanted {
             if let Some(vault) = vaults.get(&index) {
                 surveyor.session.stop.check()?;
-                settle_copies(fleet, vaults, snapshot, (index, &keys));
+                if vault.opens() {
+                    settle_copies(fleet, vaults, snapshot, (index, &keys));
+                }
                 let answers = vault.answer(snapshot, index, keys);
                 snapshot.supply(fleet, index, answers);
                 continue;
@@ -526,7 +528,10 @@ fn ask(
                     Ok::<_, Failure>(keys.into_iter().map(unread).collect())
                 })?;
                 drop(progress);
-                let found = answers.iter().filter(|(_, answer)| matches!(answer, Answer::Found(..))).count();
+                let found = answers
+                    .iter()
+                    .filter(|(_, answer)| matches!(answer, Answer::Found(..) | Answer::Unseen(..)))
+                    .count();
                 times.add(index, &kind, found, timer);
                 snapshot.supply(fleet, index, answers);
             }

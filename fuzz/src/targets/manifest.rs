@@ -42,8 +42,8 @@ pub fn run(data: &[u8]) {
 /// What stands in a region's folder is believed where the key signed it for this fleet and folder.
 fn vouches(text: &[u8], fleet: &FleetName, directory: &Directory, good: bool) {
     let key = |byte| ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).expect("a key's own text is taken");
-    let keys = KeyRing { current: key(7), previous: Vec::new() };
-    let signed = [manifest_line(&keys.current, fleet, directory, text).as_bytes(), text].concat();
+    let keys = KeyRing::new(key(7), Vec::new());
+    let signed = [manifest_line(keys.current().unwrap(), fleet, directory, text).as_bytes(), text].concat();
     let own = path::manifest(directory).to_string();
     let foreign = format!("regions/{directory}/foreign\u{1b}[2J\n.yaml");
     let files = |manifest: &[u8]| BTreeMap::from([(own.clone(), manifest.to_vec()), (foreign.clone(), Vec::new())]);

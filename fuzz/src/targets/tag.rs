@@ -14,7 +14,7 @@ const RECIPIENT: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09yst
 pub fn run(data: &[u8]) {
     apart(data);
     let (choices, body) = first_line(data);
-    let keys = KeyRing { current: key(7), previous: vec![key(8)] };
+    let keys = KeyRing::new(key(7), vec![key(8)]);
     let (fleet, directory) = (FleetName::from("acme"), Directory::from("eu-west"));
     let landing = ObjectKey::secret("kcm-system".into(), "aws".into());
     let recipients = [Recipient::parse(RECIPIENT).expect("a recipient")];
@@ -29,22 +29,22 @@ pub fn run(data: &[u8]) {
             .map(|(name, value)| (name.to_string(), if value.is_empty() { "" } else { "ENC[x]" }.to_owned()))
             .collect();
         let entries = reuse::pair(&leaves, &payload).expect("made of each other");
-        let header = reuse::header(&keys.current, &context, choices, body, &entries);
+        let header = reuse::header(keys.current().unwrap(), &context, choices, body, &entries);
         let file = [header.as_bytes(), body].concat();
         let tagged = apart(&file).expect("what is written comes apart");
-        assert!(tagged.body == body && tagged.key_id == keys.current.id());
+        assert!(tagged.body == body && tagged.key_id == keys.current().unwrap().id());
         assert_eq!(reuse::verify(&keys, &context, choices, &file), Some(Under::Current));
         assert_eq!(reuse::verify(&keys, &context, b"another plaintext", &file), None);
-        let changes = reuse::compare_entries(&keys.current, &context, tagged.entry_lines, &leaves, &payload);
+        let changes = reuse::compare_entries(keys.current().unwrap(), &context, tagged.entry_lines, &leaves, &payload);
         assert!(changes.iter().all(|(_, change)| *change == EntryChange::Same) && changes.len() == leaves.len());
-        let old = [reuse::header(&keys.previous[0], &context, choices, body, &entries).as_bytes(), body].concat();
+        let old = [reuse::header(&key(8), &context, choices, body, &entries).as_bytes(), body].concat();
         assert_eq!(reuse::verify(&keys, &context, choices, &old), Some(Under::Previous));
         assert_eq!(reuse::retag(&keys, &context, choices, &old, &entries).as_deref(), Some(&*file));
         for bent in bent(choices, &file) {
             assert_eq!(reuse::verify(&keys, &context, choices, &bent), None, "a changed file verifies");
         }
     }
-    let manifest = [reuse::manifest_line(&keys.current, &fleet, &directory, body).as_bytes(), body].concat();
+    let manifest = [reuse::manifest_line(keys.current().unwrap(), &fleet, &directory, body).as_bytes(), body].concat();
     assert_eq!(reuse::manifest_verifies(&keys, &fleet, &directory, &manifest), Some(body));
     for bent in bent(choices, &manifest) {
         assert_eq!(reuse::manifest_verifies(&keys, &fleet, &directory, &bent), None, "a changed manifest verifies");

@@ -113,8 +113,8 @@ pub struct StepRecord {
     /// The fields that read otherwise on the region.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
-    /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried` or `unchanged`; absent
-    /// where nothing of it is published.
+    /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried`, `unchanged` or, with
+    /// `--no-values`, `unseen`; absent where nothing of it is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
     /// The code of the finding that says why it is carried over.
@@ -181,7 +181,8 @@ pub struct BundledRecord {
     pub object: ObjectRecord,
     /// Its file, below the output's folder.
     pub path: String,
-    /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried` or `unchanged`.
+    /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried`, `unchanged` or, with
+    /// `--no-values`, `unseen`.
     pub state: Word,
     /// The code of the finding that says why it is carried over.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,6 +23,7 @@ use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 use crate::node::Node;
 use crate::reuse::{self, EntryChange};
+use crate::secret::Payload;
 
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
@@ -140,8 +141,11 @@ fn lost_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<String
 /// The entries of a Secret that is made anew, empty ones left out.
 fn will_have(input: &Input<'_>, order: &Order) -> BTreeSet<String> {
     let payload = input.world.snapshot.get(&order.read).and_then(|object| object.payload.as_ref());
-    let entries = payload.into_iter().flat_map(|payload| payload.entries());
-    entries.filter(|(_, value)| !value.is_empty()).map(|(name, _)| String::from(&**name)).collect()
+    let names = |payload: &'_ Payload| {
+        let names = payload.entries().iter().map(|(name, _)| &**name);
+        names.filter(|name| payload.may_have(name)).map(String::from).collect()
+    };
+    payload.map(names).unwrap_or_default()
 }
 
 /// How many entries, of Secrets that a namespace had at a baseline and keeps, went before this run: what is lost now is
@@ -164,6 +168,7 @@ fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<(St
     let object = input.world.snapshot.get(&order.read);
     let Some(payload) = object.and_then(|object| object.payload.as_ref()) else { return Vec::new() };
     let Some(leaves) = reuse::leaves(document) else { return Vec::new() };
+    let Some(current) = input.keys.current() else { return reuse::compare_names(&leaves, payload) };
     let tagged = input.published.bytes(lands).and_then(reuse::split);
     let key = tagged.as_ref().and_then(|tagged| Some(input.keys.with_id(tagged.key_id).next()?.0));
     let readers = input
@@ -176,7 +181,7 @@ fn changed_entries(input: &Input<'_>, order: &Order, document: &Node) -> Vec<(St
         (Some(tagged), Some(_)) if !tagged.entry_lines.is_empty() => (tagged.entry_lines, true),
         _ => ("", false),
     };
-    let key = key.unwrap_or(&input.keys.current);
+    let key = key.unwrap_or(current);
     let changes = reuse::compare_entries(key, &context, lines, &leaves, payload);
     let weigh = |(name, change)| match change {
         EntryChange::Same => None,

@@ -195,7 +195,9 @@ fn fill(
     let style = terms.layout().style();
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
-        let text = emit(&sanitise(object, &lands, &order.edits, style));
+        let is_unseen = lands.kind.is_secret() && terms.keys.is_blind();
+        let emitted = || emit(&sanitise(object, &lands, &order.edits, style));
+        let text = if is_unseen { Zeroizing::default() } else { emitted() };
         let keep = keep(&lands, &text, Some(object))?;
         // The text of what stays as it is, is not needed again.
         let text = if keep == Keep::Kept { Zeroizing::default() } else { text };
@@ -446,6 +448,14 @@ fn reuse_of(
         }
         return Keep::Changed;
     };
+    if input.keys.is_blind() {
+        let readers = input.published.object(lands).map(|object| object.readers(manifest));
+        return match () {
+            () if !has_names(bytes, payload) => Keep::Changed,
+            () if asked || readers.is_some_and(|readers| readers != region.recipients) => Keep::Resealed,
+            () => Keep::Kept,
+        };
+    }
     let now = input.context(lands, &region.recipients);
     if let Some(matched) = reuse::verify(input.keys, &now, text.as_bytes(), bytes) {
         return match matched {
@@ -460,6 +470,14 @@ fn reuse_of(
         Some(_) => Keep::Resealed,
         None => Keep::Changed,
     }
+}
+
+/// Whether a published Secret has the same entries by name, as far as names are known.
+fn has_names(bytes: &[u8], payload: Option<&Payload>) -> bool {
+    let Some(payload) = payload else { return true };
+    let leaves = document(bytes).and_then(|document| reuse::leaves(&document));
+    let names = payload.entries().iter().map(|(name, _)| &**name);
+    leaves.is_some_and(|leaves| leaves.iter().map(|(name, _)| name.as_str()).eq(names))
 }
 
 /// Gives a file whose tag was made with a previous reuse key a header under the current one.

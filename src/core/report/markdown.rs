@@ -28,8 +28,12 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
     let (quiet, loud): (Vec<&Region>, Vec<&Region>) = regions.iter().partition(|region| is_quiet(region));
     let fleet = summary.fleet.as_deref().map(|fleet| format!(" for fleet {}", code(fleet))).unwrap_or_default();
     out.line(&format!("### pouch plan{fleet}\n"));
+    let is_unseen = regions.iter().any(|region| region.unseen > 0);
+    if is_unseen {
+        out.line("No Secret was looked into: whether values change is not told.\n");
+    }
     if loud.is_empty() {
-        out.line("Nothing would change.\n");
+        out.line(if is_unseen { "Nothing else would change.\n" } else { "Nothing would change.\n" });
     }
     for region in &loud {
         out.region(region, word(region.outcome));
@@ -74,7 +78,11 @@ impl Out {
 
     fn region(&mut self, region: &Region, word: &str) {
         let objects = counted(region.objects, "object", "objects");
-        self.line(&format!("#### {} {word}, {objects}\n", code(&region.name)));
+        let unseen = match region.unseen {
+            0 => String::new(),
+            count => format!(", {} not looked into", counted(count, "Secret", "Secrets")),
+        };
+        self.line(&format!("#### {} {word}, {objects}{unseen}\n", code(&region.name)));
         for hold in &region.holds {
             let accept = hold.flag.as_deref().zip(hold.value.as_deref());
             let accept = accept.map(|(flag, value)| format!("; {} lets it through", code(&format!("{flag} {value}"))));

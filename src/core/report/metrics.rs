@@ -228,6 +228,7 @@ mod tests {
             objects,
             sealed: 1,
             kept: 2,
+            unseen: 0,
             carried: 3,
             changes: vec![ChangeRecord {
                 action: "withdrawn".into(),

@@ -230,6 +230,9 @@ pub struct Region {
     pub sealed: usize,
     /// Secrets that kept their bytes.
     pub kept: usize,
+    /// Secrets that were not looked into, with `--no-values`: they keep their bytes or are sealed anew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unseen: usize,
     /// Objects that were carried over for broken Credentials, or because their withdrawal is held.
     pub carried: usize,
     /// How the region's Credentials fared; absent where no source was read.
@@ -257,6 +260,11 @@ pub struct Region {
     pub holds: Vec<HoldRecord>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 impl Region {
     /// The record of a region of which nothing is known yet.
     pub fn new(name: &crate::name::Region, directory: &Directory, outcome: Outcome) -> Self {
@@ -267,6 +275,7 @@ impl Region {
             objects: 0,
             sealed: 0,
             kept: 0,
+            unseen: 0,
             carried: 0,
             credentials: None,
             recipients_added: Vec::new(),

@@ -39,8 +39,13 @@ pub fn commit_line(key: &ReuseKey, fleet: &FleetName, made: Made<'_>, message: &
 }
 
 /// Whether the last line of a message proves under any key of the ring that pouch made the commit for this fleet.
+///
+/// A blind ring takes the line at its word.
 pub fn commit_verifies(keys: &KeyRing, fleet: &FleetName, made: Made<'_>, message: &str) -> bool {
     let Some((before, id, written)) = parts(message) else { return false };
+    if keys.is_blind() {
+        return true;
+    }
     let fits = |key| same_bytes(tag(key, fleet, made, before).as_bytes(), written.as_bytes());
     keys.with_id(id).any(|(key, _)| fits(key))
 }
@@ -68,13 +73,11 @@ mod tests {
 
     #[test]
     fn a_commit_is_proved_where_it_is_and_nowhere_else() {
-        let keys = |byte| KeyRing {
-            current: ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap(),
-            previous: vec![],
-        };
+        let key = |byte| ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap();
+        let keys = |byte| KeyRing::new(key(byte), vec![]);
         let made = Made { branch: "main", path: "out", parent: "aa", tree: "bb", seconds: 7 };
         let body = "subject\n\nPouch-Fleet: acme\n";
-        let message = format!("{body}{}", commit_line(&keys(1).current, &"acme".into(), made, body));
+        let message = format!("{body}{}", commit_line(&key(1), &"acme".into(), made, body));
         let verifies =
             |ring, fleet: &str, made, message: &str| commit_verifies(&keys(ring), &fleet.into(), made, message);
         assert!(verifies(1, "acme", made, &message));

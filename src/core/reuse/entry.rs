@@ -192,6 +192,22 @@ pub fn compare_entries(
     names.into_iter().map(|name| (name.to_owned(), weigh(name))).collect()
 }
 
+/// Which entries come and go, by their names alone.
+pub fn compare_names(published: &[(String, String)], payload: &Payload) -> Vec<(String, EntryChange)> {
+    let before: BTreeSet<&str> = published.iter().map(|(name, _)| name.as_str()).collect();
+    let after: BTreeSet<&str> = payload.entries().iter().map(|(name, _)| &**name).collect();
+    let weigh = |name: &&str| {
+        (
+            String::from(*name),
+            match before.contains(name) {
+                true => EntryChange::Withdrawn,
+                false => EntryChange::Added,
+            },
+        )
+    };
+    before.symmetric_difference(&after).map(weigh).collect()
+}
+
 /// Those of the given values that a published entry has had, as far as its tags tell.
 ///
 /// The entry's own tag tells, or the joint tag if the entry is the only short value. `key`, `context`,

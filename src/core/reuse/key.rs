@@ -175,20 +175,45 @@ pub enum Under {
     Previous,
 }
 
-/// The current key and its predecessors.
+/// The current key and its predecessors, or none of them.
 pub struct KeyRing {
-    /// What tags are made with.
-    pub current: ReuseKey,
-    /// What older tags are verified with as well.
-    pub previous: Vec<ReuseKey>,
+    current: Option<ReuseKey>,
+    previous: Vec<ReuseKey>,
 }
 
 impl KeyRing {
+    /// The key that tags are made with, and those that older tags are verified with as well.
+    pub fn new(current: ReuseKey, previous: Vec<ReuseKey>) -> Self {
+        Self { current: Some(current), previous }
+    }
+
+    /// Of somebody who has no key and only looks: manifests and commits are taken at their word, Secrets and stamps
+    /// prove nothing, and no tag can be made.
+    pub fn blind() -> Self {
+        Self { current: None, previous: Vec::new() }
+    }
+
+    /// Whether there is no key.
+    pub fn is_blind(&self) -> bool {
+        self.current.is_none()
+    }
+
+    /// The key that tags are made with; none where there is none.
+    pub fn current(&self) -> Option<&ReuseKey> {
+        self.current.as_ref()
+    }
+
+    /// The ids of all keys, the current one first.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.current.iter().chain(&self.previous).map(ReuseKey::id)
+    }
+
     /// Why a file's tag does not verify, as far as the ids of keys tell, which are public.
     ///
     /// The text ends a sentence; it is empty if the file has no tag.
     pub fn unfit(&self, file: &[u8]) -> String {
         let Some(Tagged { key_id, .. }) = split(file) else { return String::new() };
+        let Some(current) = &self.current else { return String::new() };
         if self.with_id(key_id).next().is_some() {
             return format!(": it names our key {key_id}, and was changed, or is of another fleet or folder");
         }
@@ -197,13 +222,13 @@ impl KeyRing {
             true => String::new(),
             false => format!(", before it {}", few(&previous, previous.len(), MOST_NAMED)),
         };
-        format!(": it names key {key_id}, and ours is {}{previous}", self.current.id())
+        format!(": it names key {key_id}, and ours is {}{previous}", current.id())
     }
 
     /// All keys with this id, the current one first. Two may share one: an id has 32 bits.
     pub fn with_id<'a>(&'a self, id: &'a str) -> impl Iterator<Item = (&'a ReuseKey, Under)> {
         let previous = self.previous.iter().map(|key| (key, Under::Previous));
-        core::iter::once((&self.current, Under::Current)).chain(previous).filter(move |(key, _)| key.id() == id)
+        self.current.iter().map(|key| (key, Under::Current)).chain(previous).filter(move |(key, _)| key.id() == id)
     }
 }
 

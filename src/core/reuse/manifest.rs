@@ -18,7 +18,7 @@ pub fn manifest_line(key: &ReuseKey, fleet: &FleetName, directory: &Directory, r
 }
 
 /// Verifies a manifest under any key of the ring, and returns the bytes after its first line; none if a byte
-/// differs, or if it was written for another fleet or folder.
+/// differs, or if it was written for another fleet or folder. A blind ring takes it at its word.
 pub fn manifest_verifies<'f>(
     keys: &KeyRing,
     fleet: &FleetName,
@@ -26,6 +26,9 @@ pub fn manifest_verifies<'f>(
     file: &'f [u8],
 ) -> Option<&'f [u8]> {
     let (id, written, rest) = first_line(file)?;
+    if keys.is_blind() {
+        return Some(rest);
+    }
     let fits = |key| same_bytes(tag(key, fleet, directory, rest).as_bytes(), written.as_bytes());
     keys.with_id(id).any(|(key, _)| fits(key)).then_some(rest)
 }

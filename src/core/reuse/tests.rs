@@ -22,7 +22,7 @@ fn key(byte: u8) -> ReuseKey {
 }
 
 fn ring(current: u8, previous: &[u8]) -> KeyRing {
-    KeyRing { current: key(current), previous: previous.iter().map(|byte| key(*byte)).collect() }
+    KeyRing::new(key(current), previous.iter().map(|byte| key(*byte)).collect())
 }
 
 struct Owned {
@@ -360,7 +360,7 @@ proptest! {
     ) {
         let (owned, keys) = (owned(), ring(7, &[8]));
         let context = owned.context();
-        let bytes = file(&keys.current, &context, &plain, body.as_bytes(), &[]);
+        let bytes = file(keys.current().unwrap(), &context, &plain, body.as_bytes(), &[]);
         prop_assert_eq!(verify(&keys, &context, &plain, &bytes), Some(Under::Current));
         prop_assert_eq!(verify(&keys, &context, &other, &bytes).is_some(), plain == other);
         let mut bent = bytes.clone();

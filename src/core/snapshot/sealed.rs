@@ -53,19 +53,21 @@ impl Snapshot {
     pub(super) fn unseal(&mut self, fleet: &Fleet, index: usize, key: ObjectKey, answer: Answer) {
         let Some(source) = fleet.sources.get(index) else { return };
         let Some(State { sealed, .. }) = self.sources.get_mut(index) else { return };
+        let is_unseen = matches!(answer, Answer::Unseen(..));
         let reason = match answer {
             Answer::Unread(reason) => {
                 sealed.0.entry(key).and_modify(|(_, told)| *told = Some(reason));
                 return;
             }
-            Answer::Found(document, _) if is_unbound(&key, &document) => {
+            Answer::Found(document, _) | Answer::Unseen(document, _) if is_unbound(&key, &document) => {
                 let why = "it names no namespace, so its MAC binds it to none";
                 Reason::new(why, "Write its metadata.namespace, and seal it again.")
             }
-            Answer::Found(document, origin) => {
+            Answer::Found(document, origin) | Answer::Unseen(document, origin) => {
                 match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                     Ok(object) if object.key == key => {
                         sealed.0.remove(&key);
+                        let object = if is_unseen { object.unseen() } else { object };
                         return replace(&mut self.objects, fleet, index, object);
                     }
                     _ => changed(),

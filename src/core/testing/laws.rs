@@ -245,7 +245,7 @@ pub(super) fn resolution() -> impl Strategy<Value = &'static str> {
 
 /// Everything that one region's plan and its claims say.
 fn told(desk: &Desk, plan: &RegionPlan, cases: &[Case], found: Vec<Finding>) -> String {
-    let mut text = bundle_yaml(&plan.manifest, &keys());
+    let mut text = bundle_yaml(&plan.manifest, keys().current().unwrap());
     for (path, content) in &plan.files {
         _ = match content {
             Content::Bytes(bytes) => writeln!(text, "{}: {bytes:?}", path.as_str()),
@@ -491,7 +491,7 @@ stringData: {key: value}
         }
         let config = &desk.fleet.regions["eu"];
         let mut files = before.files.clone();
-        files.insert("regions/eu/bundle.yaml".into(), bundle_yaml(&manifest, &keys()).into_bytes());
+        files.insert("regions/eu/bundle.yaml".into(), bundle_yaml(&manifest, keys().current().unwrap()).into_bytes());
         let published = Published::examine(&desk.fleet.name, &config.directory, files, &keys());
         let (plan, _) = desk.plan(config, &published, &Wishes::default());
         assert_eq!(plan.manifest.objects.iter().any(|object| is_theirs(&object.key)), stays, "{kind}");

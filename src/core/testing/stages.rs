@@ -230,7 +230,7 @@ type Standing<'a> = (&'a Published, &'a History);
 pub(crate) type Wishes = (Allowances, Selection);
 
 pub(crate) fn keys() -> KeyRing {
-    KeyRing { current: ReuseKey::parse(&ReuseKey::to_text(&[7; 32])).ok().unwrap(), previous: vec![] }
+    KeyRing::new(ReuseKey::parse(&ReuseKey::to_text(&[7; 32])).ok().unwrap(), vec![])
 }
 
 fn word(verdict: Verdict) -> &'static str {
@@ -397,7 +397,8 @@ fn seal(desk: &Desk, region: &RegionConfig, order: &Order) -> Vec<u8> {
     };
     let leaves = reuse::pair(&sealed.leaves, payload).unwrap();
     let mut file =
-        reuse::header(&keys().current, &context, plain.as_bytes(), sealed.text.as_bytes(), &leaves).into_bytes();
+        reuse::header(keys().current().unwrap(), &context, plain.as_bytes(), sealed.text.as_bytes(), &leaves)
+            .into_bytes();
     file.extend_from_slice(sealed.text.as_bytes());
     file
 }
@@ -425,7 +426,7 @@ pub(crate) fn publish(desk: &Desk, region: &RegionConfig, plan: RegionPlan, befo
         }
     }
     if !new.is_empty() {
-        let text = bundle_yaml(&manifest, &keys());
+        let text = bundle_yaml(&manifest, keys().current().unwrap());
         new.insert(path::manifest(&region.directory).as_str().to_string(), text.into_bytes());
     }
     new

@@ -14,7 +14,7 @@ use crate::secret::Payload;
 
 /// Faults in a Secret's names or type that a region's API server would reject.
 ///
-/// Without values (`--no-values`) only the names can be judged.
+/// Without values (`--no-values`) only the names can be judged, or not even these.
 pub fn check_secret(object: &Object) -> Vec<Fault> {
     let mut faults = Vec::new();
     check_names(object, &mut faults);
@@ -27,6 +27,7 @@ pub fn check_secret(object: &Object) -> Vec<Fault> {
 
 fn check_entries(kind: &str, payload: &Payload) -> Vec<Fault> {
     let has = |name: &str| payload.get(name).is_some();
+    let holds_json_map = |name| if payload.is_seen() { holds_json_map(payload, name) } else { has(name) };
     let mut wrong: Vec<String> = Vec::new();
     let mut need = |there: bool, what: &str| {
         if !there {
@@ -35,15 +36,14 @@ fn check_entries(kind: &str, payload: &Payload) -> Vec<Fault> {
     };
     match kind {
         "kubernetes.io/dockerconfigjson" => {
-            need(holds_json_map(payload, ".dockerconfigjson"), "an entry .dockerconfigjson that holds a JSON object");
+            need(holds_json_map(".dockerconfigjson"), "an entry .dockerconfigjson that holds a JSON object");
         }
         "kubernetes.io/dockercfg" => {
-            need(holds_json_map(payload, ".dockercfg"), "an entry .dockercfg that holds a JSON object");
+            need(holds_json_map(".dockercfg"), "an entry .dockercfg that holds a JSON object");
         }
         "kubernetes.io/basic-auth" => need(has("username") || has("password"), "an entry username or password"),
         "kubernetes.io/ssh-auth" => {
-            let key = payload.get("ssh-privatekey");
-            need(key.is_some_and(|key| !key.is_empty()), "an entry ssh-privatekey that is not empty");
+            need(payload.may_have("ssh-privatekey"), "an entry ssh-privatekey that is not empty");
         }
         "kubernetes.io/tls" => {
             need(has("tls.crt"), "an entry tls.crt");

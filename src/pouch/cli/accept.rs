@@ -15,7 +15,7 @@ use crate::settings::region_called;
 const MOST_NAMED: usize = 8;
 
 /// What a run lets through that is otherwise held.
-#[derive(PartialEq, Eq, Debug, Default, clap::Args)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
 pub struct Accepted {
     /// Let withdrawals through, of one namespace or of a whole region, with the digest that the finding printed
     #[arg(long, value_name = "REGION[/NAMESPACE]=DIGEST")]
@@ -35,7 +35,7 @@ pub struct Accepted {
 }
 
 /// What a run lets through, and what it does anew.
-#[derive(PartialEq, Eq, Debug, Default, clap::Args)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, clap::Args)]
 pub struct Requested {
     /// What is let through.
     #[command(flatten)]

@@ -21,8 +21,16 @@ use crate::shelf::output::Output;
 use crate::survey::source::live::Values;
 use crate::survey::{Reach, Survey, Surveyor, survey};
 
+/// Flags of every command that only looks.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct LookArgs {
+    /// Look into no Secret: no key is needed, and whether values change is not told
+    #[arg(long)]
+    pub no_values: bool,
+}
+
 /// Flags of every command that renders, or says what rendering would come to.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Asked {
     #[command(flatten)]
     part: Part,
@@ -31,12 +39,21 @@ pub struct Asked {
     pub wanted: Requested,
     #[command(flatten)]
     reach: ReachArgs,
+    /// How it is looked at, by a command that only looks.
+    #[arg(skip)]
+    look: LookArgs,
 }
 
 impl Asked {
     /// Everything as the configuration says, and clusters reached like this.
     pub fn reaching(reach: ReachArgs) -> Self {
         Self { reach, ..Self::default() }
+    }
+
+    /// The same, looked at like this.
+    #[must_use]
+    pub fn looking(self, look: &LookArgs) -> Self {
+        Self { look: look.clone(), ..self }
     }
 
     /// Reads the configuration.
@@ -55,13 +72,20 @@ impl Asked {
         (named, outputs): (&[String], Vec<PathBuf>),
     ) -> Result<Prepared<'a>, Failure> {
         let fleet = &opened.settings.fleet;
-        let keys = opened.keys(session)?;
+        let no_values = self.look.no_values;
+        let keys = if no_values { KeyRing::blind() } else { opened.keys(session)? };
         let allowances = self.wanted.allowances(fleet)?;
         let selection = self.part.selection(fleet, named)?;
         let reach = self.reach.reach(&session.ambient);
-        let is_plain =
-            self.wanted == Requested::default() && selection.refresh.is_none() && !self.reach.names_a_cluster();
-        Ok(Prepared { session, opened, keys, allowances, selection, outputs, reach, is_plain })
+        let is_plain = self.wanted == Requested::default()
+            && selection.refresh.is_none()
+            && !self.reach.names_a_cluster()
+            && !no_values;
+        if no_values {
+            session.ui.note("no Secret is looked into, and what is published is taken at its word");
+        }
+        let values = if no_values { Values::Unseen } else { Values::Read };
+        Ok(Prepared { session, opened, keys, allowances, selection, outputs, reach, values, is_plain })
     }
 }
 
@@ -75,6 +99,7 @@ pub struct Prepared<'a> {
     selection: Selection,
     outputs: Vec<PathBuf>,
     reach: Reach,
+    values: Values,
     /// Whether no flag lets anything through, or limits the run.
     pub is_plain: bool,
 }
@@ -104,7 +129,7 @@ impl Prepared<'_> {
         question: Option<&Question>,
     ) -> Result<Places, Failure> {
         let (run, surveyor) = (Run { question, ..self.run() }, self.surveyor());
-        let work = Publish { run: &run, surveyor: &surveyor, first, plain };
+        let work = Publish { run: &run, surveyor: &surveyor, values: &self.values, first, plain };
         together(self.session, output.preview(self.session, &self.keys, &work))
     }
 
@@ -112,7 +137,7 @@ impl Prepared<'_> {
     pub fn look_at(&self, target: &Path, question: Option<&Question>) -> Result<(Report, Survey), Failure> {
         let run = Run { question, ..self.run() };
         let published = LookedAt::open_or_empty(target)?;
-        let survey = self.session.timed("survey", || survey(&self.surveyor(), Values::Read))?;
+        let survey = self.session.timed("survey", || survey(&self.surveyor(), self.values.clone()))?;
         let report = self.session.timed("render", || preview(&run, &survey, &published))?;
         Ok((report, survey))
     }

@@ -17,7 +17,7 @@ use pouch_core::report::check::{Checked, Checkout, checked};
 use pouch_core::report::summary::Summary;
 use pouch_core::report::text::{self, counts};
 
-use super::asked::Asked;
+use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure, said};
 use crate::run::{self, Report, told};
@@ -54,6 +54,8 @@ pub struct Args {
     /// Write what is found now to a file, for --baseline, and end with 0
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "deny"])]
     write_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    look: LookArgs,
     #[command(flatten)]
     reach: ReachArgs,
 }
@@ -100,7 +102,7 @@ impl Deny {
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     run::threads()?;
     let known = args.baseline.as_deref().map(read).transpose()?;
-    let asked = Asked::reaching(args.reach.clone());
+    let asked = Asked::reaching(args.reach.clone()).looking(&args.look);
     let opened = asked.open(session)?;
     let prepared = asked.prepared(session, &opened, (&[], vec![opened.output()]))?;
     let places = prepared.look(None)?;

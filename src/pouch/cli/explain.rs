@@ -7,7 +7,7 @@ use pouch_core::finding::{Class, Finding};
 use pouch_core::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
 use pouch_core::recipient::Recipient;
 
-use super::asked::Asked;
+use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
 use crate::error::{Ended, Failure};
 use crate::run::{self, Report, told};
@@ -45,6 +45,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FORMAT", default_value = "text")]
     output: Format,
     #[command(flatten)]
+    look: LookArgs,
+    #[command(flatten)]
     reach: ReachArgs,
 }
 
@@ -73,7 +75,7 @@ enum Kind {
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     run::threads()?;
-    let asked = Asked::reaching(args.reach.clone());
+    let asked = Asked::reaching(args.reach.clone()).looking(&args.look);
     let opened = asked.open(session)?;
     let fleet = &opened.settings.fleet;
     let question = args.question(session, &opened)?;

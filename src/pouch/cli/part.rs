@@ -11,7 +11,7 @@ use crate::error::Failure;
 use crate::settings::region_called;
 
 /// What a run refreshes: everything else stays as published, and nothing is removed.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Refreshing a part")]
 pub struct Part {
     /// Refresh only this Credential, and remove nothing; may be given several times

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use pouch_core::report::markdown;
 
-use super::asked::Asked;
+use super::asked::{Asked, LookArgs};
 use super::reach;
 use crate::error::{Ended, Failure};
 use crate::run::places::Places;
@@ -21,6 +21,7 @@ Examples:
   pouch plan
   pouch plan --detailed-exitcode          in scripts
   pouch plan -o markdown > comment.md     for a pull request
+  pouch plan --no-values -o markdown      where no key should be, such as for a fork
 
 Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change;
 5 a source or the branch cannot be read; 64 usage or configuration.";
@@ -29,7 +30,8 @@ Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if some
 ///
 /// Compares with the branch of `output.git`, or without it with the folder at `output.path`, and lists by
 /// region and Credential what would be added, changed, withdrawn, sealed anew or held, and what is wrong.
-/// Never shows a value. The sources are read, and the reuse key; no private key is needed.
+/// Never shows a value. The sources are read, and the reuse key; no private key is needed, and with
+/// --no-values no key at all.
 ///
 /// What would not be published, or would be held, is no failure: it ends with 0 where a publish would end with
 /// 3, 4 or 8. Where a place or a source cannot be read it ends as a publish does.
@@ -42,6 +44,8 @@ pub struct Args {
     /// End with 2 if anything would change in what is published, and with 0 if not
     #[arg(long)]
     detailed_exitcode: bool,
+    #[command(flatten)]
+    look: LookArgs,
     #[command(flatten)]
     asked: Asked,
 }
@@ -62,11 +66,12 @@ const NAME: &str = "plan";
 
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let opened = args.asked.open(session)?;
+    let asked = &args.asked.clone().looking(&args.look);
+    let opened = asked.open(session)?;
     let command = Command { name: NAME, detailed_exitcode: args.detailed_exitcode, output: args.output };
     match &opened.settings.fleet.output.git {
-        Some(_) => branches(session, &opened, (&args.asked, &[], First::Said), command),
-        None => folder(session, &opened, (&args.asked, opened.output()), command),
+        Some(_) => branches(session, &opened, (asked, &[], First::Said), command),
+        None => folder(session, &opened, (asked, opened.output()), command),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::run::publish::{First, Publish};
 use crate::run::told;
 use crate::session::Session;
 use crate::shelf::output::Output;
+use crate::survey::source::live::Values;
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -71,7 +72,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     told::check_message(fleet)?;
     let (run, surveyor) = (prepared.run(), prepared.surveyor());
     let first = if args.first { First::Taken } else { First::Refused };
-    let work = Publish { run: &run, surveyor: &surveyor, first, plain: prepared.is_plain };
+    let work = Publish { run: &run, surveyor: &surveyor, values: &Values::Read, first, plain: prepared.is_plain };
     let places = together(session, output.publish(session, &prepared.keys, surveyor.reads_stdin(), &work))?;
     let lines = told::outcomes(session, &places.report);
     told::tell(session, &places.report, &lines, &args.asked.wanted.accepted.of_flags(fleet)?);

@@ -32,15 +32,15 @@ pub fn told(
     let Some(credentials) = report.credentials().filter(|_| is_repeatable(report) && is_git(fleet, read)) else {
         return Ok(None);
     };
-    let inputs = inputs(surveyor, keys)?;
-    Ok(Some(ToldStamp::new((standing, inputs), credentials, report.regions.clone(), &report.findings)))
+    let told = |inputs| ToldStamp::new((standing, inputs), credentials, report.regions.clone(), &report.findings);
+    Ok(inputs(surveyor, keys)?.map(told))
 }
 
 /// What a run would tell that reads what another one read, and changes nothing for it; none if it has to look for
 /// itself.
 pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &str) -> Option<Report> {
     let told = last.told.as_ref().filter(|told| told.standing == standing)?;
-    if inputs(surveyor, keys).ok()? != told.inputs {
+    if inputs(surveyor, keys).ok()?? != told.inputs {
         return None;
     }
     let now = states(surveyor)?;
@@ -74,6 +74,6 @@ fn is_git(fleet: &Fleet, read: &[SourceStamp]) -> bool {
     })
 }
 
-fn inputs(surveyor: &Surveyor<'_>, keys: &KeyRing) -> Result<String, Failure> {
+fn inputs(surveyor: &Surveyor<'_>, keys: &KeyRing) -> Result<Option<String>, Failure> {
     Ok(stamp::inputs(surveyor.fleet, keys, &opened_by(surveyor)?, PROGRAM))
 }

@@ -30,6 +30,8 @@ pub struct Publish<'a> {
     pub run: &'a Run<'a>,
     /// Reads the sources.
     pub surveyor: &'a Surveyor<'a>,
+    /// Whether it reads values.
+    pub values: &'a Values,
     /// What becomes of a place without any bundle of the fleet.
     pub first: First,
     /// Whether no flag lets anything through, or limits the run.
@@ -66,7 +68,7 @@ impl Work for Publish<'_> {
     fn read(&self, stamps: Vec<Stamp>) -> Result<Survey, Failure> {
         let last = Last { stamps, accepted: self.run.allowances.accept_source.clone() };
         let surveyor = Surveyor { last: Some(&last), ..*self.surveyor };
-        let mut survey = self.run.session.timed("survey", || survey(&surveyor, Values::Read))?;
+        let mut survey = self.run.session.timed("survey", || survey(&surveyor, self.values.clone()))?;
         survey.remembers(&last);
         Ok(survey)
     }

@@ -221,7 +221,7 @@ impl Work<'_> {
             Unproved::Taken => new.extend(open_files(&layout, &mut manifest)),
         }
         prove(&published.files, &manifest, &new)?;
-        let text = bundle_yaml(&manifest, run.keys);
+        let text = bundle_yaml(&manifest, run.key()?);
         new.insert(layout.manifest(), NewFile::Bytes(text.into_bytes()));
         let flaw = if worth == Unproved::Taken { self.flaw(to, published, &new) } else { None };
         Ok(flaw.map_or(Ok(new), Err))

@@ -18,7 +18,6 @@ use pouch_core::layout::delivery::argocd::shared_decryptors;
 use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::name::Claimant;
-use pouch_core::region::allowances::Selection;
 use pouch_core::region::content::Content;
 use pouch_core::region::input::Terms;
 use pouch_core::region::odd;
@@ -199,11 +198,12 @@ fn one_region<'a>(
             cases: &cases,
             published: own,
             plan: &plan,
+            is_blind: shared.run.keys.is_blind(),
             outcome: told.record.outcome,
         };
         told.explained = explain::of_region(question, &planned);
     }
-    told.note(&to, (own, &mut plan), (cases, shared.run.selection));
+    told.note(&to, (own, &mut plan), (cases, shared.run));
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
         && let Some(held) = write(shared, &to, (&standing, own, plan), shelf)?
     {
@@ -235,9 +235,9 @@ impl Told {
         &mut self,
         to: &Destination<'_>,
         (published, plan): (&Published, &mut RegionPlan),
-        (cases, selection): (Vec<Case>, &Selection),
+        (cases, run): (Vec<Case>, &Run<'_>),
     ) {
-        count(&mut self.record, plan);
+        count(&mut self.record, plan, run.keys.is_blind());
         if !plan.is_published || published.manifest().is_some() {
             // Without a manifest that is vouched for, it is what the bundle says of itself.
             let before = published.manifest().or(published.claimed()).map(|manifest| &*manifest.recipients);
@@ -247,7 +247,7 @@ impl Told {
         self.hold(plan.holds.drain(..).chain(plan.withheld.drain(..)));
         self.accepted.append(&mut plan.accepted);
         let ruled = cases.into_iter().zip(plan.rulings.drain(..));
-        for (case, ruled) in ruled.filter(|(case, _)| selection.refreshes(&case.claim.by)) {
+        for (case, ruled) in ruled.filter(|(case, _)| run.selection.refreshes(&case.claim.by)) {
             self.hear(&case.claim.by, ruled.verdict, case.findings.into_iter().chain(ruled.added));
         }
     }
@@ -265,7 +265,7 @@ fn outcome(region: &RegionConfig, plan: &RegionPlan) -> Outcome {
     }
 }
 
-fn count(record: &mut summary::Region, plan: &RegionPlan) {
+fn count(record: &mut summary::Region, plan: &RegionPlan, is_blind: bool) {
     for object in plan.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
         record.objects += 1;
         if object.state != ObjectState::Current {
@@ -273,6 +273,7 @@ fn count(record: &mut summary::Region, plan: &RegionPlan) {
         } else if object.key.kind.is_secret() {
             match plan.files.get(&object.path) {
                 Some(Content::Seal(_)) => record.sealed += 1,
+                _ if is_blind => record.unseen += 1,
                 _ => record.kept += 1,
             }
         }
@@ -328,7 +329,7 @@ fn write(
         }
     }
     if !new.is_empty() {
-        let text = bundle_yaml(&manifest, shared.run.keys);
+        let text = bundle_yaml(&manifest, shared.run.key()?);
         new.insert(Layout::of(to).manifest(), NewFile::Bytes(text.into_bytes()));
     }
     if !shelf.still_holds(to.directory(), (&standing.files, &standing.odd))? {

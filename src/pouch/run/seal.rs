@@ -110,7 +110,7 @@ impl Sealer {
         let context = Self::context(run, to, lands);
         let leaves = reuse::pair(&sealed.leaves, payload).ok_or_else(|| bug("values went missing"))?;
         let body = sealed.text.as_bytes();
-        let mut file = reuse::header(&run.keys.current, &context, plain.as_bytes(), body, &leaves).into_bytes();
+        let mut file = reuse::header(run.key()?, &context, plain.as_bytes(), body, &leaves).into_bytes();
         file.extend_from_slice(body);
         Ok(file)
     }

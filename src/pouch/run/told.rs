@@ -93,6 +93,9 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
             parts.push(format!("{} {action}", counted(count(&namespaces), "Namespace", "Namespaces")));
         }
     }
+    if region.unseen > 0 {
+        parts.push(format!("{} not looked into", counted(region.unseen, "Secret", "Secrets")));
+    }
     if region.carried > 0 {
         parts.push(format!("{} carried over", region.carried));
     }

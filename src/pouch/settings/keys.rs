@@ -40,7 +40,7 @@ pub fn reuse_keys(settings: &Settings, ambient: &Ambient) -> Result<(KeyRing, Ve
     }
     let mut keys = keys.into_iter();
     match keys.next() {
-        Some(current) if problems.is_empty() => Ok((KeyRing { current, previous: keys.collect() }, warnings)),
+        Some(current) if problems.is_empty() => Ok((KeyRing::new(current, keys.collect()), warnings)),
         _ => Err(SettingsError { problems }),
     }
 }

@@ -353,8 +353,9 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
         let Self { output, session, keys, .. } = self;
         let (author, committer) = self.people()?;
         let (branch, path) = open.shelf.place();
+        let key = keys.current().ok_or_else(|| Failure::bug("a commit is to be made without a reuse key"))?;
         let seal = |parent: &str, tree: &str, seconds: i64| {
-            commit_line(&keys.current, &output.fleet.name, Made { branch, path, parent, tree, seconds }, message)
+            commit_line(key, &output.fleet.name, Made { branch, path, parent, tree, seconds }, message)
         };
         let sign = |repository: &Path, commit: String| output.sign(session, repository, &commit);
         let commit = || open.shelf.commit((&author, &committer), (message, &seal), &sign);

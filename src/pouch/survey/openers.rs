@@ -28,6 +28,7 @@ pub(super) fn openers(
     for (index, source) in fleet.sources.iter().enumerate() {
         let opener = match &source.decryption {
             None => continue,
+            Some(_) if *values == Values::Unseen => Opener::Names,
             Some(_) if *values != Values::Read => Opener::Nobody,
             Some(decryption) => {
                 let base = ambient.cwd().join(base);

@@ -111,10 +111,11 @@ impl BranchShelf {
         (stamp, last): (&Stamp, &Stamped),
         author: &Author<'_>,
     ) -> Result<Option<String>, ShelfError> {
-        if self.target.stamp.is_none() || stamp.sources.is_empty() || last.stamp.as_ref() == Some(stamp) {
+        let Some(key) = keys.current().filter(|_| self.target.stamp.is_some()) else { return Ok(None) };
+        if stamp.sources.is_empty() || last.stamp.as_ref() == Some(stamp) {
             return Ok(None);
         }
-        let bytes = stamp.to_bytes(keys, self.stamp_place(fleet));
+        let bytes = stamp.to_bytes(key, self.stamp_place(fleet));
         let message = format!("What was read for {} of fleet {fleet}\n", self.target.branch);
         self.with(|inner| inner.writer.note((FILE, &bytes), author, &message).map(Some).map_err(unwritten))
     }

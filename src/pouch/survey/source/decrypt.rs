@@ -47,6 +47,9 @@ pub enum Opener {
     /// Nobody: the question does not depend on values. Nothing is then known of Secrets, and other objects are
     /// taken as they stand.
     Nobody,
+    /// Nobody: the question is what would be done with a Secret, as far as names tell. These are readable, and what is
+    /// sealed counts as unseen.
+    Names,
 }
 
 /// The sealed files of one source, and who opens them.
@@ -112,6 +115,11 @@ impl Vault {
         (vault, seen)
     }
 
+    /// Whether the files are opened at all.
+    pub fn opens(&self) -> bool {
+        matches!(*self.opener, Opener::Identities(_))
+    }
+
     /// Whether the vault holds no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -123,7 +131,7 @@ impl Vault {
         let files = keys.iter().filter_map(place).map(|(file, _, _)| file).collect();
         let opened = match &*self.opener {
             Opener::Identities(_) => self.open_all(&files),
-            Opener::Nobody => BTreeMap::new(),
+            Opener::Nobody | Opener::Names => BTreeMap::new(),
         };
         let answer = |key: ObjectKey| {
             let answer = place(&key).and_then(|place| self.of(place, &key, &opened));
@@ -146,7 +154,8 @@ impl Vault {
                 let why = "it is encrypted, and values of Secrets were not asked for";
                 Answer::Unread(Reason::new(why, "This run reads no Secrets."))
             }
-            (Opener::Nobody, _) => Answer::Found(without_block(node), origin.clone()),
+            (Opener::Names, _) if key.kind.is_secret() => Answer::Unseen(without_block(node), origin.clone()),
+            (Opener::Nobody | Opener::Names, _) => Answer::Found(without_block(node), origin.clone()),
             (_, Some(Ok((parts, _)))) => {
                 let (opened, origin) = found(parts, at, node)?;
                 Answer::Found(without_sealed_notes(opened, node), origin)

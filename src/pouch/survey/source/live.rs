@@ -30,6 +30,9 @@ pub enum Values {
     Read,
     /// They are not: the question does not depend on them.
     Leave,
+    /// They are not, and each Secret that is asked for counts as present: the question is what would be done with
+    /// it, as far as its name tells.
+    Unseen,
     /// They are not, and each that is asked for counts as present except for some: the question is what would
     /// be needed if nothing were missing.
     Presume {
@@ -309,17 +312,17 @@ impl Live {
 
     /// The answer about a Secret that is not looked at.
     fn unseen(&self, key: &ObjectKey) -> Answer {
-        match &self.values {
-            Values::Presume { absent } => {
-                let place = key.namespace.as_ref().is_some_and(|namespace| is_dns_label(namespace.as_str()));
-                // No API server has a Secret with a name of another form.
-                let possible = place && is_dns_subdomain(key.name.as_str());
-                if possible && !absent.contains(key) {
-                    return Answer::Found(presumed(key), self.origin.clone());
-                }
-                Answer::Absent
-            }
-            Values::Read | Values::Leave => Answer::Unread(not_read()),
+        let absent = match &self.values {
+            Values::Presume { absent } => Some(absent),
+            Values::Unseen => None,
+            Values::Read | Values::Leave => return Answer::Unread(not_read()),
+        };
+        let place = key.namespace.as_ref().is_some_and(|namespace| is_dns_label(namespace.as_str()));
+        // No API server has a Secret with a name of another form.
+        let possible = place && is_dns_subdomain(key.name.as_str());
+        match possible && !absent.is_some_and(|absent| absent.contains(key)) {
+            true => Answer::Unseen(presumed(key), self.origin.clone()),
+            false => Answer::Absent,
         }
     }
 

@@ -174,6 +174,7 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
             (&["config"][..], 0),
             (&["rbac"], 64),
             (&["check"], 0),
+            (&["plan", "--no-values", "-o", "json"], 0),
             (&["check", "-o", "json"], 0),
             (&["check", "-o", "sarif"], 0),
             (&["explain", "region", "eu-west"], 0),

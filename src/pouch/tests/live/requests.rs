@@ -13,6 +13,7 @@ use crate::ground::{CLUSTER, Ground};
 use crate::objects::{aws, azure, credential, fleet, namespace, path, reference, secret};
 use crate::rig::proxy::{Proxy, Recorded};
 use crate::rig::writer::{Write, write_all};
+use crate::support::pouch::plan;
 use crate::support::root;
 
 /// What was asked, with how often: `2 GET /path?query whole`, continue tokens as `…`.
@@ -84,6 +85,7 @@ fn nothing_else_is_asked() {
     check(&ground, &proxy, "named", &whole, 0, "named");
     // A run that changes nothing asks the same: only so it knows that nothing changed.
     check(&ground, &proxy, "named", &whole, 0, "named");
+    looks_into_no_secret(&ground, &proxy, &whole);
 
     let one = "[{name: mgmt, cluster: {context: admin}, provides: {namespaces: [team-a]}}]";
     let of_one = ground.config("one.yaml", one, "");
@@ -105,6 +107,23 @@ fn nothing_else_is_asked() {
     let bystander = secret("team-b", "bystander", &serde_json::Value::Object(Default::default()));
     ground.apply(&[credential("team-b", "of-no-region", "", &reference(&bystander))]);
     check(&ground, &proxy, "selecting-rule", &whole, 0, "selecting");
+}
+
+/// With `--no-values` the same is asked but for Secrets, and the reuse key need not be there.
+fn looks_into_no_secret(ground: &Ground, proxy: &Proxy, whole: &Path) {
+    let config = fs::read_to_string(whole).unwrap() + "output: {path: looked}\n";
+    let kubeconfig = ground.path("kubeconfig-proxy");
+    ground.render(&ground.write("with.yaml", &config), &kubeconfig, "looked", &[]).exits(0);
+    let without = ground.write("without.yaml", &config.replace("reuse.key", "not-there.key"));
+    proxy.calm();
+    let flags = ["--no-values", "--detailed-exitcode", "--kubeconfig", kubeconfig.to_str().unwrap()];
+    let told = plan(&without, &flags).exits(0);
+    let requests = proxy.requests();
+    are_harmless(&requests);
+    let asked: Vec<&Recorded> = requests.iter().filter(|asked| asked.path.contains("/secrets/")).collect();
+    assert!(asked.is_empty() && requests.iter().any(|asked| asked.path.contains("identit")), "{}", lines(&requests));
+    assert_eq!(told.outcomes(), [("eu", "unchanged")]);
+    assert_eq!(told.summary["regions"][0]["unseen"], 2, "{}", told.summary);
 }
 
 /// Names in references are anybody's text. None of them may lead a request elsewhere.

@@ -3,4 +3,4 @@
 
 mod attacks;
 mod codec;
-mod sources;
+pub mod sources;

@@ -50,6 +50,7 @@ mod limited;
 mod lints;
 mod monitoring;
 mod names;
+mod no_values;
 mod outcome;
 mod passes;
 mod past;

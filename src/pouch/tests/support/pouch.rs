@@ -58,16 +58,29 @@ pub fn render(config: &Path, folder: &Path, flags: &[&str]) -> Answer {
     render_in(Path::new("."), config, folder, flags, &[])
 }
 
+/// Runs `pouch plan -f CONFIG` with more flags.
+///
+/// # Panics
+/// As [`render`].
+#[track_caller]
+pub fn plan(config: &Path, flags: &[&str]) -> Answer {
+    run(Path::new("."), &["plan".as_ref(), "-f".as_ref(), config.as_os_str()], flags, &[])
+}
+
 /// [`render`], from another current folder and with variables in its environment, which has no others.
 ///
 /// # Panics
 /// As [`render`].
 #[track_caller]
 pub fn render_in(cwd: &Path, config: &Path, folder: &Path, flags: &[&str], vars: &[(&str, &str)]) -> Answer {
+    run(cwd, &["render".as_ref(), "-f".as_ref(), config.as_os_str(), folder.as_os_str()], flags, vars)
+}
+
+fn run(cwd: &Path, words: &[&OsStr], flags: &[&str], vars: &[(&str, &str)]) -> Answer {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let summary = scratch.path().join("summary.json");
     let mut command = Command::new(program());
-    command.args(["render".as_ref(), "-f".as_ref(), config.as_os_str(), folder.as_os_str()]);
+    command.args(words);
     command.args([OsStr::new("--summary"), summary.as_os_str()]).args(flags);
     command.current_dir(cwd).stdin(Stdio::null()).env_clear().envs(vars.iter().copied());
     let output = command.output().expect("pouch can be started");

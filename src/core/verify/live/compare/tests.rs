@@ -20,7 +20,7 @@ const LONG: &str = "a-value-of-more-than-sixteen-bytes";
 const MINE: &str = "app.kubernetes.io/managed-by: pouch, k0rdent.mirantis.com/managed: 'false'";
 
 fn ring(byte: u8) -> KeyRing {
-    KeyRing { current: ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap(), previous: vec![] }
+    KeyRing::new(ReuseKey::parse(&ReuseKey::to_text(&[byte; 32])).ok().unwrap(), vec![])
 }
 
 fn fleet() -> Fleet {
@@ -109,7 +109,7 @@ impl Shelf {
 
     fn sign(&mut self, keys: &KeyRing) {
         let text = emit(&self.manifest);
-        let line = manifest_line(&keys.current, &self.fleet.name, &self.manifest.directory, text.as_bytes());
+        let line = manifest_line(keys.current().unwrap(), &self.fleet.name, &self.manifest.directory, text.as_bytes());
         let path = path::manifest(&self.manifest.directory).to_string();
         self.files.insert(path, (line + &text).into_bytes());
     }
@@ -188,7 +188,7 @@ fn sealed(fleet: &Fleet, recipients: &[Recipient], key: &ObjectKey, mut document
     let body = document.to_string().into_bytes();
     let directory = &fleet.regions.values().next().unwrap().directory;
     let context = Context { fleet: &fleet.name, directory, landing: key, recipients };
-    let mut bytes = header(&ring(1).current, &context, b"", &body, &entries).into_bytes();
+    let mut bytes = header(ring(1).current().unwrap(), &context, b"", &body, &entries).into_bytes();
     bytes.extend(body);
     bytes
 }
@@ -564,7 +564,8 @@ fn only_what_the_manifest_vouches_for_is_compared() {
     assert_eq!(shelf.opened(Some(&ring(1))), "");
     let unsigned = "untrusted-bundle: regions/eu has files and no manifest that the reuse key authenticates";
     let (theirs, ours) = (ring(1), ring(2));
-    let ids = format!(": it names key {}, and ours is {}", theirs.current.id(), ours.current.id());
+    let ids =
+        format!(": it names key {}, and ours is {}", theirs.current().unwrap().id(), ours.current().unwrap().id());
     assert_eq!(shelf.opened(Some(&ours)), format!("{unsigned}{ids}"));
 
     let mut nothing = Shelf::new(&[]);
@@ -584,8 +585,10 @@ fn only_what_the_manifest_vouches_for_is_compared() {
     // One byte of the manifest.
     let mut forged = Shelf::new(&[&secret("stringData: {a: short}")]);
     forged.files.get_mut("regions/eu/bundle.yaml").unwrap().push(b'\n');
-    let changed =
-        format!(": it names our key {}, and was changed, or is of another fleet or folder", theirs.current.id());
+    let changed = format!(
+        ": it names our key {}, and was changed, or is of another fleet or folder",
+        theirs.current().unwrap().id()
+    );
     assert_eq!(forged.opened(Some(&ring(1))), format!("{unsigned}{changed}"));
 
     // Signed, and another object than the manifest says.

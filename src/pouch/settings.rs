@@ -9,6 +9,7 @@ mod file;
 mod keys;
 mod opened;
 mod problem;
+mod revision;
 #[cfg(test)]
 mod sample;
 

@@ -27,6 +27,9 @@ pub struct LookArgs {
     /// Look into no Secret: no key is needed, and whether values change is not told
     #[arg(long)]
     pub no_values: bool,
+    /// Read the configuration as this branch or commit of the repository around it has it
+    #[arg(long, value_name = "REV")]
+    pub config_from: Option<String>,
 }
 
 /// Flags of every command that renders, or says what rendering would come to.
@@ -58,7 +61,7 @@ impl Asked {
 
     /// Reads the configuration.
     pub fn open(&self, session: &Session) -> Result<Opened, Failure> {
-        let mut opened = Opened::open(session)?;
+        let mut opened = Opened::open_from(session, self.look.config_from.as_deref())?;
         self.part.reads_labels(&mut opened.settings.fleet)?;
         Ok(opened)
     }

@@ -21,7 +21,7 @@ Examples:
   pouch plan
   pouch plan --detailed-exitcode          in scripts
   pouch plan -o markdown > comment.md     for a pull request
-  pouch plan --no-values -o markdown      where no key should be, such as for a fork
+  pouch plan --no-values --config-from origin/main      for a fork: no key, and the configuration is yours
 
 Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change;
 5 a source or the branch cannot be read; 64 usage or configuration.";

@@ -156,11 +156,16 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
             }
             continue;
         }
+        if word == "--config-from" {
+            _ = typed.next();
+            continue;
+        }
         match FLAGS.into_iter().find_map(|flag| word.strip_prefix(flag)) {
             Some("") => _ = typed.next(),
             Some(value) if value.starts_with('=') => {}
             // Whoever looked first wants it done.
-            _ if word == "--dry-run" || word == "--detailed-exitcode" => {}
+            _ if ["--dry-run", "--detailed-exitcode", "--no-values"].contains(&&*word) => {}
+            _ if word.starts_with("--config-from=") => {}
             _ => words.push(word),
         }
     }

@@ -10,6 +10,7 @@ use pouch_core::config::{Fleet, resolve};
 
 use super::file::{FileFault, MAX_FILE_BYTES, read_text};
 use super::problem::{Problem, SettingsError};
+use super::revision::From;
 use crate::ambient::Ambient;
 
 /// The configuration of a run.
@@ -23,13 +24,28 @@ pub struct Settings {
 
 /// Reads and resolves the configuration at `path`, which is relative to the current folder.
 pub fn load(path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
-    let shown = path.display().to_string();
+    load_from(&From::Disk, path, ambient)
+}
+
+/// The same from elsewhere, with the files of recipients that it names. All other paths in it mean what stands there.
+pub fn load_from(from: &From, path: &Path, ambient: &Ambient) -> Result<Settings, SettingsError> {
+    let shown = match from {
+        From::Disk => path.display().to_string(),
+        From::Revision(revision) => revision.shown(path),
+    };
+    let read_text = |path: &Path, most| match from {
+        From::Disk => read_text(path, most),
+        From::Revision(revision) => revision.read(path, most),
+    };
     let whole = ambient.cwd().join(path);
     let base = whole.parent().unwrap_or(ambient.cwd()).to_owned();
     let text = match read_text(&whole, MAX_FILE_BYTES) {
         Ok(text) => text,
         Err(fault) => {
             let help = match fault {
+                FileFault::Absent if matches!(from, From::Revision(_)) => {
+                    "Name a revision with --config-from that has it; -f says where it stands."
+                }
                 FileFault::Absent => "`pouch init` writes one to start from; -f names another file.",
                 _ => "Name the configuration with -f.",
             };

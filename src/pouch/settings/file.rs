@@ -31,6 +31,8 @@ pub fn is_open_to_all(_: &Path) -> bool {
 pub enum FileFault {
     /// It is not there.
     Absent,
+    /// It is to be read from a repository, and is outside of it.
+    Elsewhere,
     /// It is a folder, a pipe or a device.
     NoFile,
     /// It has more bytes than this.
@@ -46,6 +48,7 @@ impl FileFault {
     pub fn message(&self, what: &str) -> String {
         match self {
             FileFault::Absent => format!("{what} is not there"),
+            FileFault::Elsewhere => format!("{what} is outside of the repository, so no commit has it"),
             FileFault::NoFile => format!("{what} is no plain file"),
             FileFault::TooLarge(most) => format!("{what} is larger than {most} bytes"),
             FileFault::NotText => format!("{what} is not UTF-8"),

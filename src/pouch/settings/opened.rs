@@ -6,8 +6,9 @@ use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::name::Region;
 use pouch_core::reuse::KeyRing;
 
-use super::config::{Settings, load};
+use super::config::{Settings, load_from};
 use super::keys::reuse_keys;
+use super::revision::{From, Revision};
 use crate::error::Failure;
 use crate::session::Session;
 
@@ -25,8 +26,21 @@ pub struct Opened {
 impl Opened {
     /// Reads the configuration that the global flags name.
     pub fn open(session: &Session) -> Result<Self, Failure> {
+        Self::open_from(session, None)
+    }
+
+    /// The same, as a revision of the repository around it has it.
+    pub fn open_from(session: &Session, revision: Option<&str>) -> Result<Self, Failure> {
         let file = &session.global.file;
-        let settings = load(file, &session.ambient)?;
+        let from = match revision {
+            None => From::Disk,
+            Some(revision) => {
+                let whole = session.ambient.cwd().join(file);
+                let folder = whole.parent().unwrap_or(session.ambient.cwd());
+                From::Revision(Box::new(Revision::open(folder, revision)?))
+            }
+        };
+        let settings = load_from(&from, file, &session.ambient)?;
         Ok(Self { settings, typed: file.parent().unwrap_or(Path::new("")).to_owned() })
     }
 

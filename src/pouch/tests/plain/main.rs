@@ -29,6 +29,7 @@ mod check;
 mod churn;
 mod churn_laws;
 mod commits;
+mod config_from;
 mod corpus;
 mod crash;
 mod cures;

@@ -61,6 +61,7 @@
 //! | a key of `pouch.yaml` | [`config::file`] (as typed), [`config::resolve`] (as meant), [`config::show`] (as shown) |
 //! | what is known of a kind, and what is read of it | [`kinds`]; of a provider's identities: [`capi`], one file per provider |
 //! | what a region's API would reject of an object | [`validity`] |
+//! | what annotations of objects silence | [`silence`] |
 //! | what is told of certificates and tokens that expire | [`expiry`]; of values that nobody means: [`validity::suspect`] |
 //! | how k0rdent's objects are read, and what it ships | [`k0rdent`], [`k0rdent::builtin`]; releases: [`release`] |
 //! | what a live cluster is asked, and so which rights that takes | [`inquiry`] (which kinds and objects; the shell's `survey/source/live.rs` sends it); the rights as manifests: [`rbac`] |
@@ -147,6 +148,7 @@ pub mod report;
 pub mod reuse;
 pub mod secret;
 pub mod selector;
+pub mod silence;
 pub mod snapshot;
 pub mod sops;
 pub mod sops_document;

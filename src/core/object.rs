@@ -40,6 +40,8 @@ pub struct Object {
     pub labels: Pairs,
     /// The annotations that the configuration, or a companion, keeps.
     pub annotations: Pairs,
+    /// What [`SILENCE_ANNOTATION`] says, if it is there; it is never published, and no part of the content.
+    pub silence: Option<Box<str>>,
     /// Whether it has a `deletionTimestamp`.
     pub deleting: bool,
     /// A map of the fields that stages read: `spec`, `type`, a ConfigMap's `data`, some `status`.
@@ -134,6 +136,9 @@ pub enum Refusal {
 /// The annotation that makes Sveltos treat a ConfigMap as a template.
 pub const TEMPLATE_ANNOTATION: &str = "projectsveltos.io/template";
 
+/// The annotation that silences findings about its object.
+pub const SILENCE_ANNOTATION: &str = "pouch/silence";
+
 /// The largest sum of a Secret's values, in bytes: the API's own bound.
 ///
 /// <https://kubernetes.io/docs/concepts/configuration/secret/#restriction-data-size>
@@ -169,8 +174,12 @@ pub fn admit(
         key == MANAGED_LABEL || read == Some(key) || selected || keep.label(key) || keep.is_selected_by(kind, key)
     });
     let annotations = pairs(metadata.get("annotations"), "annotations", &mut faults, |key| {
-        (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key)
+        let is_kept = (kind.is_config_map() && key == TEMPLATE_ANNOTATION) || keep.annotation(key);
+        is_kept && key != SILENCE_ANNOTATION
     });
+    // What is no text is refused by the API, and says nothing here.
+    let silence =
+        metadata.at(&["annotations", SILENCE_ANNOTATION]).map(|text| text.as_str().unwrap_or_default().into());
     let deleting = metadata.at(&["deletionTimestamp"]).is_some();
     let has_block = doc.get("sops").is_some();
     let mut object = Object {
@@ -179,6 +188,7 @@ pub fn admit(
         origin,
         labels,
         annotations,
+        silence,
         deleting,
         body: Node::empty_map(),
         payload: None,

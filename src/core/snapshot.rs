@@ -245,6 +245,11 @@ impl Snapshot {
         self.objects.of_kind(kind).map(|held| &held.object)
     }
 
+    /// All objects, sorted by key; of several copies, the one that counts.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.all().map(|held| &held.object)
+    }
+
     /// What would make a Secret that is in no source.
     pub fn elsewhere(&self, key: &ObjectKey) -> Option<&Elsewhere> {
         let somewhere = || ObjectKey { name: Name::from(""), ..key.clone() };

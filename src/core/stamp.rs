@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn what_tells_too_much_is_not_told_again() {
         let findings = vec![crate::finding::Finding::new(crate::finding::Code::Unread, "x".repeat(1 << 10)); 1100];
-        let told = ToldStamp::new((String::new(), String::new()), Default::default(), Vec::new(), &findings);
+        let told = ToldStamp::new((String::new(), String::new()), Default::default(), Vec::new(), (&findings, &[]));
         let fleet = FleetName::from("acme");
         let place = Place { fleet: &fleet, branch: "main", path: "bundles" };
         let keys = ring(1, vec![]);

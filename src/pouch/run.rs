@@ -28,6 +28,7 @@ use pouch_core::region::change::Hold;
 use pouch_core::region::published::fleet_of;
 use pouch_core::report::summary::{self, Outcome};
 use pouch_core::reuse::{KeyRing, ReuseKey, manifest_verifies};
+use pouch_core::silence::{Heard, Silenced, Silences};
 use rayon::prelude::*;
 
 use crate::error::{Ended, Failure};
@@ -181,6 +182,10 @@ pub struct Report {
     pub elsewhere: summary::Credentials,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
+    /// What was found and silenced by annotations of objects.
+    pub silenced: Vec<Silenced>,
+    /// What is found of silences of which there was no use at any place.
+    pub unused_silences: BTreeSet<Finding>,
     /// The acceptances that let something through.
     pub accepted: Vec<Acceptance>,
     /// The acceptances that would let through what is held.
@@ -210,10 +215,19 @@ impl Report {
         report
     }
 
+    /// Takes out what annotations silence.
+    fn hear(&mut self, silences: &Silences<'_>) {
+        let Heard { told, silenced, unused } = silences.hear(std::mem::take(&mut self.findings));
+        (self.findings, self.silenced, self.unused_silences) = (told, silenced, unused);
+    }
+
     /// The report of several places as one.
     pub fn together(reports: Vec<Self>) -> Self {
         let mut all = Self::default();
+        let unused = reports.iter().map(|report| report.unused_silences.clone());
+        all.unused_silences = unused.reduce(|all, one| &all & &one).unwrap_or_default();
         for mut report in reports {
+            all.silenced.append(&mut report.silenced);
             all.regions.append(&mut report.regions);
             if let Some(more) = &report.credentials {
                 all.credentials.get_or_insert_default().add(more);
@@ -228,6 +242,8 @@ impl Report {
         }
         all.regions.sort_by(|one, other| one.name.cmp(&other.name));
         all.findings = settle(all.findings);
+        all.silenced.sort();
+        all.silenced.dedup();
         all
     }
 

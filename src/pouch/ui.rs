@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pouch_core::finding::{Finding, Severity};
-use pouch_core::report::summary::FindingRecord;
+use pouch_core::listing::counted;
+use pouch_core::report::summary::{FindingRecord, SilencedRecord};
 use pouch_core::report::text::{self, Paint};
 use pouch_core::report::{escape, escape_json};
+use pouch_core::silence::Silenced;
 
 use crate::ambient::Ambient;
 use crate::error::said;
@@ -115,6 +117,28 @@ impl Ui {
                 }
             }
         }
+    }
+
+    /// Says how many findings annotations silence, and with `-v` which ones and why.
+    pub fn silenced(&self, silenced: &[Silenced]) {
+        if silenced.is_empty() {
+            return;
+        }
+        let count = format!("{} silenced by annotations", counted(silenced.len(), "finding", "findings"));
+        if self.level < Level::Verbose {
+            self.note(&format!("{count}; -v tells them"));
+            return;
+        }
+        match self.format {
+            LogFormat::Text => self.log(&text::silenced(silenced, self.paint)),
+            LogFormat::Json => {
+                for silenced in silenced {
+                    let record = serde_json::to_string(&SilencedRecord::from(silenced)).unwrap_or_default();
+                    self.log(&format!("{}\n", escape_json(&record)));
+                }
+            }
+        }
+        self.note(&count);
     }
 
     /// Says how a run ended, or another fact that is no finding.

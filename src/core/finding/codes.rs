@@ -188,6 +188,8 @@ codes! {
     UnusedIdentity "unused-identity" Notice Info "No Credential names an identity that stands in a file.";
     NameTooLong "name-too-long" Notice Warning "A name is too long for a label that k0rdent makes of it.";
     NullEntry "null-entry" Notice Warning "An entry of a Secret has no value, and is published as an empty one.";
+    InvalidSilence "invalid-silence" Notice Warning "An annotation that silences findings cannot be used as it is.";
+    UnusedSilence "unused-silence" Notice Info "An annotation silences a code, and nothing of that kind is found.";
     Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";

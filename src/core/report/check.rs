@@ -32,6 +32,8 @@ pub struct Checked<'f> {
     pub column: u32,
     /// Where it stands, if that is no file of this checkout.
     elsewhere: Option<String>,
+    /// Why it is silenced, if it is: then it does not count.
+    pub silenced: Option<&'f str>,
 }
 
 impl Checked<'_> {
@@ -100,7 +102,8 @@ pub fn checked<'f>(findings: &'f [Finding], checkout: &Checkout<'_>) -> Vec<Chec
             let elsewhere = finding.origin.as_ref().filter(|_| file.is_none()).map(ToString::to_string);
             let (file, line, column) =
                 file.unwrap_or_else(|| (String::from(below(checkout.cwd, checkout.config)), 1, 1));
-            Checked { finding, fingerprint, file, line: line.max(1), column: column.max(1), elsewhere }
+            let (line, column, silenced) = (line.max(1), column.max(1), None);
+            Checked { finding, fingerprint, file, line, column, elsewhere, silenced }
         })
         .collect()
 }

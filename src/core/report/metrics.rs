@@ -257,6 +257,7 @@ mod tests {
             proved: None,
             accept_command: None,
             findings: vec![finding(Code::Unread), finding(Code::Unread), finding(Code::MissingCompanion)],
+            silenced: Vec::new(),
         }
     }
 

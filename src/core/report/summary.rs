@@ -16,6 +16,7 @@ use crate::name::{Claimant, Directory, ObjectKey};
 use crate::recipient::Recipient;
 use crate::region::change::{Change, Hold, Loss, Sharing};
 use crate::region::fields::FieldChange;
+use crate::silence::Silenced;
 
 /// The JSON Schema of a summary.
 pub fn schema() -> Schema {
@@ -68,6 +69,9 @@ pub struct Summary {
     pub accept_command: Option<String>,
     /// What was found, most severe first.
     pub findings: Vec<FindingRecord>,
+    /// What annotations of objects silence, most severe first; absent if they silence nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub silenced: Vec<SilencedRecord>,
 }
 
 /// Why a run failed.
@@ -505,6 +509,23 @@ pub struct FindingRecord {
     /// The column, from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+}
+
+/// A finding that an annotation silences.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SilencedRecord {
+    /// The finding.
+    #[serde(flatten)]
+    pub finding: FindingRecord,
+    /// Why it is silenced, as the annotation says.
+    pub reason: String,
+}
+
+impl From<&Silenced> for SilencedRecord {
+    fn from(Silenced { finding, reason }: &Silenced) -> Self {
+        Self { finding: finding.into(), reason: reason.clone() }
+    }
 }
 
 impl From<&ObjectKey> for ObjectRecord {

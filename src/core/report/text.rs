@@ -9,6 +9,7 @@ use super::escape;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::listing::counted;
 use crate::name::{Claimant, ObjectKey, Region};
+use crate::silence::Silenced;
 
 /// Whether text carries ANSI colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +117,14 @@ pub fn counts<'f>(findings: impl Iterator<Item = &'f Finding> + Clone) -> String
 /// One finding, several lines, ending in a line feed.
 pub fn finding(finding: &Finding, paint: Paint) -> String {
     one(finding, &[(finding.claimant.as_ref(), finding.region.as_ref())], paint, 1)
+}
+
+/// Findings that annotations silence, each with its reason and followed by an empty line.
+pub fn silenced(silenced: &[Silenced], paint: Paint) -> String {
+    let one = |Silenced { finding: it, reason }: &Silenced| {
+        format!("{}  {} {}\n\n", finding(it, paint), paint.with("1;34", "= silenced:"), escape(reason))
+    };
+    silenced.iter().map(one).collect()
 }
 
 fn one(finding: &Finding, whose: &[Whom<'_>], paint: Paint, most: usize) -> String {

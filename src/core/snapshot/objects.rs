@@ -32,6 +32,11 @@ impl Objects {
         shared(namespaces.entry(key.namespace.clone()), &mut key.namespace).entry(key.name.clone())
     }
 
+    /// All of them, sorted by key.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Held> {
+        self.0.values().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
+    }
+
     /// All of a kind, sorted by key.
     pub(super) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = &Held> {
         self.0.get(kind).into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values)

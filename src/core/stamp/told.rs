@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Code, Finding, Origin, Place, Severity};
 use crate::name::{Claimant, GroupKind, ObjectKey};
 use crate::report::summary::{Credentials, ObjectRecord, Region};
+use crate::silence::Silenced;
 
 /// What a run told that changed nothing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -22,6 +23,8 @@ pub struct ToldStamp {
     /// What became of the regions.
     pub regions: Vec<Region>,
     findings: Vec<Told>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    silenced: Vec<(Told, String)>,
 }
 
 impl PartialEq for ToldStamp {
@@ -38,14 +41,23 @@ impl ToldStamp {
         (standing, inputs): (String, String),
         credentials: Credentials,
         regions: Vec<Region>,
-        findings: &[Finding],
+        (findings, silenced): (&[Finding], &[Silenced]),
     ) -> Self {
-        Self { standing, inputs, credentials, regions, findings: findings.iter().map(Told::from).collect() }
+        let findings = findings.iter().map(Told::from).collect();
+        let silenced = silenced.iter().map(|it| (Told::from(&it.finding), it.reason.clone())).collect();
+        Self { standing, inputs, credentials, regions, findings, silenced }
     }
 
     /// What was found; none where this program knows no such finding.
     pub fn findings(&self) -> Option<Vec<Finding>> {
         self.findings.iter().map(Told::finding).collect()
+    }
+
+    /// What was found and silenced; none where this program knows no such finding.
+    pub fn silenced(&self) -> Option<Vec<Silenced>> {
+        let silenced =
+            |(told, reason): &(Told, String)| Some(Silenced { finding: told.finding()?, reason: reason.clone() });
+        self.silenced.iter().map(silenced).collect()
     }
 }
 
@@ -150,11 +162,14 @@ mod tests {
         for key in &keys {
             findings.push(Finding { severity: Severity::Info, ..plain.clone().about(key) });
         }
-        findings.push(Finding { region: Some("eu".into()), claimant: Some(by), ..plain });
-        let told = ToldStamp::new((String::new(), String::new()), Credentials::default(), Vec::new(), &findings);
+        findings.push(Finding { region: Some("eu".into()), claimant: Some(by), ..plain.clone() });
+        let silenced = [Silenced { finding: plain, reason: "It is meant.".into() }];
+        let told =
+            ToldStamp::new((String::new(), String::new()), Credentials::default(), Vec::new(), (&findings, &silenced));
         let text = serde_json::to_string(&told).unwrap();
         let again: ToldStamp = serde_json::from_str(&text).unwrap();
         assert_eq!(again.findings().unwrap(), findings);
+        assert_eq!(again.silenced().unwrap(), silenced);
         assert_eq!(
             serde_json::from_str::<ToldStamp>(&text.replace("\"unread\"", "\"unheard-of\"")).unwrap().findings(),
             None

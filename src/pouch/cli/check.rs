@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use pouch_core::config::{Fleet, Source, SourcePlace};
-use pouch_core::finding::{Finding, Severity};
+use pouch_core::finding::{Finding, Severity, settle};
 use pouch_core::listing::counted;
 use pouch_core::report::check::baseline::Baseline;
 use pouch_core::report::check::codequality::codequality;
@@ -114,8 +114,19 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let [config, base, cwd] =
         [&session.global.file, &opened.typed, session.ambient.cwd()].map(|path| path.display().to_string());
     let checkout = Checkout { config: &config, base: &base, cwd: &cwd, in_commits: &in_commits };
-    let found = std::mem::take(&mut report.findings);
-    let all = checked(&found, &checkout);
+    let mut found = std::mem::take(&mut report.findings);
+    // Where nobody looked, nobody knows what is silenced for nothing.
+    if failed.is_none() && !args.look.no_values {
+        found.extend(fleet.govern(std::mem::take(&mut report.unused_silences).into_iter().collect()));
+    }
+    let mut found = settle(found);
+    let count = found.len();
+    found.extend(report.silenced.iter().map(|silenced| silenced.finding.clone()));
+    let mut all = checked(&found, &checkout);
+    let mut hidden = all.split_off(count);
+    for (hidden, silenced) in hidden.iter_mut().zip(&report.silenced) {
+        hidden.silenced = Some(&silenced.reason);
+    }
     if let Some(path) = &args.write_baseline {
         if let Some(kind) = failed {
             let message = format!("no baseline is written to {}: not everything could be looked at", path.display());
@@ -148,8 +159,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     report.findings = new.iter().map(|checked| checked.finding.clone()).collect();
     // What ends the run is shown, whatever else is not.
     let least = deny.map_or(session.ui.least(), |deny| deny.min(session.ui.least()));
-    let told: Vec<Checked<'_>> = new.into_iter().filter(|checked| checked.finding.severity >= least).collect();
-    session.ui.result(&args.shown(session, (&report, fleet, ended), &told)?);
+    let is_told = |checked: &Checked<'_>| checked.finding.severity >= least;
+    let told: Vec<Checked<'_>> = new.into_iter().filter(is_told).collect();
+    hidden.retain(is_told);
+    session.ui.silenced(&report.silenced);
+    session.ui.result(&args.shown(session, (&report, fleet, ended), (told, hidden))?);
     Ok(ended)
 }
 
@@ -158,9 +172,14 @@ impl Args {
         &self,
         session: &Session,
         (report, fleet, ended): (&Report, &Fleet, Ended),
-        told: &[Checked<'_>],
+        (mut told, silenced): (Vec<Checked<'_>>, Vec<Checked<'_>>),
     ) -> Result<String, Failure> {
         let is_whole = !matches!(ended, Ended::Partway(_));
+        // No other format can say that a finding does not count.
+        if self.output == Format::Sarif {
+            told.extend(silenced);
+        }
+        let told = &*told;
         Ok(match self.output {
             Format::Text => words(session, told, is_whole),
             Format::Json => {

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use pouch_core::json::{self, Shape};
 use pouch_core::name::{GroupKind, Namespace, ObjectKey, Scope, Version};
 use pouch_core::node::{Interner, Node};
+use pouch_core::object::SILENCE_ANNOTATION;
 use pouch_core::{k0rdent, kinds};
 
 /// How many objects a page of a list has; the smaller ones are for lists whose pages are too long.
@@ -179,6 +180,7 @@ const ALL: &Shape = &Shape::All;
 
 /// The parts of metadata that are read.
 const METADATA: &Shape = &Shape::Fields(&[
+    ("annotations", SILENCE),
     ("continue", ALL),
     ("deletionTimestamp", ALL),
     ("generation", ALL),
@@ -189,6 +191,9 @@ const METADATA: &Shape = &Shape::Fields(&[
     ("resourceVersion", ALL),
     ("uid", ALL),
 ]);
+
+/// The one annotation that is read.
+const SILENCE: &Shape = &Shape::Fields(&[(SILENCE_ANNOTATION, ALL)]);
 
 /// The parts of `spec` that are read of any listed kind.
 const SPEC: &Shape = &Shape::Chosen(|field| match field {

@@ -32,7 +32,8 @@ pub fn told(
     let Some(credentials) = report.credentials().filter(|_| is_repeatable(report) && is_git(fleet, read)) else {
         return Ok(None);
     };
-    let told = |inputs| ToldStamp::new((standing, inputs), credentials, report.regions.clone(), &report.findings);
+    let found = (&*report.findings, &*report.silenced);
+    let told = |inputs| ToldStamp::new((standing, inputs), credentials, report.regions.clone(), found);
     Ok(inputs(surveyor, keys)?.map(told))
 }
 
@@ -48,13 +49,14 @@ pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &s
         return None;
     }
     let ToldStamp { credentials, regions, .. } = told.clone();
-    Some(Report { credentials: Some(credentials), regions, findings: told.findings()?, ..Report::default() })
+    let (findings, silenced) = (told.findings()?, told.silenced()?);
+    Some(Report { credentials: Some(credentials), regions, findings, silenced, ..Report::default() })
 }
 
 /// Whether nothing of it depends on more than what was read.
 fn is_repeatable(report: &Report) -> bool {
-    let Report { regions, findings, put_back, accepted, wanted, .. } = report;
-    if findings.len() > MOST_FINDINGS {
+    let Report { regions, findings, silenced, put_back, accepted, wanted, .. } = report;
+    if findings.len().saturating_add(silenced.len()) > MOST_FINDINGS {
         return false;
     }
     let is_quiet = regions

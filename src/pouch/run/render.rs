@@ -24,6 +24,7 @@ use pouch_core::region::odd;
 use pouch_core::region::plan::{RegionPlan, bundle_yaml, plan};
 use pouch_core::region::published::Published;
 use pouch_core::report::summary::{self, Outcome};
+use pouch_core::silence::Silences;
 use pouch_core::verify::bundles::{Measure, TreeScope, beside};
 use pouch_core::world::World;
 use rayon::prelude::*;
@@ -78,6 +79,8 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     }
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
+    let silences = Silences::read(run.fleet, &survey.snapshot);
+    findings.extend(silences.findings.iter().cloned());
     if selection.refresh.is_none() {
         findings.extend(unused(&survey.world(run.fleet)));
     }
@@ -121,6 +124,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         shared_changes,
         ..Report::of(run.fleet, told, findings)
     };
+    report.hear(&silences);
     if let Some(question) = run.question {
         let unclaimed = survey.facts.asked().iter().filter(|asked| asked.claim.is_none() && question.is_about(asked));
         report.explained.claims.extend(unclaimed.map(|asked| explain::elsewhere(run.fleet, asked)));

@@ -9,7 +9,7 @@ use pouch_core::report::escape_json;
 use pouch_core::report::metrics::RunFacts;
 use pouch_core::report::names::{Names, fields};
 use pouch_core::report::shell;
-use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, Summary};
+use pouch_core::report::summary::{self, ChangeRecord, FindingRecord, Outcome, SilencedRecord, Summary};
 use pouch_core::stamp::SourceStamp;
 
 use super::{Report, metrics};
@@ -112,6 +112,7 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
 /// mistyped does no harm, but who gave it believes something that is not so.
 pub fn tell(session: &Session, report: &Report, lines: &str, given: &[Acceptance]) {
     session.ui.findings(&report.findings);
+    session.ui.silenced(&report.silenced);
     session.ui.result(lines);
     for acceptance in given {
         if let Some(why) = unneeded(acceptance, report) {
@@ -295,6 +296,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         proved: None,
         accept_command: None,
         findings: Vec::new(),
+        silenced: Vec::new(),
     }
 }
 
@@ -313,6 +315,7 @@ pub fn summary_of(
         credentials: report.credentials(),
         regions: Some(report.regions.clone()),
         findings: report.findings.iter().map(FindingRecord::from).collect(),
+        silenced: report.silenced.iter().map(SilencedRecord::from).collect(),
         ..summary(Some(fleet.name.to_string()), command, ended)
     }
 }

@@ -85,6 +85,15 @@ struct Found {
     message: Text,
     locations: Vec<Location>,
     partial_fingerprints: BTreeMap<&'static str, String>,
+    /// Empty where nothing suppresses the result: the standard has it for all results of a run, or for none.
+    suppressions: Vec<Suppression>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Suppression {
+    kind: &'static str,
+    justification: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -156,7 +165,12 @@ fn found(checked: &Checked<'_>) -> Found {
             },
         }]),
         partial_fingerprints: [(FINGERPRINT, fingerprint.clone())].into(),
+        suppressions: checked.silenced.iter().map(suppression).collect(),
     }
+}
+
+fn suppression(reason: &&str) -> Suppression {
+    Suppression { kind: "inSource", justification: crate::report::escape(reason) }
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -212,3 +212,11 @@ fn depth_is_cut_in_lists_and_refused_in_objects() {
     }
     assert!(parse_list(list("\"credential\":\"d\"").as_bytes(), &mut interner).is_err(), "a key twice");
 }
+
+#[test]
+fn of_listed_annotations_one_is_read() {
+    let list = r#"{"items":[{"metadata":{"name":"a","annotations":{"pouch/silence":"null-entry: x","other":"y"}}}]}"#;
+    let read = parse_list(list.as_bytes(), &mut Interner::new()).ok().unwrap();
+    let annotations = read.get("items").unwrap().items()[0].at(&["metadata", "annotations"]).unwrap();
+    assert_eq!((annotations.str_at(&["pouch/silence"]), annotations.entries().len()), (Some("null-entry: x"), 1));
+}

@@ -66,6 +66,7 @@ mod rekey;
 mod render;
 mod samples;
 mod secrecy;
+mod silence;
 mod slips;
 mod stamp;
 mod sweeps;

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use crate::config::Fleet;
 use crate::finding::{Class, Code, Finding, Origin, Place, Severity};
 use crate::kinds::K0RDENT;
-use crate::name::{GroupKind, ObjectKey};
+use crate::name::{GroupKind, Namespace, ObjectKey};
 use crate::nearest::suggested;
 use crate::object::{Object, SILENCE_ANNOTATION};
 use crate::snapshot::Snapshot;
@@ -39,6 +39,7 @@ pub struct Silenced {
 /// What the annotations of a snapshot silence.
 pub struct Silences<'a> {
     snapshot: &'a Snapshot,
+    system_namespace: &'a Namespace,
     reasons: BTreeMap<(&'a ObjectKey, Code), &'a str>,
     /// What is wrong with the annotations.
     pub findings: Vec<Finding>,
@@ -57,8 +58,9 @@ pub struct Heard {
 
 impl<'a> Silences<'a> {
     /// Reads the annotations of all objects that were read.
-    pub fn read(fleet: &Fleet, snapshot: &'a Snapshot) -> Self {
-        let mut silences = Self { snapshot, reasons: BTreeMap::new(), findings: Vec::new() };
+    pub fn read(fleet: &'a Fleet, snapshot: &'a Snapshot) -> Self {
+        let system_namespace = &fleet.system_namespace;
+        let mut silences = Self { snapshot, system_namespace, reasons: BTreeMap::new(), findings: Vec::new() };
         for object in snapshot.objects() {
             let Some(text) = &object.silence else { continue };
             for part in parts(text) {
@@ -115,11 +117,18 @@ impl<'a> Silences<'a> {
             return Some(object);
         }
         let by = finding.claimant.as_ref().filter(|by| by.is_credential())?;
-        let kind = GroupKind::new(K0RDENT, "Credential");
-        let credential = self.snapshot.get(&ObjectKey::new(kind, Some(by.namespace.clone()), by.name.clone()))?;
-        // All objects of a cluster have one place.
-        let is_other = object.is_some() && matches!(origin.place, Place::Cluster { .. });
-        (credential.origin == *origin && !is_other).then_some(credential)
+        let credential = |namespace: &Namespace| {
+            let kind = GroupKind::new(K0RDENT, "Credential");
+            let credential = self.snapshot.get(&ObjectKey::new(kind, Some(namespace.clone()), by.name.clone()));
+            credential.filter(|credential| credential.origin == *origin)
+        };
+        match origin.place {
+            // All objects of a cluster have one place, which says nothing of which one is meant.
+            Place::Cluster { .. } if object.is_some() => None,
+            Place::Cluster { .. } => credential(&by.namespace),
+            // What AccessManagement makes of a Credential stands where that one does.
+            _ => credential(&by.namespace).or_else(|| credential(self.system_namespace)),
+        }
     }
 }
 

@@ -104,6 +104,11 @@ fn a_silence_hides_nothing_that_matters_to_others() {
     let told = fleet.run(&["check"]).ends(0).stdout;
     assert_eq!(told.matches("warning[invalid-silence]").count(), 5, "{told}");
     assert!(told.contains("names missing-reference, which no annotation silences"), "{told}");
+    let fleet = annotated("missing-reference: x", "value: fine");
+    let silent = "namespace: eu-team, annotations: {pouch/silence: 'missing-reference: x'}}";
+    fleet.edit("manifests/eu-c0.yaml", "namespace: eu-team}", silent);
+    fleet.edit("manifests/eu-c0.yaml", "kind: Secret, name: c0", "kind: Secret, name: gone");
+    assert!(fleet.run(&["check"]).ends(7).stdout.contains("error[missing-reference]"));
     let fleet = annotated("placeholder-value: x", "value: changeme");
     fleet.configure("reuseKey:", "findings: {placeholder-value: error}\nreuseKey:");
     let told = fleet.run(&["check"]).ends(7).stdout;
@@ -133,6 +138,23 @@ fn a_credential_silences_what_is_found_of_its_own_fields() {
     fleet.edit("manifests/eu-c0.yaml", "namespace: eu-team}", silent);
     let told = fleet.run(&["check", "-v"]).ends(0).says("  = silenced: it moves next week\n");
     assert!(!told.stdout.contains("info[region-retired]"), "{told:?}");
+}
+
+#[test]
+fn a_credential_that_is_handed_out_silences_for_all_who_have_it() {
+    let fleet = Fleet::new();
+    fleet.write(
+        "manifests/shared.yaml",
+        "apiVersion: k0rdent.mirantis.com/v1beta1\nkind: AccessManagement\nmetadata: {name: kcm}\n\
+         spec: {accessRules: [{credentials: [aws], targetNamespaces: {list: [eu-team]}}]}\n---\n\
+         apiVersion: k0rdent.mirantis.com/v1beta1\nkind: Credential\n\
+         metadata: {name: aws, namespace: kcm-system, annotations: {pouch/silence: 'missing-companion: none is wanted'}}\n\
+         spec: {region: eu, identityRef: {apiVersion: v1, kind: Secret, name: aws, namespace: kcm-system}}\n---\n\
+         apiVersion: v1\nkind: Secret\nmetadata: {name: aws, namespace: kcm-system}\nstringData: {value: x}\n",
+    );
+    let told = fleet.run(&["check", "-v"]).ends(0).says("= Credential eu-team/aws, region eu\n");
+    assert!(told.stderr.contains("= Credential kcm-system/aws, region eu\n"), "{told:?}");
+    assert!(!told.stdout.contains("missing-companion") && !told.stdout.contains("unused-silence"), "{told:?}");
 }
 
 #[test]

@@ -31,12 +31,14 @@ pub fn escape(text: &str) -> String {
 
 /// The same for JSON that is already written, by `\u` and four digits, so that its meaning stays.
 ///
-/// Nothing below U+0020 needs escaping: in strings JSON itself forbids it, and between them it is layout.
+/// Nothing below U+0020 needs escaping: in strings JSON itself forbids it, and between them it is layout. A `[` after `##`
+/// stands in strings alone.
 /// <https://www.rfc-editor.org/rfc/rfc8259#section-7>
 pub fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for char in json.chars() {
-        if char > '\u{1f}' && is_dangerous(char) {
+        let is_command = char == '[' && out.ends_with("##");
+        if is_command || (char > '\u{1f}' && is_dangerous(char)) {
             for unit in char.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
@@ -72,8 +74,8 @@ mod tests {
 
     #[test]
     fn json_says_the_same_and_steers_nothing() {
-        let written = "{\n  \"é\\u001b\": \"a\u{202e}b\u{7f}\u{9b}\u{e0001}\"\n}\n";
-        let escaped = "{\n  \"é\\u001b\": \"a\\u202eb\\u007f\\u009b\\udb40\\udc01\"\n}\n";
+        let written = "{\n  \"é\\u001b\": \"a\u{202e}b\u{7f}\u{9b}\u{e0001}##[x\"\n}\n";
+        let escaped = "{\n  \"é\\u001b\": \"a\\u202eb\\u007f\\u009b\\udb40\\udc01##\\u005bx\"\n}\n";
         assert_eq!(escape_json(written), escaped);
     }
 }

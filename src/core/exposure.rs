@@ -17,6 +17,7 @@
 //!
 //! Nobody can see from here whether a provider still takes an old value.
 
+pub mod cut;
 pub mod listed_by;
 mod schema;
 pub mod sealed;

@@ -92,6 +92,7 @@
 //! | what is proved of bundles without a cluster | [`verify::bundles`] |
 //! | what is compared between a region and its bundle | [`verify::live`] |
 //! | who can read which value from a git history | [`exposure`] |
+//! | what became of an object in the history of a branch, and how old its values are | [`log`] |
 //! | how findings and summaries read | [`report`] |
 //! | what is told of why an object is, or is not, in a region | [`explain`] |
 //!
@@ -136,6 +137,7 @@ pub mod k0rdent;
 pub mod kinds;
 pub mod layout;
 pub mod listing;
+pub mod log;
 pub mod name;
 pub mod nearest;
 pub mod node;

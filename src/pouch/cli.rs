@@ -12,6 +12,7 @@ pub mod exposure;
 pub mod help;
 pub mod init;
 pub mod keygen;
+pub mod log;
 pub mod man;
 mod part;
 pub mod plan;
@@ -22,6 +23,7 @@ pub mod records;
 pub mod rekey;
 pub mod render;
 pub mod schema;
+mod subject;
 pub mod turn;
 pub mod verify;
 
@@ -64,6 +66,8 @@ enum Command {
     Check(check::Args),
     #[command(args = records::refused())]
     Explain(explain::Args),
+    #[command(args = records::refused())]
+    Log(log::Args),
     Rekey(rekey::Args),
     Verify(verify::Args),
     #[command(args = records::refused())]
@@ -96,12 +100,11 @@ pub fn main() -> u8 {
 }
 
 /// Words that people know from other programs, and what is meant here. clap would offer what is spelled alike.
-const MEANT: [(&str, &str); 9] = [
+const MEANT: [(&str, &str); 8] = [
     ("apply", "`pouch publish` commits the bundles, and Flux or Argo CD applies them."),
     ("decrypt", "pouch opens no bundle. With the region's identity, `sops decrypt FILE` does."),
     ("diff", "`pouch plan` says what a publish would change."),
     ("lint", "`pouch check` says what is wrong."),
-    ("log", "The life of a credential is not told in this release; `pouch exposure` says who could read what."),
     ("status", "`pouch plan` compares with what is published, and `pouch verify --live` with a cluster."),
     ("unpack", "This is not in this release. With the region's identity, `sops decrypt FILE` opens one Secret."),
     ("validate", "`pouch check` says what is wrong, and `pouch verify` proves what is published."),
@@ -160,6 +163,7 @@ pub fn run(ambient: Ambient) -> u8 {
         | Command::Publish(_)
         | Command::Check(_)
         | Command::Explain(_)
+        | Command::Log(_)
         | Command::Rekey(_)
         | Command::Exposure(_)
         | Command::Verify(_) => Stop::on_signals(),
@@ -248,6 +252,7 @@ impl Command {
             Self::Publish(args) => publish::run(session, args),
             Self::Check(args) => check::run(session, args),
             Self::Explain(args) => explain::run(session, args),
+            Self::Log(args) => log::run(session, args),
             Self::Rekey(args) => rekey::run(session, args),
             Self::Verify(args) => verify::run(session, args),
             Self::Exposure(args) => exposure::run(session, args),

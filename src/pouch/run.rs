@@ -7,6 +7,7 @@ pub mod init;
 pub mod keyfiles;
 pub mod keygen;
 pub mod live;
+pub mod log;
 pub mod metrics;
 pub mod places;
 pub mod publish;

@@ -44,6 +44,9 @@ pub const PUT_BACK: &str = "Pouch-Put-Back";
 /// The trailer that names the branch of a proposal.
 pub const PROPOSAL: &str = "Pouch-Proposal";
 
+/// The trailer that proves that pouch made the commit.
+pub const SEAL: &str = "Pouch-Seal";
+
 /// The templates of a message.
 #[derive(Clone, Copy, Default)]
 pub struct Templates<'a> {
@@ -215,6 +218,17 @@ fn lines(regions: &[Region], moved: &[&Region], trailers: &Trailers<'_>) -> Vec<
         lines.push((PUT_BACK, trailers.put_back.join(" ")));
     }
     lines
+}
+
+/// The last paragraph of a message.
+pub fn trailers(message: &str) -> &str {
+    let message = message.trim_end();
+    message.rsplit_once("\n\n").map_or("", |(_, last)| last)
+}
+
+/// What lines of a message say after a trailer's name.
+pub fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m str> {
+    text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 #[cfg(test)]

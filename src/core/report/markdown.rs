@@ -48,15 +48,16 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
         out.line(&format!("To let through all that is held: {}\n", code(command)));
     }
     out.findings(&summary.findings);
-    out.done()
+    out.done("pouch plan")
 }
 
 fn is_quiet(region: &Region) -> bool {
     matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.stopped.is_empty()
 }
 
+/// Markdown that is no longer than a comment may be.
 #[derive(Default)]
-struct Out {
+pub struct Out {
     text: String,
     chars: usize,
     /// Lines for which there was no room.
@@ -64,7 +65,8 @@ struct Out {
 }
 
 impl Out {
-    fn line(&mut self, line: &str) {
+    /// Adds a line, if there is room.
+    pub fn line(&mut self, line: &str) {
         let chars = line.chars().count().saturating_add(1);
         // Once a line is left out, none follows that would seem to belong to another one.
         if self.left_out > 0 || self.chars.saturating_add(chars) > MOST.saturating_sub(LAST_WORDS) {
@@ -124,19 +126,18 @@ impl Out {
         self.line("");
     }
 
-    fn done(mut self) -> String {
+    /// The text, which ends with how many lines there was no room for, and what tells all.
+    pub fn done(mut self, whole: &str) -> String {
         if self.left_out > 0 {
-            self.text.push_str(&format!(
-                "\n… and {} more. `pouch plan` tells all.\n",
-                counted(self.left_out, "line", "lines")
-            ));
+            self.text
+                .push_str(&format!("\n… and {} more. `{whole}` tells all.\n", counted(self.left_out, "line", "lines")));
         }
         self.text
     }
 }
 
 /// A code span: of as many backticks as no run inside has.
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let text = escape(text);
     let runs = text.split(|char| char != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(runs.saturating_add(1));
@@ -168,7 +169,7 @@ mod tests {
     fn what_does_not_fit_is_counted() {
         let mut out = Out::default();
         (0..9000).for_each(|_| out.line("0123456789"));
-        let text = out.done();
+        let text = out.done("pouch plan");
         assert!(text.chars().count() <= MOST, "{}", text.chars().count());
         let told = text.matches("0123456789").count();
         assert!(text.ends_with(&format!("… and {} lines more. `pouch plan` tells all.\n", 9000 - told)), "{text}");

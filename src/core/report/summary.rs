@@ -459,7 +459,7 @@ pub struct LossRecord {
 }
 
 /// An object's key.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRecord {
     /// The API group; empty for the core group.

@@ -4,11 +4,10 @@ use clap::ValueEnum;
 use pouch_core::explain::record::Explanation;
 use pouch_core::explain::{Missed, Question, explanation, graph, text};
 use pouch_core::finding::{Class, Finding};
-use pouch_core::name::{Claimant, GroupKind, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
-use pouch_core::recipient::Recipient;
 
 use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
+use super::subject::{Kind, Subject, Words};
 use crate::error::{Ended, Failure};
 use crate::run::{self, Report, told};
 use crate::session::Session;
@@ -63,15 +62,6 @@ enum Format {
     Dot,
 }
 
-/// What can be asked about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Kind {
-    Credential,
-    Secret,
-    Region,
-    Recipient,
-}
-
 /// Runs the command.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     run::threads()?;
@@ -120,63 +110,13 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 impl Args {
     fn question(&self, session: &Session, opened: &Opened) -> Result<Question, Failure> {
         let fleet = &opened.settings.fleet;
-        let (kind, name) = match &*self.what {
-            [kind, name] => (kind_called(kind)?, name),
-            [kind] if kind_called(kind).is_ok() => {
-                return Err(Failure::usage(
-                    format!("a name is missing after `{kind}`"),
-                    "Write it behind: `pouch explain --help` shows how.",
-                ));
-            }
-            [name] if name.starts_with("age1") => (Kind::Recipient, name),
-            [name] => (Kind::Credential, name),
-            _ => {
-                return Err(Failure::usage(
-                    format!("{} is more than a kind and a name", self.what.join(" ")),
-                    "Write a namespace before the name, with a slash between them, or with -n.",
-                ));
-            }
-        };
-        let has_namespace = name.contains('/') || matches!(kind, Kind::Region | Kind::Recipient);
-        if let Some(namespace) = self.namespace.as_ref().filter(|_| has_namespace) {
-            return Err(Failure::usage(
-                format!("-n {namespace} has no meaning for {name}"),
-                "It is the namespace of a Credential or Secret whose name is given without one. Leave it out.",
-            ));
-        }
-        match kind {
-            Kind::Region => Ok(Question::Region(region_called(fleet, name)?.name.clone())),
-            Kind::Recipient => match Recipient::parse(name) {
-                Ok(recipient) => Ok(Question::Recipient(recipient)),
-                Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
-            },
-            Kind::Credential | Kind::Secret => {
-                if let Some((word, rest)) = name.split_once('/')
-                    && kind == Kind::Credential
-                    && kind_called(word).is_ok()
-                {
-                    session.ui.note(&format!("{word} is taken for a namespace; for a kind, write `{word} {rest}`"));
-                }
-                let (namespace, name) = match (name.split_once('/'), &self.namespace) {
-                    (Some((namespace, name)), _) => (namespace, name),
-                    (None, Some(namespace)) => (namespace.as_str(), name.as_str()),
-                    (None, None) => return Err(without_namespace(opened, kind, name)),
-                };
-                if !is_dns_label(namespace) || !is_dns_subdomain(name) {
-                    return Err(Failure::usage(
-                        format!("{namespace}/{name} is not NAMESPACE/NAME"),
-                        "Write both as they stand in the manifest, such as team-a/aws.",
-                    ));
-                }
-                let (namespace, name) = (Namespace::from(namespace), Name::from(name));
-                Ok(match kind {
-                    Kind::Secret => {
-                        Question::Object(ObjectKey::new(GroupKind::new("", "Secret"), Some(namespace), name))
-                    }
-                    _ => Question::Claimant(Claimant::credential(namespace, name)),
-                })
-            }
-        }
+        let asked = Words { command: "explain", kinds: Kind::value_variants(), fleet: Some(fleet), ui: &session.ui };
+        Ok(match asked.subject(&self.what, self.namespace.as_deref())? {
+            Subject::Credential(by) => Question::Claimant(by),
+            Subject::Secret(key) => Question::Object(key),
+            Subject::Region(name) => Question::Region(region_called(fleet, &name)?.name.clone()),
+            Subject::Recipient(recipient) => Question::Recipient(recipient),
+        })
     }
 
     fn shown(&self, explanation: &Explanation, question: &Question) -> Result<String, Failure> {
@@ -203,25 +143,4 @@ fn nothing(question: &Question) -> String {
         Question::Recipient(recipient) => format!("no region is sealed for {recipient}\n"),
         _ => format!("no Credential needs {question}\n"),
     }
-}
-
-fn kind_called(word: &str) -> Result<Kind, Failure> {
-    // As kubectl takes them.
-    let one = word.strip_suffix('s').unwrap_or(word);
-    Kind::from_str(one, true).map_err(|_| {
-        let words: Vec<String> = Kind::value_variants().iter().map(|kind| format!("{kind:?}").to_lowercase()).collect();
-        Failure::usage(
-            format!("{word:?} is nothing that can be asked about"),
-            format!("Name one of: {}. Without one of these words, the name is a Credential's.", words.join(", ")),
-        )
-    })
-}
-
-fn without_namespace(opened: &Opened, kind: Kind, name: &str) -> Failure {
-    let help = match region_called(&opened.settings.fleet, name) {
-        Ok(region) => format!("Write NAMESPACE/NAME, or `pouch explain region {}`.", region.name),
-        Err(_) => String::from("Write NAMESPACE/NAME, or the namespace with -n."),
-    };
-    let kind = format!("{kind:?}");
-    Failure::usage(format!("{name:?} names no {kind}: it has no namespace"), help)
 }

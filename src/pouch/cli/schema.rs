@@ -5,6 +5,7 @@ use pouch_core::config::file;
 use pouch_core::explain::record;
 use pouch_core::exposure;
 use pouch_core::layout::manifest;
+use pouch_core::log;
 use pouch_core::report::summary;
 
 use crate::error::{Ended, Failure};
@@ -34,6 +35,8 @@ pub enum Document {
     Exposure,
     /// What `pouch explain -o json` prints.
     Explanation,
+    /// What `pouch log -o json` prints.
+    Log,
 }
 
 /// Runs the command.
@@ -51,6 +54,7 @@ fn text(document: Document) -> String {
         Document::Summary => summary::schema().to_value(),
         Document::Exposure => exposure::schema().to_value(),
         Document::Explanation => record::schema().to_value(),
+        Document::Log => log::schema().to_value(),
     };
     format!("{schema:#}\n")
 }
@@ -82,6 +86,7 @@ mod tests {
                 Document::Summary => "schemas/summary.schema.json",
                 Document::Exposure => "schemas/exposure.schema.json",
                 Document::Explanation => "schemas/explanation.schema.json",
+                Document::Log => "schemas/log.schema.json",
             };
             let text = text(document);
             if is_rewriting() {

@@ -6,6 +6,7 @@
 
 mod asked;
 mod graph;
+pub mod line;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -107,18 +108,7 @@ pub fn read(path: &Path, wanted: &Wanted<'_>, counts: Counts<'_>, stop: &Stop) -
         return Err(HistoryError::Shallow(path.display().to_string()));
     }
     let graph = Graph::of(&repository, wanted, stop)?;
-    let mut walker = Walker {
-        repository: &repository,
-        counts,
-        holds: BTreeMap::new(),
-        trees: BTreeMap::new(),
-        kept: 0,
-        paths: BTreeSet::new(),
-        spans: BTreeMap::new(),
-        too_deep: BTreeMap::new(),
-        left: 0,
-        stop,
-    };
+    let mut walker = Walker::new(&repository, counts, stop);
     for (number, commit) in graph.commits.iter().enumerate().filter(|(_, commit)| commit.loose.is_none()) {
         stop.check()?;
         walker.commit(&graph, number, commit).map_err(|fault| fault.of(commit))?;
@@ -181,9 +171,13 @@ enum Fault {
 
 impl Fault {
     fn of(self, commit: &Commit) -> HistoryError {
+        self.at(commit.id)
+    }
+
+    fn at(self, commit: Oid) -> HistoryError {
         match self {
             Fault::Objects(error) => error.into(),
-            Fault::TooMuch(most) => HistoryError::TooMuch { commit: commit.id.to_string(), most },
+            Fault::TooMuch(most) => HistoryError::TooMuch { commit: commit.to_string(), most },
             Fault::Stopped(stopped) => stopped.into(),
         }
     }
@@ -227,7 +221,22 @@ struct Walker<'r> {
     stop: &'r Stop,
 }
 
-impl Walker<'_> {
+impl<'r> Walker<'r> {
+    fn new(repository: &'r Repository, counts: Counts<'r>, stop: &'r Stop) -> Self {
+        Self {
+            repository,
+            counts,
+            holds: BTreeMap::new(),
+            trees: BTreeMap::new(),
+            kept: 0,
+            paths: BTreeSet::new(),
+            spans: BTreeMap::new(),
+            too_deep: BTreeMap::new(),
+            left: 0,
+            stop,
+        }
+    }
+
     /// Notes which files begin and which end with a commit.
     ///
     /// The first commit that has a file has no earlier parent with the file, which is therefore added there;

@@ -1,13 +1,13 @@
 //! Exposure: holds what stood in a repository's history, and today's values where they are wanted, against what is
 //! asked of them. What they mean is the core's business.
 
-mod history;
-mod today;
+pub(in crate::run) mod history;
+pub(in crate::run) mod today;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::config::Fleet;
-use pouch_core::exposure::{Exposure, History, Looked, Query, ValuesToday, expose, guessable};
+use pouch_core::exposure::{Exposure, History, Looked, Query, Skipped, ValuesToday, expose, guessable};
 use pouch_core::finding::Code;
 use pouch_core::listing::{counted, few};
 use pouch_core::name::Claimant;
@@ -23,7 +23,7 @@ use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::repository::{self, Repository};
 use crate::survey::source::live::Values;
-use crate::survey::{Reach, Surveyor, survey};
+use crate::survey::{Reach, Survey, Surveyor, survey};
 use crate::ui::Ui;
 
 /// How many broken Credentials are named.
@@ -64,7 +64,8 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
         Some(opened) if asked.values => Some(opened.keys(session)?),
         _ => None,
     };
-    let Repository { path, called, fetched } = repository::find(session, asked.repository, opened.as_ref())?;
+    let Repository { path, called, fetched } =
+        repository::find(session, asked.repository, opened.as_ref(), repository::EXPOSURE)?;
     let published_now = if asked.revisions.is_empty() { published(fleet) } else { Vec::new() };
     let (typed, since) = asked.since.unzip();
     let wanted = Wanted { revisions: asked.revisions, since, current: &published_now };
@@ -84,19 +85,23 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
         }
         (None, None) => expose(&facts, &query, looked),
         (None, Some((opened, keys))) => {
-            let fleet = &opened.settings.fleet;
-            let outputs = [opened.output()];
-            let surveyor =
-                Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &asked.reach, last: None };
-            let survey = survey(&surveyor, Values::Read)?;
-            ui.findings(&survey.findings);
-            let current = current(fleet, &survey);
+            let survey = sources(session, opened, &asked.reach)?;
+            let current = current(&opened.settings.fleet, &survey);
             warn_of_broken(&current.broken, ui);
             let query = Query { values: Some(ValuesToday { keys, now: current.values, proved: &proved }), ..query };
             // Tags are made of the values.
             wiped(|| expose(&facts, &query, looked))
         }
     })
+}
+
+/// Reads the sources, for the values of today.
+pub(in crate::run) fn sources(session: &Session, opened: &Opened, reach: &Reach) -> Result<Survey, Failure> {
+    let (fleet, outputs) = (&opened.settings.fleet, [opened.output()]);
+    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach, last: None };
+    let survey = survey(&surveyor, Values::Read)?;
+    session.ui.findings(&survey.findings);
+    Ok(survey)
 }
 
 /// Refuses the id of a key of which no file has tags: who mistypes one must not read that nothing can be
@@ -130,7 +135,7 @@ fn published(fleet: Option<&Fleet>) -> Vec<String> {
 }
 
 /// Says whose values of today are not compared.
-fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
+pub(in crate::run) fn warn_of_broken(broken: &BTreeMap<Claimant, Code>, ui: &Ui) {
     if broken.is_empty() {
         return;
     }
@@ -147,10 +152,15 @@ fn warn(looked: &Looked, ui: &Ui) {
     if looked.commits == 0 {
         ui.warn("the repository has no commit");
     }
-    let count = looked.skipped.count;
+    warn_of(&looked.skipped, ui);
+}
+
+/// Says what could not be read.
+pub(in crate::run) fn warn_of(skipped: &Skipped, ui: &Ui) {
+    let count = skipped.count;
     if count > 0 {
         let first: BTreeMap<&str, &str> =
-            looked.skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
+            skipped.files.iter().take(3).map(|file| (file.path.as_str(), file.why.as_str())).collect();
         let first: Vec<String> = first.iter().map(|(path, why)| format!("{path}: {why}")).collect();
         ui.warn(&format!(
             "{} could not be read, so what they hold is not in the answer: {}",

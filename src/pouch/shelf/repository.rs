@@ -23,14 +23,20 @@ pub struct Repository {
     pub fetched: Option<Scratch>,
 }
 
+/// How `pouch exposure` is told which repository is meant.
+pub const EXPOSURE: &str = "pouch exposure PATH|URL";
+
+/// How `pouch log` is told that.
+pub const LOG: &str = "pouch log --repo PATH|URL";
+
 /// Finds the repository that was typed, or that the configuration publishes to, or else the one around the current
-/// folder.
-pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> Result<Repository, Failure> {
+/// folder. `how` is the command that names another one.
+pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>, how: &str) -> Result<Repository, Failure> {
     let ambient = &session.ambient;
     let written = opened.and_then(|opened| Some((opened, opened.settings.fleet.output.git.as_ref()?)));
     let (named, base) = match (typed, written) {
         (Some(typed), _) => (typed.to_owned(), ambient.cwd()),
-        (None, Some((opened, git))) => (only(&opened.settings.fleet, git)?, opened.settings.base.as_path()),
+        (None, Some((opened, git))) => (only(&opened.settings.fleet, git, how)?, opened.settings.base.as_path()),
         (None, None) => {
             let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
             let path = history::find(around)?;
@@ -44,7 +50,7 @@ pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> 
         // What the configuration names is no mistake of the command line.
         Address::Local(path) if typed.is_none() && is_missing(&base.join(&path)) => Err(Failure::unavailable(
             format!("the output repository {called} is not there"),
-            "Check that output.git.repository is right, or name a repository: `pouch exposure PATH|URL`.",
+            format!("Check that output.git.repository is right, or name a repository: `{how}`."),
         )),
         Address::Local(path) => Ok(Repository { path: base.join(path), called, fetched: None }),
         Address::Remote(url) => fetched(session, &url, called),
@@ -52,7 +58,7 @@ pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>) -> 
 }
 
 /// The repository that all regions are published to.
-fn only(fleet: &Fleet, git: &OutputGit) -> Result<String, Failure> {
+fn only(fleet: &Fleet, git: &OutputGit, how: &str) -> Result<String, Failure> {
     let repository = |region: &RegionConfig| git.place(&region.directory).repository;
     let all: BTreeSet<String> = fleet.regions.values().map(repository).collect();
     let mut names = all.iter();
@@ -60,7 +66,7 @@ fn only(fleet: &Fleet, git: &OutputGit) -> Result<String, Failure> {
         (Some(only), None) => Ok(only.clone()),
         _ => Err(Failure::usage(
             format!("the regions are published to {} repositories", all.len()),
-            "Name one of them: `pouch exposure PATH|URL`. Each region's history is in its own.",
+            format!("Name one of them: `{how}`. Each region's history is in its own."),
         )),
     }
 }

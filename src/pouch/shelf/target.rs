@@ -136,7 +136,7 @@ fn remote(opened: &Opened, repository: &str) -> Result<String, Failure> {
 }
 
 /// The output's path in the form of paths in a tree.
-pub(super) fn clean(output: &str) -> String {
+pub fn clean(output: &str) -> String {
     let parts: Vec<&str> = output.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     parts.join("/")
 }

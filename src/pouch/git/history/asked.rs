@@ -63,7 +63,7 @@ impl HistoryError {
         match self {
             HistoryError::Shallow(path) => format!("Fetch the rest: git -C {} fetch --unshallow", shell::word(path)),
             HistoryError::Objects(ObjectsError::NoRepository(_)) => {
-                "Name a repository, bare or not: `pouch exposure PATH|URL`.".to_owned()
+                "Name a repository, bare or not: `pouch exposure PATH|URL`, or `pouch log --repo PATH|URL`.".to_owned()
             }
             HistoryError::TooMuch { .. } => {
                 "No bundle is that large: see what was pushed there, or choose with --rev.".to_owned()

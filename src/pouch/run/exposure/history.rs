@@ -153,7 +153,8 @@ fn counts(path: &str, kind: Kind, below: Below) -> bool {
     }
 }
 
-fn is_of_region(path: &str) -> bool {
+/// Whether a path is in the folder of a region.
+pub(in crate::run) fn is_of_region(path: &str) -> bool {
     directory_of(path).is_some()
 }
 
@@ -199,7 +200,7 @@ fn sealed(path: &Path, ids: &[Id], stop: &Stop) -> Result<BTreeMap<Id, Contents>
 }
 
 /// A file; or why it is passed over.
-fn bytes(store: &Store, id: Id) -> Result<Result<Vec<u8>, &'static str>, Failure> {
+pub(in crate::run) fn bytes(store: &Store, id: Id) -> Result<Result<Vec<u8>, &'static str>, Failure> {
     match store.blob(id, MOST_BYTES) {
         Ok(bytes) => Ok(Ok(bytes)),
         Err(ObjectsError::TooLarge(_)) => Ok(Err("it is larger than 16 MiB")),

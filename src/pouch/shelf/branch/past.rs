@@ -24,7 +24,7 @@ use crate::git::ancestors::{Ancestor, ancestors};
 use crate::git::objects::{Budget, Id, Kind, ObjectsError, Store};
 use crate::git::program::Git;
 use crate::shelf::{HistoryQuery, ShelfError, folders};
-use crate::text::{ACCEPTED, PUT_BACK, SOURCE, UNPROVED};
+use crate::text::{ACCEPTED, PUT_BACK, SOURCE, UNPROVED, trailers, values};
 
 /// How many more commits are fetched at first; each time after that, four times as many.
 const FIRST: usize = 32;
@@ -88,17 +88,6 @@ impl Commit {
     fn finds_put_back(&self, directory: &Directory) -> bool {
         self.is_own && self.put_back.contains(directory.as_str())
     }
-}
-
-/// The last paragraph of a message.
-pub(super) fn trailers(message: &str) -> &str {
-    let message = message.trim_end();
-    message.rsplit_once("\n\n").map_or("", |(_, last)| last)
-}
-
-/// What lines of a message say after a trailer's name.
-pub(super) fn values<'m>(text: &'m str, name: &'static str) -> impl Iterator<Item = &'m str> {
-    text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 /// The branch's repository, as far as it was fetched.

@@ -8,11 +8,11 @@ use std::path::Path;
 use pouch_core::name::FleetName;
 use pouch_core::reuse::{KeyRing, Made, commit_verifies};
 
-use super::past::{trailers, values};
 use crate::git::ancestors::{Ancestor, ancestors};
 use crate::git::objects::{Id, ObjectsError, Store};
 use crate::shelf::target::Target;
 use crate::text::PROPOSAL;
+use crate::text::{trailers, values};
 
 /// What stands at the branch.
 pub(super) struct Proposal {

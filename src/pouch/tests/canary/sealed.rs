@@ -208,10 +208,13 @@ fn of_commands_that_have_private_keys() {
         &["verify", "origin.git", "--rev", "main", "--identity", "id.txt"],
         &["exposure", "origin.git", "--values"],
         &["exposure", "origin.git", "--reuse-key-leaked", "-o", "json"],
+        &["log", "--repo", "origin.git", "--values"],
+        &["log", "--repo", "origin.git", "--values", "-o", "json"],
+        &["log", "--repo", "origin.git", "--values", "-o", "markdown", "--older-than", "1h"],
     ];
     for format in ["text", "json"] {
         for command in commands {
-            let has_records = command[0] != "exposure" && !command.contains(&"--dry-run");
+            let has_records = !["exposure", "log"].contains(&command[0]) && !command.contains(&"--dry-run");
             let more = if has_records { &records[..] } else { &[] };
             let ran = stage.run(&[command, &LOUD[..], &["--log-format", format], more].concat());
             assert_eq!(ran.code, Some(0), "{}", ran.shown());

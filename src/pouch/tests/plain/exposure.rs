@@ -1,7 +1,7 @@
 //! `pouch exposure`, through the built program: against a model of made-up histories, and on what pouch
 //! itself published.
 
-mod model;
+pub mod model;
 mod owner;
 mod reach;
 
@@ -53,7 +53,7 @@ fn list(value: &Value) -> &[Value] {
 }
 
 /// Makes a bare repository `model.git` of a stream.
-fn import(fleet: &Fleet, stream: &str) {
+pub fn import(fleet: &Fleet, stream: &str) {
     let mut git = std::process::Command::new("git");
     git.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path))).env("GIT_CONFIG_GLOBAL", "/dev/null");
     let path = fleet.path("model.git");
@@ -67,7 +67,7 @@ fn import(fleet: &Fleet, stream: &str) {
 }
 
 /// A fleet without configuration.
-fn bare() -> Fleet {
+pub fn bare() -> Fleet {
     let fleet = Fleet::new();
     fleet.remove("pouch.yaml");
     fleet

@@ -49,6 +49,7 @@ mod keygen;
 mod kubectl_reading;
 mod limited;
 mod lints;
+mod log;
 mod monitoring;
 mod names;
 mod no_values;

@@ -197,6 +197,11 @@ pub const APART: &[Apart] = &[
         why: "exposure looks at sealed files and manifests from outside: it opens nothing and decides nothing",
     },
     Apart {
+        places: &["src/core/log"],
+        rooms: &["json", "k0rdent", "capi", "claim", "world", "closure", "judge", "region"],
+        why: "the log looks at sealed files and manifests from outside: it opens nothing and decides nothing",
+    },
+    Apart {
         places: &["src/core/report"],
         rooms: &["sops", "reuse"],
         why: "a report shows names and findings, never sealed or unsealed bytes",

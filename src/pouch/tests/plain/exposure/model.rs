@@ -9,10 +9,10 @@ use sha2::{Digest as _, Sha256};
 use super::{Secret, asked, bare, import, label, list, text};
 
 /// Chance that is the same each time.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn next(&mut self, below: usize) -> usize {
+    pub fn next(&mut self, below: usize) -> usize {
         // <https://prng.di.unimi.it/splitmix64.c>
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,0 +1,247 @@
+//! Log: the life of what is published, by the history of the branches that regions follow.
+//!
+//! Every commit of a branch is compared with its first parent, which is what the branch held before: regions never saw
+//! what else was merged. An object is what a manifest lists, and its file; a file that no manifest ever listed is no part of
+//! the log. Nothing is opened for that, and no private key is needed.
+//!
+//! Whether a value changed shows only sometimes, as [`values`] says. So an age has two ends: a value was published at
+//! most since the last commit that is known to have changed it, or first published the Secret, and at least since the
+//! last one that sealed it anew.
+//!
+//! Who can write a branch can write its history: names, times and messages are those that the commits give themselves.
+
+mod facts;
+mod life;
+pub mod listing;
+pub mod markdown;
+mod schema;
+pub mod text;
+pub mod values;
+
+use alloc::collections::BTreeSet;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+pub use facts::{Branch, Commit, Facts, File, Relisted, Step};
+pub use schema::{
+    BranchRecord, CommitName, CommitRecord, EntryChange, EntryRecord, Event, Log, Looked, SecretRecord, SourceRecord,
+    Values, What, schema,
+};
+
+use crate::config::Fleet;
+use crate::destination;
+use crate::exposure::listed_by::Home;
+use crate::name::{Claimant, Directory, Namespace, ObjectKey};
+use crate::nearest::suggested;
+use facts::credentials;
+use life::{Life, Rotated, Standing, life};
+use values::Today;
+
+/// What is asked about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// A Credential, or another claimant.
+    Claimant(Claimant),
+    /// An object, by where it is read or where it lands.
+    Object(ObjectKey),
+    /// A region, by its folder.
+    Region(Directory),
+}
+
+/// The question in the words of the command line.
+impl core::fmt::Display for Question {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Question::Claimant(by) => write!(f, "{by}"),
+            Question::Object(key) => write!(f, "{key}"),
+            Question::Region(directory) => write!(f, "region {directory}"),
+        }
+    }
+}
+
+/// How it is asked.
+#[derive(Default)]
+pub struct Query<'a> {
+    /// What about; everything if none.
+    pub question: Option<&'a Question>,
+    /// Only Secrets that are not known to have been rotated for so many seconds.
+    pub older_than: Option<u64>,
+    /// The configuration, which names regions.
+    pub fleet: Option<&'a Fleet>,
+    /// Today's values, to compare with.
+    pub today: Option<&'a Today<'a>>,
+    /// When it is asked, in seconds since 1970-01-01 UTC.
+    pub now: i64,
+    /// The same as text.
+    pub at: String,
+}
+
+/// The answer; or, where the history has nothing of what is asked about, the name that was probably meant, if any.
+///
+/// # Errors
+/// Where no commit ever had anything of what is asked about.
+pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Option<String>> {
+    let mut names = BTreeSet::new();
+    let mut commits: Vec<(Reverse<i64>, usize, Reverse<usize>, CommitRecord)> = Vec::new();
+    let mut secrets: Vec<SecretRecord> = Vec::new();
+    let mut is_known = asked.question.is_none();
+    for (at, branch) in facts.branches.iter().enumerate() {
+        let Life { told, standing } = life(facts, branch, asked.today);
+        // Clocks stand wrong: of one branch, commits stay in its order.
+        let mut newest = i64::MIN;
+        for (number, commit) in branch.commits.iter().enumerate() {
+            newest = newest.max(commit.seconds);
+            let Some(told) = told.get(&number) else { continue };
+            let of_question = told.iter().filter(|told| {
+                let is_about = asked.is_about(&told.home, &told.key, &told.claimants, told.from.as_ref());
+                if !is_about {
+                    asked.note(&mut names, &told.home, &told.key, &told.claimants);
+                }
+                is_about
+            });
+            let mut events: Vec<Event> = of_question.map(|told| asked.event(told)).collect();
+            is_known |= !events.is_empty();
+            if asked.older_than.is_some() || events.is_empty() {
+                continue;
+            }
+            events.sort_by(|a, b| order(a).cmp(&order(b)));
+            commits.push((Reverse(newest), at, Reverse(number), record(branch, commit, events)));
+        }
+        secrets.extend(standing.iter().filter_map(|standing| asked.secret(branch, standing)));
+    }
+    if !is_known {
+        let typed = asked.question.map(typed).unwrap_or_default();
+        return Err(suggested(&typed, names.iter().map(String::as_str)).map(ToString::to_string));
+    }
+    commits.sort_by_key(|commit| (commit.0, commit.1, commit.2));
+    let place = |secret: &SecretRecord| {
+        let SecretRecord { fleet, directory, branch, namespace, name, .. } = secret;
+        (fleet.clone(), directory.clone(), branch.clone(), Reverse(secret.at_most), namespace.clone(), name.clone())
+    };
+    secrets.sort_by_cached_key(place);
+    let commits = commits.into_iter().map(|(.., record)| record).collect();
+    Ok(Log {
+        api_version: "pouch/v1alpha1",
+        kind: "Log",
+        question: asked.question.map(ToString::to_string),
+        at: asked.at.clone(),
+        looked,
+        values: asked.today.is_some(),
+        older_than: asked.older_than,
+        commits: asked.older_than.is_none().then_some(commits),
+        secrets,
+    })
+}
+
+/// What was typed, in the form in which names are compared.
+fn typed(question: &Question) -> String {
+    match question {
+        Question::Claimant(by) => by.path(),
+        Question::Object(key) => path(key),
+        Question::Region(directory) => directory.to_string(),
+    }
+}
+
+fn path(key: &ObjectKey) -> String {
+    match &key.namespace {
+        Some(namespace) => format!("{namespace}/{}", key.name),
+        None => key.name.to_string(),
+    }
+}
+
+fn order(event: &Event) -> (&str, &str, What, &str, Option<&str>, &str) {
+    let object = &event.object;
+    (&event.fleet, &event.directory, event.what, &object.kind, object.namespace.as_deref(), &object.name)
+}
+
+fn record(branch: &Branch, commit: &Commit, events: Vec<Event>) -> CommitRecord {
+    CommitRecord {
+        commit: commit.name(),
+        branch: branch.name.clone(),
+        author: commit.author.clone(),
+        subject: commit.subject.clone(),
+        sources: commit.sources.clone(),
+        proved: commit.proved,
+        events,
+    }
+}
+
+impl Query<'_> {
+    fn is_about(
+        &self,
+        home: &Home,
+        key: &ObjectKey,
+        claimants: &BTreeSet<Claimant>,
+        from: Option<&(Option<Namespace>, crate::name::Name)>,
+    ) -> bool {
+        match self.question {
+            None => true,
+            Some(Question::Claimant(by)) => claimants.contains(by),
+            Some(Question::Region(directory)) => home.directory == *directory,
+            Some(Question::Object(asked)) => {
+                let is_read =
+                    from.is_some_and(|(namespace, name)| (namespace, name) == (&asked.namespace, &asked.name));
+                key == asked || (key.kind == asked.kind && is_read)
+            }
+        }
+    }
+
+    /// Notes what was perhaps meant.
+    fn note(&self, names: &mut BTreeSet<String>, home: &Home, key: &ObjectKey, claimants: &BTreeSet<Claimant>) {
+        match self.question {
+            Some(Question::Claimant(_)) => names.extend(claimants.iter().map(Claimant::path)),
+            Some(Question::Object(asked)) if asked.kind == key.kind => _ = names.insert(path(key)),
+            Some(Question::Region(_)) => _ = names.insert(home.directory.to_string()),
+            Some(Question::Object(_)) | None => {}
+        }
+    }
+
+    fn region(&self, home: &Home) -> Option<String> {
+        let fleet = self.fleet.filter(|fleet| fleet.name == home.fleet)?;
+        destination::all(fleet).find(|to| *to.directory() == home.directory).map(|to| to.region.name.to_string())
+    }
+
+    fn event(&self, told: &life::Told) -> Event {
+        Event {
+            fleet: told.home.fleet.to_string(),
+            directory: told.home.directory.to_string(),
+            region: self.region(&told.home),
+            credentials: credentials(&told.claimants),
+            ..told.event.clone()
+        }
+    }
+
+    fn secret(&self, branch: &Branch, standing: &Standing) -> Option<SecretRecord> {
+        let Standing { home, key, claimants, from, rotated } = standing;
+        if !self.is_about(home, key, claimants, from.as_ref()) {
+            return None;
+        }
+        let Rotated { first, known, changed, perhaps } = *rotated;
+        let commit = |number: usize| branch.commits.get(number).map(Commit::name).unwrap_or_default();
+        let age = |number: usize| {
+            let seconds = branch.commits.get(number).map_or(self.now, |commit| commit.seconds);
+            u64::try_from(self.now.saturating_sub(seconds)).unwrap_or_default()
+        };
+        let (at_most, at_least) = (age(known), age(perhaps.unwrap_or(known)));
+        let at_most = at_most.max(at_least);
+        if self.older_than.is_some_and(|least| at_most < least) {
+            return None;
+        }
+        Some(SecretRecord {
+            branch: branch.name.clone(),
+            fleet: home.fleet.to_string(),
+            directory: home.directory.to_string(),
+            region: self.region(home),
+            namespace: key.namespace.as_ref().map(ToString::to_string),
+            name: key.name.to_string(),
+            credentials: credentials(claimants),
+            first: commit(first),
+            rotated: commit(known),
+            changed,
+            perhaps_rotated: perhaps.map(commit),
+            at_most,
+            at_least,
+        })
+    }
+}

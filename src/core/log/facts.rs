@@ -1,0 +1,92 @@
+//! What branches held, one commit after another.
+
+use alloc::string::{String, ToString as _};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::listing::Change;
+use super::schema::{CommitName, SourceRecord};
+use crate::exposure::sealed::SealedSecret;
+use crate::name::Claimant;
+
+/// A commit.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Commit {
+    /// Its id.
+    pub id: String,
+    /// When it was committed, in seconds since 1970-01-01 UTC, as it says.
+    pub seconds: i64,
+    /// The same as text.
+    pub time: String,
+    /// Its author's name.
+    pub author: String,
+    /// The first line of its message.
+    pub subject: String,
+    /// Which states of the sources were read for it, as it says.
+    pub sources: Vec<SourceRecord>,
+    /// Whether its last line proves that pouch made it; none without a reuse key.
+    pub proved: Option<bool>,
+}
+
+impl Commit {
+    pub(super) fn name(&self) -> CommitName {
+        CommitName { id: self.id.clone(), time: self.time.clone() }
+    }
+}
+
+/// A file as it stood somewhere.
+#[derive(Clone, Debug, Default)]
+pub struct File {
+    /// SHA-256 in lower-case hex; empty if it cannot be read.
+    pub sha256: String,
+    /// The Secrets in it.
+    pub secrets: Vec<Arc<SealedSecret>>,
+}
+
+/// What a manifest lists otherwise than in the commit before.
+#[derive(Debug)]
+pub struct Relisted {
+    /// The manifest's path.
+    pub manifest: Arc<str>,
+    /// What is listed otherwise.
+    pub change: Change,
+    /// Whether a reuse key proves the manifest.
+    pub is_proved: bool,
+}
+
+/// What a commit changed.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// The number of the commit.
+    pub commit: usize,
+    /// What manifests list otherwise.
+    pub listings: Vec<Relisted>,
+    /// The files that are others, by path: the number of the new content, or none if the file is gone.
+    pub files: Vec<(Arc<str>, Option<usize>)>,
+}
+
+/// A line of history.
+#[derive(Debug, Default)]
+pub struct Branch {
+    /// Its name.
+    pub name: String,
+    /// Its commits, oldest first.
+    pub commits: Vec<Commit>,
+    /// What they changed, oldest first.
+    pub steps: Vec<Step>,
+}
+
+/// What histories hold.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// The branches.
+    pub branches: Vec<Branch>,
+    /// The contents of files, by number.
+    pub files: Vec<File>,
+}
+
+/// Claimants as people write them.
+pub(super) fn credentials<'c>(claimants: impl IntoIterator<Item = &'c Claimant>) -> Vec<String> {
+    let name = |by: &Claimant| if by.is_credential() { by.path() } else { by.to_string() };
+    claimants.into_iter().map(name).collect()
+}

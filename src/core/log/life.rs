@@ -1,0 +1,399 @@
+//! What each commit of a branch did to which object, and what stands in the end.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use super::facts::{Branch, Facts, Relisted, Step, credentials};
+use super::listing::Listed;
+use super::schema::{EntryChange, EntryRecord, Event, Values, What};
+use super::values::{Today, Version, compare, has_values};
+use crate::exposure::listed_by::Home;
+use crate::exposure::sealed::SealedSecret;
+use crate::name::{Claimant, Name, Namespace, ObjectKey};
+use crate::report::summary::ObjectRecord;
+
+/// What a commit did to an object, with what the question may be about. `event` lacks what is the same for every event of
+/// an object.
+pub(super) struct Told {
+    pub home: Home,
+    pub key: ObjectKey,
+    pub claimants: BTreeSet<Claimant>,
+    pub from: Option<(Option<Namespace>, Name)>,
+    pub event: Event,
+}
+
+/// A Secret that stands in the end.
+pub(super) struct Standing {
+    pub home: Home,
+    pub key: ObjectKey,
+    pub claimants: BTreeSet<Claimant>,
+    pub from: Option<(Option<Namespace>, Name)>,
+    pub rotated: Rotated,
+}
+
+/// Since when a Secret's values are what they are: numbers of commits.
+#[derive(Clone, Copy)]
+pub(super) struct Rotated {
+    /// The first that published it.
+    pub first: usize,
+    /// The last that is known to have changed a value, or the first.
+    pub known: usize,
+    /// Whether that one changed a value.
+    pub changed: bool,
+    /// The last after it that may have changed a value.
+    pub perhaps: Option<usize>,
+}
+
+impl Rotated {
+    /// An entry that came, or went, rotates no other one; what came may be an old value under a new name.
+    fn note(&mut self, commit: usize, entries: &[EntryRecord]) {
+        let has = |change: EntryChange| entries.iter().any(|entry| entry.change == change);
+        if has(EntryChange::Changed) {
+            (self.known, self.changed, self.perhaps) = (commit, true, None);
+        } else if has(EntryChange::Unknown) || has(EntryChange::Added) {
+            self.perhaps = Some(commit);
+        }
+    }
+}
+
+/// The life of a branch.
+pub(super) struct Life {
+    /// What each commit did, by its number.
+    pub told: BTreeMap<usize, Vec<Told>>,
+    /// The Secrets that stand in the end and have values.
+    pub standing: Vec<Standing>,
+}
+
+/// One object of a region of a fleet.
+type Place = (Home, ObjectKey);
+
+/// What one manifest says of an object, and where its file is. A file may stay when it is no longer listed.
+struct Entry {
+    path: Arc<str>,
+    listed: Option<Arc<Listed>>,
+}
+
+/// An object as a commit has it.
+#[derive(Clone, PartialEq, Eq)]
+struct View {
+    /// The number of its file's content.
+    file: usize,
+    listed: Option<Arc<Listed>>,
+}
+
+/// What is remembered of an object that was ever published.
+struct Past {
+    rotated: Option<Rotated>,
+    /// How it stood last.
+    last: View,
+}
+
+struct Walk<'f> {
+    facts: &'f Facts,
+    today: Option<&'f Today<'f>>,
+    /// The contents of all files that stand, by path.
+    files: BTreeMap<Arc<str>, usize>,
+    /// What manifests say, by the manifests' paths.
+    listed: BTreeMap<Place, BTreeMap<Arc<str>, Entry>>,
+    /// Which objects are in which file.
+    owners: BTreeMap<Arc<str>, BTreeSet<Place>>,
+    standing: BTreeMap<Place, View>,
+    past: BTreeMap<Place, Past>,
+    /// The files that proved manifests list.
+    proved: BTreeSet<(Home, String)>,
+}
+
+/// Goes through a branch.
+pub(super) fn life<'f>(facts: &'f Facts, branch: &'f Branch, today: Option<&'f Today<'f>>) -> Life {
+    let mut walk = Walk {
+        facts,
+        today,
+        files: BTreeMap::new(),
+        listed: BTreeMap::new(),
+        owners: BTreeMap::new(),
+        standing: BTreeMap::new(),
+        past: BTreeMap::new(),
+        proved: BTreeSet::new(),
+    };
+    for relisted in branch.steps.iter().flat_map(|step| &step.listings).filter(|relisted| relisted.is_proved) {
+        if let Some(listed) = &relisted.change.listed {
+            walk.proved.insert((relisted.change.home.clone(), listed.sha256.clone()));
+        }
+    }
+    let mut told = BTreeMap::new();
+    for step in &branch.steps {
+        let of_step = walk.step(step);
+        if !of_step.is_empty() {
+            told.insert(step.commit, of_step);
+        }
+    }
+    let standing = walk.standing.iter().filter_map(|(place, view)| walk.standing_of(place, view)).collect();
+    Life { told, standing }
+}
+
+impl<'f> Walk<'f> {
+    fn step(&mut self, step: &Step) -> Vec<Told> {
+        let mut touched: BTreeSet<Place> = BTreeSet::new();
+        for (path, content) in &step.files {
+            match content {
+                Some(content) => _ = self.files.insert(path.clone(), *content),
+                None => _ = self.files.remove(path),
+            }
+            touched.extend(self.owners.get(path).into_iter().flatten().cloned());
+        }
+        for Relisted { manifest, change, .. } in &step.listings {
+            let place = (change.home.clone(), change.key.clone());
+            self.list(&place, manifest, change.listed.as_ref());
+            touched.insert(place);
+        }
+        let mut told = Vec::new();
+        for place in touched {
+            let new = self.view(&place);
+            let old = self.standing.get(&place).cloned();
+            if old == new {
+                continue;
+            }
+            self.told(&place, step.commit, (old.as_ref(), new.as_ref()), &mut told);
+            match new {
+                Some(new) => _ = self.standing.insert(place, new),
+                None => _ = self.standing.remove(&place),
+            }
+        }
+        told
+    }
+
+    /// Notes what a manifest says of an object from now on.
+    fn list(&mut self, place: &Place, manifest: &Arc<str>, listed: Option<&Arc<Listed>>) {
+        let entries = self.listed.entry(place.clone()).or_default();
+        let path: Option<Arc<str>> = match listed {
+            Some(listed) => {
+                let end = format!("regions/{}/bundle.yaml", place.0.directory);
+                Some(Arc::from(format!("{}{}", manifest.strip_suffix(&*end).unwrap_or_default(), listed.path)))
+            }
+            None => entries.get(manifest).map(|entry| entry.path.clone()),
+        };
+        let Some(path) = path else { return };
+        if let Some(old) = entries.insert(manifest.clone(), Entry { path: path.clone(), listed: listed.cloned() })
+            && old.path != path
+            && let Some(owners) = self.owners.get_mut(&old.path)
+        {
+            owners.remove(place);
+        }
+        self.owners.entry(path).or_default().insert(place.clone());
+    }
+
+    /// How an object stands now; not at all if it has no file. What is listed goes before what is left over, and else the
+    /// first path counts.
+    fn view(&mut self, place: &Place) -> Option<View> {
+        let entries = self.listed.get_mut(place)?;
+        let files = &self.files;
+        let gone = |entry: &Entry| entry.listed.is_none() && !files.contains_key(&entry.path);
+        for path in entries.values().filter(|entry| gone(entry)).map(|entry| &entry.path) {
+            if let Some(owners) = self.owners.get_mut(path) {
+                owners.remove(place);
+            }
+        }
+        entries.retain(|_, entry| !gone(entry));
+        let views = entries.values().filter_map(|entry| {
+            let file = *files.get(&entry.path)?;
+            Some(View { file, listed: entry.listed.clone() })
+        });
+        views.min_by_key(|view| view.listed.is_none())
+    }
+
+    fn secret(&self, place: &Place, view: &View) -> Option<&'f SealedSecret> {
+        let of_key = |secret: &&Arc<SealedSecret>| secret.key == place.1;
+        self.facts.files.get(view.file)?.secrets.iter().find(of_key).map(|secret| &**secret)
+    }
+
+    /// Whether an object's file is the one that its manifest lists.
+    fn is_as_listed(&self, view: &View) -> bool {
+        let sha256 = self.facts.files.get(view.file).map(|file| file.sha256.as_str());
+        view.listed.as_ref().is_some_and(|listed| Some(listed.sha256.as_str()) == sha256)
+    }
+
+    fn values(&self, place: &Place, old: &View, new: &View) -> (Values, Vec<EntryRecord>) {
+        if old.file == new.file {
+            return (Values::Same, Vec::new());
+        }
+        let version = |view: &View| {
+            let file = self.secret(place, view)?;
+            let is_proved = self.today.is_some() && self.proved.contains(&(place.0.clone(), file.sha256.clone()));
+            Some(Version { file, is_listed: self.is_as_listed(view), is_proved })
+        };
+        match (version(old), version(new)) {
+            (Some(old), Some(new)) => compare(&place.0, (old, new), self.today),
+            // What cannot be looked into may be anything.
+            _ => (Values::Unknown, Vec::from([EntryRecord { name: String::new(), change: EntryChange::Unknown }])),
+        }
+    }
+
+    /// Says what became of one object.
+    fn told(&mut self, place: &Place, commit: usize, views: (Option<&View>, Option<&View>), told: &mut Vec<Told>) {
+        let empty = BTreeSet::new();
+        let by = |view: Option<&'_ View>| view.and_then(|view| view.listed.clone());
+        let (before, after) = (by(views.0), by(views.1));
+        let old_claimants = before.as_ref().map_or(&empty, |listed| &listed.claimants);
+        let new_claimants = after.as_ref().map_or(&empty, |listed| &listed.claimants);
+        let mut events = Vec::new();
+        match views {
+            (None, None) => {}
+            (None, Some(new)) => events = self.published(place, commit, new),
+            (Some(_), None) => events.push(event(What::Withdrawn, place)),
+            (Some(old), Some(new)) => {
+                events = self.changed(place, commit, old, new);
+                let joined = credentials(new_claimants.difference(old_claimants));
+                let left = credentials(old_claimants.difference(new_claimants));
+                // What is said nowhere is no other claim.
+                if before.is_some() && after.is_some() && !(joined.is_empty() && left.is_empty()) {
+                    let needed = event(What::Needed, place);
+                    events.push(Event { credentials_added: joined, credentials_removed: left, ..needed });
+                }
+            }
+        }
+        let claimants: BTreeSet<Claimant> = old_claimants.union(new_claimants).cloned().collect();
+        let from = after.as_ref().or(before.as_ref()).and_then(|listed| listed.from.clone());
+        for event in events {
+            let (home, key) = place.clone();
+            told.push(Told { home, key, claimants: claimants.clone(), from: from.clone(), event });
+        }
+        if let Some(new) = views.1 {
+            let rotated = self.past.get(place).and_then(|past| past.rotated);
+            self.past.insert(place.clone(), Past { rotated, last: new.clone() });
+        }
+    }
+
+    fn published(&mut self, place: &Place, commit: usize, new: &View) -> Vec<Event> {
+        let past = self.past.get(place).map(|past| past.last.clone());
+        let secret = self.secret(place, new);
+        let of_secret = past.as_ref().filter(|_| place.1.kind.is_secret());
+        let (values, entries) = of_secret.map(|last| self.values(place, last, new)).unzip();
+        let entries = entries.unwrap_or_default();
+        self.note(place, commit, &entries);
+        let recipients_added = secret.map(|secret| readers(secret).map(ToString::to_string).collect());
+        let mut events = Vec::from([Event {
+            again: past.is_some(),
+            values,
+            entries: named(entries),
+            recipients_added: recipients_added.unwrap_or_default(),
+            ..event(What::Published, place)
+        }]);
+        events.extend(self.carried(place, None, new));
+        if !self.is_as_listed(new) {
+            events.push(event(What::Altered, place));
+        }
+        events
+    }
+
+    /// Notes a version of a Secret in its age.
+    fn note(&mut self, place: &Place, commit: usize, entries: &[EntryRecord]) {
+        let new = Rotated { first: commit, known: commit, changed: false, perhaps: None };
+        match self.past.get_mut(place) {
+            Some(past) => past.rotated.get_or_insert(new).note(commit, entries),
+            None => {
+                let last = View { file: usize::MAX, listed: None };
+                self.past.insert(place.clone(), Past { rotated: Some(new), last });
+            }
+        }
+    }
+
+    fn changed(&mut self, place: &Place, commit: usize, old: &View, new: &View) -> Vec<Event> {
+        let mut events = Vec::new();
+        if old.file != new.file {
+            let (values, entries) = self.values(place, old, new);
+            match (self.secret(place, old), self.secret(place, new)) {
+                (Some(a), Some(b)) => {
+                    self.note(place, commit, &entries);
+                    let (then, now): (BTreeSet<&str>, BTreeSet<&str>) = (readers(a).collect(), readers(b).collect());
+                    let only = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| -> Vec<String> {
+                        one.difference(other).map(ToString::to_string).collect()
+                    };
+                    let is_resealed = a.entries != b.entries;
+                    let what = match values {
+                        Values::Changed => What::Changed,
+                        _ if then != now => What::Recipients,
+                        _ if is_resealed => What::Resealed,
+                        _ => What::Retagged,
+                    };
+                    let values = Some(values);
+                    events.push(Event {
+                        values,
+                        entries: named(entries),
+                        recipients_added: only(&now, &then),
+                        recipients_removed: only(&then, &now),
+                        ..event(what, place)
+                    });
+                }
+                // What cannot be looked into is told below: it is not as it is listed.
+                _ if place.1.kind.is_secret() => self.note(place, commit, &entries),
+                _ => events.push(event(What::Changed, place)),
+            }
+        }
+        events.extend(self.carried(place, Some(old), new));
+        match (self.is_as_listed(old), self.is_as_listed(new)) {
+            (true, false) => events.push(event(What::Altered, place)),
+            (false, true) => events.push(event(What::AsListed, place)),
+            _ => {}
+        }
+        events
+    }
+
+    fn carried(&self, place: &Place, old: Option<&View>, new: &View) -> Option<Event> {
+        let reason = |view: &View| view.listed.as_ref().and_then(|listed| listed.carried.clone());
+        match (old.and_then(reason), reason(new)) {
+            (old, Some(new)) if old.as_ref() != Some(&new) => {
+                Some(Event { reason: Some(new), ..event(What::Carried, place) })
+            }
+            // What is not listed is not said to be current.
+            (Some(_), None) if new.listed.is_some() => Some(event(What::Current, place)),
+            _ => None,
+        }
+    }
+
+    fn standing_of(&self, place: &Place, view: &View) -> Option<Standing> {
+        if !place.1.kind.is_secret() || !self.secret(place, view).is_none_or(has_values) {
+            return None;
+        }
+        let rotated = self.past.get(place)?.rotated?;
+        let (home, key) = place.clone();
+        let listed = view.listed.as_ref();
+        let claimants = listed.map(|listed| listed.claimants.clone()).unwrap_or_default();
+        Some(Standing { home, key, claimants, from: listed.and_then(|listed| listed.from.clone()), rotated })
+    }
+}
+
+/// The entries that have a name.
+fn named(entries: Vec<EntryRecord>) -> Vec<EntryRecord> {
+    entries.into_iter().filter(|entry| !entry.name.is_empty()).collect()
+}
+
+/// Everybody who can read a file, as far as it names them.
+fn readers(file: &SealedSecret) -> impl Iterator<Item = &str> {
+    file.recipients.iter().chain(&file.unknown).map(String::as_str)
+}
+
+fn event(what: What, (_, key): &Place) -> Event {
+    Event {
+        what,
+        fleet: String::new(),
+        directory: String::new(),
+        region: None,
+        object: ObjectRecord {
+            group: key.kind.group.to_string(),
+            kind: key.kind.kind.to_string(),
+            namespace: key.namespace.as_ref().map(ToString::to_string),
+            name: key.name.to_string(),
+        },
+        credentials: Vec::new(),
+        again: false,
+        values: None,
+        entries: Vec::new(),
+        recipients_added: Vec::new(),
+        recipients_removed: Vec::new(),
+        reason: None,
+        credentials_added: Vec::new(),
+        credentials_removed: Vec::new(),
+    }
+}

@@ -1,0 +1,128 @@
+//! What commands are asked about: a Credential, or a kind and a name, in the words of the command line.
+
+use clap::ValueEnum;
+use pouch_core::config::Fleet;
+use pouch_core::name::{Claimant, Name, Namespace, ObjectKey, is_dns_label, is_dns_subdomain};
+use pouch_core::recipient::Recipient;
+
+use crate::error::Failure;
+use crate::settings::region_called;
+use crate::ui::Ui;
+
+/// What can be asked about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Kind {
+    Credential,
+    Secret,
+    Region,
+    Recipient,
+}
+
+/// What is asked about.
+pub enum Subject {
+    /// A Credential.
+    Credential(Claimant),
+    /// A Secret.
+    Secret(ObjectKey),
+    /// A region, as it was typed.
+    Region(String),
+    /// A recipient.
+    Recipient(Recipient),
+}
+
+/// How the words of a command line are taken.
+pub struct Words<'a> {
+    /// The command.
+    pub command: &'static str,
+    /// What it can be asked about.
+    pub kinds: &'a [Kind],
+    /// The configuration, if there is one.
+    pub fleet: Option<&'a Fleet>,
+    /// Where hints go.
+    pub ui: &'a Ui,
+}
+
+impl Words<'_> {
+    /// What one or two words mean; `namespace` is that of a name without one.
+    pub fn subject(&self, words: &[String], namespace: Option<&str>) -> Result<Subject, Failure> {
+        let (kind, name) = match words {
+            [kind, name] => (self.kind(kind)?, name),
+            [kind] if self.kind(kind).is_ok() => {
+                return Err(Failure::usage(
+                    format!("a name is missing after `{kind}`"),
+                    format!("Write it behind: `pouch {} --help` shows how.", self.command),
+                ));
+            }
+            [name] if name.starts_with("age1") && self.kinds.contains(&Kind::Recipient) => (Kind::Recipient, name),
+            [name] => (Kind::Credential, name),
+            _ => {
+                return Err(Failure::usage(
+                    format!("{} is more than a kind and a name", words.join(" ")),
+                    "Write a namespace before the name, with a slash between them, or with -n.",
+                ));
+            }
+        };
+        let has_namespace = name.contains('/') || matches!(kind, Kind::Region | Kind::Recipient);
+        if let Some(namespace) = namespace.filter(|_| has_namespace) {
+            return Err(Failure::usage(
+                format!("-n {namespace} has no meaning for {name}"),
+                "It is the namespace of a Credential or Secret whose name is given without one. Leave it out.",
+            ));
+        }
+        match kind {
+            Kind::Region => Ok(Subject::Region(name.clone())),
+            Kind::Recipient => match Recipient::parse(name) {
+                Ok(recipient) => Ok(Subject::Recipient(recipient)),
+                Err(error) => Err(Failure::usage(format!("recipient: {error}"), error.help())),
+            },
+            Kind::Credential | Kind::Secret => self.namespaced(kind, name, namespace),
+        }
+    }
+
+    fn namespaced(&self, kind: Kind, name: &str, namespace: Option<&str>) -> Result<Subject, Failure> {
+        if let Some((word, rest)) = name.split_once('/')
+            && kind == Kind::Credential
+            && self.kind(word).is_ok()
+        {
+            self.ui.note(&format!("{word} is taken for a namespace; for a kind, write `{word} {rest}`"));
+        }
+        let (namespace, name) = match (name.split_once('/'), namespace) {
+            (Some((namespace, name)), _) => (namespace, name),
+            (None, Some(namespace)) => (namespace, name),
+            (None, None) => return Err(self.without_namespace(kind, name)),
+        };
+        if !is_dns_label(namespace) || !is_dns_subdomain(name) {
+            return Err(Failure::usage(
+                format!("{namespace}/{name} is not NAMESPACE/NAME"),
+                "Write both as they stand in the manifest, such as team-a/aws.",
+            ));
+        }
+        let (namespace, name) = (Namespace::from(namespace), Name::from(name));
+        Ok(match kind {
+            Kind::Secret => Subject::Secret(ObjectKey::secret(namespace, name)),
+            _ => Subject::Credential(Claimant::credential(namespace, name)),
+        })
+    }
+
+    fn kind(&self, word: &str) -> Result<Kind, Failure> {
+        // As kubectl takes them.
+        let one = word.strip_suffix('s').unwrap_or(word);
+        let known = Kind::from_str(one, true).ok().filter(|kind| self.kinds.contains(kind));
+        known.ok_or_else(|| {
+            let words: Vec<String> = self.kinds.iter().map(|kind| format!("{kind:?}").to_lowercase()).collect();
+            Failure::usage(
+                format!("{word:?} is nothing that can be asked about"),
+                format!("Name one of: {}. Without one of these words, the name is a Credential's.", words.join(", ")),
+            )
+        })
+    }
+
+    fn without_namespace(&self, kind: Kind, name: &str) -> Failure {
+        let help = match self.fleet.map(|fleet| region_called(fleet, name)) {
+            Some(Ok(region)) => format!("Write NAMESPACE/NAME, or `pouch {} region {}`.", self.command, region.name),
+            _ => String::from("Write NAMESPACE/NAME, or the namespace with -n."),
+        };
+        let kind = format!("{kind:?}");
+        Failure::usage(format!("{name:?} names no {kind}: it has no namespace"), help)
+    }
+}

@@ -1,0 +1,150 @@
+//! The history of a branch along its first parents: what the branch held one after another, whatever was merged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use git2::{Oid, Repository, RepositoryOpenFlags};
+
+use super::{Counts, Difference, File, HistoryError, Walker};
+use crate::git::objects::{Id, Kind, named, opened};
+use crate::stop::Stop;
+
+/// A commit as it was made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Made {
+    /// Its id.
+    pub id: String,
+    /// When it was committed, in seconds since 1970-01-01 UTC.
+    pub seconds: i64,
+    /// The id of its parent; empty where it has none, or several.
+    pub parent: String,
+    /// The id of its tree.
+    pub tree: String,
+    /// Its author's name; bytes that are no UTF-8 are replaced.
+    pub author: String,
+    /// Its message; empty if that is no UTF-8.
+    pub message: String,
+}
+
+/// A file that a commit has otherwise than its first parent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Touched {
+    /// Its path in the repository, with bytes that are no UTF-8 replaced.
+    pub path: Arc<str>,
+    /// What stands there now, which is never a folder; none if nothing does.
+    pub now: Option<(Kind, Id)>,
+}
+
+/// A repository whose branches are gone through.
+pub struct Ends {
+    repository: Repository,
+}
+
+impl Ends {
+    /// Opens the repository at `path`.
+    ///
+    /// # Errors
+    /// Where it is missing or shallow.
+    pub fn open(path: &Path) -> Result<Self, HistoryError> {
+        let repository = opened(path, RepositoryOpenFlags::NO_SEARCH)?;
+        match repository.is_shallow() {
+            true => Err(HistoryError::Shallow(path.display().to_string())),
+            false => Ok(Self { repository }),
+        }
+    }
+
+    /// The commit that a revision leads to.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn named(&self, revision: &str) -> Result<Id, HistoryError> {
+        Ok(Id(named(&self.repository, revision)?.peel_to_commit()?.id()))
+    }
+
+    /// The first of these references that exists, and its commit.
+    ///
+    /// # Errors
+    /// Where it leads to no commit.
+    pub fn first<'n>(&self, references: &'n [String]) -> Result<Option<(&'n str, Id)>, HistoryError> {
+        let is_there = |name: &&String| self.repository.find_reference(name).is_ok();
+        let found = references.iter().find(is_there);
+        found.map(|name| Ok((name.as_str(), self.named(name)?))).transpose()
+    }
+
+    /// The commit of `HEAD`, and what it is called; none where it leads nowhere yet.
+    ///
+    /// # Errors
+    /// Where it leads to no commit.
+    pub fn head(&self) -> Result<Option<(String, Id)>, HistoryError> {
+        let Ok(head) = self.repository.head() else { return Ok(None) };
+        let name = head.shorthand().map_or_else(|_| "HEAD".to_owned(), str::to_owned);
+        Ok(Some((name, Id(head.peel_to_commit()?.id()))))
+    }
+
+    /// The full names of all branches, those of remotes too.
+    ///
+    /// # Errors
+    /// Where references cannot be read.
+    pub fn branches(&self) -> Result<Vec<String>, HistoryError> {
+        let mut names = BTreeSet::new();
+        for pattern in ["refs/heads/*", "refs/remotes/*"] {
+            for reference in self.repository.references_glob(pattern)? {
+                names.extend(reference?.name().ok().map(str::to_owned));
+            }
+        }
+        Ok(names.into_iter().collect())
+    }
+
+    /// Goes through the history that ends in `tip`, oldest first, and hands each commit on with the files that it has
+    /// otherwise than its first parent. Returns the paths of folders that were too deep to look into.
+    ///
+    /// # Errors
+    /// Where a commit or a folder cannot be read or is too large, or the run should end.
+    pub fn walk(
+        &self,
+        tip: Id,
+        counts: Counts<'_>,
+        stop: &Stop,
+        each: &mut dyn FnMut(Made, Vec<Touched>),
+    ) -> Result<Vec<String>, HistoryError> {
+        let mut line: Vec<Oid> = Vec::new();
+        let mut next = Some(tip.0);
+        while let Some(id) = next {
+            stop.check()?;
+            line.push(id);
+            next = self.repository.find_commit(id)?.parent_ids().next();
+        }
+        let mut walker = Walker::new(&self.repository, counts, stop);
+        let mut before = None;
+        for id in line.into_iter().rev() {
+            stop.check()?;
+            let commit = self.repository.find_commit(id)?;
+            let found = walker.between(before, commit.tree_id()).map_err(|fault| fault.at(id))?;
+            before = Some(commit.tree_id());
+            each(made(&commit), touched(found));
+        }
+        Ok(walker.too_deep.into_values().collect())
+    }
+}
+
+fn made(commit: &git2::Commit<'_>) -> Made {
+    let mut parents = commit.parent_ids();
+    let parent = parents.next().filter(|_| parents.next().is_none());
+    Made {
+        id: commit.id().to_string(),
+        seconds: commit.time().seconds(),
+        parent: parent.map(|parent| parent.to_string()).unwrap_or_default(),
+        tree: commit.tree_id().to_string(),
+        author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
+        message: std::str::from_utf8(commit.message_raw_bytes()).unwrap_or_default().to_owned(),
+    }
+}
+
+/// By path: a file that is another is removed and added.
+fn touched(found: Difference) -> Vec<Touched> {
+    let removed = found.removed.into_iter().map(|(path, ..)| (path, None));
+    let added = found.added.into_iter().map(|(path, kind, id): File| (path, Some((kind, Id(id)))));
+    let all: BTreeMap<Arc<str>, Option<(Kind, Id)>> = removed.chain(added).collect();
+    all.into_iter().map(|(path, now)| Touched { path, now }).collect()
+}

@@ -1,0 +1,210 @@
+//! Log: holds what branches held, one commit after another, against what is asked. What it means is the core's business.
+
+mod history;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use pouch_core::config::{Fleet, OutputGit};
+use pouch_core::listing::few;
+use pouch_core::log::values::Today;
+use pouch_core::log::{Facts, Log, Looked, Query, Question, log};
+use pouch_core::name::{Claimant, Directory, ObjectKey, is_directory};
+
+use self::history::{Line, ReadLines, read};
+use crate::error::Failure;
+use crate::git::history::line::Ends;
+use crate::harden::wiped;
+use crate::run::exposure::today::current;
+use crate::run::exposure::{sources, warn_of, warn_of_broken};
+use crate::session::Session;
+use crate::settings::{Opened, region_called};
+use crate::shelf::repository::{self, Repository};
+use crate::survey::Reach;
+
+/// How many branches are named.
+const MOST_NAMED: usize = 8;
+
+/// What is asked about.
+pub enum Subject {
+    /// A Credential.
+    Claimant(Claimant),
+    /// An object.
+    Object(ObjectKey),
+    /// A region, by its name or its folder.
+    Region(String),
+}
+
+/// What is asked of a history.
+pub struct Asked<'a> {
+    /// The configuration, if there is one; the values of today need it.
+    pub opened: Option<&'a Opened>,
+    /// The repository; by default that of `output.git`, else the one around the current folder.
+    pub repository: Option<&'a str>,
+    /// What about; everything if none.
+    pub subject: Option<Subject>,
+    /// Only Secrets that are not known to have been rotated for so many seconds.
+    pub older_than: Option<u64>,
+    /// Whether the sources are read, for the values of today.
+    pub values: bool,
+    /// Only the history of these branches, tags and commits; of those that regions follow if empty.
+    pub revisions: &'a [String],
+    /// How live clusters among the sources are reached.
+    pub reach: Reach,
+    /// Whether to warn of what is missing from the answer.
+    pub warns: bool,
+}
+
+/// Answers it.
+pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
+    let opened = asked.opened;
+    let fleet = opened.map(|opened| &opened.settings.fleet);
+    let question = asked.subject.as_ref().map(|subject| question(subject, fleet)).transpose()?;
+    let keys = match opened {
+        Some(opened) if asked.values => Some(opened.keys(session)?),
+        _ => None,
+    };
+    let Repository { path, called, fetched } = repository::find(session, asked.repository, opened, repository::LOG)?;
+    let ReadLines { facts, looked } = {
+        let progress = session.ui.progress("walking", 0);
+        progress.say(&called);
+        let ends = Ends::open(&path)?;
+        let (lines, missing) = lines(&ends, asked.revisions, fleet)?;
+        let ReadLines { facts, looked } = read(&path, &ends, &lines, fleet.zip(keys.as_ref()), &session.stop)?;
+        ReadLines { facts, looked: Looked { repository: called, missing, ..looked } }
+    };
+    // All that was wanted of it is read, and what follows may take its time.
+    drop(fetched);
+    if asked.warns {
+        warn(&looked, session);
+    }
+    let now = session.ambient.now();
+    let query = Query {
+        question: question.as_ref(),
+        older_than: asked.older_than,
+        fleet,
+        today: None,
+        now: now.as_second(),
+        at: Timestamp::from_second(now.as_second()).unwrap_or(now).to_string(),
+    };
+    match opened.zip(keys.as_ref()) {
+        None => told(&facts, &query, looked),
+        Some((opened, keys)) => {
+            let fleet = &opened.settings.fleet;
+            let survey = sources(session, opened, &asked.reach)?;
+            let current = current(fleet, &survey);
+            warn_of_broken(&current.broken, &session.ui);
+            let today = Today { fleet: &fleet.name, keys, now: current.values };
+            // Tags are made of the values.
+            wiped(|| told(&facts, &Query { today: Some(&today), ..query }, looked))
+        }
+    }
+}
+
+fn told(facts: &Facts, query: &Query<'_>, looked: Looked) -> Result<Log, Failure> {
+    let branches: Vec<&str> = looked.branches.iter().map(|branch| branch.name.as_str()).collect();
+    let nowhere = match branches.is_empty() {
+        true => String::from("the repository has no commit"),
+        false => format!("nothing of it was ever published on {}", branches.join(", ")),
+    };
+    log(facts, query, looked).map_err(|near| {
+        let question = query.question.map(ToString::to_string).unwrap_or_default();
+        let meant = near.map(|near| format!("Did you mean {near}? ")).unwrap_or_default();
+        let help = format!("{meant}Without a name, `pouch log` tells everything; --rev names another branch.");
+        Failure::failed(format!("{question}: {nowhere}"), help)
+    })
+}
+
+fn question(subject: &Subject, fleet: Option<&Fleet>) -> Result<Question, Failure> {
+    Ok(match subject {
+        Subject::Claimant(by) => Question::Claimant(by.clone()),
+        Subject::Object(key) => Question::Object(key.clone()),
+        Subject::Region(called) => match fleet.map(|fleet| region_called(fleet, called)) {
+            Some(Ok(region)) => Question::Region(region.directory.clone()),
+            // The region may be gone from the configuration, and its folder is known to the history alone.
+            _ if is_directory(called) => Question::Region(Directory::from(called.as_str())),
+            Some(Err(failure)) => return Err(failure),
+            None => {
+                let message = format!("{called:?} is no region's folder");
+                return Err(Failure::usage(message, "Name the folder below `regions`, such as eu-west."));
+            }
+        },
+    })
+}
+
+/// The branches that are gone through, and those that should be there and are not.
+fn lines(ends: &Ends, revisions: &[String], fleet: Option<&Fleet>) -> Result<(Vec<Line>, Vec<String>), Failure> {
+    let line = |name: &str, branch: &str, tip| Line {
+        name: name.to_owned(),
+        branch: branch.to_owned(),
+        tip,
+        elsewhere: BTreeSet::new(),
+    };
+    let mut lines = Vec::new();
+    for revision in revisions {
+        let branch = revision.strip_prefix("refs/heads/").unwrap_or(revision);
+        lines.push(line(revision, branch, ends.named(revision)?));
+    }
+    if !lines.is_empty() {
+        return Ok((lines, Vec::new()));
+    }
+    let mut missing = Vec::new();
+    if let Some((fleet, git)) = fleet.and_then(|fleet| Some((fleet, fleet.output.git.as_ref()?))) {
+        let homes = homes(fleet, git);
+        for (branch, own) in &homes {
+            // As a clone of the repository names it, and as the repository itself does.
+            let names = [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
+            match ends.first(&names)? {
+                Some((_, tip)) => {
+                    let others = homes.values().flatten().filter(|directory| !own.contains(*directory));
+                    lines.push(Line { elsewhere: others.cloned().collect(), ..line(branch, branch, tip) });
+                }
+                None => missing.push(branch.clone()),
+            }
+        }
+    }
+    if lines.is_empty() && missing.is_empty() {
+        let (name, tip) = match (ends.head()?, &*ends.branches()?) {
+            (Some(head), _) => head,
+            (None, []) => return Ok((lines, missing)),
+            // HEAD may name a branch that was never made.
+            (None, [only]) => (short(only).to_owned(), ends.named(only)?),
+            (None, several) => {
+                let names: Vec<&str> = several.iter().map(|name| short(name)).collect();
+                let help = format!("Name one with --rev: {}.", few(&names, names.len(), MOST_NAMED));
+                return Err(Failure::usage(
+                    "the repository has several branches, and HEAD leads to none of them",
+                    help,
+                ));
+            }
+        };
+        lines.push(line(&name, &name, tip));
+    }
+    Ok((lines, missing))
+}
+
+/// A branch's name as people write it.
+fn short(reference: &str) -> &str {
+    let name = reference.strip_prefix("refs/").unwrap_or(reference);
+    name.strip_prefix("heads/").or_else(|| name.strip_prefix("remotes/")).unwrap_or(name)
+}
+
+/// The branches that regions follow, each with the folders of its regions. What is proposed is not published yet.
+fn homes(fleet: &Fleet, git: &OutputGit) -> BTreeMap<String, BTreeSet<Directory>> {
+    let mut homes: BTreeMap<String, BTreeSet<Directory>> = BTreeMap::new();
+    for region in fleet.regions.values() {
+        homes.entry(git.place(&region.directory).base).or_default().insert(region.directory.clone());
+    }
+    homes
+}
+
+/// Says beside an answer for machines what is missing from it.
+fn warn(looked: &Looked, session: &Session) {
+    if looked.branches.is_empty() {
+        session.ui.warn("the repository has no commit");
+    }
+    for branch in &looked.missing {
+        session.ui.warn(&format!("the repository has no branch {branch}, so nothing was published there"));
+    }
+    warn_of(&looked.skipped, &session.ui);
+}

@@ -1,0 +1,267 @@
+//! `pouch log`, through the built program: the life of what pouch itself published, and made-up histories beside a model.
+
+mod hostile;
+mod model;
+
+use serde_json::Value;
+
+use crate::support::fleet::{CANARY, EU, Fleet, Ran};
+use crate::support::origin::Origin;
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
+/// When the histories of these tests begin.
+const BEGIN: i64 = 1_700_000_000;
+
+/// A fleet that publishes, with commits whose days a test says.
+pub struct Life {
+    pub fleet: Fleet,
+}
+
+impl Life {
+    /// Two Credentials in each region, not yet published.
+    pub fn new() -> Self {
+        let fleet = Fleet::with_credentials(2);
+        Origin::new(&fleet, "");
+        Self { fleet }
+    }
+
+    /// Runs a command whose commits are made on a day.
+    pub fn on(&self, day: i64, arguments: &[&str]) -> Ran {
+        let mut command = self.fleet.command(arguments);
+        command.env("SOURCE_DATE_EPOCH", (BEGIN + day * DAY).to_string());
+        Ran::from(command.output().unwrap())
+    }
+
+    pub fn origin(&self) -> Origin<'_> {
+        Origin::known(&self.fleet)
+    }
+
+    pub fn log(&self, arguments: &[&str]) -> Value {
+        let ran = self.fleet.run(&[&["log", "-o", "json"], arguments].concat()).ends(0);
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+
+    /// All of it: `c0` gets a longer value, `c1` one of the same length; everything is sealed anew, then for one more; `c0`
+    /// breaks and is mended; `c1` is withdrawn and put back.
+    pub fn whole() -> Self {
+        let life = Self::new();
+        let fleet = &life.fleet;
+        life.on(0, &["publish", "--first"]).ends(0);
+        fleet.secret("eu", "c0", &format!("value: {CANARY}-longer-than-before"));
+        life.on(10, &["publish"]).ends(0);
+        fleet.secret("eu", "c1", &format!("value: {}", format!("{CANARY}-eu-1").to_uppercase()));
+        life.on(20, &["publish"]).ends(0);
+        life.on(30, &["rekey", "--region", "eu"]).ends(0);
+        fleet.run(&["init", "-f", "pair/pouch.yaml", "--region", "eu"]);
+        let recipient = fleet.read("pair/keys/eu.txt").lines().next().unwrap().replace("# public key: ", "");
+        fleet.configure(EU, &format!("{EU}, {recipient}"));
+        let accepted = life.on(40, &["publish"]).ends(4).acceptance("--accept-recipients", "eu");
+        life.on(40, &["publish", "--accept-recipients", &accepted]).ends(0);
+        let [secret, credential] = ["c0-secret", "c1"].map(|name| fleet.read(&format!("manifests/eu-{name}.yaml")));
+        fleet.remove("manifests/eu-c0-secret.yaml");
+        life.on(50, &["publish"]).ends(3);
+        fleet.write("manifests/eu-c0-secret.yaml", secret);
+        fleet.remove("manifests/eu-c1.yaml");
+        life.on(60, &["publish"]).ends(0);
+        fleet.write("manifests/eu-c1.yaml", credential);
+        life.on(70, &["publish"]).ends(0);
+        life
+    }
+}
+
+pub fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+/// The day of a commit.
+fn day(commit: &Value) -> i64 {
+    let time: jiff::Timestamp = text(&commit["time"]).parse().unwrap();
+    (time.as_second() - BEGIN) / DAY
+}
+
+/// Each event as `DAY WHAT NAME VALUES ENTRIES`, oldest first, with what else it says.
+pub fn told(log: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    for commit in list(&log["commits"]).iter().rev() {
+        for event in list(&commit["events"]).iter().filter(|event| event["object"]["kind"] == "Secret") {
+            let mut line = format!("{} {} {}", day(commit), text(&event["what"]), text(&event["object"]["name"]));
+            if event["again"] == true {
+                line.push_str(" again");
+            }
+            if let Some(values) = event["values"].as_str() {
+                line.push_str(&format!(" {values}"));
+            }
+            for entry in list(&event["entries"]) {
+                line.push_str(&format!(" {}={}", text(&entry["name"]), text(&entry["change"])));
+            }
+            if let Some(reason) = event["reason"].as_str() {
+                line.push_str(&format!(" ({reason})"));
+            }
+            for (sign, field) in [("+", "recipientsAdded"), ("-", "recipientsRemoved")] {
+                line.push_str(&list(&event[field]).iter().map(|_| format!(" {sign}")).collect::<String>());
+            }
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// `NAME ROTATED CHANGED PERHAPS` of each Secret that is published now.
+fn ages(log: &Value) -> Vec<String> {
+    let line = |secret: &Value| {
+        let perhaps = secret.get("perhapsRotated").map_or(String::from("-"), |commit| day(commit).to_string());
+        let name = format!("{}/{}", text(&secret["directory"]), text(&secret["name"]));
+        format!("{name} {} {} {perhaps}", day(&secret["rotated"]), secret["changed"])
+    };
+    list(&log["secrets"]).iter().map(line).collect()
+}
+
+#[test]
+fn a_credential_s_whole_life_is_told() {
+    let life = Life::whole();
+    let log = life.log(&["eu-team/c0"]);
+    assert_eq!(
+        told(&log),
+        [
+            "0 published c0 +",
+            "10 changed c0 changed value=changed",
+            "30 resealed c0 unknown value=unknown",
+            "40 recipients c0 unknown value=unknown +",
+            "50 carried c0 (missing-reference)",
+            "60 current c0",
+        ]
+    );
+    assert_eq!(ages(&log), ["eu/c0 10 true 40"]);
+    let log = life.log(&["secret", "c1", "-n", "eu-team"]);
+    assert_eq!(
+        told(&log),
+        [
+            "0 published c1 +",
+            "20 resealed c1 unknown value=unknown",
+            "30 resealed c1 unknown value=unknown",
+            "40 recipients c1 unknown value=unknown +",
+            "60 withdrawn c1",
+            "70 published c1 again unknown value=unknown + +",
+        ]
+    );
+    assert_eq!(ages(&log), ["eu/c1 0 false 70"]);
+    for event in list(&log["commits"]).iter().flat_map(|commit| list(&commit["events"])) {
+        assert_eq!(
+            (&event["credentials"][0], &event["region"], &event["fleet"]),
+            (&"eu-team/c1".into(), &"eu".into(), &"acme".into())
+        );
+    }
+    // Where nobody changed anything, nothing is told.
+    assert_eq!(told(&life.log(&["us-team/c0"])), ["0 published c0 +"]);
+    // The whole and a region are the same, without the other region.
+    let (all, eu) = (told(&life.log(&[])), told(&life.log(&["region", "eu"])));
+    assert_eq!(all.len(), eu.len() + 2);
+    assert_eq!(eu.len(), 12);
+}
+
+#[test]
+fn with_values_it_is_known_since_when_they_are_published() {
+    let life = Life::whole();
+    let log = life.log(&["eu-team/c0", "--values"]);
+    let expected = [
+        "0 published c0 +",
+        "10 changed c0 changed value=changed",
+        "30 resealed c0 same",
+        "40 recipients c0 same +",
+        "50 carried c0 (missing-reference)",
+        "60 current c0",
+    ];
+    assert_eq!(told(&log), expected);
+    assert_eq!(ages(&log), ["eu/c0 10 true -"]);
+    let log = life.log(&["eu-team/c1", "--values"]);
+    let expected = [
+        "0 published c1 +",
+        "20 changed c1 changed value=changed",
+        "30 resealed c1 same",
+        "40 recipients c1 same +",
+        "60 withdrawn c1",
+        "70 published c1 again same + +",
+    ];
+    assert_eq!(told(&log), expected);
+    assert_eq!(ages(&log), ["eu/c1 20 true -"]);
+    assert!(list(&log["commits"]).iter().all(|commit| commit["proved"] == true), "{log}");
+    assert_eq!(log["looked"]["branches"][0]["unproved"], 0);
+}
+
+#[test]
+fn people_are_told_the_last_of_it_and_all_of_it_when_they_ask() {
+    let life = Life::whole();
+    let shown = |arguments: &[&str]| life.fleet.run(&[&["log"], arguments].concat()).ends(0).stdout;
+    let credential = shown(&["eu-team/c0"]);
+    for says in [
+        "8 commits of main, up to ",
+        "  eu  changed     Secret eu-team/c0: value; for eu-team/c0\n",
+        "  eu  resealed    Secret eu-team/c0: sealed anew; whether a value changed cannot be told; for eu-team/c0\n",
+        "  eu  carried     Secret eu-team/c0: stays as it was: missing-reference; for eu-team/c0\n",
+        "Published now:\n  eu  Secret eu-team/c0: at most ",
+        "d, changed 2023-11-24 in ",
+        "; sealed anew 2023-12-24 in ",
+    ] {
+        assert!(credential.contains(says), "no {says:?} in:\n{credential}");
+    }
+    assert!(!credential.contains("c1") && !credential.contains("us-team"), "{credential}");
+    let position = |text: &str| credential.find(text).unwrap();
+    assert!(position("2024-01-13") < position("2023-11-14"), "the newest first:\n{credential}");
+    let markdown = shown(&["eu-team/c1", "--values", "-o", "markdown"]);
+    for says in [
+        "### pouch log of `Credential eu-team/c1`\n",
+        "By `pouch`, proved to be pouch's.",
+        "- `eu  changed     Secret eu-team/c1: value; for eu-team/c1`\n",
+        "#### Published now\n\n- `eu  Secret eu-team/c1: ",
+    ] {
+        assert!(markdown.contains(says), "no {says:?} in:\n{markdown}");
+    }
+    // More commits than a person takes in.
+    for day in 80..95 {
+        life.fleet.secret("us", "c0", &format!("value: {}", "x".repeat(usize::try_from(day).unwrap())));
+        life.on(day, &["publish"]).ends(0);
+    }
+    let (brief, whole) = (shown(&[]), shown(&["-v"]));
+    assert!(brief.ends_with("and 3 older commits; -v tells all\n"), "{brief}");
+    assert!(!brief.contains("2 regions: 6 changes") && whole.contains("2 regions: 6 changes"), "{whole}");
+}
+
+#[test]
+fn what_was_not_rotated_is_listed_and_denied() {
+    let life = Life::whole();
+    let now = jiff::Timestamp::now().as_second();
+    let days = |day: i64| (now - BEGIN) / DAY - day;
+    let listed = |older: i64, more: &[&str]| -> Vec<String> {
+        let log = life.log(&[&["--older-than", &format!("{older}d")], more].concat());
+        assert!(log.get("commits").is_none(), "{log}");
+        list(&log["secrets"])
+            .iter()
+            .map(|secret| format!("{}/{}", text(&secret["directory"]), text(&secret["name"])))
+            .collect()
+    };
+    // By region, oldest first. What nobody can tell counts as not rotated.
+    assert_eq!(listed(days(60), &[]), ["eu/c1", "eu/c0", "us/c0", "us/c1"]);
+    assert_eq!(listed(days(5), &[]), ["eu/c1", "us/c0", "us/c1"]);
+    assert_eq!(listed(days(5), &["--values"]), ["us/c0", "us/c1"]);
+    assert_eq!(listed(days(15), &["--values"]), ["eu/c0", "us/c0", "us/c1"]);
+    assert_eq!(listed(days(5), &["eu-team/c0"]), [""; 0]);
+    assert_eq!(listed(days(5), &["region", "us"]), ["us/c0", "us/c1"]);
+    let ask = |older: i64, more: &[&str], code: i32| {
+        let older = format!("{older}d");
+        life.fleet.run(&[&["log", "--older-than", &older, "--deny"], more].concat()).ends(code).stdout
+    };
+    let told = ask(days(5), &[], 7);
+    for says in ["\neu: 1 Secret not known to be rotated for ", "\nus: 2 Secrets not known", "  Secret us-team/c0: "] {
+        assert!(told.contains(says), "no {says:?} in:\n{told}");
+    }
+    let told = ask(days(-1), &[], 0);
+    assert!(told.contains("Every Secret that is published now was rotated or first published less than "), "{told}");
+    ask(days(5), &["-o", "markdown"], 7);
+    ask(days(5), &["-o", "json"], 7);
+}

@@ -44,6 +44,8 @@ pub enum Question {
     Region(Region),
     /// What a recipient can read.
     Recipient(Recipient),
+    /// Whatever a publish would change, and whatever is stopped.
+    Changes,
 }
 
 impl Question {
@@ -57,7 +59,7 @@ impl Question {
             },
             Question::Object(_) => true,
             Question::Region(region) => *region == to.region.name,
-            Question::Recipient(_) => true,
+            Question::Recipient(_) | Question::Changes => true,
         }
     }
 
@@ -66,7 +68,7 @@ impl Question {
         match self {
             Question::Claimant(by) => asked.by == *by,
             Question::Region(region) => asked.region.as_ref() == Some(region),
-            Question::Object(_) | Question::Recipient(_) => false,
+            Question::Object(_) | Question::Recipient(_) | Question::Changes => false,
         }
     }
 }
@@ -127,6 +129,7 @@ impl core::fmt::Display for Question {
             Question::Object(key) => write!(f, "{key}"),
             Question::Region(region) => write!(f, "region {region}"),
             Question::Recipient(recipient) => write!(f, "recipient {recipient}"),
+            Question::Changes => write!(f, "what would change"),
         }
     }
 }
@@ -185,12 +188,19 @@ pub struct Planned<'a> {
 pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
     let Planned { world, to, cases, published, plan, outcome, is_blind } = *planned;
     let bundle = Bundle { is_blind, ..Bundle::of(to, published, Some(plan), outcome) };
+    let sharing = plan.sharings.iter().flat_map(|sharing| sharing.joined.iter().chain(&sharing.left));
+    let touched: BTreeSet<&Claimant> =
+        plan.changes.iter().flat_map(|change| &change.claimants).chain(sharing).collect();
     let claims = cases.iter().zip(&plan.rulings).filter_map(|(case, ruled)| {
         let steps = match question {
             Question::Claimant(by) => (case.claim.by == *by).then_some(Steps::All)?,
             Question::Object(key) => Steps::To(key),
             Question::Region(_) => Steps::All,
             Question::Recipient(_) => return None,
+            Question::Changes => {
+                let is_stopped = ruled.verdict != Verdict::Admitted;
+                (is_stopped || touched.contains(&case.claim.by)).then_some(Steps::All)?
+            }
         };
         claim(world, &bundle, (case, ruled), &steps)
     });
@@ -207,7 +217,7 @@ pub fn of_paused<'a>(
     let is_meant = |asked: &&Asked| match question {
         Question::Claimant(by) => asked.by == *by,
         Question::Region(_) => true,
-        Question::Object(_) | Question::Recipient(_) => false,
+        Question::Object(_) | Question::Recipient(_) | Question::Changes => false,
     };
     let claims: Vec<ClaimRecord> = asked.filter(is_meant).map(|asked| unclaimed(to.fleet, asked, "paused")).collect();
     answer(question, &Bundle::of(to, published, None, Outcome::Paused), claims)
@@ -226,11 +236,13 @@ fn answer(question: &Question, bundle: &Bundle<'_>, claims: Vec<ClaimRecord>) ->
         Question::Recipient(recipient) => {
             object.key.kind.is_secret() && bundle.readers(object).iter().any(|reader| reader == recipient)
         }
+        // What goes is told by the summary.
+        Question::Changes => false,
     };
     let objects: Vec<BundledRecord> =
         bundle.objects.values().copied().filter(is_meant).map(|object| bundled(bundle, object)).collect();
     let is_named = match question {
-        Question::Region(_) => true,
+        Question::Region(_) | Question::Changes => true,
         Question::Recipient(recipient) => bundle.recipients().contains(recipient),
         _ => false,
     };
@@ -245,6 +257,7 @@ fn unclaimed(fleet: &Fleet, asked: &Asked, verdict: &'static str) -> ClaimRecord
         place: PlaceRecord::from(&asked.origin),
         verdict: verdict.into(),
         region: asked.region.as_ref().map(ToString::to_string),
+        recipients: Vec::new(),
         steps: Vec::new(),
         kept: Vec::new(),
         withdrawn: Vec::new(),
@@ -337,6 +350,14 @@ impl<'a> Bundle<'a> {
         if object.recipients.is_empty() { self.recipients() } else { &object.recipients }
     }
 
+    /// Who can read a Secret that a claimant has, or is to have.
+    fn readers_of(&self, by: &Claimant) -> BTreeSet<&Recipient> {
+        let keys = self.of.get(by).into_iter().flatten().filter(|key| key.kind.is_secret());
+        let stays = |key: &&&ObjectKey| self.state(key) != Some(Action::Withdrawn.word());
+        let objects = keys.filter(stays).filter_map(|key| self.objects.get(*key));
+        objects.flat_map(|object| self.readers(object)).collect()
+    }
+
     /// What becomes of an object; none if it is neither published nor to be.
     fn state(&self, lands: &ObjectKey) -> Option<&'static str> {
         if let Some(change) = self.changes.get(lands) {
@@ -405,6 +426,7 @@ fn claim(
         place: PlaceRecord::from(&claim.origin),
         verdict: word(ruled.verdict).into(),
         region: Some(bundle.to.region.name.to_string()),
+        recipients: bundle.readers_of(&claim.by).iter().map(ToString::to_string).collect(),
         steps: chain.collect(),
         kept,
         withdrawn,

@@ -95,6 +95,7 @@
 //! | what became of an object in the history of a branch, and how old its values are | [`log`] |
 //! | how findings and summaries read | [`report`] |
 //! | what is told of why an object is, or is not, in a region | [`explain`] |
+//! | the same, and a plan, as a page | [`page`] |
 //!
 //! # What to touch to add something
 //!
@@ -142,6 +143,7 @@ pub mod name;
 pub mod nearest;
 pub mod node;
 pub mod object;
+pub mod page;
 pub mod rbac;
 pub mod recipient;
 pub mod region;

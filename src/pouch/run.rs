@@ -199,6 +199,8 @@ pub struct Report {
     pub done_by: Option<&'static str>,
     /// The answer to the question that the run was asked.
     pub explained: Answer,
+    /// Whether no Secret was looked into.
+    pub no_values: bool,
 }
 
 impl Report {
@@ -240,6 +242,7 @@ impl Report {
             all.put_back.append(&mut report.put_back);
             all.shared_changes.append(&mut report.shared_changes);
             all.explained.add(report.explained);
+            all.no_values |= report.no_values;
         }
         all.regions.sort_by(|one, other| one.name.cmp(&other.name));
         all.findings = settle(all.findings);

@@ -68,6 +68,9 @@ pub struct ClaimRecord {
     /// The region that it names, whether or not the configuration has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
+    /// Who can read one of its Secrets then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recipients: Vec<String>,
     /// What it needs. The first is its identity; each other one is named by an earlier one. Behind a step that nothing
     /// admits, nothing is told.
     pub steps: Vec<StepRecord>,

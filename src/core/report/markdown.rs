@@ -28,7 +28,7 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
     let (quiet, loud): (Vec<&Region>, Vec<&Region>) = regions.iter().partition(|region| is_quiet(region));
     let fleet = summary.fleet.as_deref().map(|fleet| format!(" for fleet {}", code(fleet))).unwrap_or_default();
     out.line(&format!("### pouch plan{fleet}\n"));
-    let is_unseen = regions.iter().any(|region| region.unseen > 0);
+    let is_unseen = summary.no_values;
     if is_unseen {
         out.line("No Secret was looked into: whether values change is not told.\n");
     }

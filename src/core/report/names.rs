@@ -111,6 +111,17 @@ impl<'r> Names<'r> {
         }
     }
 
+    /// What happens and to what, by Credential; what has none comes first.
+    pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> {
+        let mut all: BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> = BTreeMap::new();
+        for ((what, whose, why), items) in &self.lines {
+            let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+            let line = few(items.iter().map(item), items.len(), OBJECTS) + &why;
+            all.entry(*whose).or_default().push((what.word(), line));
+        }
+        all
+    }
+
     /// The first `most` lines, and one that counts the rest, if there is one.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let shown = if self.lines.len() <= most.saturating_add(1) { self.lines.len() } else { most };

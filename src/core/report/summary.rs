@@ -52,6 +52,9 @@ pub struct Summary {
     /// What became of each place that was published to, sorted by repository and branch; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub targets: Option<Vec<Target>>,
+    /// Whether no Secret was looked into (`--no-values`); absent otherwise.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub no_values: bool,
     /// How the Credentials fared; absent after `verify`, which looks at none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<Credentials>,

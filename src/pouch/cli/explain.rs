@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use pouch_core::explain::record::Explanation;
 use pouch_core::explain::{Missed, Question, explanation, graph, text};
 use pouch_core::finding::{Class, Finding};
+use pouch_core::page;
 
 use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
@@ -60,6 +61,8 @@ enum Format {
     Mermaid,
     /// A graph for Graphviz
     Dot,
+    /// A page that needs nothing else
+    Html,
 }
 
 /// Runs the command.
@@ -128,6 +131,7 @@ impl Args {
             Format::Json => told::json(serde_json::to_string_pretty(explanation))?,
             Format::Mermaid => graph::mermaid(explanation),
             Format::Dot => graph::dot(explanation),
+            Format::Html => page::explain(explanation, env!("CARGO_PKG_VERSION")),
         })
     }
 }

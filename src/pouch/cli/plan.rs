@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use pouch_core::explain::{Question, explanation};
+use pouch_core::page;
 use pouch_core::report::markdown;
 
 use super::asked::{Asked, LookArgs};
@@ -21,6 +23,7 @@ Examples:
   pouch plan
   pouch plan --detailed-exitcode          in scripts
   pouch plan -o markdown > comment.md     for a pull request
+  pouch plan -o html > plan.html          for people who look at it in a browser
   pouch plan --no-values --config-from origin/main      for a fork: no key, and the configuration is yours
 
 Exit codes: 0 planned, whatever would happen; 2 with --detailed-exitcode if something would change;
@@ -59,6 +62,8 @@ pub enum Format {
     Json,
     /// For a comment on a pull request, in at most 65,536 characters
     Markdown,
+    /// A page to review, which needs nothing else
+    Html,
 }
 
 /// What the command is called.
@@ -91,6 +96,11 @@ impl Command {
     pub fn dry_run(name: &'static str) -> Self {
         Self { name, detailed_exitcode: false, output: Format::Text }
     }
+
+    /// What is to be explained beside the plan.
+    fn question(self) -> Option<&'static Question> {
+        (self.output == Format::Html).then_some(&Question::Changes)
+    }
 }
 
 /// Tells what a publish would do at the branches.
@@ -103,7 +113,9 @@ pub fn branches(
     let output = Output::of(opened)?;
     let prepared = asked.prepared(session, opened, (named, vec![opened.output()]))?;
     told::check_message(&opened.settings.fleet)?;
-    let places = prepared.look_at_branches(&output, (first, prepared.is_plain), None)?;
+    // What another run told explains nothing.
+    let is_plain = prepared.is_plain && command.question().is_none();
+    let places = prepared.look_at_branches(&output, (first, is_plain), command.question())?;
     finish(session, opened, (places, asked, "publish"), command)
 }
 
@@ -115,7 +127,7 @@ pub fn folder(
     command: Command,
 ) -> Result<Ended, Failure> {
     let prepared = asked.prepared(session, opened, (&[], vec![target.clone(), opened.output()]))?;
-    let (report, survey) = prepared.look_at(&target, None)?;
+    let (report, survey) = prepared.look_at(&target, command.question())?;
     survey.wiped_beside(|| finish(session, opened, (Places::of_folder(report), asked, "render"), command))
 }
 
@@ -127,11 +139,17 @@ fn finish(
 ) -> Result<Ended, Failure> {
     let fleet = &opened.settings.fleet;
     places.report.done_by = (name == NAME).then_some(done_by);
+    let mut answer = std::mem::take(&mut places.report.explained);
+    answer.settle();
     let report = &places.report;
     let summary = || told::summary_of(session, report, name, None, fleet, places.ended_plan(detailed_exitcode));
     let text = match output {
         Format::Text => told::planned(session, report),
         Format::Json => told::json(serde_json::to_string_pretty(&summary()))?,
+        Format::Html => {
+            let explained = explanation(fleet, &Question::Changes, answer);
+            page::plan(&summary(), &explained, told::planned_word, env!("CARGO_PKG_VERSION"))
+        }
         Format::Markdown => markdown::plan(&summary(), told::planned_word),
     };
     told::tell(session, report, &text, &asked.wanted.accepted.of_flags(fleet)?);

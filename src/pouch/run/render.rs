@@ -122,6 +122,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         elsewhere,
         put_back,
         shared_changes,
+        no_values: run.keys.is_blind(),
         ..Report::of(run.fleet, told, findings)
     };
     report.hear(&silences);

@@ -290,6 +290,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         failure: None,
         commit: None,
         targets: None,
+        no_values: false,
         credentials: None,
         regions: None,
         verified: None,
@@ -312,6 +313,7 @@ pub fn summary_of(
     Summary {
         commit,
         accept_command: accept_command(session, report),
+        no_values: report.no_values,
         credentials: report.credentials(),
         regions: Some(report.regions.clone()),
         findings: report.findings.iter().map(FindingRecord::from).collect(),

@@ -175,6 +175,8 @@ fn runs() -> Vec<(Vec<&'static str>, i32)> {
             (&["rbac"], 64),
             (&["check"], 0),
             (&["plan", "--no-values", "-o", "json"], 0),
+            (&["plan", "--reseal", "all", "-o", "html"], 0),
+            (&["explain", "region", "eu-west", "-o", "html"], 0),
             (&["check", "-o", "json"], 0),
             (&["check", "-o", "sarif"], 0),
             (&["explain", "region", "eu-west"], 0),

@@ -54,6 +54,7 @@ mod monitoring;
 mod names;
 mod no_values;
 mod outcome;
+mod page;
 mod passes;
 mod past;
 mod places;

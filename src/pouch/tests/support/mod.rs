@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod choir;
+pub mod chromium;
 pub mod fleet;
 pub mod githttp;
 pub mod origin;

@@ -1,0 +1,345 @@
+//! A page to review: a plan or an explanation as one HTML file that needs nothing else.
+//!
+//! It asks nobody for anything and runs nothing: its policy allows no script, no picture and no address, and of styles
+//! the one that it brings (<https://www.w3.org/TR/CSP3/>). It reads on a phone, in light and dark. Like everything else
+//! that is told of a plan, it is a view of the summary and of explanations.
+
+mod chain;
+mod html;
+mod readers;
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest as _, Sha256};
+
+use crate::explain::record::{ClaimRecord, Explanation};
+use crate::listing::counted;
+use crate::report::names::{Names, fields};
+use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, Summary};
+use chain::chain;
+use html::Html;
+
+const STYLE: &str = include_str!("page/style.css");
+
+/// How many fields of a region's objects are listed.
+const FIELDS: usize = 1000;
+
+/// How many Credentials' chains are open when the page is.
+const OPEN: usize = 24;
+
+/// Claims, by region and Credential.
+type Claims<'e> = BTreeMap<(&'e str, &'e str), &'e ClaimRecord>;
+
+/// The page of a plan; `explanation` answers what would change, and `word` says what would become of a region.
+pub fn plan(summary: &Summary, explanation: &Explanation, word: fn(Outcome) -> &'static str, release: &str) -> String {
+    let fleet = summary.fleet.as_deref().unwrap_or_default();
+    let mut page = begin(&format!("pouch plan for {fleet}"));
+    let regions = summary.regions.as_deref().unwrap_or_default();
+    page.element("h1", &format!("Plan for fleet {fleet}"));
+    let loud: Vec<&Region> = regions.iter().filter(|region| !is_quiet(region)).collect();
+    page.element("p", &sentence(summary, &loud));
+    if summary.no_values {
+        page.element("p class=\"changed\"", "No Secret was looked into: whether values change is not told.");
+    }
+    navigation(&mut page, &["regions", "changes", "readers", "findings"]);
+    heading(&mut page, "regions", "Regions");
+    table(&mut page, regions, word);
+    if let Some(command) = &summary.accept_command {
+        page.element("p", "To let through all that is held:");
+        page.raw("<p>");
+        page.element("code", command);
+        page.raw("</p>");
+    }
+    heading(&mut page, "changes", "What would change");
+    if loud.is_empty() {
+        page.element("p", "Nothing.");
+    }
+    let claims: Claims<'_> =
+        explanation.claims.iter().map(|it| ((it.region.as_deref().unwrap_or_default(), &*it.credential), it)).collect();
+    let mut open = OPEN;
+    for region in loud {
+        changes(&mut page, region, &claims, &mut open);
+    }
+    heading(&mut page, "readers", "Who can read what");
+    readers::of_plan(&mut page, regions, explanation);
+    heading(&mut page, "findings", "Findings");
+    findings(&mut page, &summary.findings);
+    end(page, release)
+}
+
+/// The page of an explanation.
+pub fn explain(explanation: &Explanation, release: &str) -> String {
+    let mut page = begin(&format!("pouch explain {}", explanation.question));
+    page.element("h1", &explanation.question);
+    page.element("p class=\"dim\"", &format!("in fleet {}", explanation.fleet));
+    navigation(&mut page, &["changes", "readers", "findings"]);
+    heading(&mut page, "changes", "What is needed");
+    page.raw("<div class=\"cards\">");
+    let mut open = OPEN;
+    for claim in &explanation.claims {
+        card(&mut page, &claim.credential, &[], Some(claim), &mut open);
+    }
+    page.raw("</div>");
+    if !explanation.objects.is_empty() {
+        page.raw("<ul>");
+        for object in &explanation.objects {
+            page.raw("<li>");
+            page.element("code", &object.path);
+            page.text(&format!(" {}", object.state));
+            page.raw("</li>");
+        }
+        page.raw("</ul>");
+    }
+    heading(&mut page, "readers", "Who can read what");
+    readers::of_explanation(&mut page, explanation);
+    heading(&mut page, "findings", "Findings");
+    let all: Vec<FindingRecord> = explanation.claims.iter().flat_map(|claim| claim.findings.clone()).collect();
+    findings(&mut page, &all);
+    end(page, release)
+}
+
+fn begin(title: &str) -> Html {
+    let mut page = Html::default();
+    let hash = STANDARD.encode(Sha256::digest(STYLE));
+    page.raw(&format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n<meta \
+         name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"referrer\" \
+         content=\"no-referrer\">\n"
+    ));
+    page.element("title", title);
+    page.raw(&format!("\n<style>{STYLE}</style>\n<body>\n"));
+    page
+}
+
+fn end(mut page: Html, release: &str) -> String {
+    page.element(
+        "p class=\"dim\"",
+        &format!("Made by pouch {release}. It shows no value of any Secret, and asks nobody for anything."),
+    );
+    page.raw("\n</body>\n</html>\n");
+    page.into_string()
+}
+
+fn heading(page: &mut Html, id: &str, title: &str) {
+    page.element(&format!("h2 id=\"{id}\""), title);
+    page.raw("\n");
+}
+
+fn navigation(page: &mut Html, ids: &[&str]) {
+    page.raw("<nav>");
+    for id in ids {
+        page.raw(&format!("<a href=\"#{id}\">{id}</a>"));
+    }
+    page.raw("</nav>\n");
+}
+
+fn is_quiet(region: &Region) -> bool {
+    matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.stopped.is_empty()
+}
+
+fn sentence(summary: &Summary, loud: &[&Region]) -> String {
+    let count = |outcome| loud.iter().filter(|region| region.outcome == outcome).count();
+    let (held, changed) = (count(Outcome::Held), count(Outcome::Published).saturating_add(count(Outcome::Withdrawn)));
+    let mut parts = vec![match changed {
+        0 => String::from("Nothing would change"),
+        changed => format!("{} would change", counted(changed, "region", "regions")),
+    }];
+    if held > 0 {
+        parts.push(format!("{held} would be held"));
+    }
+    if let Some(c) = &summary.credentials {
+        parts.push(format!(
+            "{} resolved, {} refused, {} broken",
+            counted(c.admitted, "Credential", "Credentials"),
+            c.refused,
+            c.broken
+        ));
+    }
+    format!("{}.", parts.join("; "))
+}
+
+/// What is counted of a region.
+const COUNTS: [&str; 8] = ["added", "changed", "resealed", "withdrawn", "unseen", "carried", "refused", "broken"];
+
+fn count_of(region: &Region, what: &str) -> usize {
+    match what {
+        "unseen" => region.unseen,
+        "carried" => region.carried,
+        "refused" | "broken" => region.stopped.iter().filter(|stopped| stopped.verdict == what).count(),
+        action => region.changes.iter().filter(|change| change.action == action).count(),
+    }
+}
+
+fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str) {
+    // What no region has needs no column.
+    let columns: Vec<&str> =
+        COUNTS.into_iter().filter(|what| regions.iter().any(|region| count_of(region, what) > 0)).collect();
+    page.raw("<div class=\"scroll\"><table><tr><th>region<th>what would happen<th>objects");
+    columns.iter().for_each(|what| page.raw(&format!("<th>{what}")));
+    page.raw("</tr>\n");
+    for region in regions {
+        page.raw("<tr><td>");
+        page.element("code", &region.name);
+        page.raw(if region.outcome == Outcome::Held { "<td class=\"held\">" } else { "<td>" });
+        page.text(word(region.outcome));
+        page.raw(&format!("<td class=\"n\">{}", region.objects));
+        for what in &columns {
+            match count_of(region, what) {
+                0 => page.raw("<td>"),
+                count => page.raw(&format!("<td class=\"n {what}\">{count}")),
+            }
+        }
+        page.raw("</tr>\n");
+    }
+    page.raw("</table></div>\n");
+}
+
+/// What changes in one region: what is held, who can read more or less, a card for each Credential, fields.
+fn changes(page: &mut Html, region: &Region, claims: &Claims<'_>, open: &mut usize) {
+    page.raw("<h3>");
+    page.text(&region.name);
+    page.raw("</h3>\n");
+    region.holds.iter().for_each(|hold| held(page, hold));
+    for (recipients, class, words) in [
+        (&region.recipients_added, "withdrawn", "can read it from now on"),
+        (&region.recipients_removed, "dim", "cannot read what is new"),
+    ] {
+        for recipient in recipients {
+            page.raw(&format!("<p class=\"{class}\">"));
+            page.element("code", recipient);
+            page.text(&format!(" {words}"));
+            page.raw("</p>\n");
+        }
+    }
+    let names = Names::of(region);
+    let mut by_credential = names.by_credential();
+    if let Some(lines) = by_credential.remove(&None) {
+        page.raw("<ul>");
+        lines.iter().for_each(|line| item(page, line));
+        page.raw("</ul>\n");
+    }
+    page.raw("<div class=\"cards\">\n");
+    for (credential, lines) in &by_credential {
+        let Some(credential) = credential else { continue };
+        let claim = claims.get(&(region.name.as_str(), *credential)).copied();
+        card(page, credential, lines, claim, open);
+    }
+    page.raw("</div>\n");
+    let fields = fields(region, FIELDS);
+    if !fields.is_empty() {
+        page.raw(&format!("<details open><summary>{}</summary><ul>", counted(fields.len(), "field", "fields")));
+        for field in &fields {
+            page.raw("<li>");
+            page.element("code", field);
+            page.raw("</li>");
+        }
+        page.raw("</ul></details>\n");
+    }
+}
+
+fn held(page: &mut Html, hold: &HoldRecord) {
+    page.raw("<p><span class=\"pill held\">held</span> ");
+    page.element("code", &hold.code);
+    if let Some((flag, value)) = hold.flag.as_deref().zip(hold.value.as_deref()) {
+        page.text("; ");
+        page.element("code", &format!("{flag} {value}"));
+        page.text(" lets it through");
+    }
+    page.raw("</p>\n");
+}
+
+fn item(page: &mut Html, (word, line): &(&'static str, String)) {
+    page.raw("<li>");
+    page.element(&format!("span class=\"{word}\""), word);
+    page.text(&format!(" {line}"));
+    page.raw("</li>");
+}
+
+/// One Credential: what becomes of it, and its chain.
+fn card(
+    page: &mut Html,
+    credential: &str,
+    lines: &[(&'static str, String)],
+    claim: Option<&ClaimRecord>,
+    open: &mut usize,
+) {
+    page.raw("<div class=\"card\"><h4 class=\"mono\">");
+    page.text(credential);
+    page.raw("</h4>");
+    if let Some(claim) = claim {
+        let region = claim.region.as_ref().map(|region| format!(" for region {region}")).unwrap_or_default();
+        let class = match &*claim.verdict {
+            "refused" => "refused",
+            "broken" => "broken",
+            _ => "dim",
+        };
+        page.element(&format!("span class=\"{class}\""), &claim.verdict);
+        page.element("span class=\"dim\"", &format!("{region}, at {}", claim.place.text));
+    }
+    if !lines.is_empty() {
+        page.raw("<ul>");
+        lines.iter().for_each(|line| item(page, line));
+        page.raw("</ul>");
+    }
+    if let Some(claim) = claim.filter(|claim| !claim.steps.is_empty()) {
+        let is_open = if *open > 0 { " open" } else { "" };
+        *open = open.saturating_sub(1);
+        page.raw(&format!("<details{is_open}><summary>what it needs</summary>"));
+        chain(page, claim);
+        page.raw("</details>");
+    }
+    page.raw("</div>\n");
+}
+
+/// Findings by code, the most severe first. Information is counted, as where findings are told.
+fn findings(page: &mut Html, all: &[FindingRecord]) {
+    let (quiet, told): (Vec<&FindingRecord>, Vec<&FindingRecord>) =
+        all.iter().partition(|finding| finding.severity == "info");
+    if told.is_empty() {
+        page.element("p", "None.");
+    }
+    if !quiet.is_empty() {
+        let count = counted(quiet.len(), "piece of information", "pieces of information");
+        page.element("p class=\"dim\"", &format!("{count} left out; `pouch check -v` tells them."));
+    }
+    let mut of_code: BTreeMap<(bool, &str), Vec<&FindingRecord>> = BTreeMap::new();
+    for finding in told {
+        of_code.entry((finding.severity != "error", finding.code)).or_default().push(finding);
+    }
+    for ((_, code), findings) in &of_code {
+        let Some(severity) = findings.first().map(|finding| finding.severity) else { continue };
+        let count = findings.len();
+        page.raw(&format!("<details open><summary><span class=\"{severity}\">{severity}</span> "));
+        page.element("code", code);
+        page.text(&if count > 1 { format!(", {count}") } else { String::new() });
+        page.raw("</summary>");
+        for finding in findings {
+            one(page, finding);
+        }
+        page.raw("</details>\n");
+    }
+}
+
+fn one(page: &mut Html, finding: &FindingRecord) {
+    page.raw("<dl>");
+    page.element("dt", &finding.message);
+    let place = match (&finding.file, finding.line) {
+        (Some(file), Some(line)) => Some(format!("{file}:{line}")),
+        (file, _) => file.clone(),
+    };
+    let whose = finding.credential.as_ref().map(|credential| format!("Credential {credential}"));
+    let region = finding.region.as_ref().map(|region| format!("region {region}"));
+    let about: Vec<String> = [place, whose, region].into_iter().flatten().collect();
+    if !about.is_empty() {
+        page.element("dd class=\"dim\"", &about.join(", "));
+    }
+    if !finding.help.is_empty() {
+        page.element("dd", &finding.help.to_string());
+    }
+    page.raw("</dl>");
+}

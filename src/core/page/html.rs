@@ -1,0 +1,68 @@
+//! HTML: tags that are ours, and text that is anybody's.
+//!
+//! Names and messages come from manifests that anybody may write. They get into a page by [`Html::text`] and as the
+//! quoted value of an attribute, and nowhere else: not into a tag, an address, a style or a comment.
+//! <https://html.spec.whatwg.org/multipage/parsing.html#data-state>
+
+use alloc::string::String;
+
+use crate::report::escape;
+
+/// A page in the making.
+#[derive(Default)]
+pub(super) struct Html(String);
+
+impl Html {
+    /// Adds markup of our own.
+    pub(super) fn raw(&mut self, markup: &str) {
+        self.0.push_str(markup);
+    }
+
+    /// Adds text of anybody's.
+    pub(super) fn text(&mut self, text: &str) {
+        self.0.push_str(&escaped(text));
+    }
+
+    /// Adds an element that holds text. `tag` is ours, attributes included.
+    pub(super) fn element(&mut self, tag: &str, text: &str) {
+        let name = tag.split(' ').next().unwrap_or_default();
+        self.raw(&format!("<{tag}>{}</{name}>", escaped(text)));
+    }
+
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Text as it stands in an element or in a quoted attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in escape(text).chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            char => out.push(char),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_text_wherever_it_stands() {
+        let hostile = "</style><script>alert(1)</script>\" onload='x' &lt; \u{202e}\n";
+        assert_eq!(
+            escaped(hostile),
+            "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39; &amp;lt; \\u{202e}\\u{a}"
+        );
+        let mut html = Html::default();
+        html.element("b class=\"x\"", hostile);
+        assert!(html.into_string().ends_with("</b>"));
+    }
+}

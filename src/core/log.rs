@@ -161,6 +161,7 @@ fn record(branch: &Branch, commit: &Commit, events: Vec<Event>) -> CommitRecord 
         branch: branch.name.clone(),
         author: commit.author.clone(),
         subject: commit.subject.clone(),
+        merged: commit.merged.clone(),
         sources: commit.sources.clone(),
         proved: commit.proved,
         events,

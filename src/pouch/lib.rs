@@ -41,6 +41,7 @@
 //! | rekeying | [`run::anew`] (chooses where values come from), [`run::rekey`] (takes them from the published files) |
 //! | proofs of bundles, and comparing with a region's cluster | [`run::verify`], [`run::live`] |
 //! | who can read which value from a git history | [`run::exposure`], [`git::history`], [`shelf::repository`] |
+//! | what became of an object, by the history of the branches that regions follow | [`run::log`], [`git::history::line`]; what commands are asked about: `cli/subject.rs` |
 //! | what `pouch init` writes, and what it asks a management cluster | [`run::init`], core `init` |
 //! | where new keys go and where they must not, the Secrets made of them | [`run::keygen`], [`run::keyfiles`] |
 //! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |

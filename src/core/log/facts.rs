@@ -22,10 +22,12 @@ pub struct Commit {
     pub author: String,
     /// The first line of its message.
     pub subject: String,
-    /// Which states of the sources were read for it, as it says.
+    /// Which states of the sources were read for it, or for what it merges, as those commits say.
     pub sources: Vec<SourceRecord>,
-    /// Whether its last line proves that pouch made it; none without a reuse key.
+    /// Whether its last line, or that of what it merges as it is, proves that pouch made it; none without a reuse key.
     pub proved: Option<bool>,
+    /// The commits that it merges.
+    pub merged: Vec<CommitName>,
 }
 
 impl Commit {

@@ -98,11 +98,14 @@ pub struct CommitRecord {
     pub author: String,
     /// The first line of its message.
     pub subject: String,
-    /// Which states of the sources were read for it, as the commit says.
+    /// The commits that it merges.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<CommitName>,
+    /// Which states of the sources were read for it, as the commit says, or else as those say that it merges.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceRecord>,
-    /// Whether its last line proves that pouch made it, on this parent and with this content. Told only with the reuse
-    /// key.
+    /// Whether its last line proves that pouch made it, on this parent and with this content; or that of a commit that it
+    /// merges as it is. Told only with the reuse key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proved: Option<bool>,
     /// What it changed.

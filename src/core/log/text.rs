@@ -138,11 +138,15 @@ fn head(record: &CommitRecord) -> String {
     format!("{}  {}  {subject}  (by {author}{proved})", short(&commit.id), minute(&commit.time))
 }
 
-/// From which states of the sources a commit was made.
+/// What a commit merges, and from which states of the sources it was made.
 pub(super) fn sources(record: &CommitRecord) -> Option<String> {
+    let merged: Vec<String> = record.merged.iter().map(|commit| short(&commit.id)).collect();
     let each = record.sources.iter().map(|source| format!("{} at {}", source.name, short(&source.state)));
-    let all: Vec<String> = each.collect();
-    (!all.is_empty()).then(|| format!("from {}", few(&all, all.len(), Most::FEW.names)))
+    let read: Vec<String> = each.collect();
+    let told = |word: &str, all: &[String]| format!("{word} {}", few(all, all.len(), Most::FEW.names));
+    let parts = [("merges", merged), ("from", read)].into_iter().filter(|(_, all)| !all.is_empty());
+    let parts: Vec<String> = parts.map(|(word, all)| told(word, &all)).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What a commit did: what became of several objects in the same words is said once.

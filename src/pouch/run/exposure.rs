@@ -65,7 +65,7 @@ pub fn answer(session: &Session, asked: Asked<'_>) -> Result<Exposure, Failure> 
         _ => None,
     };
     let Repository { path, called, fetched } =
-        repository::find(session, asked.repository, opened.as_ref(), repository::EXPOSURE)?;
+        repository::find(session, asked.repository, opened.as_ref(), (repository::EXPOSURE, None))?;
     let published_now = if asked.revisions.is_empty() { published(fleet) } else { Vec::new() };
     let (typed, since) = asked.since.unzip();
     let wanted = Wanted { revisions: asked.revisions, since, current: &published_now };

@@ -64,12 +64,14 @@ pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
         Some(opened) if asked.values => Some(opened.keys(session)?),
         _ => None,
     };
-    let Repository { path, called, fetched } = repository::find(session, asked.repository, opened, repository::LOG)?;
+    let region = if let Some(Question::Region(directory)) = &question { Some(directory) } else { None };
+    let how = (repository::LOG, region);
+    let Repository { path, called, fetched } = repository::find(session, asked.repository, opened, how)?;
     let ReadLines { facts, looked } = {
         let progress = session.ui.progress("walking", 0);
         progress.say(&called);
         let ends = Ends::open(&path)?;
-        let (lines, missing) = lines(&ends, asked.revisions, fleet)?;
+        let (lines, missing) = lines(&ends, asked.revisions, (fleet, region))?;
         let ReadLines { facts, looked } = read(&path, &ends, &lines, fleet.zip(keys.as_ref()), &session.stop)?;
         ReadLines { facts, looked: Looked { repository: called, missing, ..looked } }
     };
@@ -133,34 +135,37 @@ fn question(subject: &Subject, fleet: Option<&Fleet>) -> Result<Question, Failur
 }
 
 /// The branches that are gone through, and those that should be there and are not.
-fn lines(ends: &Ends, revisions: &[String], fleet: Option<&Fleet>) -> Result<(Vec<Line>, Vec<String>), Failure> {
-    let line = |name: &str, branch: &str, tip| Line {
+fn lines(
+    ends: &Ends,
+    revisions: &[String],
+    (fleet, region): (Option<&Fleet>, Option<&Directory>),
+) -> Result<(Vec<Line>, Vec<String>), Failure> {
+    let homes = fleet.and_then(|fleet| Some(homes(fleet, fleet.output.git.as_ref()?))).unwrap_or_default();
+    let line = |name: &str, tip| Line {
         name: name.to_owned(),
-        branch: branch.to_owned(),
+        branches: homes.keys().cloned().chain([short(name).to_owned()]).collect(),
         tip,
         elsewhere: BTreeSet::new(),
     };
     let mut lines = Vec::new();
     for revision in revisions {
-        let branch = revision.strip_prefix("refs/heads/").unwrap_or(revision);
-        lines.push(line(revision, branch, ends.named(revision)?));
+        lines.push(line(revision, ends.named(revision)?));
     }
     if !lines.is_empty() {
         return Ok((lines, Vec::new()));
     }
     let mut missing = Vec::new();
-    if let Some((fleet, git)) = fleet.and_then(|fleet| Some((fleet, fleet.output.git.as_ref()?))) {
-        let homes = homes(fleet, git);
-        for (branch, own) in &homes {
-            // As a clone of the repository names it, and as the repository itself does.
-            let names = [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
-            match ends.first(&names)? {
-                Some((_, tip)) => {
-                    let others = homes.values().flatten().filter(|directory| !own.contains(*directory));
-                    lines.push(Line { elsewhere: others.cloned().collect(), ..line(branch, branch, tip) });
-                }
-                None => missing.push(branch.clone()),
+    // Of one region, only its own branch is told, if that is known.
+    let is_known = homes.values().flatten().any(|known| Some(known) == region);
+    for (branch, own) in homes.iter().filter(|(_, own)| !is_known || own.iter().any(|own| Some(own) == region)) {
+        // As a clone of the repository names it, and as the repository itself does.
+        let names = [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
+        match ends.first(&names)? {
+            Some((_, tip)) => {
+                let others = homes.values().flatten().filter(|directory| !own.contains(*directory));
+                lines.push(Line { elsewhere: others.cloned().collect(), ..line(branch, tip) });
             }
+            None => missing.push(branch.clone()),
         }
     }
     if lines.is_empty() && missing.is_empty() {
@@ -178,7 +183,7 @@ fn lines(ends: &Ends, revisions: &[String], fleet: Option<&Fleet>) -> Result<(Ve
                 ));
             }
         };
-        lines.push(line(&name, &name, tip));
+        lines.push(line(&name, tip));
     }
     Ok((lines, missing))
 }

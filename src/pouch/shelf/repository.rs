@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use pouch_core::config::{Fleet, OutputGit, RegionConfig};
+use pouch_core::name::Directory;
 
 use crate::error::Failure;
 use crate::git::objects::{self, ObjectsError};
@@ -30,13 +31,21 @@ pub const EXPOSURE: &str = "pouch exposure PATH|URL";
 pub const LOG: &str = "pouch log --repo PATH|URL";
 
 /// Finds the repository that was typed, or that the configuration publishes to, or else the one around the current
-/// folder. `how` is the command that names another one.
-pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>, how: &str) -> Result<Repository, Failure> {
+/// folder. `how` is the command that names another one, and `region` the folder of the only region that matters, if one
+/// does.
+pub fn find(
+    session: &Session,
+    typed: Option<&str>,
+    opened: Option<&Opened>,
+    (how, region): (&str, Option<&Directory>),
+) -> Result<Repository, Failure> {
     let ambient = &session.ambient;
     let written = opened.and_then(|opened| Some((opened, opened.settings.fleet.output.git.as_ref()?)));
     let (named, base) = match (typed, written) {
         (Some(typed), _) => (typed.to_owned(), ambient.cwd()),
-        (None, Some((opened, git))) => (only(&opened.settings.fleet, git, how)?, opened.settings.base.as_path()),
+        (None, Some((opened, git))) => {
+            (only(&opened.settings.fleet, git, (how, region))?, opened.settings.base.as_path())
+        }
         (None, None) => {
             let around = opened.map_or(ambient.cwd(), |opened| &opened.settings.base);
             let path = history::find(around)?;
@@ -57,10 +66,13 @@ pub fn find(session: &Session, typed: Option<&str>, opened: Option<&Opened>, how
     }
 }
 
-/// The repository that all regions are published to.
-fn only(fleet: &Fleet, git: &OutputGit, how: &str) -> Result<String, Failure> {
-    let repository = |region: &RegionConfig| git.place(&region.directory).repository;
-    let all: BTreeSet<String> = fleet.regions.values().map(repository).collect();
+/// The repository that all regions are published to, or the one that matters.
+fn only(fleet: &Fleet, git: &OutputGit, (how, region): (&str, Option<&Directory>)) -> Result<String, Failure> {
+    let place = |region: &RegionConfig| git.place(&region.directory).repository;
+    if let Some(region) = fleet.regions.values().find(|known| Some(&known.directory) == region) {
+        return Ok(place(region));
+    }
+    let all: BTreeSet<String> = fleet.regions.values().map(place).collect();
     let mut names = all.iter();
     match (names.next(), names.next()) {
         (Some(only), None) => Ok(only.clone()),

@@ -25,7 +25,12 @@ pub struct Made {
     pub author: String,
     /// Its message; empty if that is no UTF-8.
     pub message: String,
+    /// Its other parents, without theirs: what was merged.
+    pub merged: Vec<Made>,
 }
+
+/// The most parents of one commit that are looked at.
+const MOST_MERGED: usize = 16;
 
 /// A file that a commit has otherwise than its first parent.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -122,7 +127,8 @@ impl Ends {
             let commit = self.repository.find_commit(id)?;
             let found = walker.between(before, commit.tree_id()).map_err(|fault| fault.at(id))?;
             before = Some(commit.tree_id());
-            each(made(&commit), touched(found));
+            let merged = commit.parents().skip(1).take(MOST_MERGED).map(|parent| made(&parent)).collect();
+            each(Made { merged, ..made(&commit) }, touched(found));
         }
         Ok(walker.too_deep.into_values().collect())
     }
@@ -138,6 +144,7 @@ fn made(commit: &git2::Commit<'_>) -> Made {
         tree: commit.tree_id().to_string(),
         author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
         message: std::str::from_utf8(commit.message_raw_bytes()).unwrap_or_default().to_owned(),
+        merged: Vec::new(),
     }
 }
 

@@ -46,8 +46,8 @@ const MOST_SOURCES: usize = 64;
 pub struct Line {
     /// What it is called.
     pub name: String,
-    /// Its name as commits prove it.
-    pub branch: String,
+    /// Its name as commits prove it, if it is one of these.
+    pub branches: BTreeSet<String>,
     /// Where it ends.
     pub tip: Id,
     /// The folders of regions that are published on other branches: what is here is a copy.
@@ -129,35 +129,57 @@ struct Walked<'l> {
 
 impl Walked<'_> {
     fn add(&mut self, made: &Made, touched: Vec<Touched>) {
-        let Made { id, seconds, parent, tree, author, message } = made;
-        let trailers = trailers(message);
-        let proved = self.keys.map(|(fleet, keys)| {
-            let (branch, path) = (self.line.branch.as_str(), clean(&fleet.output.path));
-            let made = reuse::Made { branch, path: &path, parent, tree, seconds: *seconds };
-            let is_proved = commit_verifies(keys, &fleet.name, made, message);
+        let proved = self.keys.map(|keys| {
+            // What is merged as it is, is what pouch made.
+            let as_it_is = made.merged.iter().filter(|merged| merged.tree == made.tree);
+            let is_proved = std::iter::once(made).chain(as_it_is).any(|made| self.proves(keys, made));
             // Of a key that is not at hand nobody knows.
-            let known = |value: &str| value.split(' ').next().is_some_and(|id| keys.with_id(id).next().is_some());
-            if !is_proved && values(trailers, SEAL).any(known) {
+            let known = |value: &str| value.split(' ').next().is_some_and(|id| keys.1.with_id(id).next().is_some());
+            if !is_proved && values(trailers(&made.message), SEAL).any(known) {
                 self.unproved = self.unproved.saturating_add(1);
             }
             is_proved
         });
-        let sources = values(trailers, SOURCE).filter_map(SourceStamp::of_trailer).take(MOST_SOURCES);
-        let source = |source: SourceStamp| SourceRecord { name: cut(&source.name), state: source.state.to_string() };
+        let mut sources = sources(&made.message);
+        if sources.is_empty() {
+            sources = made.merged.iter().flat_map(|merged| self::sources(&merged.message)).collect();
+        }
         let number = self.commits.len();
         self.commits.push(Commit {
-            id: id.clone(),
-            seconds: *seconds,
-            time: Timestamp::from_second(*seconds).unwrap_or(Timestamp::MAX).to_string(),
-            author: cut(author),
-            subject: cut(message.trim_start().lines().next().unwrap_or_default()),
-            sources: sources.map(source).collect(),
+            id: made.id.clone(),
+            seconds: made.seconds,
+            time: time(made),
+            author: cut(&made.author),
+            subject: cut(made.message.trim_start().lines().next().unwrap_or_default()),
+            sources,
             proved,
+            merged: made.merged.iter().map(|made| CommitName { id: made.id.clone(), time: time(made) }).collect(),
         });
         let elsewhere = |path: &str| directory_of(path).is_some_and(|found| self.line.elsewhere.contains(&found));
         let here = touched.into_iter().filter(|touched| !elsewhere(&touched.path));
         self.touched.extend(here.map(|touched| (number, touched)));
     }
+
+    /// Whether a commit's last line proves that pouch made it.
+    fn proves(&self, (fleet, keys): (&Fleet, &KeyRing), made: &Made) -> bool {
+        let Made { parent, tree, seconds, message, .. } = made;
+        let path = clean(&fleet.output.path);
+        let mut branches = self.line.branches.iter();
+        branches.any(|branch| {
+            let made = reuse::Made { branch, path: &path, parent, tree, seconds: *seconds };
+            commit_verifies(keys, &fleet.name, made, message)
+        })
+    }
+}
+
+/// The states of sources that a message names.
+fn sources(message: &str) -> Vec<SourceRecord> {
+    let named = values(trailers(message), SOURCE).filter_map(SourceStamp::of_trailer).take(MOST_SOURCES);
+    named.map(|source| SourceRecord { name: cut(&source.name), state: source.state.to_string() }).collect()
+}
+
+fn time(made: &Made) -> String {
+    Timestamp::from_second(made.seconds).unwrap_or(Timestamp::MAX).to_string()
 }
 
 fn cut(text: &str) -> String {

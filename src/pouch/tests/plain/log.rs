@@ -40,7 +40,11 @@ impl Life {
 
     pub fn log(&self, arguments: &[&str]) -> Value {
         let ran = self.fleet.run(&[&["log", "-o", "json"], arguments].concat()).ends(0);
-        serde_json::from_str(&ran.stdout).unwrap()
+        let log = serde_json::from_str(&ran.stdout).unwrap();
+        let schema = include_str!("../../../../schemas/log.schema.json");
+        let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+        assert!(schema.is_valid(&log), "{:?}", schema.iter_errors(&log).next());
+        log
     }
 
     /// All of it: `c0` gets a longer value, `c1` one of the same length; everything is sealed anew, then for one more; `c0`

@@ -225,10 +225,91 @@ fn each_region_is_told_from_the_branch_that_it_follows() {
     // Asked for by name, the branch is told as it is.
     let log = life.log(&["--rev", "for-us"]);
     assert_eq!(list(&log["secrets"]).len(), 2, "{log}");
+    let log = life.log(&["region", "us"]);
+    assert_eq!(list(&log["looked"]["branches"]).len(), 1, "{log}");
     // A region that the configuration has no more is known by its folder.
     life.fleet.configure("  us: {", "  us2: {directory: us, ");
     let log = life.log(&["region", "us2"]);
     assert_eq!((&log["secrets"][0]["region"], &log["secrets"][0]["directory"]), (&"us2".into(), &"us".into()));
     let log = life.log(&["region", "us"]);
     assert_eq!(log["secrets"][0]["region"], "us2");
+}
+
+#[test]
+fn what_is_merged_counts_when_it_is_merged() {
+    let life = Life::new();
+    life.fleet.configure("branch: main", "base: main, branch: pouch/all");
+    let (fleet, origin) = (&life.fleet, life.origin());
+    origin.commit_beside("echo theirs > README");
+    life.on(1, &["publish", "--first"]).ends(0);
+    let ran = fleet.run(&["log"]).ends(0);
+    assert!(
+        ran.stdout.contains("Nothing was published in these commits."),
+        "what is proposed is not published: {}",
+        ran.stdout
+    );
+    let merge = |how: &str| {
+        let merge = format!("git merge -q {how} -m 'Merge a proposal' origin/pouch/all; git push -q origin HEAD:main");
+        origin.run_beside(&merge);
+    };
+    merge("--no-ff");
+    let log = life.log(&["--values"]);
+    let newest = &log["commits"][0];
+    assert_eq!(list(&log["commits"]).len(), 1, "{log}");
+    assert_eq!((text(&newest["subject"]), &newest["proved"]), ("Merge a proposal", &true.into()));
+    let proposed = origin.git(&["rev-parse", "refs/heads/pouch/all"]);
+    assert_eq!(newest["merged"][0]["id"], proposed.as_str());
+    let ran = fleet.run(&["log"]).ends(0);
+    assert!(ran.stdout.contains(&format!("\n  merges {}\n", &proposed[..10])), "{}", ran.stdout);
+    // What somebody changed in merging is not what pouch made.
+    fleet.secret("eu", "c0", "value: another-one");
+    life.on(2, &["publish"]).ends(0);
+    origin.run_beside(
+        "git merge -q --no-ff --no-commit origin/pouch/all; echo x >> README; git commit -qam merged; git push -q origin \
+         HEAD:main",
+    );
+    assert_eq!(life.log(&["--values"])["commits"][0]["proved"], false);
+}
+
+#[test]
+fn a_region_is_told_from_the_repository_that_it_has() {
+    let fleet = Fleet::with_credentials(1);
+    let origin = Origin::new(&fleet, "");
+    origin.git(&["init", "-q", "--bare", "--initial-branch=main", &fleet.path("of-eu.git").display().to_string()]);
+    origin.git(&["init", "-q", "--bare", "--initial-branch=main", &fleet.path("of-us.git").display().to_string()]);
+    fleet.configure("repository: repo.git", "repository: 'of-{region}.git'");
+    fleet.run(&["publish", "--first"]).ends(0);
+    let life = Life { fleet };
+    life.fleet.run(&["log"]).ends(64).says("Name one of them: `pouch log --repo PATH|URL`.");
+    let log = life.log(&["region", "us"]);
+    assert_eq!((text(&log["looked"]["repository"]), list(&log["secrets"]).len()), ("of-us.git", 1));
+    assert_eq!(list(&life.log(&["eu-team/c0", "--repo", "of-eu.git"])["secrets"]).len(), 1);
+}
+
+#[test]
+fn fleets_in_one_repository_stay_apart() {
+    let fleet = bare();
+    let mut stream = String::from("commit refs/heads/main\nmark :1\ncommitter C <c@x> 1700000000 +0000\ndata 1\nx\n");
+    for (folder, name) in [("a", "one"), ("b/c", "two")] {
+        let manifest = format!(
+            "apiVersion: pouch/v1alpha1\nfleet: {name}\nkind: Bundle\nmetadata:\n  name: eu\nobjects:\n- key:\n    kind: Secret\n    \
+             name: s\n    namespace: team\n  neededBy: []\n  path: regions/eu/s.yaml\n  sha256: x\n  state: current\n"
+        );
+        let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: team}\ndata: {a: 'ENC[x]'}\n";
+        for (path, text) in [("bundle.yaml", manifest.as_str()), ("s.yaml", secret)] {
+            writeln!(stream, "M 100644 inline {folder}/regions/eu/{path}\ndata {}\n{text}", text.len()).unwrap();
+        }
+    }
+    // One fleet goes, and the other one's folder moves: nobody sees anything of that.
+    stream.push_str("\ncommit refs/heads/main\ncommitter C <c@x> 1700000060 +0000\ndata 1\ny\nfrom :1\n");
+    import(&fleet, &format!("{stream}D a\nR b/c d\n\ndone\n"));
+    let ran = fleet.run(&["log", "--repo", "model.git", "-o", "json"]).ends(0);
+    let log: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let events = |commit: usize| -> Vec<(String, String)> {
+        let events = list(&log["commits"][commit]["events"]).iter();
+        events.map(|event| (text(&event["fleet"]).to_owned(), text(&event["what"]).to_owned())).collect()
+    };
+    assert_eq!(events(0), [("one".into(), "withdrawn".into())]);
+    assert_eq!(events(1).iter().filter(|(_, what)| what == "published").count(), 2);
+    assert_eq!((list(&log["secrets"]).len(), text(&log["secrets"][0]["fleet"])), (1, "two"));
 }

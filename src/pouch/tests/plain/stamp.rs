@@ -466,13 +466,18 @@ fn a_stamp_that_cannot_be_moved_stops_nobody() {
 fn what_is_wrong_with_a_commit_is_told_again() {
     let teams = Teams::new("");
     teams.fleet.write("team/torn.yaml", "a: [\n");
+    let silent = "us-team, annotations: {pouch/silence: 'placeholder-value: it is meant'}}";
+    let meant = secret("us-team", "meant", "value: changeme").replacen("us-team}", silent, 1);
+    teams.fleet.write("platform/secret.yaml", meant);
+    teams.fleet.write("platform/c.yaml", credential("us", "us-team", "meant", ["v1", "Secret", "meant"]));
+    teams.commit("platform");
     teams.commit("team");
     for _ in 0..2 {
         teams.publish(&[]).0.ends(3).says("unparsable-document");
     }
     let (ran, again) = teams.publish(&[]);
     assert!(again);
-    ran.ends(3).says("unparsable-document");
+    ran.ends(3).says("unparsable-document").says("  = silenced: it is meant\n");
     // What may be there the next time is looked for.
     teams.fleet.remove("team/torn.yaml");
     teams.commit("team");

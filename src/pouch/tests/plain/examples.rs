@@ -1,5 +1,7 @@
 //! `examples/` keeps its promises: it parses, asks for no more than it needs, and calls pouch as it is.
 
+mod policy;
+
 use std::fs;
 use std::process::{Command, Output, Stdio};
 

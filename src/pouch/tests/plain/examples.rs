@@ -1,6 +1,10 @@
 //! `examples/` keeps its promises: it parses, asks for no more than it needs, and calls pouch as it is.
 
+mod linted;
+mod merge_requests;
 mod policy;
+mod pull_requests;
+mod steps;
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -10,7 +14,16 @@ use serde_json::{Value, json};
 
 use crate::support::root;
 
-const EXAMPLES: [&str; 4] = ["Dockerfile", "cronjob.yaml", "github-actions.yaml", "gitlab-ci.yml"];
+const EXAMPLES: [&str; 8] = [
+    "Dockerfile",
+    "cronjob.yaml",
+    "github-actions.yaml",
+    "github-pull-request.yaml",
+    "github-pull-request-comment.yaml",
+    "gitlab-ci.yml",
+    "gitlab-merge-request.yml",
+    "pre-commit-config.yaml",
+];
 
 fn text_of(name: &str) -> String {
     let path = root().join("examples").join(name);
@@ -35,7 +48,7 @@ fn pouch(arguments: &[&str]) -> Output {
 
 /// The command lines in a text: `pouch`, one of its commands, and words until the shell takes over.
 fn command_lines(text: &str) -> Vec<Vec<String>> {
-    const COMMANDS: [&str; 4] = ["init", "publish", "render", "rbac"];
+    const COMMANDS: [&str; 7] = ["check", "init", "plan", "publish", "rbac", "render", "verify"];
     let mut lines = Vec::new();
     for (at, _) in text.match_indices("pouch ") {
         if text[..at].ends_with(|c: char| c.is_alphanumeric() || "/-_:.".contains(c)) {
@@ -64,7 +77,7 @@ fn every_command_line_is_one_that_pouch_takes() {
             seen += 1;
         }
     }
-    assert!(seen >= 4, "{seen}");
+    assert!(seen >= 15, "{seen}");
     let documents = documents("cronjob.yaml");
     let spec = &kind(&documents, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"];
     let container = &spec["containers"][0];
@@ -78,7 +91,7 @@ fn every_command_line_is_one_that_pouch_takes() {
 
 #[test]
 fn the_flag_that_comments_recommend_exists() {
-    for name in EXAMPLES.iter().filter(|name| **name != "Dockerfile") {
+    for name in ["cronjob.yaml", "github-actions.yaml", "gitlab-ci.yml"] {
         let text = text_of(name);
         let at = text.find("--tolerate").unwrap_or_else(|| panic!("{name} says nothing of --tolerate"));
         let flag: String = text[at..].chars().take_while(|c| !",:.;`\n".contains(*c) || *c == ',').collect();
@@ -206,6 +219,17 @@ fn the_image_is_static_pinned_and_not_roots() {
     assert_eq!(all("ENTRYPOINT"), ["[\"/usr/local/bin/pouch\"]"]);
 }
 
+/// Fails unless a step of a workflow runs what was looked at, and nothing that an event brings.
+fn is_careful(step: &Value) {
+    // An expression in a script is replaced before the shell sees it: a way in, and into its log.
+    assert!(!step["run"].as_str().unwrap_or_default().contains("${{"), "{step}");
+    if let Some(uses) = step["uses"].as_str() {
+        let (action, commit) = uses.split_once('@').unwrap();
+        assert!(commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit()), "{uses}");
+        assert!(action != "actions/checkout" || step["with"]["persist-credentials"] == false, "{uses}");
+    }
+}
+
 #[test]
 fn the_workflow_runs_for_the_protected_branch_only() {
     let workflow = documents("github-actions.yaml").remove(0);
@@ -218,13 +242,7 @@ fn the_workflow_runs_for_the_protected_branch_only() {
     assert_eq!((&job["if"], &job["environment"]), (&json!("github.ref == 'refs/heads/main'"), &json!("pouch")));
     assert!(job["timeout-minutes"].as_u64().unwrap() <= 60);
     for step in job["steps"].as_array().unwrap() {
-        // An expression in a script is replaced before the shell sees it: a way in, and into its log.
-        assert!(!step["run"].as_str().unwrap_or_default().contains("${{"), "{step}");
-        if let Some(uses) = step["uses"].as_str() {
-            let (_, commit) = uses.split_once('@').unwrap();
-            assert!(commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit()), "{uses}");
-            assert_eq!(step["with"]["persist-credentials"], false);
-        }
+        is_careful(step);
         // Files with keys in them are made for their owner alone.
         let writes = step["run"].as_str().filter(|run| run.contains(" > "));
         assert!(writes.is_none_or(|run| run.starts_with("umask 077\n")), "{step}");

@@ -10,5 +10,6 @@ pub mod pages;
 pub mod shell;
 pub mod summary;
 pub mod text;
+pub mod wrap;
 
 pub use escape::{escape, escape_json};

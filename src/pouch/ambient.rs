@@ -155,9 +155,25 @@ impl Ambient {
         self.is_live() && io::stderr().is_terminal()
     }
 
+    /// How many columns standard output has, if it is a terminal that says so.
+    pub fn stdout_width(&self) -> Option<usize> {
+        self.stdout_is_terminal().then(|| width(rustix::stdio::stdout())).flatten()
+    }
+
+    /// How many columns standard error has, if it is a terminal that says so.
+    pub fn stderr_width(&self) -> Option<usize> {
+        self.stderr_is_terminal().then(|| width(rustix::stdio::stderr())).flatten()
+    }
+
     fn is_live(&self) -> bool {
         matches!(self.vars, Vars::Process)
     }
+}
+
+/// How wide a terminal says that it is.
+fn width(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 #[cfg(test)]

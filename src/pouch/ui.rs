@@ -9,6 +9,7 @@ use pouch_core::finding::{Finding, Severity};
 use pouch_core::listing::counted;
 use pouch_core::report::summary::{FindingRecord, SilencedRecord};
 use pouch_core::report::text::{self, Paint};
+use pouch_core::report::wrap::wrap;
 use pouch_core::report::{escape, escape_json};
 use pouch_core::silence::Silenced;
 
@@ -55,6 +56,9 @@ pub struct Ui {
     result_paint: Paint,
     level: Level,
     terminal: bool,
+    /// How wide standard error and standard output are, where they are terminals.
+    width: Option<usize>,
+    result_width: Option<usize>,
     /// Why a result could not be written.
     lost: OnceLock<String>,
 }
@@ -73,7 +77,8 @@ impl Ui {
         };
         let result_paint = paint(ambient.stdout_is_terminal());
         let paint = if format == LogFormat::Text { paint(terminal) } else { Paint::Plain };
-        Self { format, paint, result_paint, level, terminal, lost: OnceLock::new() }
+        let (width, result_width) = (ambient.stderr_width(), ambient.stdout_width());
+        Self { format, paint, result_paint, level, terminal, width, result_width, lost: OnceLock::new() }
     }
 
     /// Writes a result to stdout. A reader that went away is no error; what else goes wrong is
@@ -105,11 +110,19 @@ impl Ui {
         self.result_paint
     }
 
+    /// Writes a result of prose to stdout, as wide as the terminal.
+    pub fn prose(&self, text: &str) {
+        self.result(&wrap(text, self.result_width));
+    }
+
     /// Writes findings, most severe first, as far as the level asks for them.
     pub fn findings(&self, findings: &[Finding]) {
         let told: Vec<&Finding> = findings.iter().filter(|finding| finding.severity >= self.least()).collect();
         match self.format {
-            LogFormat::Text => self.log(&text::findings(&told, self.paint, self.level >= Level::Verbose)),
+            LogFormat::Text => {
+                let text = text::findings(&told, self.paint, self.level >= Level::Verbose);
+                self.log(&wrap(&text, self.width));
+            }
             LogFormat::Json => {
                 for finding in told {
                     let record = serde_json::to_string(&FindingRecord::from(finding)).unwrap_or_default();
@@ -210,7 +223,8 @@ impl Ui {
                 };
                 self.log(&format!("{head}{body}\n"));
                 if !help.is_empty() {
-                    self.log(&format!("  {} {}\n", self.paint.with("1;34", "= help:"), escape(help)));
+                    let line = format!("  {} {}\n", self.paint.with("1;34", "= help:"), escape(help));
+                    self.log(&wrap(&line, self.width));
                 }
             }
         }

@@ -163,7 +163,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let told: Vec<Checked<'_>> = new.into_iter().filter(is_told).collect();
     hidden.retain(is_told);
     session.ui.silenced(&report.silenced);
-    session.ui.result(&args.shown(session, (&report, fleet, ended), (told, hidden))?);
+    let shown = args.shown(session, (&report, fleet, ended), (told, hidden))?;
+    match args.output {
+        Format::Text => session.ui.prose(&shown),
+        _ => session.ui.result(&shown),
+    }
     Ok(ended)
 }
 

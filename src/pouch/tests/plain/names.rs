@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::fleet::{Fleet, Ran, credential};
 use crate::support::origin::Origin;
+use crate::support::terminal::at_a_terminal;
 
 /// A recipient that no region has.
 const ESCROW: &str = "age16mz6gm4kw7dzhhzv62rhzxl473pg77aqzs09a49zkzjv0f09ystqg4r53f";
@@ -148,4 +149,30 @@ fn a_name_forges_no_line() {
     fleet.secret("eu", "c0", "a: c, \"x\\nus  published\": y");
     let ran = fleet.render(&[]);
     assert!(!ran.stdout.contains("\nus  published"), "{}", ran.stdout);
+}
+
+/// At a terminal findings are as wide as it is and end in no word; elsewhere a line is a line.
+#[test]
+fn findings_are_as_wide_as_the_terminal() {
+    let fleet = Fleet::with_credentials(2);
+    fleet.render(&[]).ends(0);
+    fleet.edit("manifests/eu-c0.yaml", "kind: Secret, name: c0", "kind: Secret, name: a-name-that-is-in-no-source");
+    let plain = |text: &str| {
+        let mut out = String::new();
+        for (nth, part) in text.replace('\r', "").split('\u{1b}').enumerate() {
+            out.push_str(if nth == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) });
+        }
+        out
+    };
+    let piped = fleet.run(&["plan"]).ends(0).stderr;
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+    assert!(piped.lines().any(|line| line.len() > 60), "{piped}");
+    for columns in [48, 200] {
+        let (code, seen) = at_a_terminal(fleet.command(&["plan"]).env("TERM", "dumb"), columns);
+        let seen = plain(&seen);
+        assert_eq!((code, words(&seen)), (Some(0), words(&piped)), "{seen}");
+        let finding = seen.split_once("error[").unwrap().1.split_once("\n\n").unwrap().0;
+        let widest = finding.lines().map(|line| line.chars().count()).max().unwrap();
+        assert_eq!(widest <= 48, columns == 48, "{seen}");
+    }
 }

@@ -15,6 +15,7 @@ pub mod proof;
 pub mod spoilt;
 pub mod sshd;
 pub mod strace;
+pub mod terminal;
 pub mod tree;
 
 use std::env;

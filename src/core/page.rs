@@ -7,6 +7,7 @@
 mod chain;
 mod html;
 mod readers;
+mod timeline;
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString as _};
@@ -18,10 +19,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::explain::record::{ClaimRecord, Explanation};
 use crate::listing::counted;
+use crate::log::Log;
 use crate::report::names::{Names, fields};
 use crate::report::summary::{FindingRecord, HoldRecord, Outcome, Region, Summary};
 use chain::chain;
 use html::Html;
+use timeline::Ages;
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -34,8 +37,15 @@ const OPEN: usize = 24;
 /// Claims, by region and Credential.
 type Claims<'e> = BTreeMap<(&'e str, &'e str), &'e ClaimRecord>;
 
-/// The page of a plan; `explanation` answers what would change, and `word` says what would become of a region.
-pub fn plan(summary: &Summary, explanation: &Explanation, word: fn(Outcome) -> &'static str, release: &str) -> String {
+/// The page of a plan; `explanation` answers what would change, `life` says what became of it before, if anything is
+/// known of that, and `word` what would become of a region.
+pub fn plan(
+    summary: &Summary,
+    (explanation, life): (&Explanation, Option<&Log>),
+    word: fn(Outcome) -> &'static str,
+    release: &str,
+) -> String {
+    let ages = timeline::ages(life);
     let fleet = summary.fleet.as_deref().unwrap_or_default();
     let mut page = begin(&format!("pouch plan for {fleet}"));
     let regions = summary.regions.as_deref().unwrap_or_default();
@@ -45,7 +55,7 @@ pub fn plan(summary: &Summary, explanation: &Explanation, word: fn(Outcome) -> &
     if summary.no_values {
         page.element("p class=\"changed\"", "No Secret was looked into: whether values change is not told.");
     }
-    navigation(&mut page, &["regions", "changes", "readers", "findings"]);
+    navigation(&mut page, &["regions", "changes", "readers", "findings", "timeline"]);
     heading(&mut page, "regions", "Regions");
     table(&mut page, regions, word);
     if let Some(command) = &summary.accept_command {
@@ -62,26 +72,31 @@ pub fn plan(summary: &Summary, explanation: &Explanation, word: fn(Outcome) -> &
         explanation.claims.iter().map(|it| ((it.region.as_deref().unwrap_or_default(), &*it.credential), it)).collect();
     let mut open = OPEN;
     for region in loud {
-        changes(&mut page, region, &claims, &mut open);
+        changes(&mut page, region, (&claims, &ages), &mut open);
     }
     heading(&mut page, "readers", "Who can read what");
     readers::of_plan(&mut page, regions, explanation);
     heading(&mut page, "findings", "Findings");
     findings(&mut page, &summary.findings);
+    heading(&mut page, "timeline", "Timeline");
+    timeline::of(&mut page, life);
     end(page, release)
 }
 
 /// The page of an explanation.
-pub fn explain(explanation: &Explanation, release: &str) -> String {
+pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> String {
+    let ages = timeline::ages(life);
     let mut page = begin(&format!("pouch explain {}", explanation.question));
     page.element("h1", &explanation.question);
     page.element("p class=\"dim\"", &format!("in fleet {}", explanation.fleet));
-    navigation(&mut page, &["changes", "readers", "findings"]);
+    navigation(&mut page, &["changes", "readers", "findings", "timeline"]);
     heading(&mut page, "changes", "What is needed");
     page.raw("<div class=\"cards\">");
     let mut open = OPEN;
     for claim in &explanation.claims {
-        card(&mut page, &claim.credential, &[], Some(claim), &mut open);
+        let region = claim.region.as_deref().unwrap_or_default();
+        let age = ages.get(&(region, &*claim.credential)).map(Vec::as_slice).unwrap_or_default();
+        card(&mut page, &claim.credential, (&[], age), Some(claim), &mut open);
     }
     page.raw("</div>");
     if !explanation.objects.is_empty() {
@@ -99,6 +114,8 @@ pub fn explain(explanation: &Explanation, release: &str) -> String {
     heading(&mut page, "findings", "Findings");
     let all: Vec<FindingRecord> = explanation.claims.iter().flat_map(|claim| claim.findings.clone()).collect();
     findings(&mut page, &all);
+    heading(&mut page, "timeline", "Timeline");
+    timeline::of(&mut page, life);
     end(page, release)
 }
 
@@ -200,7 +217,7 @@ fn table(page: &mut Html, regions: &[Region], word: fn(Outcome) -> &'static str)
 }
 
 /// What changes in one region: what is held, who can read more or less, a card for each Credential, fields.
-fn changes(page: &mut Html, region: &Region, claims: &Claims<'_>, open: &mut usize) {
+fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages<'_>), open: &mut usize) {
     page.raw("<h3>");
     page.text(&region.name);
     page.raw("</h3>\n");
@@ -227,7 +244,8 @@ fn changes(page: &mut Html, region: &Region, claims: &Claims<'_>, open: &mut usi
     for (credential, lines) in &by_credential {
         let Some(credential) = credential else { continue };
         let claim = claims.get(&(region.name.as_str(), *credential)).copied();
-        card(page, credential, lines, claim, open);
+        let age = ages.get(&(region.name.as_str(), *credential)).map(Vec::as_slice).unwrap_or_default();
+        card(page, credential, (lines, age), claim, open);
     }
     page.raw("</div>\n");
     let fields = fields(region, FIELDS);
@@ -264,7 +282,7 @@ fn item(page: &mut Html, (word, line): &(&'static str, String)) {
 fn card(
     page: &mut Html,
     credential: &str,
-    lines: &[(&'static str, String)],
+    (lines, age): (&[(&'static str, String)], &[String]),
     claim: Option<&ClaimRecord>,
     open: &mut usize,
 ) {
@@ -285,6 +303,9 @@ fn card(
         page.raw("<ul>");
         lines.iter().for_each(|line| item(page, line));
         page.raw("</ul>");
+    }
+    for age in age {
+        page.element("p class=\"dim\"", age);
     }
     if let Some(claim) = claim.filter(|claim| !claim.steps.is_empty()) {
         let is_open = if *open > 0 { " open" } else { "" };

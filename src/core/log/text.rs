@@ -150,7 +150,7 @@ pub(super) fn sources(record: &CommitRecord) -> Option<String> {
 }
 
 /// What a commit did: what became of several objects in the same words is said once.
-pub(super) fn lines(record: &CommitRecord, most: Most) -> Vec<String> {
+pub fn lines(record: &CommitRecord, most: Most) -> Vec<String> {
     let mut groups: BTreeMap<(&str, What, String), Vec<&Event>> = BTreeMap::new();
     for event in &record.events {
         groups.entry((place(event), event.what, details(event))).or_default().push(event);
@@ -330,16 +330,16 @@ fn age(seconds: u64) -> String {
 }
 
 /// The beginning of an id.
-pub(super) fn short(id: &str) -> String {
+pub fn short(id: &str) -> String {
     id.chars().take(SHORT).collect()
 }
 
 /// The day of a time.
-pub(super) fn day(time: &str) -> &str {
+pub fn day(time: &str) -> &str {
     time.split('T').next().unwrap_or_default()
 }
 
 /// A time without its seconds.
-pub(super) fn minute(time: &str) -> String {
+pub fn minute(time: &str) -> String {
     time.chars().take(16).map(|char| if char == 'T' { ' ' } else { char }).collect()
 }

@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_is_copied_stays_together() {
-        let wide = Some(40);
+        let wide = Some(44);
         let text = "  = help: Read the page, or run `pouch help missing-reference` now.\n";
         assert!(wrap(text, wide).contains("\n      `pouch help missing-reference` now.\n"), "{}", wrap(text, wide));
         let text = "  = help: If it is intended, pass --accept-deletions eu=0123456789abcdef.\n";

@@ -10,7 +10,7 @@ use super::asked::{Asked, LookArgs};
 use super::reach::{self, ReachArgs};
 use super::subject::{Kind, Subject, Words};
 use crate::error::{Ended, Failure};
-use crate::run::{self, Report, told};
+use crate::run::{self, Report, log, told};
 use crate::session::Session;
 use crate::settings::{Opened, region_called};
 
@@ -102,7 +102,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     }
     match is_empty && failed.is_some() && args.output == Format::Text {
         true => {}
-        false => session.ui.result(&args.shown(&explanation, &question)?),
+        false => session.ui.result(&args.shown(session, &opened, (&explanation, &question))?),
     }
     if let Question::Recipient(recipient) = &question {
         session.ui.note(&format!("what it could ever read: pouch exposure --recipient {recipient}"));
@@ -122,7 +122,12 @@ impl Args {
         })
     }
 
-    fn shown(&self, explanation: &Explanation, question: &Question) -> Result<String, Failure> {
+    fn shown(
+        &self,
+        session: &Session,
+        opened: &Opened,
+        (explanation, question): (&Explanation, &Question),
+    ) -> Result<String, Failure> {
         Ok(match self.output {
             Format::Text => match text::text(explanation, is_brief(question)) {
                 text if text.is_empty() => nothing(question),
@@ -131,7 +136,16 @@ impl Args {
             Format::Json => told::json(serde_json::to_string_pretty(explanation))?,
             Format::Mermaid => graph::mermaid(explanation),
             Format::Dot => graph::dot(explanation),
-            Format::Html => page::explain(explanation, env!("CARGO_PKG_VERSION")),
+            Format::Html => {
+                let subject = match question {
+                    Question::Claimant(by) => Some(log::Subject::Claimant(by.clone())),
+                    Question::Object(key) => Some(log::Subject::Object(key.clone())),
+                    Question::Region(region) => Some(log::Subject::Region(region.to_string())),
+                    Question::Recipient(_) | Question::Changes => None,
+                };
+                let life = log::beside(session, opened, (subject, self.reach.reach(&session.ambient)));
+                page::explain(explanation, life.as_ref(), env!("CARGO_PKG_VERSION"))
+            }
         })
     }
 }

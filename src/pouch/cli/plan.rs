@@ -12,10 +12,11 @@ use super::reach;
 use crate::error::{Ended, Failure};
 use crate::run::places::Places;
 use crate::run::publish::First;
-use crate::run::told;
+use crate::run::{log, told};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::output::Output;
+use crate::survey::Reach;
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -148,7 +149,8 @@ fn finish(
         Format::Json => told::json(serde_json::to_string_pretty(&summary()))?,
         Format::Html => {
             let explained = explanation(fleet, &Question::Changes, answer);
-            page::plan(&summary(), &explained, told::planned_word, env!("CARGO_PKG_VERSION"))
+            let life = log::beside(session, opened, (None, Reach::default()));
+            page::plan(&summary(), (&explained, life.as_ref()), told::planned_word, env!("CARGO_PKG_VERSION"))
         }
         Format::Markdown => markdown::plan(&summary(), told::planned_word),
     };

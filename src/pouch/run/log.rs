@@ -55,6 +55,24 @@ pub struct Asked<'a> {
     pub warns: bool,
 }
 
+/// What a page tells of the history of what is published, and of the subject alone if there is one; none, with a note,
+/// where there is no history at hand.
+pub fn beside(session: &Session, opened: &Opened, (subject, reach): (Option<Subject>, Reach)) -> Option<Log> {
+    let asked = Asked {
+        opened: Some(opened),
+        repository: None,
+        subject,
+        older_than: None,
+        values: false,
+        revisions: &[],
+        reach,
+        warns: true,
+    };
+    answer(session, &asked)
+        .inspect_err(|why| session.ui.detail(&format!("the page has no timeline: {}", why.message)))
+        .ok()
+}
+
 /// Answers it.
 pub fn answer(session: &Session, asked: &Asked<'_>) -> Result<Log, Failure> {
     let opened = asked.opened;

@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::support::chromium::{Chromium, Listener};
 use crate::support::fleet::{CANARY, Fleet, credential};
+use crate::support::origin::Origin;
 
 /// Every tag that a page has, as it begins.
 const TAGS: [&str; 34] = [
@@ -103,6 +104,25 @@ fn an_explanation_stands_on_a_page() {
         let shown = page(&fleet, words);
         assert!(shown.contains(text) && shown.contains("<svg "), "{words:?}: {shown}");
     }
+}
+
+/// Where a history is at hand, the page tells how old values are and what happened last.
+#[test]
+fn a_page_tells_what_happened_before() {
+    let fleet = Fleet::with_credentials(3);
+    let origin = Origin::new(&fleet, "");
+    assert!(page(&fleet, &["plan"]).contains("Nothing is known of what was published before."));
+    origin.publish(&[]).ends(0);
+    fleet.secret("eu", "c0", "value: a-second-value-that-is-long-enough");
+    origin.publish(&[]).ends(0);
+    fleet.secret("eu", "c1", "value: another");
+    let plan = page(&fleet, &["plan"]);
+    assert!(plan.contains("Secret c1: first published on 20"), "{plan}");
+    assert_eq!(plan.split_once("id=\"timeline\"").unwrap().1.matches("<details>").count(), 2, "{plan}");
+    let explained = page(&fleet, &["explain", "eu-team/c0"]);
+    assert!(explained.contains(", and perhaps changed on 20"), "{explained}");
+    let timeline = explained.split_once("id=\"timeline\"").unwrap().1;
+    assert!(timeline.matches("<details>").count() == 2 && !timeline.contains("c1"), "{timeline}");
 }
 
 /// Text that would do something if a page took it for more than text.

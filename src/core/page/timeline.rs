@@ -1,0 +1,67 @@
+//! What became of it before: how old values are, and the last commits.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::html::Html;
+use crate::listing::counted;
+use crate::log::text::{Most, day, lines, minute, short};
+use crate::log::{CommitRecord, Log, SecretRecord};
+
+/// How many commits are told, and how much of each.
+const COMMITS: usize = 20;
+const MOST: Most = Most { commits: COMMITS, lines: 10, names: 5 };
+
+/// How old the values of Secrets are, by region and Credential.
+pub(super) type Ages<'l> = BTreeMap<(&'l str, &'l str), Vec<String>>;
+
+/// What is known of the ages of what Credentials have.
+pub(super) fn ages(life: Option<&Log>) -> Ages<'_> {
+    let mut ages = Ages::new();
+    for secret in life.iter().flat_map(|life| &life.secrets) {
+        let region = secret.region.as_ref().unwrap_or(&secret.directory);
+        for credential in &secret.credentials {
+            ages.entry((region, credential)).or_default().push(age(secret));
+        }
+    }
+    ages
+}
+
+fn age(secret: &SecretRecord) -> String {
+    let what = if secret.changed { "a value was last known to change" } else { "first published" };
+    let perhaps = match &secret.perhaps_rotated {
+        Some(commit) => format!(", and perhaps changed on {}", day(&commit.time)),
+        None => String::new(),
+    };
+    format!("Secret {}: {what} on {}{perhaps}", secret.name, day(&secret.rotated.time))
+}
+
+/// The last commits that changed something.
+pub(super) fn of(page: &mut Html, life: Option<&Log>) {
+    let Some(commits) = life.and_then(|life| life.commits.as_ref()).filter(|commits| !commits.is_empty()) else {
+        page.element("p", "Nothing is known of what was published before.");
+        return;
+    };
+    for commit in commits.iter().take(COMMITS) {
+        one(page, commit);
+    }
+    let rest = commits.len().saturating_sub(COMMITS);
+    if rest > 0 {
+        let rest = counted(rest, "older commit", "older commits");
+        page.element("p class=\"dim\"", &format!("and {rest}; `pouch log` tells all"));
+    }
+}
+
+fn one(page: &mut Html, commit: &CommitRecord) {
+    page.raw("<details><summary>");
+    page.element("span class=\"dim\"", &minute(&commit.commit.time));
+    page.raw(" ");
+    page.element("code", &short(&commit.commit.id));
+    page.text(&format!(" {}", commit.subject));
+    page.raw("</summary><ul>");
+    for line in lines(commit, MOST) {
+        page.element("li", &line);
+    }
+    page.raw("</ul></details>\n");
+}

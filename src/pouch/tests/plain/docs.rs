@@ -11,7 +11,7 @@ use std::fs;
 
 use pouch::error::{Ended, Kind};
 
-use crate::support::root;
+use crate::support::{printed, root, run, tool_on_path};
 
 /// A file of the repository.
 pub fn text_of(path: &str) -> String {
@@ -61,6 +61,17 @@ fn links_between_documents_lead_somewhere() {
             assert!(there, "{document} links to {target}");
         }
     }
+}
+
+/// The picture is what the script draws; that of a page is made by hand, as it is another one with other fonts.
+#[test]
+fn the_picture_of_the_flow_is_what_its_script_draws() {
+    let Some(python) = tool_on_path("python3") else { return };
+    let drawn = printed(&python, &run(&python, [root().join("scripts/pictures").as_os_str(), "flow".as_ref()], &[]));
+    assert!(
+        drawn == text_of("docs/pictures/flow.svg").into_bytes(),
+        "draw it: scripts/pictures flow > docs/pictures/flow.svg"
+    );
 }
 
 /// The exit codes as they stand in the source, so that a new one cannot be forgotten here.

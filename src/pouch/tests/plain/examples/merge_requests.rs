@@ -131,6 +131,11 @@ fn a_plan_becomes_one_note_that_is_brought_up_to_date() {
         assert_eq!(note, json!({"body": body}));
         assert!(place.fleet.read("gitlab/settings").starts_with("header = \"PRIVATE-TOKEN: a-token\"\nfail\n"));
     }
+    // Nothing is an order to GitLab.
+    place.fleet.write("build/plan.md", "/close\r/label ~x\n  /approve\na/b\n");
+    place.run(&["sh", "-e"], &script, "build").ends(0);
+    let note: Value = serde_json::from_str(&place.fleet.read("gitlab/note")).unwrap();
+    assert!(note["body"].as_str().unwrap().ends_with("\n\\/close\n\\/label ~x\n  \\/approve\na/b\n"), "{note}");
     // The token's file is nobody else's.
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::metadata(place.fleet.path("build/curl")).unwrap().permissions().mode();

@@ -150,7 +150,7 @@ struct Resolved<'c> {
 /// vouched for, and none else is there. If not, nothing was lost but a little time.
 fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Supposed<'c>> {
     let region = terms.to.region;
-    if region.state != RegionState::Active || terms.are_special() || terms.keys.is_blind() || files.is_empty() {
+    if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
         return None;
     }
     let layout = terms.layout();

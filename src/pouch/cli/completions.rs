@@ -6,8 +6,14 @@ use clap_complete::Shell;
 use crate::error::{Ended, Failure};
 use crate::session::Session;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch completions bash > /etc/bash_completion.d/pouch";
+
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The shell
     shell: Shell,

@@ -9,11 +9,18 @@ use crate::error::{Ended, Failure};
 use crate::session::Session;
 use crate::settings;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch config
+  pouch config -o json | jq .regions";
+
 /// Print the resolved configuration: defaults filled in, recipients read from their files, paths tidied.
 ///
 /// What is printed is a configuration again and means the same. Keys are never printed, only where they
 /// are found.
 #[derive(clap::Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The format.
     #[arg(short, long, value_enum, default_value_t = Format::Yaml)]

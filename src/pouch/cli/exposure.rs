@@ -20,6 +20,17 @@ use crate::run::exposure::{Asked, answer};
 use crate::run::told;
 use crate::session::Session;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch exposure --removed                    what former recipients could read
+  pouch exposure --recipient age1…            what a leaked identity opens
+  pouch exposure --removed --values           and which of today's values are among it
+  pouch exposure --reuse-key-leaked
+
+Exit codes: 0 answered; 5 a repository elsewhere or a source cannot be read; 64 usage or configuration,
+or no repository.";
+
 /// Say what each recipient could ever read, by the history of a repository, and what to rotate
 ///
 /// Who has a clone and a region's identity opens everything that was ever sealed to it, whatever is
@@ -29,6 +40,7 @@ use crate::session::Session;
 /// cannot be seen from here. Commits that no reference leads to any more are not seen.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "What to list", after_help = reach::ONLY_FOR)]
+#[command(after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// The repository, bare or not: a path or a URL; by default that of `output.git`, else the one around
     /// the current folder

@@ -9,12 +9,19 @@ use pouch_core::report::pages::{page, without_links};
 use crate::error::{Ended, Failure};
 use crate::session::Session;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch help publish
+  pouch help missing-reference";
+
 /// Say what a command does, or what a finding means and how it is cured
 ///
 /// A finding's code stands in brackets: `pouch help missing-reference` explains
 /// `error[missing-reference]`.
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A command, or the code of a finding; all commands are listed without one
     #[arg(value_name = "COMMAND|CODE")]

@@ -8,6 +8,15 @@ use crate::run::init::draft;
 use crate::run::init::names::Names;
 use crate::session::Session;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch init --fleet acme --region eu-west --region us-east
+  pouch init --context mgmt                   drafted from what a management cluster has
+
+Exit codes: 0 written; 5 the cluster cannot be read; 64 usage, or something that would be written is there
+already.";
+
 /// Write a commented pouch.yaml, a reuse key, and an age key pair per region.
 ///
 /// With --context, or --kubeconfig, the regions are those of a k0rdent management cluster, and what its
@@ -15,6 +24,7 @@ use crate::session::Session;
 /// read. Keys go to the folder keys/, which first gets a .gitignore that keeps all of it out of git.
 /// Nothing that exists is overwritten.
 #[derive(clap::Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// A region, by the name that Credentials use; repeat it for each.
     #[arg(long = "region", value_name = "NAME", default_value = "region-1", conflicts_with_all = ["context", "kubeconfig"])]

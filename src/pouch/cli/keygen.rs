@@ -7,6 +7,16 @@ use crate::error::{Ended, Failure};
 use crate::run::keygen::{self, Consumer, Order};
 use crate::session::Session;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch keygen eu-west
+  pouch keygen eu-west --manifest secret.yaml
+  pouch keygen --escrow
+  pouch keygen --reuse-key
+
+Exit codes: 0 made; 64 usage or configuration, or a file that would be written is there already.";
+
 /// Make an age key pair for a region, and the Secret that its Flux or Argo CD wants
 ///
 /// The identity goes to keys/REGION.txt beside the configuration, readable for its owner only, in a folder
@@ -19,6 +29,7 @@ use crate::session::Session;
     override_usage = "pouch keygen [OPTIONS] REGION\n       pouch keygen [OPTIONS] --escrow\n       pouch keygen \
                             [OPTIONS] --reuse-key [FILE]"
 )]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The region, by the name that Credentials use
     #[arg(value_name = "REGION")]

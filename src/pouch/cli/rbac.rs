@@ -16,11 +16,21 @@ use crate::settings::Opened;
 use crate::survey::source::live::Values;
 use crate::survey::{Surveyor, survey};
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch rbac > rbac.yaml
+  pouch rbac --secrets namespaces
+  pouch rbac --user github:repo:acme/fleet:environment:pouch
+
+Exit codes: 0 printed; 5 the cluster cannot be read; 64 usage or configuration.";
+
 /// Print the least RBAC rules for reading the configuration's clusters
 ///
 /// Nothing is applied: look at what comes out, keep it in git, and apply it with kubectl. Secrets are never
 /// listed, and none is read for this either. Print it again when Credentials change.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Which Secrets and ConfigMaps may be read
     #[arg(long, value_name = "HOW", default_value = "names")]

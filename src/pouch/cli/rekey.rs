@@ -28,6 +28,17 @@ use crate::shelf::target::Target;
 use crate::survey::last::Last;
 use crate::survey::{Survey, Surveyor};
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch rekey --dry-run
+  pouch rekey --region eu-west
+  pouch rekey --identity keys/eu-west.txt     from what is published, without the sources
+  pouch rekey --new-reuse-key                 once, where the reuse key is lost
+
+Exit codes: 0 sealed anew, or nothing to do; 1 failed, and nothing published; 4 a region is held;
+5 a source or the branch cannot be read; 6 others were faster; 64 usage or configuration.";
+
 /// Seal what is published anew, for the configured recipients
 ///
 /// Every Secret of a region gets a new data key, or the region stays as it is: all in one commit on the
@@ -40,6 +51,7 @@ use crate::survey::{Survey, Surveyor};
 /// removed recipient could read at the provider. `pouch exposure` lists it.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Sealing anew", after_help = reach::ONLY_FOR)]
+#[command(after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
     /// The directory that holds the bundles; by default the branch of `output.git`, without it `output.path`
     #[arg(value_name = "DIR")]

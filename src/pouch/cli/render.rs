@@ -17,8 +17,8 @@ use crate::survey::survey;
 /// What is said below the flags.
 const EXAMPLES: &str = "\
 Examples:
-  pouch render                  into the folder that `output.path` names
-  pouch render --dry-run /tmp/x say what would be written to another one
+  pouch render                                into the folder that `output.path` names
+  pouch render --dry-run /tmp/x               say what would be written to another one
 
 Exit codes: 0 done or nothing to do; 3 some Credentials are broken or refused; 4 a region is held;
 5 a source cannot be read; 8 `verify` would find a fault; 64 usage or configuration.";

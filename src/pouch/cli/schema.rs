@@ -11,11 +11,18 @@ use pouch_core::report::summary;
 use crate::error::{Ended, Failure};
 use crate::session::Session;
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch schema > pouch.schema.json
+  pouch schema summary";
+
 /// Print a JSON Schema.
 ///
 /// Put `# yaml-language-server: $schema=FILE` on the first line of pouch.yaml, and editors complete and
 /// check it.
 #[derive(clap::Args, Clone, Debug)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// The document that the schema is of.
     #[arg(value_enum, default_value_t = Document::Fleet)]

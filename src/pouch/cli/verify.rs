@@ -30,6 +30,18 @@ use crate::shelf::target::Target;
 /// Where bundles are looked for below a path, without a configuration that says it.
 const OUTPUT: &str = "bundles";
 
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch verify                                what is published
+  pouch verify --rev HEAD~1 .                 what a commit of this repository holds
+  pouch verify --staged                       in a hook, before a commit
+  pouch verify --identity keys/eu-west.txt    that the region can open it, too
+  pouch verify --live eu-west --region eu-west
+
+Exit codes: 0 nothing is wrong; 8 something is; 5 the branch, the repository or the cluster cannot be read;
+64 usage or configuration.";
+
 /// Prove bundles without a cluster, or compare a region's cluster with its bundle
 ///
 /// Without --live it proves that bundles in a folder, a revision or what is staged are whole, sealed to
@@ -43,6 +55,7 @@ const OUTPUT: &str = "bundles";
 ///
 /// Changes nothing, on the region or elsewhere.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Compare with the cluster that this context of the kubeconfig leads to
     #[arg(long, value_name = "CONTEXT")]

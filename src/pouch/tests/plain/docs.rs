@@ -8,6 +8,7 @@ mod findings;
 mod threats;
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use pouch::error::{Ended, Kind};
 
@@ -59,6 +60,33 @@ fn links_between_documents_lead_somewhere() {
             assert!(page.exists(), "{document} links to {target}");
             let there = anchor.is_empty() || anchors(&fs::read_to_string(page).unwrap()).iter().any(|a| a == anchor);
             assert!(there, "{document} links to {target}");
+        }
+    }
+}
+
+/// Every command that does something shows how it is used, in lines that it takes.
+#[test]
+fn the_help_of_every_command_has_examples_that_it_takes() {
+    let pouch = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pouch"));
+        command.args(words).stdin(Stdio::null()).env_clear().output().unwrap()
+    };
+    let text = |words: &[&str]| String::from_utf8(pouch(words).stdout).unwrap();
+    let all = text(&["--help"]);
+    let listed = all.split_once("Commands:\n").unwrap().1.lines().take_while(|line| !line.is_empty());
+    let commands: Vec<&str> =
+        listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.len() > 15, "{commands:?}");
+    for command in commands.into_iter().filter(|command| *command != "man") {
+        let help = text(&[command, "--help"]);
+        let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{command} shows no examples"));
+        let lines: Vec<&str> = examples.lines().map_while(|line| line.strip_prefix("  pouch ")).collect();
+        assert!(!lines.is_empty(), "{command}");
+        for line in lines {
+            // What follows two blanks is a remark, and what follows a bar or an arrow is the shell's.
+            let line = line.split("  ").next().unwrap().split(['>', '|']).next().unwrap();
+            let words: Vec<&str> = line.split_whitespace().chain(["--help"]).collect();
+            assert!(pouch(&words).status.success(), "pouch {line}");
         }
     }
 }

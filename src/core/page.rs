@@ -45,8 +45,8 @@ pub fn plan(
     word: fn(Outcome) -> &'static str,
     release: &str,
 ) -> String {
-    let ages = timeline::ages(life);
     let fleet = summary.fleet.as_deref().unwrap_or_default();
+    let ages = timeline::ages(life, fleet);
     let mut page = begin(&format!("pouch plan for {fleet}"));
     let regions = summary.regions.as_deref().unwrap_or_default();
     page.element("h1", &format!("Plan for fleet {fleet}"));
@@ -79,13 +79,13 @@ pub fn plan(
     heading(&mut page, "findings", "Findings");
     findings(&mut page, &summary.findings);
     heading(&mut page, "timeline", "Timeline");
-    timeline::of(&mut page, life);
+    timeline::of(&mut page, life, fleet);
     end(page, release)
 }
 
 /// The page of an explanation.
 pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> String {
-    let ages = timeline::ages(life);
+    let ages = timeline::ages(life, &explanation.fleet);
     let mut page = begin(&format!("pouch explain {}", explanation.question));
     page.element("h1", &explanation.question);
     page.element("p class=\"dim\"", &format!("in fleet {}", explanation.fleet));
@@ -115,7 +115,7 @@ pub fn explain(explanation: &Explanation, life: Option<&Log>, release: &str) -> 
     let all: Vec<FindingRecord> = explanation.claims.iter().flat_map(|claim| claim.findings.clone()).collect();
     findings(&mut page, &all);
     heading(&mut page, "timeline", "Timeline");
-    timeline::of(&mut page, life);
+    timeline::of(&mut page, life, &explanation.fleet);
     end(page, release)
 }
 
@@ -150,7 +150,7 @@ fn heading(page: &mut Html, id: &str, title: &str) {
 fn navigation(page: &mut Html, ids: &[&str]) {
     page.raw("<nav>");
     for id in ids {
-        page.raw(&format!("<a href=\"#{id}\">{id}</a>"));
+        page.raw(&format!("<a href=\"#{id}\">{id}</a> "));
     }
     page.raw("</nav>\n");
 }
@@ -223,7 +223,7 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
     page.raw("</h3>\n");
     region.holds.iter().for_each(|hold| held(page, hold));
     for (recipients, class, words) in [
-        (&region.recipients_added, "withdrawn", "can read it from now on"),
+        (&region.recipients_added, "withdrawn", gains(region)),
         (&region.recipients_removed, "dim", "cannot read what is new"),
     ] {
         for recipient in recipients {
@@ -257,6 +257,14 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
             page.raw("</li>");
         }
         page.raw("</ul></details>\n");
+    }
+}
+
+/// What is said of a recipient that a region gains.
+fn gains(region: &Region) -> &'static str {
+    match region.outcome {
+        Outcome::Held => "could read it, if what is held were let through",
+        _ => "can read it from now on",
     }
 }
 

@@ -134,7 +134,9 @@ impl<'a> Silences<'a> {
 
 /// Whether a code may be silenced: nothing that is published depends on it, and it does not tell of silences.
 pub fn may_be_silenced(code: Code) -> bool {
-    code.class() == Class::Notice && !matches!(code, Code::InvalidSilence | Code::UnusedSilence)
+    // What is withdrawn may be another one's than the object's that is to blame.
+    let never = [Code::InvalidSilence, Code::UnusedSilence, Code::Withdrawn];
+    code.class() == Class::Notice && !never.contains(&code)
 }
 
 /// Whether a finding stands where an object stands; in a file perhaps some lines below.

@@ -143,7 +143,7 @@ impl Ui {
             return;
         }
         match self.format {
-            LogFormat::Text => self.log(&text::silenced(silenced, self.paint)),
+            LogFormat::Text => self.log(&wrap(&text::silenced(silenced, self.paint), self.width)),
             LogFormat::Json => {
                 for silenced in silenced {
                     let record = serde_json::to_string(&SilencedRecord::from(silenced)).unwrap_or_default();

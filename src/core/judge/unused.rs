@@ -31,7 +31,7 @@ pub fn unused(world: &World<'_>) -> Vec<Finding> {
         matches!(identity.origin.place, Place::File { .. }) && !is_named && !is_assumed
     };
     let tell = |identity: &Object| {
-        let message = format!("no Credential names {}, so it is published nowhere", identity.key);
+        let message = format!("no Credential names {}, so nothing new of it is published", identity.key);
         let help = "Remove it if nothing else uses it, or correct the Credential that was to name it.";
         Finding::new(Code::UnusedIdentity, message).about(&identity.key).at(&identity.origin).help(help)
     };

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::facts::{Branch, Facts, Relisted, Step, credentials};
 use super::listing::Listed;
 use super::schema::{EntryChange, EntryRecord, Event, Values, What};
-use super::values::{Today, Version, compare, has_values};
+use super::values::{Today, Version, compare, has_values, with_values};
 use crate::exposure::listed_by::Home;
 use crate::exposure::sealed::SealedSecret;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
@@ -33,29 +33,71 @@ pub(super) struct Standing {
     pub rotated: Rotated,
 }
 
-/// Since when a Secret's values are what they are: numbers of commits.
-#[derive(Clone, Copy)]
-pub(super) struct Rotated {
-    /// The first that published it.
-    pub first: usize,
-    /// The last that is known to have changed a value, or the first.
-    pub known: usize,
-    /// Whether that one changed a value.
-    pub changed: bool,
-    /// The last after it that may have changed a value.
-    pub perhaps: Option<usize>,
+/// Since when a value is what it is: numbers of commits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Age {
+    /// The last that is known to have changed it, or the first that published the Secret.
+    known: usize,
+    /// Whether that one changed it.
+    changed: bool,
+    /// The last after it that may have changed it.
+    perhaps: Option<usize>,
 }
 
-impl Rotated {
-    /// An entry that came, or went, rotates no other one; what came may be an old value under a new name.
+/// Since when a Secret's values are what they are, entry by entry: one that is new makes no other one younger.
+#[derive(Clone)]
+struct Ages {
+    first: usize,
+    /// Of entries of which nothing was noted.
+    others: Age,
+    entries: BTreeMap<String, Age>,
+}
+
+impl Ages {
+    fn since(first: usize) -> Self {
+        Self { first, others: Age { known: first, changed: false, perhaps: None }, entries: BTreeMap::new() }
+    }
+
+    /// Notes what a commit did to entries; what came may be an old value under a new name.
     fn note(&mut self, commit: usize, entries: &[EntryRecord]) {
-        let has = |change: EntryChange| entries.iter().any(|entry| entry.change == change);
-        if has(EntryChange::Changed) {
-            (self.known, self.changed, self.perhaps) = (commit, true, None);
-        } else if has(EntryChange::Unknown) || has(EntryChange::Added) {
-            self.perhaps = Some(commit);
+        for EntryRecord { name, change } in entries {
+            if name.is_empty() {
+                self.others.perhaps = Some(commit);
+                self.entries.values_mut().for_each(|age| age.perhaps = Some(commit));
+                continue;
+            }
+            let old = self.entries.get(name).copied().unwrap_or(self.others);
+            let new = match change {
+                EntryChange::Changed => Age { known: commit, changed: true, perhaps: None },
+                EntryChange::Unknown => Age { perhaps: Some(commit), ..old },
+                EntryChange::Added | EntryChange::Withdrawn => {
+                    Age { known: self.first, changed: false, perhaps: Some(commit) }
+                }
+            };
+            self.entries.insert(name.clone(), new);
         }
     }
+
+    /// The age of the oldest of these entries.
+    fn oldest<'n>(&self, names: impl Iterator<Item = &'n String>) -> Rotated {
+        let ages: Vec<Age> = names.map(|name| self.entries.get(name).copied().unwrap_or(self.others)).collect();
+        let Age { known, changed, .. } = ages.iter().min().copied().unwrap_or(self.others);
+        let least = ages.iter().map(|age| age.perhaps.unwrap_or(age.known)).min();
+        Rotated { first: self.first, known, changed, perhaps: least.filter(|least| *least > known) }
+    }
+}
+
+/// Since when a Secret's oldest value is what it is: numbers of commits.
+#[derive(Clone, Copy)]
+pub(super) struct Rotated {
+    /// The first that published the Secret.
+    pub first: usize,
+    /// The last that is known to have changed the value, or the first.
+    pub known: usize,
+    /// Whether that one changed it.
+    pub changed: bool,
+    /// The last after it that may have changed it.
+    pub perhaps: Option<usize>,
 }
 
 /// The life of a branch.
@@ -85,7 +127,7 @@ struct View {
 
 /// What is remembered of an object that was ever published.
 struct Past {
-    rotated: Option<Rotated>,
+    ages: Option<Ages>,
     /// How it stood last.
     last: View,
 }
@@ -260,8 +302,8 @@ impl<'f> Walk<'f> {
             told.push(Told { home, key, claimants: claimants.clone(), from: from.clone(), event });
         }
         if let Some(new) = views.1 {
-            let rotated = self.past.get(place).and_then(|past| past.rotated);
-            self.past.insert(place.clone(), Past { rotated, last: new.clone() });
+            let ages = self.past.get_mut(place).and_then(|past| past.ages.take());
+            self.past.insert(place.clone(), Past { ages, last: new.clone() });
         }
     }
 
@@ -289,12 +331,11 @@ impl<'f> Walk<'f> {
 
     /// Notes a version of a Secret in its age.
     fn note(&mut self, place: &Place, commit: usize, entries: &[EntryRecord]) {
-        let new = Rotated { first: commit, known: commit, changed: false, perhaps: None };
         match self.past.get_mut(place) {
-            Some(past) => past.rotated.get_or_insert(new).note(commit, entries),
+            Some(past) => past.ages.get_or_insert_with(|| Ages::since(commit)).note(commit, entries),
             None => {
                 let last = View { file: usize::MAX, listed: None };
-                self.past.insert(place.clone(), Past { rotated: Some(new), last });
+                self.past.insert(place.clone(), Past { ages: Some(Ages::since(commit)), last });
             }
         }
     }
@@ -353,10 +394,15 @@ impl<'f> Walk<'f> {
     }
 
     fn standing_of(&self, place: &Place, view: &View) -> Option<Standing> {
-        if !place.1.kind.is_secret() || !self.secret(place, view).is_none_or(has_values) {
+        let secret = self.secret(place, view);
+        if !place.1.kind.is_secret() || !secret.is_none_or(has_values) {
             return None;
         }
-        let rotated = self.past.get(place)?.rotated?;
+        let ages = self.past.get(place)?.ages.as_ref()?;
+        let rotated = match secret {
+            Some(secret) => ages.oldest(with_values(secret)),
+            None => ages.oldest(ages.entries.keys()),
+        };
         let (home, key) = place.clone();
         let listed = view.listed.as_ref();
         let claimants = listed.map(|listed| listed.claimants.clone()).unwrap_or_default();

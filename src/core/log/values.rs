@@ -73,6 +73,11 @@ pub(super) fn compare(
     (values, entries)
 }
 
+/// The entries of a Secret that have a value.
+pub(super) fn with_values(file: &SealedSecret) -> impl Iterator<Item = &String> {
+    file.entries.iter().filter(|(_, leaf)| **leaf != SealedLeaf::Empty).map(|(name, _)| name)
+}
+
 /// Whether a Secret has a value at all.
 pub(super) fn has_values(file: &SealedSecret) -> bool {
     file.entries.values().any(|leaf| *leaf != SealedLeaf::Empty)

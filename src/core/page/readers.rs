@@ -53,14 +53,14 @@ fn matrix(page: &mut Html, region: &RegionRecord, change: Option<&Region>, claim
         page.text(&short(recipient, SHOWN));
     }
     page.raw("</tr>\n");
-    let row = |page: &mut Html, what: &str, reads: &dyn Fn(&String) -> bool| {
+    let row = |page: &mut Html, what: &str, is_whole: bool, reads: &dyn Fn(&String) -> bool| {
         page.raw("<tr><td>");
         page.text(what);
         for recipient in &all {
             let (class, mark) = match (reads(recipient), added.contains(recipient), removed.contains(recipient)) {
                 (true, true, _) => (" withdrawn", "+"),
                 (true, false, _) => ("", "●"),
-                (false, ..) if region.recipients_held.contains(recipient) => (" withdrawn", "held"),
+                (false, ..) if is_whole && region.recipients_held.contains(recipient) => (" withdrawn", "held"),
                 (false, _, true) => (" dim", "−"),
                 (false, ..) => ("", ""),
             };
@@ -68,9 +68,9 @@ fn matrix(page: &mut Html, region: &RegionRecord, change: Option<&Region>, claim
         }
         page.raw("</tr>\n");
     };
-    row(page, "whatever else is in it", &|recipient| now.contains(recipient));
+    row(page, "whatever else is in it", true, &|recipient| now.contains(recipient));
     for claim in claims.iter().filter(|claim| !claim.recipients.is_empty()) {
-        row(page, &claim.credential, &|recipient| claim.recipients.contains(recipient));
+        row(page, &claim.credential, false, &|recipient| claim.recipients.contains(recipient));
     }
     page.raw("</table></div>\n");
 }

@@ -17,9 +17,10 @@ const MOST: Most = Most { commits: COMMITS, lines: 10, names: 5 };
 pub(super) type Ages<'l> = BTreeMap<(&'l str, &'l str), Vec<String>>;
 
 /// What is known of the ages of what Credentials have.
-pub(super) fn ages(life: Option<&Log>) -> Ages<'_> {
+pub(super) fn ages<'l>(life: Option<&'l Log>, fleet: &str) -> Ages<'l> {
     let mut ages = Ages::new();
-    for secret in life.iter().flat_map(|life| &life.secrets) {
+    // A repository may have the bundles of several fleets.
+    for secret in life.iter().flat_map(|life| &life.secrets).filter(|secret| secret.fleet == fleet) {
         let region = secret.region.as_ref().unwrap_or(&secret.directory);
         for credential in &secret.credentials {
             ages.entry((region, credential)).or_default().push(age(secret));
@@ -38,11 +39,17 @@ fn age(secret: &SecretRecord) -> String {
 }
 
 /// The last commits that changed something.
-pub(super) fn of(page: &mut Html, life: Option<&Log>) {
-    let Some(commits) = life.and_then(|life| life.commits.as_ref()).filter(|commits| !commits.is_empty()) else {
+pub(super) fn of(page: &mut Html, life: Option<&Log>, fleet: &str) {
+    let of_fleet = |commit: &CommitRecord| {
+        let events: Vec<_> = commit.events.iter().filter(|event| event.fleet == fleet).cloned().collect();
+        (!events.is_empty()).then(|| CommitRecord { events, ..commit.clone() })
+    };
+    let commits = life.and_then(|life| life.commits.as_ref()).into_iter().flatten();
+    let commits: Vec<CommitRecord> = commits.filter_map(of_fleet).collect();
+    if commits.is_empty() {
         page.element("p", "Nothing is known of what was published before.");
         return;
-    };
+    }
     for commit in commits.iter().take(COMMITS) {
         one(page, commit);
     }

@@ -26,9 +26,10 @@ use crate::layout::namespace;
 use crate::layout::sanitise::sanitise;
 use crate::listing::few;
 use crate::name::{Claimant, Namespace, ObjectKey};
+use crate::node::Key;
 use crate::object::Object;
 use crate::reuse;
-use crate::secret::Payload;
+use crate::secret::{Payload, SecretBytes};
 use crate::yaml::emit::emit;
 
 /// One object of a bundle, before it is written.
@@ -128,7 +129,7 @@ pub(super) fn pack_as_published<'f>(
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
         let bytes = file(lands)?;
         let same = if lands.kind.is_secret() && terms.keys.is_blind() {
-            has_names(bytes, object.and_then(|object| object.payload.as_ref()))
+            looks_alike(bytes, object)
         } else if lands.kind.is_secret() {
             let context = terms.context(lands, &terms.to.region.recipients);
             reuse::verify(terms.keys, &context, text.as_bytes(), bytes) == Some(reuse::Under::Current)
@@ -179,7 +180,7 @@ fn keep_of(
     unasked: &mut Vec<ObjectKey>,
 ) -> Keep {
     if lands.kind.is_secret() {
-        reuse_of(input, lands, text, object.and_then(|object| object.payload.as_ref()), unasked)
+        reuse_of(input, lands, text, object, unasked)
     } else {
         Keep::of_open(input.published.bytes(lands), text)
     }
@@ -435,9 +436,10 @@ fn reuse_of(
     input: &Input<'_>,
     lands: &ObjectKey,
     text: &str,
-    payload: Option<&Payload>,
+    object: Option<&Object>,
     unasked: &mut Vec<ObjectKey>,
 ) -> Keep {
+    let payload = object.and_then(|object| object.payload.as_ref());
     let region = input.to.region;
     let Some(manifest) = input.published.manifest().filter(|_| input.published.object(lands).is_some()) else {
         return Keep::Changed;
@@ -453,7 +455,7 @@ fn reuse_of(
     if input.keys.is_blind() {
         let readers = input.published.object(lands).map(|object| object.readers(manifest));
         return match () {
-            () if !has_names(bytes, payload) => Keep::Changed,
+            () if !looks_alike(bytes, object) => Keep::Changed,
             () if asked || readers.is_some_and(|readers| readers != region.recipients) => Keep::Resealed,
             () => Keep::Kept,
         };
@@ -474,12 +476,20 @@ fn reuse_of(
     }
 }
 
-/// Whether a published Secret has the same entries by name, as far as names are known.
-fn has_names(bytes: &[u8], payload: Option<&Payload>) -> bool {
-    let Some(payload) = payload else { return true };
-    let leaves = document(bytes).and_then(|document| reuse::leaves(&document));
-    let names = payload.entries().iter().map(|(name, _)| &**name);
-    leaves.is_some_and(|leaves| leaves.iter().map(|(name, _)| name.as_str()).eq(names))
+/// Whether a published Secret has the same type and the same entries by name, and of values that were read the same
+/// ones empty: all that can be told without a key, as far as anything of the Secret was looked at.
+fn looks_alike(bytes: &[u8], object: Option<&Object>) -> bool {
+    let Some((object, payload)) = object.and_then(|object| Some((object, object.payload.as_ref()?))) else {
+        return true;
+    };
+    let Some(document) = document(bytes) else { return false };
+    let Some(leaves) = reuse::leaves(&document) else { return false };
+    let is_alike = |((published, leaf), (name, value)): (&(String, String), &(Key, SecretBytes))| {
+        *published == **name && (!payload.is_seen() || leaf.is_empty() == value.is_empty())
+    };
+    let types = [document.str_at(&["type"]), object.body.str_at(&["type"])].map(|it| it.unwrap_or("Opaque"));
+    let [before, after] = types;
+    before == after && leaves.len() == payload.entries().len() && leaves.iter().zip(payload.entries()).all(is_alike)
 }
 
 /// Gives a file whose tag was made with a previous reuse key a header under the current one.

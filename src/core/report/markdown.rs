@@ -21,6 +21,9 @@ const LAST_WORDS: usize = 256;
 /// How many lines of names, and of fields, a region has.
 const LINES: usize = 100;
 
+/// How many characters of such a line are shown.
+const CHARS: usize = 300;
+
 /// A plan; `word` says what would become of a region.
 pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
     let mut out = Out::default();
@@ -35,17 +38,25 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
     if loud.is_empty() {
         out.line(if is_unseen { "Nothing else would change.\n" } else { "Nothing would change.\n" });
     }
+    // Who writes much must not push out of sight what others would lose, so that comes before what is said in detail.
     for region in &loud {
-        out.region(region, word(region.outcome));
+        out.head(region, word(region.outcome));
+    }
+    if !loud.is_empty() {
+        out.line("");
+    }
+    if let Some(command) = &summary.accept_command {
+        out.line(&format!("To let through all that is held: {}\n", code(command)));
+    }
+    out.counts(&summary.findings);
+    for region in &loud {
+        out.region(region);
     }
     if !quiet.is_empty() && !loud.is_empty() {
         let names: Vec<String> = quiet.iter().take(LINES).map(|region| code(&region.name)).collect();
         let more = quiet.len().saturating_sub(names.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         out.line(&format!("Unchanged: {}{more}\n", names.join(", ")));
-    }
-    if let Some(command) = &summary.accept_command {
-        out.line(&format!("To let through all that is held: {}\n", code(command)));
     }
     out.findings(&summary.findings);
     out.done("pouch plan")
@@ -78,29 +89,53 @@ impl Out {
         self.text.push('\n');
     }
 
-    fn region(&mut self, region: &Region, word: &str) {
+    /// What becomes of a region, in a few lines.
+    fn head(&mut self, region: &Region, word: &str) {
         let objects = counted(region.objects, "object", "objects");
         let unseen = match region.unseen {
             0 => String::new(),
             count => format!(", {} not looked into", counted(count, "Secret", "Secrets")),
         };
-        self.line(&format!("#### {} {word}, {objects}{unseen}\n", code(&region.name)));
+        let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
+        let counts = ["added", "changed", "resealed", "withdrawn"].map(|action| (action, count(action)));
+        let counts = counts.iter().filter(|(_, count)| *count > 0);
+        let counts: String = counts.map(|(action, count)| format!(", {count} {action}")).collect();
+        self.line(&format!("- {} {word}, {objects}{counts}{unseen}", code(&region.name)));
         for hold in &region.holds {
             let accept = hold.flag.as_deref().zip(hold.value.as_deref());
             let accept = accept.map(|(flag, value)| format!("; {} lets it through", code(&format!("{flag} {value}"))));
-            self.line(&format!("- **held:** {}{}", code(&hold.code), accept.unwrap_or_default()));
+            self.line(&format!("  - **held:** {}{}", code(&hold.code), accept.unwrap_or_default()));
         }
+        let gains = match region.outcome {
+            Outcome::Held => "could read it, if what is held were let through",
+            _ => "can read it from now on",
+        };
         for recipient in &region.recipients_added {
-            self.line(&format!("- **can read it from now on:** {}", code(recipient)));
+            self.line(&format!("  - **{gains}:** {}", code(recipient)));
         }
         for recipient in &region.recipients_removed {
-            self.line(&format!("- cannot read what is new: {}", code(recipient)));
+            self.line(&format!("  - cannot read what is new: {}", code(recipient)));
         }
+    }
+
+    /// How much was found.
+    fn counts(&mut self, findings: &[FindingRecord]) {
+        let count = |severity: &str| findings.iter().filter(|finding| finding.severity == severity).count();
+        let (errors, warnings) = (count("error"), count("warning"));
+        if errors.saturating_add(warnings) > 0 {
+            let (errors, warnings) = (counted(errors, "error", "errors"), counted(warnings, "warning", "warnings"));
+            self.line(&format!("{errors}, {warnings}; they stand at the end.\n"));
+        }
+    }
+
+    /// What becomes of whom in a region.
+    fn region(&mut self, region: &Region) {
+        self.line(&format!("#### {}\n", code(&region.name)));
         for line in Names::of(region).lines(LINES) {
-            self.line(&format!("- {}", code(line.trim())));
+            self.line(&format!("- {}", code(&short(line.trim()))));
         }
         for line in fields(region, LINES) {
-            self.line(&format!("  - {}", code(&line)));
+            self.line(&format!("  - {}", code(&short(&line))));
         }
         self.line("");
     }
@@ -118,9 +153,9 @@ impl Out {
                 _ => String::new(),
             };
             let whose = credential.as_ref().map(|credential| format!(" for {}", code(credential))).unwrap_or_default();
-            self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(message)));
+            self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(&short(message))));
             if !help.is_empty() {
-                self.line(&format!("  - {}", code(help)));
+                self.line(&format!("  - {}", code(&short(help))));
             }
         }
         self.line("");
@@ -134,6 +169,13 @@ impl Out {
         }
         self.text
     }
+}
+
+/// The beginning of a text that is longer than a line should be.
+fn short(text: &str) -> String {
+    let mut chars = text.chars();
+    let first: String = chars.by_ref().take(CHARS).collect();
+    if chars.next().is_some() { first + "…" } else { first }
 }
 
 /// A code span: of as many backticks as no run inside has.

@@ -19,7 +19,7 @@ pub fn wrap(text: &str, width: Option<usize>) -> String {
     let Some(width) = width.filter(|width| *width >= LEAST) else { return String::from(text) };
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        match columns(line) > width && !line.trim_start().starts_with("-->") {
+        match columns(line) > width && !is_place(line) {
             true => broken(&mut out, line, width),
             false => out.push_str(line),
         }
@@ -61,7 +61,9 @@ fn pieces(line: &str) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     let mut is_open = false;
     for word in line.split(' ') {
-        let follows = is_open || pieces.last().is_some_and(|last| is_flag(last) || last.is_empty());
+        // No line begins with what a CI system could obey.
+        let follows =
+            is_open || word.starts_with("::") || pieces.last().is_some_and(|last| is_flag(last) || last.is_empty());
         match pieces.last_mut().filter(|_| follows) {
             Some(last) => {
                 last.push(' ');
@@ -74,6 +76,15 @@ fn pieces(line: &str) -> Vec<String> {
         }
     }
     pieces
+}
+
+/// Whether a line says where something stands.
+fn is_place(line: &str) -> bool {
+    let mut rest = line.trim_start();
+    while let Some((_, after)) = rest.strip_prefix('\u{1b}').and_then(|dressed| dressed.split_once('m')) {
+        rest = after;
+    }
+    rest.starts_with("-->")
 }
 
 /// Whether what follows may be a flag's value.
@@ -120,6 +131,10 @@ mod tests {
         assert!(wrap(text, wide).contains("\n      --accept-deletions eu=0123456789abcdef.\n"), "{}", wrap(text, wide));
         let place = format!("  --> {}:1:1 in a source\n", "a b".repeat(20));
         assert_eq!(wrap(&place, wide), place);
+        let dressed = place.replace("-->", "\u{1b}[1;34m-->\u{1b}[0m");
+        assert_eq!(wrap(&dressed, wide), dressed);
+        let text = format!("  = {} ::error::x\n", "y".repeat(30));
+        assert!(!wrap(&text, wide).contains("\n      ::"), "{}", wrap(&text, wide));
     }
 
     #[test]

@@ -192,8 +192,12 @@ pub fn compare_entries(
     names.into_iter().map(|name| (name.to_owned(), weigh(name))).collect()
 }
 
-/// Which entries come and go, by their names alone.
+/// Which entries come and go, by their names alone, and which become empty, or are no longer, where values were read.
 pub fn compare_names(published: &[(String, String)], payload: &Payload) -> Vec<(String, EntryChange)> {
+    let is_other = |(name, leaf): &&(String, String)| {
+        payload.is_seen() && payload.get(name).is_some_and(|value| value.is_empty() != leaf.is_empty())
+    };
+    let others = published.iter().filter(is_other).map(|(name, _)| (name.clone(), EntryChange::Changed));
     let before: BTreeSet<&str> = published.iter().map(|(name, _)| name.as_str()).collect();
     let after: BTreeSet<&str> = payload.entries().iter().map(|(name, _)| &**name).collect();
     let weigh = |name: &&str| {
@@ -205,7 +209,9 @@ pub fn compare_names(published: &[(String, String)], payload: &Payload) -> Vec<(
             },
         )
     };
-    before.symmetric_difference(&after).map(weigh).collect()
+    let mut all: Vec<_> = before.symmetric_difference(&after).map(weigh).chain(others).collect();
+    all.sort_by(|one, other| one.0.cmp(&other.0));
+    all
 }
 
 /// Those of the given values that a published entry has had, as far as its tags tell.

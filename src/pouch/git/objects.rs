@@ -418,16 +418,6 @@ pub struct WorkTree {
     pub unknown: bool,
 }
 
-/// The root of the work tree around a folder.
-///
-/// # Errors
-/// Where there is no repository, or a bare one.
-pub fn top(folder: &Path) -> Result<PathBuf, ObjectsError> {
-    let repository = opened(folder, RepositoryOpenFlags::empty())?;
-    let top = repository.workdir().and_then(|top| std::fs::canonicalize(top).ok());
-    top.ok_or_else(|| ObjectsError::NoRepository(folder.display().to_string()))
-}
-
 /// Finds what `folder`, a canonical path, lacks if it is in a git work tree.
 pub fn work_tree(folder: &Path) -> WorkTree {
     let unread = || {

@@ -151,22 +151,31 @@ fn accept_command(session: &Session, report: &Report) -> Option<String> {
             break;
         }
         // How a plan is written is nothing to who does it.
-        if report.done_by.is_some() && (word.starts_with("-o") || word.starts_with("--output")) {
-            if word == "-o" || word == "--output" {
+        if report.done_by.is_some() && word.starts_with("--output") {
+            if word == "--output" {
                 _ = typed.next();
             }
             continue;
         }
-        if word == "--config-from" {
-            _ = typed.next();
+        let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        if let Some((flags, format)) = letters.filter(|_| report.done_by.is_some()).and_then(|it| it.split_once('o'))
+            && flags.chars().all(|flag| matches!(flag, 'v' | 'q'))
+        {
+            if format.is_empty() {
+                _ = typed.next();
+            }
+            words.extend((!flags.is_empty()).then(|| format!("-{flags}")));
             continue;
+        }
+        // What was looked at is not the configuration that a publish would take.
+        if word == "--config-from" || word.starts_with("--config-from=") {
+            return None;
         }
         match FLAGS.into_iter().find_map(|flag| word.strip_prefix(flag)) {
             Some("") => _ = typed.next(),
             Some(value) if value.starts_with('=') => {}
             // Whoever looked first wants it done.
             _ if ["--dry-run", "--detailed-exitcode", "--no-values"].contains(&&*word) => {}
-            _ if word.starts_with("--config-from=") => {}
             _ => words.push(word),
         }
     }

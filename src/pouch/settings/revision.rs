@@ -5,7 +5,6 @@ use std::path::{Component, Path, PathBuf};
 
 use super::file::FileFault;
 use crate::error::Failure;
-use crate::git::history;
 use crate::git::objects::{self, Id, Kind, ObjectsError, Store};
 
 /// Where the files of a configuration are read from.
@@ -41,11 +40,11 @@ impl Revision {
             };
             Failure::usage(format!("--config-from {called}: {error}"), help)
         };
-        let folder = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        let path = history::find(&folder)?;
-        let store = objects::open(&path).map_err(refused)?;
+        let folder = by_the_letter(folder);
+        let none = || refused(ObjectsError::NoRepository(folder.display().to_string()));
+        let top = top(&folder).ok_or_else(none)?;
+        let store = objects::open(&top.join(GIT)).map_err(refused)?;
         let commit = store.commit(called).map_err(refused)?;
-        let top = objects::top(&folder).map_err(refused)?;
         Ok(Self { store, commit, top, called: called.to_owned() })
     }
 
@@ -69,19 +68,39 @@ impl Revision {
         String::from_utf8(self.store.blob(entry.id, most).map_err(fault)?).map_err(|_| FileFault::NotText)
     }
 
-    /// A path as the commit has it; none for what is not in the repository.
+    /// A path as the commit has it; none for what is not in the repository. Links in the work tree are not followed: who
+    /// makes one would say which file of the commit is read.
     fn within(&self, path: &Path) -> Option<String> {
-        // The folder may be a link; whether the file is there now does not matter.
-        let folder = path.parent().and_then(|folder| std::fs::canonicalize(folder).ok());
-        let whole = folder.zip(path.file_name()).map_or_else(|| path.to_owned(), |(folder, name)| folder.join(name));
-        let mut parts: Vec<&str> = Vec::new();
-        for part in whole.strip_prefix(&self.top).ok()?.components() {
-            match part {
-                Component::Normal(name) => parts.push(name.to_str()?),
-                Component::ParentDir => _ = parts.pop()?,
-                _ => {}
-            }
-        }
-        Some(parts.join("/"))
+        let whole = by_the_letter(path);
+        let parts = whole.strip_prefix(&self.top).ok()?.components();
+        let names: Option<Vec<&str>> = parts.map(|part| part.as_os_str().to_str()).collect();
+        Some(names?.join("/"))
     }
+}
+
+/// What a repository is called in its work tree.
+const GIT: &str = ".git";
+
+/// The root of the work tree around a folder.
+///
+/// Only `.git` makes one, which no commit can hold: a folder that is a bare repository by its content is part of the tree.
+/// A link that leads to a work tree counts where it stands in none.
+fn top(folder: &Path) -> Option<PathBuf> {
+    let has_git = |folder: &&Path| folder.join(GIT).exists();
+    let is_real = |folder: &&Path| std::fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
+    let tops = || folder.ancestors().filter(has_git);
+    tops().find(is_real).or_else(|| tops().next()).map(Path::to_owned)
+}
+
+/// A path without `.` and `..`, and with its links as they are.
+fn by_the_letter(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = whole.pop(),
+            Component::CurDir => {}
+            part => whole.push(part),
+        }
+    }
+    whole
 }

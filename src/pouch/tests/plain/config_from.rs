@@ -1,8 +1,9 @@
 //! `--config-from`: the configuration of a commit, with the manifests of the work tree.
 
+use std::fs;
 use std::process::Command;
 
-use crate::support::fleet::{EU, Fleet};
+use crate::support::fleet::{EU, Fleet, Ran};
 
 const ESCROW: &str = "age18c37s9sq89v55vuffajkfcd3xj9m67sq3r2zcjktw0h2a4vuqqwsdn8mfl";
 
@@ -37,8 +38,8 @@ fn a_proposal_does_not_change_what_it_is_judged_by() {
     for way in [&["--config-from", "HEAD"][..], &["--config-from=HEAD"]] {
         git(&fleet, &["commit", "--quiet", "-am", "theirs"]);
         let held = plan(&[way, &["--no-values"]].concat()).says("recipient-added");
-        let line = held.stderr.lines().find(|line| line.contains("to let through")).unwrap();
-        assert!(line.contains("pouch render --accept-recipients eu="), "{line}");
+        // A publish takes the configuration that is there, which nobody looked at.
+        assert!(!held.stderr.contains("to let through all"), "{}", held.stderr);
         git(&fleet, &["reset", "--quiet", "--soft", "HEAD~1"]);
     }
     fleet.credential("eu", "late", "late");
@@ -54,6 +55,48 @@ fn a_proposal_does_not_change_what_it_is_judged_by() {
         let what: &[&str] = if command == "check" { &[] } else { &["eu-team/c0"] };
         fleet.run(&[&[command], what, &["--config-from", "main"]].concat()).ends(0);
     }
+}
+
+/// Who proposes a change writes the work tree, and must not say by it which file of the commit is read.
+#[test]
+fn nothing_in_the_work_tree_leads_to_another_configuration() {
+    let fleet = committed();
+    let plan = || fleet.run(&["-f", "below/pouch.yaml", "plan", "--config-from", "refs/heads/main"]);
+    let config = fleet.read("pouch.yaml").replace("path: manifests", "path: ../manifests");
+    for (folder, name) in [("below", "acme"), ("other", "other")] {
+        fleet.write(&format!("{folder}/pouch.yaml"), config.replace("name: acme", &format!("name: {name}")));
+        fleet.write(&format!("{folder}/people/eu.txt"), format!("{EU}\n"));
+        fleet.write(&format!("{folder}/reuse.key"), fleet.read("reuse.key"));
+    }
+    git(&fleet, &["add", "below", "other"]);
+    git(&fleet, &["commit", "--quiet", "-m", "two"]);
+    let shown = |ran: Ran| ran.ends(0).stdout;
+    let good = shown(plan());
+    // A folder that is a bare repository by its content, with a branch of the same name.
+    let bare = fleet.path("bare");
+    let clone = |words: &[&str]| assert!(Command::new("git").args(words).output().unwrap().status.success());
+    clone(&["clone", "--quiet", "--bare", fleet.path("").to_str().unwrap(), bare.to_str().unwrap()]);
+    fleet.write("evil/below/pouch.yaml", "nothing: of the kind");
+    for part in ["HEAD", "objects", "refs", "packed-refs", "config"] {
+        if fleet.has(&format!("bare/{part}")) {
+            fs::rename(bare.join(part), fleet.path(&format!("below/{part}"))).unwrap();
+        }
+    }
+    fs::remove_dir_all(fleet.path("below/refs")).unwrap();
+    fs::create_dir_all(fleet.path("below/refs/heads")).unwrap();
+    fs::write(fleet.path("below/packed-refs"), "").unwrap();
+    assert_eq!(shown(plan()), good);
+    // A link in place of the folder.
+    fs::remove_dir_all(fleet.path("below")).unwrap();
+    std::os::unix::fs::symlink("other", fleet.path("below")).unwrap();
+    let ran = plan();
+    assert!(!ran.stdout.contains("other") && !ran.stderr.contains("fleet other"), "{ran:?}");
+    assert_eq!(shown(ran), good);
+    // And a link to the whole repository, which the user made.
+    let link = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(fleet.path(""), link.path().join("link")).unwrap();
+    let there = link.path().join("link/pouch.yaml");
+    fleet.run(&["-f", there.to_str().unwrap(), "plan", "--config-from", "refs/heads/main"]).ends(0);
 }
 
 #[test]

@@ -214,7 +214,7 @@ fn people_are_told_the_last_of_it_and_all_of_it_when_they_ask() {
     ] {
         assert!(credential.contains(says), "no {says:?} in:\n{credential}");
     }
-    assert!(!credential.contains("c1") && !credential.contains("us-team"), "{credential}");
+    assert!(!credential.contains("eu-team/c1") && !credential.contains("us-team"), "{credential}");
     let position = |text: &str| credential.find(text).unwrap();
     assert!(position("2024-01-13") < position("2023-11-14"), "the newest first:\n{credential}");
     let markdown = shown(&["eu-team/c1", "--values", "-o", "markdown"]);

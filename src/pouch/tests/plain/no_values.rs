@@ -47,8 +47,13 @@ fn both(fleet: &Fleet, what: &str) -> (Value, Value) {
             if !is_secret {
                 return true;
             }
-            let Some(Value::Array(entries)) = change.get_mut("entries") else { return false };
-            entries.retain(|entry| ["added", "withdrawn"].contains(&entry["change"].as_str().unwrap()));
+            // Another type has no entries to tell of; an entry that becomes empty is seen in a plain manifest.
+            let lost = change.get("lostEntries").cloned().unwrap_or_default();
+            let Some(Value::Array(entries)) = change.get_mut("entries") else { return true };
+            let is_empty = |name: &Value| lost.as_array().is_some_and(|lost| lost.contains(name));
+            entries.retain(|entry| {
+                ["added", "withdrawn"].contains(&entry["change"].as_str().unwrap()) || is_empty(&entry["name"])
+            });
             !entries.is_empty()
         });
         let dropped = u64::try_from(before - changes.len()).unwrap();
@@ -75,14 +80,26 @@ fn agree(fleet: &Fleet, what: &str) -> Value {
 
 /// Changes a fleet bit by bit and holds what is told without values against what is told with them.
 fn every_step(fleet: &Fleet, publish: &[&str], secret: &dyn Fn(&str, &str)) {
+    let is_sealed = || fleet.read("manifests/us-c0-secret.yaml").contains("sops:");
     let nothing = agree(fleet, "nothing is published");
     assert_eq!(nothing["regions"][0]["changes"][0]["action"], "added");
     fleet.run(publish).ends(0);
-    let steps: [(&str, &dyn Fn()); 9] = [
+    let steps: [(&str, &dyn Fn()); 11] = [
         ("nothing", &|| {}),
         ("a value", &|| secret("c0", "value: changed")),
         ("an entry more", &|| secret("c0", "value: changed, more: than before")),
         ("an entry less", &|| secret("c0", "more: than before")),
+        // What is sealed does not show that.
+        ("an entry emptied", &|| {
+            if !is_sealed() {
+                secret("c0", "more: ''")
+            }
+        }),
+        ("another type", &|| {
+            if !is_sealed() {
+                fleet.edit("manifests/eu-c4-secret.yaml", "kind: Secret", "kind: Secret\ntype: example.com/other");
+            }
+        }),
         ("a Credential more", &|| {
             fleet.credential("eu", "late", "late");
             secret("late", "value: late");
@@ -101,7 +118,12 @@ fn every_step(fleet: &Fleet, publish: &[&str], secret: &dyn Fn(&str, &str)) {
         step();
         let told = agree(fleet, what);
         let has_changes = told["regions"].as_array().unwrap().iter().any(|it| it["changes"] != Value::Array(vec![]));
-        assert_eq!(has_changes, !["nothing", "a value", "broken", "a missing Secret"].contains(&what), "{what}");
+        let is_told = match what {
+            "nothing" | "a value" | "broken" | "a missing Secret" => false,
+            "an entry emptied" | "another type" => !is_sealed(),
+            _ => true,
+        };
+        assert_eq!(has_changes, is_told, "{what}");
         if what == "a recipient" {
             let resealed = told["regions"][0]["changes"].as_array().unwrap();
             assert!(resealed.iter().any(|change| change["action"] == "resealed"), "{resealed:?}");

@@ -1,6 +1,6 @@
 //! `pouch plan`, and `--dry-run` of the commands that publish: what they say is what happens, and they do nothing.
 
-use crate::support::fleet::{Fleet, Ran};
+use crate::support::fleet::{CANARY, Fleet, Ran};
 use crate::support::origin::Origin;
 
 /// A recipient that the fleet did not have.
@@ -272,13 +272,32 @@ fn a_plan_for_programs_is_its_summary() {
     fleet.run(&["plan", "-o", "json", "--detailed-exitcode"]).ends(2);
 }
 
+/// Who writes much pushes nothing out of sight of what others would lose.
+#[test]
+fn a_flood_in_one_region_leaves_what_is_held_in_another_in_sight() {
+    let fleet = Fleet::with_credentials(20);
+    fleet.run(&["render"]).ends(0);
+    for n in 0..20 {
+        fleet.delete("us", &format!("c{n}"));
+        let entries: Vec<String> = (0..10).map(|nth| format!("{}-{nth}: x", "n".repeat(240))).collect();
+        fleet.secret("eu", &format!("c{n}"), &format!("value: {CANARY}-eu-{n}, {}", entries.join(", ")));
+    }
+    let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
+    assert!(comment.chars().count() <= 65_536);
+    for text in ["- `us` would be ", "**held:** `deletions-held`", "--accept-deletions", "they stand at the end."] {
+        assert!(comment.contains(text), "{text}: {}", &comment[..2000]);
+    }
+    let flood = comment.find("nnnn").unwrap_or_else(|| panic!("{comment}"));
+    assert!(comment.find("- `us` would be ").unwrap() < flood);
+}
+
 #[test]
 fn a_plan_for_a_comment_has_every_name_in_a_code_span() {
     let fleet = changed_quickstart();
     let comment = fleet.run(&["plan", "-o", "markdown"]).ends(0).stdout;
     assert!(comment.starts_with("### pouch plan for fleet `quickstart`\n"), "{comment}");
     for line in [
-        "#### `us-east` would be published, 6 objects",
+        "- `us-east` would be published, 6 objects, 2 changed",
         "  - ``AWSClusterRoleIdentity aws-sandbox spec.allowedNamespaces.list[1]: nothing becomes \"team`b\"``",
     ] {
         assert!(comment.lines().any(|said| said == line), "{line}\n{comment}");

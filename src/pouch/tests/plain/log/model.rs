@@ -267,22 +267,37 @@ fn values(old: &Seen, new: &Seen) -> (&'static str, BTreeSet<(String, &'static s
     (word, entries)
 }
 
-/// Since when an object's values are what they are.
-#[derive(Clone, Copy)]
+/// What happened to the values of an object, commit by commit, since the first.
 struct Age {
-    known: usize,
-    changed: bool,
-    perhaps: Option<usize>,
+    first: usize,
+    noted: Vec<(usize, BTreeSet<(String, &'static str)>)>,
 }
 
 impl Age {
     fn note(&mut self, number: usize, entries: &BTreeSet<(String, &'static str)>) {
-        let has = |word: &str| entries.iter().any(|(_, said)| *said == word);
-        if has("changed") {
-            *self = Age { known: number, changed: true, perhaps: None };
-        } else if has("unknown") || has("added") {
-            self.perhaps = Some(number);
-        }
+        self.noted.push((number, entries.clone()));
+    }
+
+    /// Of one entry: the last commit that is known to have changed it since it last came, and whether one did; and the
+    /// first from which on it may have been what it is now.
+    fn of(&self, name: &str) -> (usize, bool, usize) {
+        let of_entry = |(number, entries): &(usize, BTreeSet<(String, &'static str)>)| {
+            entries.iter().find(|(entry, _)| entry == name).map(|(_, word)| (*number, *word))
+        };
+        let words: Vec<(usize, &str)> = self.noted.iter().filter_map(of_entry).collect();
+        let came = words.iter().rposition(|(_, word)| *word == "added").unwrap_or(0);
+        let changed = words[came..].iter().rev().find(|(_, word)| *word == "changed").map(|(number, _)| *number);
+        let known = changed.unwrap_or(self.first);
+        let last = words.last().map_or(self.first, |(number, _)| *number);
+        (known, changed.is_some(), last)
+    }
+
+    /// Of the entry that is oldest.
+    fn oldest<'n>(&self, names: impl Iterator<Item = &'n String>) -> String {
+        let all: Vec<(usize, bool, usize)> = names.map(|name| self.of(name)).collect();
+        let (known, changed, _) = all.iter().min_by_key(|(known, changed, _)| (*known, *changed)).unwrap();
+        let least = all.iter().map(|(.., last)| *last).min().filter(|least| least > known);
+        format!("{known} {changed} {least:?}")
     }
 }
 
@@ -313,7 +328,7 @@ fn expected(model: &Model, line: &[usize], place: &(String, String)) -> (Vec<Str
                         told(&format!("published again {word} {entries:?}"));
                     }
                     None => {
-                        age = Some(Age { known: *number, changed: false, perhaps: None });
+                        age = Some(Age { first: *number, noted: Vec::new() });
                         told("published");
                     }
                 }
@@ -356,8 +371,8 @@ fn expected(model: &Model, line: &[usize], place: &(String, String)) -> (Vec<Str
         last = now.clone().or(last);
         standing = now;
     }
-    let age = age.filter(|_| standing.is_some_and(|seen| !seen.secret.entries.is_empty()));
-    (events, age.map(|age| format!("{} {} {:?}", age.known, age.changed, age.perhaps)))
+    let seen = standing.filter(|seen| !seen.secret.entries.is_empty());
+    (events, age.zip(seen).map(|(age, seen)| age.oldest(seen.secret.entries.keys())))
 }
 
 fn number(commit: &serde_json::Value) -> usize {

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::facts::{Branch, Facts, Relisted, Step, credentials};
 use super::listing::Listed;
 use super::schema::{EntryChange, EntryRecord, Event, Values, What};
-use super::values::{Today, Version, compare, has_values, with_values};
+use super::values::{Today, Version, compare, has_values, sealed_texts, with_values};
 use crate::exposure::listed_by::Home;
 use crate::exposure::sealed::SealedSecret;
 use crate::name::{Claimant, Name, Namespace, ObjectKey};
@@ -44,18 +44,31 @@ struct Age {
     perhaps: Option<usize>,
 }
 
-/// Since when a Secret's values are what they are, entry by entry: one that is new makes no other one younger.
+/// Since when a Secret's values are what they are, entry by entry: one that is new makes no other one younger, and one
+/// that is put back is as old as it was.
 #[derive(Clone)]
-struct Ages {
+struct Ages<'f> {
     first: usize,
     /// Of entries of which nothing was noted.
     others: Age,
     entries: BTreeMap<String, Age>,
+    /// By an entry's name and its sealed text, which no two sealings have in common.
+    sealed: BTreeMap<(&'f str, &'f str), Age>,
 }
 
-impl Ages {
+impl<'f> Ages<'f> {
     fn since(first: usize) -> Self {
-        Self { first, others: Age { known: first, changed: false, perhaps: None }, entries: BTreeMap::new() }
+        let others = Age { known: first, changed: false, perhaps: None };
+        Self { first, others, entries: BTreeMap::new(), sealed: BTreeMap::new() }
+    }
+
+    /// Remembers how old the values of a version are; those of an earlier one are as old as they were.
+    fn remember(&mut self, version: &'f SealedSecret) {
+        for (name, text) in sealed_texts(version) {
+            let now = self.entries.get(name).copied().unwrap_or(self.others);
+            let age = *self.sealed.entry((name, text)).or_insert(now);
+            self.entries.insert(String::from(name), age);
+        }
     }
 
     /// Notes what a commit did to entries; what came may be an old value under a new name.
@@ -126,8 +139,8 @@ struct View {
 }
 
 /// What is remembered of an object that was ever published.
-struct Past {
-    ages: Option<Ages>,
+struct Past<'f> {
+    ages: Option<Ages<'f>>,
     /// How it stood last.
     last: View,
 }
@@ -142,7 +155,7 @@ struct Walk<'f> {
     /// Which objects are in which file.
     owners: BTreeMap<Arc<str>, BTreeSet<Place>>,
     standing: BTreeMap<Place, View>,
-    past: BTreeMap<Place, Past>,
+    past: BTreeMap<Place, Past<'f>>,
     /// The files that proved manifests list.
     proved: BTreeSet<(Home, String)>,
 }
@@ -313,7 +326,7 @@ impl<'f> Walk<'f> {
         let of_secret = past.as_ref().filter(|_| place.1.kind.is_secret());
         let (values, entries) = of_secret.map(|last| self.values(place, last, new)).unzip();
         let entries = entries.unwrap_or_default();
-        self.note(place, commit, &entries);
+        self.note(place, commit, (new, &entries));
         let recipients_added = secret.map(|secret| readers(secret).map(ToString::to_string).collect());
         let mut events = Vec::from([Event {
             again: past.is_some(),
@@ -330,13 +343,14 @@ impl<'f> Walk<'f> {
     }
 
     /// Notes a version of a Secret in its age.
-    fn note(&mut self, place: &Place, commit: usize, entries: &[EntryRecord]) {
-        match self.past.get_mut(place) {
-            Some(past) => past.ages.get_or_insert_with(|| Ages::since(commit)).note(commit, entries),
-            None => {
-                let last = View { file: usize::MAX, listed: None };
-                self.past.insert(place.clone(), Past { ages: Some(Ages::since(commit)), last });
-            }
+    fn note(&mut self, place: &Place, commit: usize, (new, entries): (&View, &[EntryRecord])) {
+        let version = self.secret(place, new);
+        let unseen = || Past { ages: None, last: View { file: usize::MAX, listed: None } };
+        let ages = &mut self.past.entry(place.clone()).or_insert_with(unseen).ages;
+        let ages = ages.get_or_insert_with(|| Ages::since(commit));
+        ages.note(commit, entries);
+        if let Some(version) = version {
+            ages.remember(version);
         }
     }
 
@@ -346,7 +360,7 @@ impl<'f> Walk<'f> {
             let (values, entries) = self.values(place, old, new);
             match (self.secret(place, old), self.secret(place, new)) {
                 (Some(a), Some(b)) => {
-                    self.note(place, commit, &entries);
+                    self.note(place, commit, (new, &entries));
                     let (then, now): (BTreeSet<&str>, BTreeSet<&str>) = (readers(a).collect(), readers(b).collect());
                     let only = |one: &BTreeSet<&str>, other: &BTreeSet<&str>| -> Vec<String> {
                         one.difference(other).map(ToString::to_string).collect()
@@ -368,7 +382,7 @@ impl<'f> Walk<'f> {
                     });
                 }
                 // What cannot be looked into is told below: it is not as it is listed.
-                _ if place.1.kind.is_secret() => self.note(place, commit, &entries),
+                _ if place.1.kind.is_secret() => self.note(place, commit, (new, &entries)),
                 _ => events.push(event(What::Changed, place)),
             }
         }

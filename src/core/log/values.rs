@@ -73,6 +73,14 @@ pub(super) fn compare(
     (values, entries)
 }
 
+/// The entries of a Secret that are sealed, with their text.
+pub(super) fn sealed_texts(file: &SealedSecret) -> impl Iterator<Item = (&str, &str)> {
+    file.entries.iter().filter_map(|(name, leaf)| match leaf {
+        SealedLeaf::Sealed(text) => Some((name.as_str(), &**text)),
+        _ => None,
+    })
+}
+
 /// The entries of a Secret that have a value.
 pub(super) fn with_values(file: &SealedSecret) -> impl Iterator<Item = &String> {
     file.entries.iter().filter(|(_, leaf)| **leaf != SealedLeaf::Empty).map(|(name, _)| name)

@@ -236,6 +236,26 @@ fn people_are_told_the_last_of_it_and_all_of_it_when_they_ask() {
     assert!(!brief.contains("2 regions: 6 changes") && whole.contains("2 regions: 6 changes"), "{whole}");
 }
 
+/// A value that is put back as it was sealed is as old as it was, and a new entry makes no other one younger.
+#[test]
+fn nothing_but_another_value_makes_a_secret_young() {
+    let life = Life::new();
+    life.on(0, &["publish", "--first"]).ends(0);
+    life.fleet.secret("eu", "c0", &format!("value: {CANARY}-longer-than-before"));
+    life.on(10, &["publish"]).ends(0);
+    assert_eq!(ages(&life.log(&["eu-team/c0"])), ["eu/c0 10 true -"]);
+    life.fleet.secret("eu", "c1", &format!("value: {CANARY}-eu-1, more: of-another-kind"));
+    life.on(20, &["publish"]).ends(0);
+    life.fleet.secret("eu", "c1", &format!("value: {CANARY}-eu-1, more: of-another-kind-and-longer"));
+    life.on(30, &["publish"]).ends(0);
+    // Without a key nobody can tell that the first entry stayed, and with one it is as old as the Secret.
+    assert_eq!(ages(&life.log(&["eu-team/c1"])), ["eu/c1 0 false 30"]);
+    let with_values = ages(&life.log(&["eu-team/c1", "--values"]));
+    assert!(with_values[0].starts_with("eu/c1 0 false "), "{with_values:?}");
+    life.origin().commit_beside("git checkout -q HEAD~3 -- bundles");
+    assert_eq!(ages(&life.log(&["eu-team/c0"])), ["eu/c0 0 false -"]);
+}
+
 #[test]
 fn what_was_not_rotated_is_listed_and_denied() {
     let life = Life::whole();

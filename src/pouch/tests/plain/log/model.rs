@@ -14,12 +14,15 @@ use crate::support::fleet::Fleet;
 const STEP: i64 = 60;
 const BEGIN: i64 = 1_700_000_000;
 
+/// The number of each entry's value, and of its sealing.
+type Entries = BTreeMap<String, (usize, usize)>;
+
 /// A Secret as a commit has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Secret {
     recipients: BTreeSet<usize>,
     /// Length and sealing by name.
-    entries: BTreeMap<String, (usize, usize)>,
+    entries: Entries,
     tag: usize,
     place: &'static str,
     carried: bool,
@@ -267,34 +270,37 @@ fn values(old: &Seen, new: &Seen) -> (&'static str, BTreeSet<(String, &'static s
     (word, entries)
 }
 
-/// What happened to the values of an object, commit by commit, since the first.
+/// A version of an object in which its file is another than before: the commit, what became of the values, and the
+/// entries.
+type Version = (usize, BTreeSet<(String, &'static str)>, Entries);
+
+/// All versions of an object.
 struct Age {
     first: usize,
-    noted: Vec<(usize, BTreeSet<(String, &'static str)>)>,
+    versions: Vec<Version>,
 }
 
 impl Age {
-    fn note(&mut self, number: usize, entries: &BTreeSet<(String, &'static str)>) {
-        self.noted.push((number, entries.clone()));
-    }
-
-    /// Of one entry: the last commit that is known to have changed it since it last came, and whether one did; and the
-    /// first from which on it may have been what it is now.
-    fn of(&self, name: &str) -> (usize, bool, usize) {
-        let of_entry = |(number, entries): &(usize, BTreeSet<(String, &'static str)>)| {
-            entries.iter().find(|(entry, _)| entry == name).map(|(_, word)| (*number, *word))
-        };
-        let words: Vec<(usize, &str)> = self.noted.iter().filter_map(of_entry).collect();
-        let came = words.iter().rposition(|(_, word)| *word == "added").unwrap_or(0);
-        let changed = words[came..].iter().rev().find(|(_, word)| *word == "changed").map(|(number, _)| *number);
-        let known = changed.unwrap_or(self.first);
-        let last = words.last().map_or(self.first, |(number, _)| *number);
-        (known, changed.is_some(), last)
+    /// Of an entry as one of the versions has it: the last commit that is known to have changed it, whether one did, and the
+    /// last that may have. What is sealed as it was before is as old as it was then.
+    fn of(&self, name: &str, at: usize) -> (usize, bool, usize) {
+        let sealed = |at: usize| self.versions[at].2.get(name);
+        let first = (0..=at).find(|earlier| sealed(*earlier) == sealed(at)).unwrap();
+        let (number, words, _) = &self.versions[first];
+        match words.iter().find(|(entry, _)| entry == name).map(|(_, word)| *word) {
+            Some("changed") => (*number, true, *number),
+            Some("unknown") => {
+                let (known, changed, _) = self.of(name, first - 1);
+                (known, changed, *number)
+            }
+            Some(_) => (self.first, false, *number),
+            None => (self.first, false, self.first),
+        }
     }
 
     /// Of the entry that is oldest.
     fn oldest<'n>(&self, names: impl Iterator<Item = &'n String>) -> String {
-        let all: Vec<(usize, bool, usize)> = names.map(|name| self.of(name)).collect();
+        let all: Vec<(usize, bool, usize)> = names.map(|name| self.of(name, self.versions.len() - 1)).collect();
         let (known, changed, _) = all.iter().min_by_key(|(known, changed, _)| (*known, *changed)).unwrap();
         let least = all.iter().map(|(.., last)| *last).min().filter(|least| least > known);
         format!("{known} {changed} {least:?}")
@@ -324,11 +330,12 @@ fn expected(model: &Model, line: &[usize], place: &(String, String)) -> (Vec<Str
                 match &last {
                     Some(last) => {
                         let (word, entries) = values(last, new);
-                        age.as_mut().unwrap().note(*number, &entries);
+                        age.as_mut().unwrap().versions.push((*number, entries.clone(), new.secret.entries.clone()));
                         told(&format!("published again {word} {entries:?}"));
                     }
                     None => {
-                        age = Some(Age { first: *number, noted: Vec::new() });
+                        let first = (*number, BTreeSet::new(), new.secret.entries.clone());
+                        age = Some(Age { first: *number, versions: vec![first] });
                         told("published");
                     }
                 }
@@ -342,7 +349,7 @@ fn expected(model: &Model, line: &[usize], place: &(String, String)) -> (Vec<Str
             (Some(old), Some(new)) => {
                 if old.secret.text("") != new.secret.text("") {
                     let (word, entries) = values(old, new);
-                    age.as_mut().unwrap().note(*number, &entries);
+                    age.as_mut().unwrap().versions.push((*number, entries.clone(), new.secret.entries.clone()));
                     let what = match () {
                         () if word == "changed" => "changed",
                         () if old.secret.recipients != new.secret.recipients => "recipients",

@@ -96,16 +96,12 @@ pub struct Missed {
 impl Question {
     /// Whether what it is about was not read; where nobody knows, it counts as read.
     pub fn missed(&self, world: &World<'_>) -> Option<Missed> {
-        let path = |key: &ObjectKey| match &key.namespace {
-            Some(namespace) => format!("{namespace}/{}", key.name),
-            None => key.name.to_string(),
-        };
         let (typed, paths): (String, Vec<String>) = match self {
             Question::Claimant(by) if world.facts.asked_by(by).is_none() => {
                 (by.path(), world.facts.asked().iter().map(|asked| asked.by.path()).collect())
             }
             Question::Object(key) if matches!(world.snapshot.look_up(key), Lookup::Absent) => {
-                (path(key), world.snapshot.all(&key.kind).map(|object| path(&object.key)).collect())
+                (key.path(), world.snapshot.all(&key.kind).map(|object| object.key.path()).collect())
             }
             _ => return None,
         };
@@ -188,9 +184,7 @@ pub struct Planned<'a> {
 pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
     let Planned { world, to, cases, published, plan, outcome, is_blind } = *planned;
     let bundle = Bundle { is_blind, ..Bundle::of(to, published, Some(plan), outcome) };
-    let sharing = plan.sharings.iter().flat_map(|sharing| sharing.joined.iter().chain(&sharing.left));
-    let touched: BTreeSet<&Claimant> =
-        plan.changes.iter().flat_map(|change| &change.claimants).chain(sharing).collect();
+    let touched = if *question == Question::Changes { touched(plan) } else { BTreeSet::new() };
     let claims = cases.iter().zip(&plan.rulings).filter_map(|(case, ruled)| {
         let steps = match question {
             Question::Claimant(by) => (case.claim.by == *by).then_some(Steps::All)?,
@@ -205,6 +199,12 @@ pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
         claim(world, &bundle, (case, ruled), &steps)
     });
     answer(question, &bundle, claims.collect())
+}
+
+/// The claimants that something of a plan happens to.
+fn touched(plan: &RegionPlan) -> BTreeSet<&Claimant> {
+    let sharing = plan.sharings.iter().flat_map(|sharing| sharing.joined.iter().chain(&sharing.left));
+    plan.changes.iter().flat_map(|change| &change.claimants).chain(sharing).collect()
 }
 
 /// What a region that is left alone says to a question.

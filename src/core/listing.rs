@@ -18,6 +18,14 @@ pub fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
+/// The beginning of a text that has more than so many characters.
+pub fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => String::from(text),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,6 +34,13 @@ mod tests {
     fn one_is_told_from_many() {
         for (number, expect) in [(0, "0 entries"), (1, "1 entry"), (2, "2 entries")] {
             assert_eq!(counted(number, "entry", "entries"), expect);
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_ends_early() {
+        for (text, expect) in [("", ""), ("né", "né"), ("néa", "né…")] {
+            assert_eq!(cut(text, 2), expect);
         }
     }
 

@@ -141,15 +141,8 @@ pub fn log(facts: &Facts, asked: &Query<'_>, looked: Looked) -> Result<Log, Opti
 fn typed(question: &Question) -> String {
     match question {
         Question::Claimant(by) => by.path(),
-        Question::Object(key) => path(key),
+        Question::Object(key) => key.path(),
         Question::Region(directory) => directory.to_string(),
-    }
-}
-
-fn path(key: &ObjectKey) -> String {
-    match &key.namespace {
-        Some(namespace) => format!("{namespace}/{}", key.name),
-        None => key.name.to_string(),
     }
 }
 
@@ -195,7 +188,7 @@ impl Query<'_> {
     fn note(&self, names: &mut BTreeSet<String>, home: &Home, key: &ObjectKey, claimants: &BTreeSet<Claimant>) {
         match self.question {
             Some(Question::Claimant(_)) => names.extend(claimants.iter().map(Claimant::path)),
-            Some(Question::Object(asked)) if asked.kind == key.kind => _ = names.insert(path(key)),
+            Some(Question::Object(asked)) if asked.kind == key.kind => _ = names.insert(key.path()),
             Some(Question::Region(_)) => _ = names.insert(home.directory.to_string()),
             Some(Question::Object(_)) | None => {}
         }

@@ -276,6 +276,14 @@ impl ObjectKey {
     pub fn namespace_text(&self) -> &str {
         self.namespace.as_ref().map_or("", Namespace::as_str)
     }
+
+    /// `namespace/name`, or the name alone for cluster-scoped kinds, without the kind.
+    pub fn path(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}/{}", self.name),
+            None => String::from(self.name.as_str()),
+        }
+    }
 }
 
 /// `Kind.group namespace/name`, for people.

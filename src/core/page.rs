@@ -50,7 +50,7 @@ pub fn plan(
     let mut page = begin(&format!("pouch plan for {fleet}"));
     let regions = summary.regions.as_deref().unwrap_or_default();
     page.element("h1", &format!("Plan for fleet {fleet}"));
-    let loud: Vec<&Region> = regions.iter().filter(|region| !is_quiet(region)).collect();
+    let loud: Vec<&Region> = regions.iter().filter(|region| !region.is_quiet()).collect();
     page.element("p", &sentence(summary, &loud));
     if summary.no_values {
         page.element("p class=\"changed\"", "No Secret was looked into: whether values change is not told.");
@@ -155,10 +155,6 @@ fn navigation(page: &mut Html, ids: &[&str]) {
     page.raw("</nav>\n");
 }
 
-fn is_quiet(region: &Region) -> bool {
-    matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.stopped.is_empty()
-}
-
 fn sentence(summary: &Summary, loud: &[&Region]) -> String {
     let count = |outcome| loud.iter().filter(|region| region.outcome == outcome).count();
     let (held, changed) = (count(Outcome::Held), count(Outcome::Published).saturating_add(count(Outcome::Withdrawn)));
@@ -188,7 +184,7 @@ fn count_of(region: &Region, what: &str) -> usize {
         "unseen" => region.unseen,
         "carried" => region.carried,
         "refused" | "broken" => region.stopped.iter().filter(|stopped| stopped.verdict == what).count(),
-        action => region.changes.iter().filter(|change| change.action == action).count(),
+        action => region.count(action),
     }
 }
 
@@ -223,7 +219,7 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
     page.raw("</h3>\n");
     region.holds.iter().for_each(|hold| held(page, hold));
     for (recipients, class, words) in [
-        (&region.recipients_added, "withdrawn", gains(region)),
+        (&region.recipients_added, "withdrawn", region.gains()),
         (&region.recipients_removed, "dim", "cannot read what is new"),
     ] {
         for recipient in recipients {
@@ -257,14 +253,6 @@ fn changes(page: &mut Html, region: &Region, (claims, ages): (&Claims<'_>, &Ages
             page.raw("</li>");
         }
         page.raw("</ul></details>\n");
-    }
-}
-
-/// What is said of a recipient that a region gains.
-fn gains(region: &Region) -> &'static str {
-    match region.outcome {
-        Outcome::Held => "could read it, if what is held were let through",
-        _ => "can read it from now on",
     }
 }
 

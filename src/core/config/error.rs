@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::repository;
+use crate::listing::cut;
 use crate::nearest::suggested;
 use crate::secret::{holds_key, holds_private_key};
 
@@ -186,11 +187,7 @@ pub fn quoted(text: &str) -> String {
     if holds_secret(text) {
         return String::from("a value that is not shown");
     }
-    let mut short: String = text.chars().take(MOST).collect();
-    if short.len() < text.len() {
-        short.push('…');
-    }
-    format!("{short:?}")
+    format!("{:?}", cut(text, MOST))
 }
 
 /// `Did you mean "x"?`, or else the words there are.

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use super::record::{BundledRecord, ClaimRecord, DefinitionRecord, Explanation, RegionRecord, StepRecord};
 use crate::listing::counted;
-use crate::report::escape;
 use crate::report::summary::{FindingRecord, ObjectRecord, Outcome};
+use crate::report::{escape, names};
 
 /// How a verdict is told in few words.
 fn verdict<'c>(claim: &'c ClaimRecord, others: &[BundledRecord]) -> &'c str {
@@ -80,10 +80,7 @@ pub fn text(explanation: &Explanation, brief: bool) -> String {
 
 /// `Kind namespace/name`.
 pub fn named(object: &ObjectRecord) -> String {
-    match &object.namespace {
-        Some(namespace) => format!("{} {namespace}/{}", object.kind, object.name),
-        None => format!("{} {}", object.kind, object.name),
-    }
+    names::named(&object.kind, object.namespace.as_deref(), &object.name)
 }
 
 struct Out(String);

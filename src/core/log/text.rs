@@ -10,6 +10,7 @@ use super::schema::{
 use crate::exposure::SkippedFile;
 use crate::listing::{counted, few};
 use crate::report::escape;
+use crate::report::names::named;
 
 /// How many characters of an id are shown.
 const SHORT: usize = 10;
@@ -177,13 +178,6 @@ fn place(event: &Event) -> &str {
 
 fn object(event: &Event) -> String {
     named(&event.object.kind, event.object.namespace.as_deref(), &event.object.name)
-}
-
-fn named(kind: &str, namespace: Option<&str>, name: &str) -> String {
-    match namespace {
-        Some(namespace) => format!("{kind} {namespace}/{name}"),
-        None => format!("{kind} {name}"),
-    }
 }
 
 /// What an event says beyond its word and its object.

@@ -7,6 +7,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
+use crate::listing::cut;
 use crate::node::Node;
 
 /// How many fields of one object are told.
@@ -85,10 +86,7 @@ fn shown(node: &Node) -> String {
             format!("{{{}}}", entries.join(", "))
         }
     };
-    match text.char_indices().nth(MOST_CHARS) {
-        None => text,
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-    }
+    cut(&text, MOST_CHARS)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use super::escape;
 use super::names::{Names, fields};
 use super::summary::{FindingRecord, Outcome, Region, Summary};
-use crate::listing::counted;
+use crate::listing::{counted, cut};
 
 /// The longest comment that GitHub takes, in characters.
 const MOST: usize = 65_536;
@@ -28,7 +28,7 @@ const CHARS: usize = 300;
 pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
     let mut out = Out::default();
     let regions = summary.regions.as_deref().unwrap_or_default();
-    let (quiet, loud): (Vec<&Region>, Vec<&Region>) = regions.iter().partition(|region| is_quiet(region));
+    let (quiet, loud): (Vec<&Region>, Vec<&Region>) = regions.iter().partition(|region| region.is_quiet());
     let fleet = summary.fleet.as_deref().map(|fleet| format!(" for fleet {}", code(fleet))).unwrap_or_default();
     out.line(&format!("### pouch plan{fleet}\n"));
     let is_unseen = summary.no_values;
@@ -62,10 +62,6 @@ pub fn plan(summary: &Summary, word: fn(Outcome) -> &'static str) -> String {
     out.done("pouch plan")
 }
 
-fn is_quiet(region: &Region) -> bool {
-    matches!(region.outcome, Outcome::Unchanged | Outcome::Paused) && region.stopped.is_empty()
-}
-
 /// Markdown that is no longer than a comment may be.
 #[derive(Default)]
 pub struct Out {
@@ -96,8 +92,7 @@ impl Out {
             0 => String::new(),
             count => format!(", {} not looked into", counted(count, "Secret", "Secrets")),
         };
-        let count = |action: &str| region.changes.iter().filter(|change| change.action == action).count();
-        let counts = ["added", "changed", "resealed", "withdrawn"].map(|action| (action, count(action)));
+        let counts = ["added", "changed", "resealed", "withdrawn"].map(|action| (action, region.count(action)));
         let counts = counts.iter().filter(|(_, count)| *count > 0);
         let counts: String = counts.map(|(action, count)| format!(", {count} {action}")).collect();
         self.line(&format!("- {} {word}, {objects}{counts}{unseen}", code(&region.name)));
@@ -106,12 +101,8 @@ impl Out {
             let accept = accept.map(|(flag, value)| format!("; {} lets it through", code(&format!("{flag} {value}"))));
             self.line(&format!("  - **held:** {}{}", code(&hold.code), accept.unwrap_or_default()));
         }
-        let gains = match region.outcome {
-            Outcome::Held => "could read it, if what is held were let through",
-            _ => "can read it from now on",
-        };
         for recipient in &region.recipients_added {
-            self.line(&format!("  - **{gains}:** {}", code(recipient)));
+            self.line(&format!("  - **{}:** {}", region.gains(), code(recipient)));
         }
         for recipient in &region.recipients_removed {
             self.line(&format!("  - cannot read what is new: {}", code(recipient)));
@@ -132,10 +123,10 @@ impl Out {
     fn region(&mut self, region: &Region) {
         self.line(&format!("#### {}\n", code(&region.name)));
         for line in Names::of(region).lines(LINES) {
-            self.line(&format!("- {}", code(&short(line.trim()))));
+            self.line(&format!("- {}", code(&cut(line.trim(), CHARS))));
         }
         for line in fields(region, LINES) {
-            self.line(&format!("  - {}", code(&short(&line))));
+            self.line(&format!("  - {}", code(&cut(&line, CHARS))));
         }
         self.line("");
     }
@@ -153,9 +144,9 @@ impl Out {
                 _ => String::new(),
             };
             let whose = credential.as_ref().map(|credential| format!(" for {}", code(credential))).unwrap_or_default();
-            self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(&short(message))));
+            self.line(&format!("- **{severity}** {}{whose}{at}: {}", code(text), code(&cut(message, CHARS))));
             if !help.is_empty() {
-                self.line(&format!("  - {}", code(&short(help))));
+                self.line(&format!("  - {}", code(&cut(help, CHARS))));
             }
         }
         self.line("");
@@ -169,13 +160,6 @@ impl Out {
         }
         self.text
     }
-}
-
-/// The beginning of a text that is longer than a line should be.
-fn short(text: &str) -> String {
-    let mut chars = text.chars();
-    let first: String = chars.by_ref().take(CHARS).collect();
-    if chars.next().is_some() { first + "…" } else { first }
 }
 
 /// A code span: of as many backticks as no run inside has.

@@ -5,7 +5,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
@@ -115,9 +115,7 @@ impl<'r> Names<'r> {
     pub fn by_credential(&self) -> BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> {
         let mut all: BTreeMap<Option<&'r str>, Vec<(&'static str, String)>> = BTreeMap::new();
         for ((what, whose, why), items) in &self.lines {
-            let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-            let line = few(items.iter().map(item), items.len(), OBJECTS) + &why;
-            all.entry(*whose).or_default().push((what.word(), line));
+            all.entry(*whose).or_default().push((what.word(), objects(items, why)));
         }
         all
     }
@@ -143,9 +141,13 @@ impl<'r> Names<'r> {
 
 fn line((what, whose, why): Head<'_>, items: &[Item<'_>]) -> String {
     let whose = whose.map_or(String::new(), |credential| format!("Credential {}: ", escape(credential)));
-    let what_of = few(items.iter().map(item), items.len(), OBJECTS);
+    format!("{:9}  {whose}{}", what.word(), objects(items, why))
+}
+
+/// What a line is about, and why.
+fn objects(items: &[Item<'_>], why: &str) -> String {
     let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-    format!("{:9}  {whose}{what_of}{why}", what.word())
+    few(items.iter().map(item), items.len(), OBJECTS) + &why
 }
 
 fn item(item: &Item<'_>) -> String {
@@ -186,7 +188,13 @@ pub fn fields(region: &Region, most: usize) -> Vec<String> {
 }
 
 fn object(record: &ObjectRecord) -> String {
-    let name =
-        record.namespace.as_ref().map_or(record.name.to_string(), |namespace| format!("{namespace}/{}", record.name));
-    escape(&format!("{} {name}", record.kind))
+    escape(&named(&record.kind, record.namespace.as_deref(), &record.name))
+}
+
+/// `Kind namespace/name`.
+pub fn named(kind: &str, namespace: Option<&str>, name: &str) -> String {
+    match namespace {
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        None => format!("{kind} {name}"),
+    }
 }

@@ -295,6 +295,24 @@ impl Region {
         }
     }
 
+    /// Whether nothing happens to it, and nobody in it is stopped.
+    pub fn is_quiet(&self) -> bool {
+        matches!(self.outcome, Outcome::Unchanged | Outcome::Paused) && self.stopped.is_empty()
+    }
+
+    /// How many objects are `added`, `changed`, `resealed` or `withdrawn`, Namespaces counted.
+    pub fn count(&self, action: &str) -> usize {
+        self.changes.iter().filter(|change| change.action == action).count()
+    }
+
+    /// What is said of recipients that it gains.
+    pub fn gains(&self) -> &'static str {
+        match self.outcome {
+            Outcome::Held => "could read it, if what is held were let through",
+            _ => "can read it from now on",
+        }
+    }
+
     /// Records which recipients the region gains and loses; a region that nobody could read gains none.
     pub fn compare_recipients(&mut self, before: &[Recipient], now: &[Recipient]) {
         let only = |these: &[Recipient], those: &[Recipient]| {

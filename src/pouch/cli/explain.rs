@@ -143,7 +143,7 @@ impl Args {
                     Question::Region(region) => Some(log::Subject::Region(region.to_string())),
                     Question::Recipient(_) | Question::Changes => None,
                 };
-                let life = log::beside(session, opened, (subject, self.reach.reach(&session.ambient)));
+                let life = log::beside(session, opened, subject);
                 page::explain(explanation, life.as_ref(), env!("CARGO_PKG_VERSION"))
             }
         })

@@ -16,7 +16,6 @@ use crate::run::{log, told};
 use crate::session::Session;
 use crate::settings::Opened;
 use crate::shelf::output::Output;
-use crate::survey::Reach;
 
 /// What is said below the flags.
 const EXAMPLES: &str = "\
@@ -149,7 +148,7 @@ fn finish(
         Format::Json => told::json(serde_json::to_string_pretty(&summary()))?,
         Format::Html => {
             let explained = explanation(fleet, &Question::Changes, answer);
-            let life = log::beside(session, opened, (None, Reach::default()));
+            let life = log::beside(session, opened, None);
             page::plan(&summary(), (&explained, life.as_ref()), told::planned_word, env!("CARGO_PKG_VERSION"))
         }
         Format::Markdown => markdown::plan(&summary(), told::planned_word),

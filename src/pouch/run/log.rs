@@ -57,7 +57,7 @@ pub struct Asked<'a> {
 
 /// What a page tells of the history of what is published, and of the subject alone if there is one; none, with a note,
 /// where there is no history at hand.
-pub fn beside(session: &Session, opened: &Opened, (subject, reach): (Option<Subject>, Reach)) -> Option<Log> {
+pub fn beside(session: &Session, opened: &Opened, subject: Option<Subject>) -> Option<Log> {
     let asked = Asked {
         opened: Some(opened),
         repository: None,
@@ -65,7 +65,8 @@ pub fn beside(session: &Session, opened: &Opened, (subject, reach): (Option<Subj
         older_than: None,
         values: false,
         revisions: &[],
-        reach,
+        // No source is read.
+        reach: Reach::default(),
         warns: true,
     };
     answer(session, &asked)

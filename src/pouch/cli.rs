@@ -25,6 +25,7 @@ pub mod render;
 pub mod schema;
 mod subject;
 pub mod turn;
+pub mod unpack;
 pub mod verify;
 
 use std::ffi::OsString;
@@ -71,6 +72,8 @@ enum Command {
     Rekey(rekey::Args),
     Verify(verify::Args),
     #[command(args = records::refused())]
+    Unpack(unpack::Args),
+    #[command(args = records::refused())]
     Exposure(exposure::Args),
     #[command(args = records::refused())]
     Keygen(keygen::Args),
@@ -100,13 +103,15 @@ pub fn main() -> u8 {
 }
 
 /// Words that people know from other programs, and what is meant here. clap would offer what is spelled alike.
-const MEANT: [(&str, &str); 8] = [
+const MEANT: [(&str, &str); 7] = [
     ("apply", "`pouch publish` commits the bundles, and Flux or Argo CD applies them."),
-    ("decrypt", "pouch opens no bundle. With the region's identity, `sops decrypt FILE` does."),
+    (
+        "decrypt",
+        "`pouch unpack PATH --identity FILE` prints a region's bundle in clear, and `sops decrypt FILE` one Secret.",
+    ),
     ("diff", "`pouch plan` says what a publish would change."),
     ("lint", "`pouch check` says what is wrong."),
     ("status", "`pouch plan` compares with what is published, and `pouch verify --live` with a cluster."),
-    ("unpack", "This is not in this release. With the region's identity, `sops decrypt FILE` opens one Secret."),
     ("validate", "`pouch check` says what is wrong, and `pouch verify` proves what is published."),
     ("why", "`pouch explain` says why an object is, or is not, in a region."),
 ];
@@ -166,6 +171,7 @@ pub fn run(ambient: Ambient) -> u8 {
         | Command::Log(_)
         | Command::Rekey(_)
         | Command::Exposure(_)
+        | Command::Unpack(_)
         | Command::Verify(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
@@ -255,6 +261,7 @@ impl Command {
             Self::Log(args) => log::run(session, args),
             Self::Rekey(args) => rekey::run(session, args),
             Self::Verify(args) => verify::run(session, args),
+            Self::Unpack(args) => unpack::run(session, args),
             Self::Exposure(args) => exposure::run(session, args),
             Self::Keygen(args) => keygen::run(session, args),
             Self::Rbac(args) => rbac::run(session, args),

@@ -15,6 +15,7 @@ pub mod rekey;
 pub mod render;
 pub mod seal;
 pub mod told;
+pub mod unpack;
 pub mod verify;
 
 use std::collections::BTreeSet;

@@ -6,6 +6,7 @@
 
 mod config;
 mod file;
+mod identities;
 mod keys;
 mod opened;
 mod problem;
@@ -14,6 +15,7 @@ mod revision;
 mod sample;
 
 pub use self::config::{Settings, load};
+pub use self::identities::{Given, given};
 pub use self::keys::{all_identities, identities, reuse_keys, reuse_keys_at_hand, source_identities};
 pub use self::opened::{Opened, region_called};
 pub use self::problem::{Problem, SettingsError};

@@ -23,6 +23,7 @@ mod region;
 mod sealed;
 mod stanza;
 mod tree;
+pub mod unpack;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -47,7 +48,9 @@ pub use region::ProvedRegion;
 use region::judged;
 pub use sealed::{Inspected, SealedFile};
 use tree::folders;
-pub use tree::{Above, BundleTree, Changes, STEERING, Standing, TreeScope, directory_of, is_regions};
+pub use tree::{
+    Above, BundleTree, Changes, STEERING, Standing, TreeScope, directory_of, folders as regions, is_regions,
+};
 
 /// Opens a tree: finds its regions and reads their manifests.
 pub fn open<'a>(measure: &'a Measure<'a>, tree: &BundleTree) -> (Book<'a>, Vec<Finding>) {

@@ -242,6 +242,7 @@ fn bundles(session: &Session, args: &Args) -> Result<Ended, Failure> {
             bundles_only: args.bundles.bundles_only,
             allowed_signers: args.bundles.allowed_signers.as_deref(),
             region: region.clone(),
+            alone: false,
             output,
         };
         let read = match asking.read() {

@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use pouch_core::finding::{Finding, settle};
 use pouch_core::listing::counted;
 use pouch_core::name::Region;
+use pouch_core::node::Node;
 use pouch_core::recipient::Recipient;
 use pouch_core::report::summary::{FindingRecord, Proved, Summary};
 use pouch_core::verify::bundles::opened::{StanzaAnswers, judge};
@@ -95,6 +96,18 @@ impl Proof {
 pub fn prove(measure: &Measure<'_>, tree: &BundleTree, identities: &Identities, more: Vec<Finding>) -> Proof {
     let (book, mut findings) = open(measure, tree);
     findings.extend(more);
+    prove_book(&book, tree, identities, findings, &|_, _| {})
+}
+
+/// Proves an opened tree, beside what was `found` already; `keep` is given every Secret that an identity opened.
+pub fn prove_book(
+    book: &Book<'_>,
+    tree: &BundleTree,
+    identities: &Identities,
+    found: Vec<Finding>,
+    keep: &(dyn Fn(&SealedFile, &Node) + Sync),
+) -> Proof {
+    let (measure, mut findings) = (book.measure, found);
     let held: BTreeSet<Recipient> = identities.recipients().cloned().collect();
     let looked: Vec<_> = tree
         .par_iter()
@@ -105,7 +118,9 @@ pub fn prove(measure: &Measure<'_>, tree: &BundleTree, identities: &Identities, 
                 looked.findings.extend(wiped(|| {
                     let answers = answers(sealed, identities);
                     openers.extend(answers.iter().flatten().map(|(who, _)| who.clone()));
-                    judge(&book, sealed, standing, &held, &answers)
+                    let judged = judge(book, sealed, standing, &held, &answers);
+                    judged.opened.iter().for_each(|opened| keep(sealed, opened));
+                    judged.findings
                 }));
             }
             (looked, openers)
@@ -149,7 +164,7 @@ pub fn prove(measure: &Measure<'_>, tree: &BundleTree, identities: &Identities, 
     let first = || regions.first().map(|region| &region.manifest.fleet);
     let fleet = measure.fleet.map(|fleet| &fleet.name).or_else(first).map(ToString::to_string).unwrap_or_default();
     let regions = regions.iter().map(proved).collect();
-    Proof { fleet, regions, belongs: belongs(&book, &held), openers: all, findings }
+    Proof { fleet, regions, belongs: belongs(book, &held), openers: all, findings }
 }
 
 /// What the identities make of a file's stanzas.

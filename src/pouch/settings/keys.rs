@@ -149,7 +149,7 @@ fn key_text(
 }
 
 /// Why identities cannot be used; nothing of them is shown.
-fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> String {
+pub(super) fn unusable(what: &str, (line, error): &(usize, IdentityError)) -> String {
     match line {
         0 => format!("{what} cannot be used: {error}"),
         line => format!("line {line} of {what} cannot be used: {error}"),
@@ -195,27 +195,42 @@ pub fn source_identities(
     base: &Path,
     ambient: &Ambient,
 ) -> Result<(Identities, Vec<String>), SettingsError> {
-    let (variable, file) = match decryption {
+    match decryption {
         Decryption::AgeIdentityFile(file) => {
             let (found, warning) = identities(file, &base.join(file))?;
-            return Ok((found, warning.into_iter().collect()));
+            Ok((found, warning.into_iter().collect()))
         }
-        Decryption::Environment => ("SOPS_AGE_KEY", "SOPS_AGE_KEY_FILE"),
-    };
+        Decryption::Environment => environment_identities(ambient)?.ok_or_else(|| {
+            let message = format!("neither {VARIABLE} nor {FILE} is set, and a source's `decryption` asks for them");
+            let help = "Set one of them, or name a file: `decryption: {ageIdentityFile: PATH}`.";
+            SettingsError::one("the environment".to_owned(), message, help)
+        }),
+    }
+}
+
+/// The variable of sops that holds identities.
+const VARIABLE: &str = "SOPS_AGE_KEY";
+
+/// The variable of sops that names a file of them.
+const FILE: &str = "SOPS_AGE_KEY_FILE";
+
+/// The identities that the variables of sops give, with warnings about them; none where neither is set.
+///
+/// # Errors
+/// Where one of them cannot be used.
+pub fn environment_identities(ambient: &Ambient) -> Result<Option<(Identities, Vec<String>)>, SettingsError> {
     let mut all = Identities::default();
     let mut warnings = Vec::new();
     let set = |name: &str| ambient.var(name).map(Zeroizing::new).filter(|text| !text.is_empty());
-    let (text, path) = (set(variable), set(file));
+    let (text, path) = (set(VARIABLE), set(FILE));
     if text.is_none() && path.is_none() {
-        let message = format!("neither {variable} nor {file} is set, and a source's `decryption` asks for them");
-        let help = "Set one of them, or name a file: `decryption: {ageIdentityFile: PATH}`.";
-        return Err(SettingsError::one("the environment".to_owned(), message, help));
+        return Ok(None);
     }
     if let Some(text) = text {
         all.absorb(Identities::parse(&text).map_err(|fault| {
             let message = unusable("the list of identities", &fault);
             SettingsError::one(
-                format!("environment variable {variable}"),
+                format!("environment variable {VARIABLE}"),
                 message,
                 "It holds one AGE-SECRET-KEY-1… to a line.",
             )
@@ -226,7 +241,7 @@ pub fn source_identities(
         all.absorb(found);
         warnings.extend(warning);
     }
-    Ok((all, warnings))
+    Ok(Some((all, warnings)))
 }
 
 #[cfg(test)]

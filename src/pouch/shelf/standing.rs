@@ -10,6 +10,7 @@ mod place;
 use std::path::{Path, PathBuf};
 
 use pouch_core::finding::Finding;
+use pouch_core::layout::path::TOPS;
 use pouch_core::verify::bundles::{Above, BundleTree, MOST_BYTES, TreeScope};
 
 use self::files::unreadable;
@@ -64,6 +65,8 @@ pub struct Asking<'a> {
     pub allowed_signers: Option<&'a Path>,
     /// The region's folder, where one is named.
     pub region: Option<String>,
+    /// Whether nothing is read of other regions, nor of what lies beside bundles.
+    pub alone: bool,
     /// Where the output is, below what is named.
     pub output: &'a str,
 }
@@ -79,7 +82,7 @@ impl Asking<'_> {
         };
         if path.is_some_and(|path| !start.exists() && is_remote(path)) {
             return Err(Failure::usage(
-                "PATH is a URL, but pouch verify reads only what is on this machine",
+                "PATH is a URL, but this command reads only what is on this machine",
                 "Clone the repository first, `git clone --bare URL` is enough, and name the clone.",
             ));
         }
@@ -114,8 +117,8 @@ impl Asking<'_> {
         };
         let folder = start.join(chosen.root);
         // All that can go wrong here is that the published state cannot be read.
-        let tree =
-            whole::read(&folder).map_err(|error| Failure { kind: error::Kind::Unavailable, ..Failure::from(error) })?;
+        let tree = whole::read(&folder, &self.keeps())
+            .map_err(|error| Failure { kind: error::Kind::Unavailable, ..Failure::from(error) })?;
         let shown = |root: &str| {
             let shown = typed.join(root);
             let shown = if shown.as_os_str().is_empty() { String::new() } else { format!("{}/", shown.display()) };
@@ -169,6 +172,18 @@ impl Asking<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Which folders of a tree are looked into.
+    pub(super) fn keeps(&self) -> impl Fn(&str) -> bool {
+        let alone = self.alone;
+        let region = self.region.as_deref();
+        move |folder| {
+            let mut parts = folder.split('/');
+            let of_bundles = parts.next().is_some_and(|top| TOPS.contains(&top));
+            let of_region = parts.next().is_none_or(|directory| region.is_none_or(|region| region == directory));
+            !alone || of_bundles && of_region
+        }
     }
 
     pub(super) fn scope(&self) -> TreeScope {

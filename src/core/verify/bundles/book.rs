@@ -17,7 +17,8 @@ pub(super) const FORM_HELP: &str = "Pouch writes plain files only. Find out who 
 
 /// A tree's regions, and what they hold where.
 pub struct Book<'a> {
-    pub(super) measure: &'a Measure<'a>,
+    /// What the tree is judged by.
+    pub measure: &'a Measure<'a>,
     /// The regions that are proved, by folder.
     pub regions: BTreeMap<String, ProvedRegion<'a>>,
     /// Which regions a recipient should be able to open, by folder. Escrow recipients have none.

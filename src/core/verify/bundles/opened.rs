@@ -13,6 +13,7 @@ use super::book::Book;
 use super::sealed::SealedFile;
 use super::tree::Standing;
 use crate::finding::{Code, Finding};
+use crate::node::Node;
 use crate::object::never_leaves;
 use crate::recipient::Recipient;
 use crate::reuse::{self, Context};
@@ -24,6 +25,15 @@ pub type StanzaAnswers = Vec<Option<(Recipient, Zeroizing<[u8; 32]>)>>;
 
 const HELP: &str = "Find out who changed the file, and have the region sealed anew.";
 
+/// What opening one sealed file gave.
+#[derive(Default)]
+pub struct Judged {
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// The Secret in clear, its MAC verified; none where no identity opens it, or it cannot be opened whole.
+    pub opened: Option<Node>,
+}
+
 /// Judges one sealed file by what identities made of its stanzas.
 ///
 /// `held` are the recipients of all identities at hand.
@@ -33,7 +43,7 @@ pub fn judge(
     standing: &Standing,
     held: &BTreeSet<Recipient>,
     answers: &StanzaAnswers,
-) -> Vec<Finding> {
+) -> Judged {
     let mut findings = Vec::new();
     let path = &*sealed.path;
     let find = |code, message: String, help: &str| {
@@ -70,12 +80,12 @@ pub fn judge(
             None => {}
         }
     }
-    let Some(data_key) = data_key else { return findings };
+    let Some(data_key) = data_key else { return Judged { findings, opened: None } };
     let opened = match sops::decrypt(&sealed.document, data_key) {
         Ok(opened) => opened,
         Err(error) => {
             findings.push(find(Code::BrokenSeal, format!("{path} cannot be opened whole: {error}"), HELP));
-            return findings;
+            return Judged { findings, opened: None };
         }
     };
     // A type that can be read from outside was judged already.
@@ -106,5 +116,5 @@ pub fn judge(
             findings.push(find(Code::UntrustedBundle, message, HELP));
         }
     }
-    findings
+    Judged { findings, opened: Some(opened) }
 }

@@ -137,7 +137,7 @@ impl TreeScope {
 }
 
 /// The folders below `regions/` that hold a file, sorted.
-pub(super) fn folders(tree: &BundleTree) -> impl Iterator<Item = &str> {
+pub fn folders(tree: &BundleTree) -> impl Iterator<Item = &str> {
     let mut last = "";
     tree.range(String::from("regions/")..)
         .map_while(|(path, _)| path.strip_prefix("regions/"))

@@ -135,7 +135,7 @@ impl Store {
     ///
     /// # Errors
     /// Where an object is missing, a folder is none that git writes, or there is more than [`Budget`] allows.
-    pub fn everything(&self, folder: Id) -> Result<Vec<Found>, ObjectsError> {
+    pub fn everything(&self, folder: Id, keeps: &dyn Fn(&str) -> bool) -> Result<Vec<Found>, ObjectsError> {
         let (mut found, mut budget) = (Vec::new(), Budget::default());
         let mut folders = vec![(String::new(), folder.0, 0_usize)];
         while let Some((before, id, depth)) = folders.pop() {
@@ -145,6 +145,7 @@ impl Store {
                 let path = format!("{before}{}", String::from_utf8_lossy(entry.name_bytes()));
                 budget.enter(&path, depth)?;
                 match entry.filemode() {
+                    MODE_TREE if !keeps(&path) => {}
                     MODE_TREE => folders.push((format!("{path}/"), entry.id(), depth.saturating_add(1))),
                     mode => found.push(Found { path, mode: mode_of(mode, entry.name_bytes()), id: Id(entry.id()) }),
                 }

@@ -19,28 +19,33 @@ pub fn insert(tree: &mut BundleTree, mut path: String, standing: Standing) {
     tree.insert(path, standing);
 }
 
-/// Reads everything below `root` that can hold bundles or Secrets; no run exchanges folders meanwhile.
+/// Which folders of a tree are looked into, by their paths.
+pub type Keeps<'a> = &'a dyn Fn(&str) -> bool;
+
+/// Reads what below `root` can hold bundles or Secrets, in the folders that `keeps` names; no run exchanges folders
+/// meanwhile.
 ///
 /// # Errors
 /// Where something cannot be read, another run writes there, or there is more than [`Budget`] allows.
-pub fn read(root: &Path) -> Result<BundleTree, ShelfError> {
+pub fn read(root: &Path, keeps: Keeps<'_>) -> Result<BundleTree, ShelfError> {
     let lock = File::open(root).map_err(|error| ShelfError::unread(root, error))?;
     flock(&lock, FlockOperation::NonBlockingLockShared).map_err(|error| match error {
         rustix::io::Errno::WOULDBLOCK => ShelfError::Busy(root.display().to_string()),
         error => ShelfError::unread(root, error.into()),
     })?;
     let mut tree = BundleTree::new();
-    walk(root, "", 0, &mut Budget::default(), &mut tree)?;
+    walk(root, "", 0, &mut Walk { keeps, budget: Budget::default(), tree: &mut tree })?;
     Ok(tree)
 }
 
-fn walk(
-    folder: &Path,
-    before: &str,
-    depth: usize,
-    budget: &mut Budget,
-    tree: &mut BundleTree,
-) -> Result<(), ShelfError> {
+/// What a walk carries along.
+struct Walk<'a> {
+    keeps: Keeps<'a>,
+    budget: Budget,
+    tree: &'a mut BundleTree,
+}
+
+fn walk(folder: &Path, before: &str, depth: usize, on: &mut Walk<'_>) -> Result<(), ShelfError> {
     let unread = |error| ShelfError::unread(folder, error);
     let too_much = |error: ObjectsError| ShelfError::Unreachable {
         message: format!("{} cannot be looked at: {error}", folder.display()),
@@ -51,7 +56,7 @@ fn walk(
         let (name, path) = (entry.file_name(), entry.path());
         let relative = format!("{before}{}", name.to_string_lossy());
         let kind = entry.file_type().map_err(unread)?;
-        budget.enter(&relative, depth).map_err(too_much)?;
+        on.budget.enter(&relative, depth).map_err(too_much)?;
         let is_named = std::str::from_utf8(name.as_bytes()).is_ok();
         // Modes are no part of this: some file systems mark every file as executable.
         let form = if kind.is_symlink() {
@@ -59,9 +64,10 @@ fn walk(
         } else if kind.is_dir() {
             // Every folder is walked, whatever it is called, but not what another repository keeps in `.git`.
             match name == ".git" {
-                false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), budget, tree)?,
+                false if !(on.keeps)(&relative) => {}
+                false => walk(&path, &format!("{relative}/"), depth.saturating_add(1), on)?,
                 true if before.is_empty() => {}
-                true => insert(tree, relative, Standing::odd(Form::Special)),
+                true => insert(on.tree, relative, Standing::odd(Form::Special)),
             }
             continue;
         } else if !kind.is_file() {
@@ -75,8 +81,8 @@ fn walk(
             true => Standing::file(&relative, form, read_plain(&path)?),
             false => Standing::odd(form),
         };
-        budget.keep(standing.bytes.len()).map_err(too_much)?;
-        insert(tree, relative, standing);
+        on.budget.keep(standing.bytes.len()).map_err(too_much)?;
+        insert(on.tree, relative, standing);
     }
     Ok(())
 }

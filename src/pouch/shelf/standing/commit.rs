@@ -88,7 +88,7 @@ impl Asking<'_> {
         let missing = || no_bundles(&place, if roots.len() > 1 { self.output } else { "" });
         let place::Chosen { root, other } = place::choose(roots, self.opened.is_some(), has)?.ok_or_else(missing)?;
         let id = folder(root)?.ok_or_else(missing)?;
-        let found = store.everything(id).map_err(|error| unreadable(&error))?;
+        let found = store.everything(id, &self.keeps()).map_err(|error| unreadable(&error))?;
         let tree = files::tree(store, found)?;
         let shown = |root: &str| format!("{called}:{root}{}", if root.is_empty() { "" } else { "/" });
         let mut findings: Vec<Finding> = match self.allowed_signers {
@@ -129,7 +129,7 @@ impl Asking<'_> {
         store.check_way(commit, &way).map_err(|error| unreadable(&error))?;
         let committed = match store.at(commit, &way) {
             Ok(entry) if entry.kind == Kind::Folder => {
-                let found = store.everything(entry.id).map_err(|error| unreadable(&error))?;
+                let found = store.everything(entry.id, &self.keeps()).map_err(|error| unreadable(&error))?;
                 files::tree(&store, found)?
             }
             Ok(_) | Err(ObjectsError::NoPath(_)) => BundleTree::new(),

@@ -12,10 +12,13 @@ use std::process::{Command, Output, Stdio};
 use pouch_core::yaml::read;
 use serde_json::{Value, json};
 
+use crate::support::fleet::{Fleet, Ran};
 use crate::support::root;
 
-const EXAMPLES: [&str; 8] = [
+const EXAMPLES: [&str; 10] = [
     "Dockerfile",
+    "argocd-plugin/plugin.yaml",
+    "argocd-plugin/repo-server-patch.yaml",
     "cronjob.yaml",
     "github-actions.yaml",
     "github-pull-request.yaml",
@@ -48,7 +51,7 @@ fn pouch(arguments: &[&str]) -> Output {
 
 /// The command lines in a text: `pouch`, one of its commands, and words until the shell takes over.
 fn command_lines(text: &str) -> Vec<Vec<String>> {
-    const COMMANDS: [&str; 7] = ["check", "init", "plan", "publish", "rbac", "render", "verify"];
+    const COMMANDS: [&str; 8] = ["check", "init", "plan", "publish", "rbac", "render", "unpack", "verify"];
     let mut lines = Vec::new();
     for (at, _) in text.match_indices("pouch ") {
         if text[..at].ends_with(|c: char| c.is_alphanumeric() || "/-_:.".contains(c)) {
@@ -86,6 +89,40 @@ fn every_command_line_is_one_that_pouch_takes() {
     assert!(is_taken(&words) && words[0] == "publish", "{words:?}");
     for wrong in ["publish --no-such-flag", "publish --tolerate everything", "rbac --secrets all"] {
         assert!(!is_taken(&wrong.split(' ').map(str::to_owned).collect::<Vec<_>>()), "{wrong}");
+    }
+}
+
+#[test]
+fn the_plugin_runs_pouch_where_a_bundle_is() {
+    let documents = documents("argocd-plugin/plugin.yaml");
+    let plugin = documents[0]["data"]["plugin.yaml"].as_str().unwrap();
+    let plugin: Value = read::typed(plugin).unwrap();
+    let fleet = Fleet::rendered_quickstart();
+    let folder = fleet.path("bundles/regions/us-east");
+    assert!(folder.join(plugin["spec"]["discover"]["fileName"].as_str().unwrap()).is_file());
+    let words: Vec<String> = serde_json::from_value(plugin["spec"]["generate"]["command"].clone()).unwrap();
+    assert_eq!(words[0], "pouch");
+    let arguments: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    let patch = self::documents("argocd-plugin/repo-server-patch.yaml");
+    let sidecar = &patch[0]["spec"]["template"]["spec"]["containers"][0];
+    let mut command = fleet.command(&arguments);
+    command.current_dir(folder);
+    for variable in sidecar["env"].as_array().unwrap() {
+        command.env(variable["name"].as_str().unwrap(), fleet.path("keys/us-east.txt"));
+    }
+    let ran = Ran::from(command.output().unwrap()).ends(0);
+    assert!(ran.stdout.contains("kind: Secret") && !ran.stdout.contains("ENC["));
+    let volumes: Vec<&str> = patch[0]["spec"]["template"]["spec"]["volumes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|volume| volume["name"].as_str().unwrap())
+        .collect();
+    // The other two are those of Argo CD's own Deployment.
+    let known = ["var-files", "plugins"];
+    for mount in sidecar["volumeMounts"].as_array().unwrap() {
+        let name = mount["name"].as_str().unwrap();
+        assert!(volumes.contains(&name) || known.contains(&name), "{name}");
     }
 }
 

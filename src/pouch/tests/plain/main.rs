@@ -75,3 +75,4 @@ mod sweeps;
 mod tampered;
 mod transport;
 mod turn;
+mod unpack;

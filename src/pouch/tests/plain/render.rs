@@ -379,7 +379,11 @@ fn words_go_to_stderr_in_the_form_that_was_asked_for() {
     let quiet = fleet.render(&["-q"]).ends(3);
     assert!(!quiet.stderr.contains("Credentials published"), "{}", quiet.stderr);
     fleet.run(&["render", "--no-such-flag"]).ends(64);
-    fleet.run(&["unpack", "x"]).ends(64).says("there is no command unpack").says("`sops decrypt FILE`");
+    fleet
+        .run(&["decrypt", "x"])
+        .ends(64)
+        .says("there is no command decrypt")
+        .says("`pouch unpack PATH --identity FILE`");
     fleet.run(&["diff"]).ends(64).says("there is no command diff").says("`pouch plan`");
     fleet.run(&["pubish"]).ends(64).says("'publish'");
     let init = fleet.run(&["init", "-f", "a fleet/pouch.yaml", "--region", "ap"]).ends(0);

@@ -53,8 +53,8 @@ pub const ONLY: &[Only] = &[
     Only {
         words: &["Command::new", "process::Command"],
         within: "src",
-        homes: &["src/pouch/git", "src/pouch/child", "src/pouch/cluster/exec"],
-        why: "git and credential plugins are the only programs, started with a cleaned environment",
+        homes: &["src/pouch/git", "src/pouch/child", "src/pouch/cluster/exec", "src/pouch/settings/identities"],
+        why: "git, credential plugins and what prints an identity are the only programs, started with a cleaned environment",
     },
     Only {
         words: &["tera"],

@@ -23,7 +23,9 @@ mod support;
 
 mod bundle;
 mod canary;
+mod delivered;
 mod faults;
+mod flux;
 mod ground;
 mod init;
 mod keygen;

@@ -22,6 +22,10 @@ pub fn collection(object: &Value) -> String {
         "AccessManagement" => "accessmanagements",
         "AWSClusterStaticIdentity" => "awsclusterstaticidentities",
         "AzureClusterIdentity" => "azureclusteridentities",
+        "AWSClusterRoleIdentity" => "awsclusterroleidentities",
+        "OCIClusterIdentity" => "ociclusteridentities",
+        "OpenStackClusterIdentity" => "openstackclusteridentities",
+        "VSphereClusterIdentity" => "vsphereclusteridentities",
         "APIService" => "apiservices",
         kind => panic!("the plural of {kind}"),
     };

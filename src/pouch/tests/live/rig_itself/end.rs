@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::rig::apiserver::ApiServer;
+use crate::rig::guarded::Guarded;
 
 /// Waits until nobody listens there and the folder is gone.
 #[track_caller]
@@ -62,4 +63,29 @@ fn a_server_ends_when_it_is_dropped() {
     assert!(folder.exists() && TcpStream::connect(address).is_ok(), "it was not there in the first place");
     drop(server);
     ends(address, &folder);
+}
+
+/// What it started ends too; a consumer's controllers run other programs.
+#[test]
+fn a_guarded_program_ends_with_what_it_started() {
+    if !Path::new("/proc/self/cmdline").exists() {
+        return;
+    }
+    let program = Guarded::start(Path::new("/bin/sh"), |_| (vec!["-c", "sleep 600 & echo $! $$; wait"], Vec::new()));
+    let (began, folder) = (Instant::now(), program.folder().to_owned());
+    while !program.log().ends_with('\n') {
+        assert!(began.elapsed() < Duration::from_secs(10), "it does not start");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let told = program.log();
+    let pids: Vec<&str> = told.split_whitespace().collect();
+    // A process that ended and that nobody asked about has an empty command line, or none.
+    let lives = |pid: &str| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| !line.is_empty());
+    assert!(pids.len() == 2 && pids.iter().all(|pid| lives(pid)), "they were not there in the first place: {told}");
+    drop(program);
+    let began = Instant::now();
+    while folder.exists() || pids.iter().any(|pid| lives(pid)) {
+        assert!(began.elapsed() < Duration::from_secs(10), "a program outlived its test: {}", folder.display());
+        thread::sleep(Duration::from_millis(5));
+    }
 }

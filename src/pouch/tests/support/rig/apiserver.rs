@@ -60,8 +60,16 @@ pub struct ApiServer {
     crds: Mutex<bool>,
 }
 
+/// The files of a folder, sorted.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("the folder can be read").path()).collect();
+    files.sort();
+    files
+}
+
 /// Ports that were free a moment ago.
-fn free_ports<const N: usize>() -> [u16; N] {
+pub fn free_ports<const N: usize>() -> [u16; N] {
     let listeners = [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports"));
     listeners.map(|listener| listener.local_addr().expect("a bound socket has an address").port())
 }
@@ -306,21 +314,36 @@ impl ApiServer {
         let (Some(k0rdent), Some(identities)) = (shared("data/crds/k0rdent"), shared("data/crds/identities")) else {
             return false;
         };
-        let mut files: Vec<PathBuf> = [k0rdent, identities]
-            .iter()
-            .flat_map(|folder| fs::read_dir(folder).expect("the folder can be read"))
-            .map(|entry| entry.expect("the folder can be read").path())
-            // The same CRD as an older release had it.
-            .filter(|path| !path.ends_with("providerinterfaces-v1.10.0.yaml"))
-            .collect();
-        files.sort();
+        // One is the same CRD as an older release had it.
+        let is_wanted = |path: &PathBuf| !path.ends_with("providerinterfaces-v1.10.0.yaml");
+        let files: Vec<PathBuf> =
+            [k0rdent, identities].iter().flat_map(|folder| files(folder)).filter(is_wanted).collect();
+        self.install_files(&files);
+        *done = true;
+        true
+    }
+
+    /// Installs the CRDs of a folder, and waits until each version is served.
+    ///
+    /// # Panics
+    /// If the server refuses one or does not serve it within a minute.
+    #[track_caller]
+    pub fn install_folder(&self, folder: &Path) {
+        let is_crd = |path: &PathBuf| !path.ends_with("kustomization.yaml");
+        self.install_files(&files(folder).into_iter().filter(is_crd).collect::<Vec<_>>());
+    }
+
+    /// Installs the CRDs of files, and waits until each version is served.
+    ///
+    /// # Panics
+    /// If the server refuses one or does not serve it within a minute.
+    #[track_caller]
+    pub fn install_files(&self, files: &[PathBuf]) {
         let crds: Vec<Value> = files.iter().map(|file| self.crd(file)).collect();
         self.apply(&json!({"apiVersion": "v1", "kind": "List", "items": crds}).to_string());
         for crd in &crds {
             self.wait_until_served(crd);
         }
-        *done = true;
-        true
     }
 
     /// A CRD as a file has it, but converting nothing: the service that would convert is not here.

@@ -4,6 +4,7 @@
 //! - [`proxy`] stands between a program and an API and spoils one answer by a [`fault`];
 //! - [`writer`] keeps changing objects and knows every state that existed;
 //! - [`tunnel`] is a forward proxy;
+//! - [`guarded`] runs a program beside a test, and [`flux`] the controllers of Flux;
 //! - [`http`] and [`tls`] are what these speak with, and a small client for assertions.
 //!
 //! A test binary takes it in with `#[path = "../support/rig/mod.rs"] mod rig;` beside `mod support;`. Everything
@@ -12,6 +13,8 @@
 
 pub mod apiserver;
 pub mod fault;
+pub mod flux;
+pub mod guarded;
 pub mod http;
 pub mod proxy;
 pub mod tls;

@@ -1,10 +1,11 @@
 //! The YAML doors: what comes in ([`read`]) and what goes out ([`emit`]); what went out comes back by a shorter way
-//! ([`written`]).
+//! ([`written`]), and so do many texts that differ in words only ([`alike`]).
 //!
 //! Responsible for: bytes → text → documents ([`stream`]), what an unquoted word means ([`scalar`]),
 //! documents → [`Node`](crate::node::Node), and the one form in which trees are written. Refuses to
 //! know: Kubernetes, what a document is for, where it came from.
 
+pub mod alike;
 pub mod emit;
 mod expected;
 pub mod lines;

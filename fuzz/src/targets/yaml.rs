@@ -1,6 +1,7 @@
 //! YAML read, written and read again.
 
 use pouch_core::node::{Interner, Node};
+use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::emit::{Tree, emit};
 use pouch_core::yaml::read::{Document, documents, read, text_of};
 use pouch_core::yaml::written::{self, Value};
@@ -18,6 +19,7 @@ pub fn run(data: &[u8]) {
     for document in documents(text) {
         assert!(document.line > last, "documents stand one after the other");
         last = document.line;
+        alike(&document);
         match read(&document, &mut Interner::new()) {
             Ok(node) => {
                 comes_back(&node);
@@ -47,6 +49,26 @@ fn agrees(text: &str, node: Option<&Node>) {
     if let Some(strict) = written::read(text) {
         let node = node.expect("only the strict reader takes a text");
         assert!(in_order(&strict) == in_order(&Value::of(node)), "the readers differ on:\n{text}");
+    }
+}
+
+/// The reader that remembers how texts are built reads them, and others that are built alike, as the one that does not.
+fn alike(document: &Document<'_>) {
+    let mut reader = Reader::new();
+    let other = |by: u8| {
+        let other = |byte: u8| match byte {
+            b'a'..=b'z' => b'a' + (byte - b'a' + by) % 26,
+            b'0'..=b'8' => byte + by % 2,
+            byte => byte,
+        };
+        String::from_utf8(document.text.bytes().map(other).collect()).expect("letters become letters")
+    };
+    for by in [0, 0, 0, 1, 3, 11] {
+        let text = other(by);
+        let other = Document { text: &text, ..*document };
+        let (plain, alike) = (read(&other, &mut Interner::new()), reader.read(&other));
+        assert_eq!(plain.as_ref().err(), alike.as_ref().err(), "the readers differ on:\n{text}");
+        assert!(plain.ok() == alike.ok(), "the readers differ on:\n{text}");
     }
 }
 

@@ -90,7 +90,7 @@ const MOST_INDENTED: usize = 64;
 
 const NOT_INDENTED: &str = "quotes are opened and not closed, or the text in them is not indented";
 
-fn compose_strictly(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
+pub(super) fn compose_strictly(text: &str, interner: &mut Interner) -> Result<Node, Flaw> {
     let mut composer = Composer {
         events: Events::of(text)?,
         interner,

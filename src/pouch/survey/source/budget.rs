@@ -232,7 +232,7 @@ pub(super) fn read<T: Sync>(
 
 #[cfg(test)]
 mod tests {
-    use pouch_core::node::Interner;
+    use pouch_core::yaml::alike::Reader;
 
     use super::*;
     use crate::survey::source::document::{self, Form, Text};
@@ -255,7 +255,7 @@ mod tests {
             let mut reading = Reading::nothing();
             for Written { shown: path, at: text } in files {
                 let text = Text { source: &"s".into(), path, bytes: text.as_bytes(), form: Form::of(path), meter };
-                reading.absorb(document::read(&text, &mut Interner::new()));
+                reading.absorb(document::read(&text, &mut Reader::new()));
             }
             reading
         })

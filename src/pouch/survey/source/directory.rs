@@ -17,7 +17,7 @@ use std::sync::Arc;
 use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
-use pouch_core::node::Interner;
+use pouch_core::yaml::alike::Reader;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
@@ -276,13 +276,13 @@ impl Place<'_> {
     fn read(&self, found: &[Found<PathBuf>]) -> Reading {
         budget::read((self.source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
-            let mut interner = Interner::new();
+            let mut reader = Reader::new();
             for file in files {
                 match self.bytes(&file.at) {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
                         let text = Text { source: self.source, path: &file.shown, bytes: &bytes, form, meter };
-                        reading.absorb(document::read(&text, &mut interner));
+                        reading.absorb(document::read(&text, &mut reader));
                     }
                     Err(Trouble::Skipped) => {}
                     Err(Trouble::Refused(why)) => {

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use pouch_core::finding::{Code, Finding, Origin, Place};
 use pouch_core::json;
 use pouch_core::name::{SourceName, split_api_version};
-use pouch_core::node::{Interner, Key, Node};
+use pouch_core::node::{Key, Node};
 use pouch_core::sops::cipher::MARK;
 use pouch_core::unread_words::UnreadWords;
 use pouch_core::yaml::Flaw;
+use pouch_core::yaml::alike::Reader;
 use pouch_core::yaml::lines::lines_of_items;
-use pouch_core::yaml::read::{self as yaml, Document};
+use pouch_core::yaml::read::{Document, documents, text_of};
 use rayon::prelude::*;
 
 use super::budget::Meter;
@@ -21,7 +22,7 @@ use super::reading::Reading;
 use super::sealed::{self, SealedFile, SealedPart, Written};
 use crate::harden::wiped;
 
-/// How many documents of one file a task parses; they share their keys.
+/// How many documents of one file a task parses; they share their keys, and how they are built.
 const DOCUMENTS_PER_TASK: usize = 1024;
 
 /// How many broken JSON values of one file are told, and passed over.
@@ -63,10 +64,10 @@ pub(super) struct Text<'a> {
 }
 
 /// Reads all documents of a text. Long ones are parsed on several threads; the order stays.
-pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
+pub(super) fn read(text: &Text<'_>, reader: &mut Reader) -> Reading {
     let mut reading = Reading::nothing();
     if text.meter.leaves_out() {
-        match yaml::text_of(text.bytes).ok().and_then(UnreadWords::of) {
+        match text_of(text.bytes).ok().and_then(UnreadWords::of) {
             Some(words) => reading.unread_words.push(words),
             None => reading.complete = false,
         }
@@ -85,7 +86,7 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
         reading.lacks(finding.help(help));
         return reading;
     }
-    match yaml::text_of(text.bytes) {
+    match text_of(text.bytes) {
         Err(flaw) => reading.lacks(text.unparsable(flaw)),
         Ok(words) if text.form == Form::Json || (text.form == Form::Stream && is_json(words)) => {
             let mut broken = 0_usize;
@@ -95,7 +96,7 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
                     reading.lacks(finding.help("Split it, exclude it, or raise limits.sources.nodes."));
                     continue;
                 }
-                match json::read(value.text, interner) {
+                match json::read(value.text, &mut reader.interner) {
                     Ok(node) if !text.meter.keeps(&node, value.text) => {}
                     Ok(node) => text.add(node, (value.line, value.line), (value.text, Written::Json), &mut reading),
                     // Only brackets separate the values: a broken one might hold whatever stands behind its beginning,
@@ -112,22 +113,22 @@ pub(super) fn read(text: &Text<'_>, interner: &mut Interner) -> Reading {
                 }
             }
         }
-        Ok(words) => read_yaml(text, words, interner, &mut reading),
+        Ok(words) => read_yaml(text, words, reader, &mut reading),
     }
     reading
 }
 
-fn read_yaml(text: &Text<'_>, words: &str, interner: &mut Interner, reading: &mut Reading) {
-    let mut documents: Vec<Document<'_>> = yaml::documents(words).collect();
+fn read_yaml(text: &Text<'_>, words: &str, reader: &mut Reader, reading: &mut Reading) {
+    let mut documents: Vec<Document<'_>> = documents(words).collect();
     // A stream that ends within a line was cut short, and a value may have lost its tail: `hunter2`
     // cut to `hun` is still YAML. So its last document is not taken.
     let cut = (text.form == Form::Stream && !words.ends_with('\n')).then(|| documents.pop()).flatten();
     if documents.len() <= DOCUMENTS_PER_TASK {
-        text.parse(&documents, interner, reading);
+        text.parse(&documents, reader, reading);
     } else {
         let parse = |chunk: &[Document<'_>]| {
             let mut part = Reading::nothing();
-            text.parse(chunk, &mut Interner::new(), &mut part);
+            text.parse(chunk, &mut Reader::new(), &mut part);
             part
         };
         let parts: Vec<Reading> = documents.par_chunks(DOCUMENTS_PER_TASK).map(|part| wiped(|| parse(part))).collect();
@@ -181,9 +182,9 @@ impl Text<'_> {
         }
     }
 
-    fn parse(&self, documents: &[Document<'_>], interner: &mut Interner, reading: &mut Reading) {
+    fn parse(&self, documents: &[Document<'_>], reader: &mut Reader, reading: &mut Reading) {
         for document in documents {
-            match yaml::read(document, interner) {
+            match reader.read(document) {
                 Ok(node) if !self.meter.keeps(&node, document.text) => {}
                 Ok(node) => {
                     let lines = (document.line, document.first_line);
@@ -479,7 +480,7 @@ mod tests {
     fn parse(form: Form, bytes: &[u8]) -> Reading {
         let meter = Meter::new(&SourceLimits::DEFAULT);
         let text = Text { source: &"s".into(), path: &Arc::from("f"), bytes, form, meter: &meter };
-        read(&text, &mut Interner::new())
+        read(&text, &mut Reader::new())
     }
 
     #[track_caller]

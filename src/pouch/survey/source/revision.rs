@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pouch_core::config::{FileGlobs, SourceLimits};
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
-use pouch_core::node::Interner;
 use pouch_core::stamp::SourceStamp;
+use pouch_core::yaml::alike::Reader;
 
 use super::budget::{self, Found};
 use super::document::{self, Form, Text};
@@ -392,7 +392,7 @@ impl Tree<'_> {
         let (source, place, damage) = (self.source, self.store.path(), &self.damage);
         budget::read((source, self.limits), found, FILES_PER_TASK, |files, meter| {
             let mut reading = Reading::nothing();
-            let mut interner = Interner::new();
+            let mut reader = Reader::new();
             // A repository belongs to one thread.
             let store = objects::open(place);
             for file in files {
@@ -400,7 +400,7 @@ impl Tree<'_> {
                     Ok(bytes) => {
                         let form = Form::of(&file.shown);
                         let text = Text { source, path: &file.shown, bytes: &bytes, form, meter };
-                        reading.absorb(document::read(&text, &mut interner));
+                        reading.absorb(document::read(&text, &mut reader));
                     }
                     Err(ObjectsError::TooLarge(most)) => {
                         let why = format!("is larger than {most} bytes");

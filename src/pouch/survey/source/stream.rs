@@ -9,7 +9,7 @@ use std::sync::Arc;
 use pouch_core::config::SourceLimits;
 use pouch_core::finding::{Code, Finding};
 use pouch_core::name::SourceName;
-use pouch_core::node::Interner;
+use pouch_core::yaml::alike::Reader;
 
 use super::budget::Meter;
 use super::document::{self, Form, Text};
@@ -41,7 +41,7 @@ pub(super) fn read(source: &SourceName, input: impl Read, limits: &SourceLimits)
     }
     let meter = Meter::new(limits);
     let text = Text { source, path: &Arc::from(PATH), bytes: &bytes, form: Form::Stream, meter: &meter };
-    let reading = document::read(&text, &mut Interner::new());
+    let reading = document::read(&text, &mut Reader::new());
     let Some(passed) = meter.passed() else { return Ok(reading) };
     let mut nothing = Reading::nothing();
     let finding = Finding::new(Code::RefusedFile, format!("standard input costs more than a source may: {passed}"));

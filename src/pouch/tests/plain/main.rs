@@ -23,6 +23,7 @@ mod support;
 use pouch::age;
 
 mod acceptances;
+mod alike;
 mod attack;
 mod bad_input;
 mod check;

@@ -4,8 +4,8 @@
 //! by its first line. A text that only mentions ciphertext is plain text. How anything is sealed or opened is
 //! not known here.
 
-use alloc::borrow::ToOwned as _;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::json;
 use crate::node::{Interner, Node};
@@ -117,17 +117,25 @@ pub fn ciphertext_below(path: &str, node: &Node) -> Option<(String, Ciphertext)>
 }
 
 fn below(path: &str, node: &Node, of: &dyn Fn(&str) -> Option<Ciphertext>) -> Option<(String, Ciphertext)> {
-    let found = match node {
-        Node::Text(text) => of(text).map(|what| (path.to_owned(), what)),
-        Node::List(items) => items.iter().find_map(|item| below(path, item, of)),
-        Node::Map(entries) => entries.iter().find_map(|(key, value)| below(&join(path, key), value, of)),
-        _ => None,
-    };
-    found.map(|(path, what)| (path.chars().take(MOST_WORDS).collect(), what))
+    let mut keys = Vec::new();
+    let what = first(node, of, &mut keys)?;
+    // The innermost key was found first.
+    let keys = Some(path).filter(|path| !path.is_empty()).into_iter().chain(keys.into_iter().rev());
+    let path = keys.collect::<Vec<&str>>().join(".");
+    Some((path.chars().take(MOST_WORDS).collect(), what))
 }
 
-fn join(path: &str, key: &str) -> String {
-    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+/// What the first ciphertext of a tree is; `keys` become those that lead to it. Most trees have none, so that nothing is
+/// made of their keys.
+fn first<'n>(node: &'n Node, of: &dyn Fn(&str) -> Option<Ciphertext>, keys: &mut Vec<&'n str>) -> Option<Ciphertext> {
+    match node {
+        Node::Text(text) => of(text),
+        Node::List(items) => items.iter().find_map(|item| first(item, of, keys)),
+        Node::Map(entries) => {
+            entries.iter().find_map(|(key, value)| first(value, of, keys).inspect(|_| keys.push(key)))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -218,7 +226,7 @@ mod tests {
         let node = crate::testing::node(&crate::testing::yaml(
             "spec: {a: x, b: [{c: \"sops: {mac: 'ENC[AES256_GCM,x]'}\"}, 'ENC[AES256_GCM,x]']}",
         ));
-        assert_eq!(ciphertext_below("", &node), Some(("spec.b.c".to_owned(), Ciphertext::SopsFile)));
-        assert_eq!(sealed_value_below("", &node), Some("spec.b".to_owned()));
+        assert_eq!(ciphertext_below("", &node), Some((String::from("spec.b.c"), Ciphertext::SopsFile)));
+        assert_eq!(sealed_value_below("", &node), Some(String::from("spec.b")));
     }
 }

@@ -82,6 +82,9 @@ impl<'a> Silences<'a> {
 
     /// Tells apart what is silenced; severities are those of the configuration already.
     pub fn hear(&self, findings: Vec<Finding>) -> Heard {
+        if self.reasons.is_empty() {
+            return Heard { told: findings, ..Heard::default() };
+        }
         let mut heard = Heard::default();
         let mut used = BTreeSet::new();
         for finding in findings {

@@ -32,8 +32,8 @@ use crate::unread_words::UnreadWords;
 
 use doubts::Doubts;
 use guesses::Guesses;
-use mistyped::{Judged, Mistyped};
-use objects::{Held, Objects, place};
+use mistyped::{Judged, KindWords, Mistyped, kind_words};
+use objects::{Held, Named, Objects, place};
 use state::{Lacks, State};
 use unopened::{Unopened, Word};
 
@@ -43,6 +43,9 @@ pub use mistyped::Meant;
 pub use reason::Reason;
 pub use state::Inquiry;
 pub use unopened::SealedDocument;
+
+/// A part of a snapshot that is of no use any more.
+pub struct Piece(#[expect(dead_code, reason = "it is only dropped")] Named);
 
 /// What one source gave: documents in a fixed order, and whether they are all.
 #[derive(Default)]
@@ -198,7 +201,7 @@ impl Snapshot {
                     match admit(document, origin, &self.scopes, source.default_namespace.as_ref(), fleet) {
                         Ok(object) if object.key == key => {
                             let object = if is_unseen { object.unseen() } else { object };
-                            place(&mut self.objects, fleet, index, object);
+                            place(&mut self.objects, fleet, index, Box::new(object));
                             Ok(())
                         }
                         _ => Err(Reason::new(
@@ -232,7 +235,7 @@ impl Snapshot {
 
     /// The object under a key, whether or not a later source might have another.
     pub fn get(&self, key: &ObjectKey) -> Option<&Object> {
-        self.objects.get(key).map(|held| &held.object)
+        self.objects.get(key).map(|held| &*held.object)
     }
 
     /// All copies of an object, in whatever source: they may say different things.
@@ -242,12 +245,17 @@ impl Snapshot {
 
     /// All objects of a kind, sorted by key.
     pub fn all(&self, kind: &GroupKind) -> impl Iterator<Item = &Object> {
-        self.objects.of_kind(kind).map(|held| &held.object)
+        self.objects.of_kind(kind).map(|held| &*held.object)
+    }
+
+    /// What it holds, in pieces that can be dropped side by side.
+    pub fn apart(self) -> impl Iterator<Item = Piece> {
+        self.objects.apart().map(Piece)
     }
 
     /// All objects, sorted by key; of several copies, the one that counts.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
-        self.objects.all().map(|held| &held.object)
+        self.objects.all().map(|held| &*held.object)
     }
 
     /// What would make a Secret that is in no source.
@@ -279,8 +287,8 @@ impl Snapshot {
 
 /// What a document of a source is.
 enum Weighed {
-    /// An object that the source may provide.
-    Ours(Object),
+    /// An object that the source may provide; and what it could be, if its name is an unrendered template.
+    Ours(Box<Object>, Option<Box<(Finding, Meant)>>),
     /// An object that the source may not provide, by key and place.
     Foreign(ObjectKey, Origin),
     /// A document that no stage reads, with its kind and place.
@@ -292,13 +300,66 @@ enum Weighed {
 }
 
 /// A document and where it stands.
-type Standing = (Node, Origin);
+pub type Standing = (Node, Origin);
 
-/// Applies a function to each document and keeps their order; the shell may do so in parallel.
-pub type Each<'e> = dyn Fn(Vec<Standing>, &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Admitted> + 'e;
+/// Who does what is to be done with each document, which does not depend on the others; the shell does so in parallel.
+pub trait Hands {
+    /// Looks at parts of the documents, in any order of the parts.
+    fn look<'d>(
+        &self,
+        documents: &'d [Standing],
+        look: &(dyn Fn(&'d [Standing]) -> Looked<'d> + Sync),
+    ) -> Vec<Looked<'d>>;
+
+    /// Weighs each document; what comes of them stands in their order.
+    fn weigh(&self, documents: Vec<Standing>, weigh: &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Vec<Admitted>>;
+}
+
+/// Hands that do one thing after the other.
+struct Alone;
+
+impl Hands for Alone {
+    fn look<'d>(
+        &self,
+        documents: &'d [Standing],
+        look: &(dyn Fn(&'d [Standing]) -> Looked<'d> + Sync),
+    ) -> Vec<Looked<'d>> {
+        vec![look(documents)]
+    }
+
+    fn weigh(&self, documents: Vec<Standing>, weigh: &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Vec<Admitted>> {
+        vec![documents.into_iter().map(weigh).collect()]
+    }
+}
 
 /// The result of weighing a document, which only [`assemble_by`] looks into.
 pub struct Admitted(Weighed);
+
+/// What documents say of kinds, which only [`assemble_by`] looks into.
+#[derive(Default)]
+pub struct Looked<'d> {
+    /// The kinds that they have.
+    kinds: BTreeSet<KindWords<'d>>,
+    /// Those that define kinds, or refer to some.
+    define: Vec<&'d Node>,
+}
+
+impl<'d> Looked<'d> {
+    fn at(documents: &'d [Standing]) -> Self {
+        let mut looked = Self::default();
+        for (document, _) in documents {
+            let words = kind_words(document);
+            if matches!(words.1, DEFINITION | PROVIDER_INTERFACE) {
+                looked.define.push(document);
+            }
+            looked.kinds.insert(words);
+        }
+        looked
+    }
+}
+
+/// The kind of the objects that say which kinds identities have.
+const PROVIDER_INTERFACE: &str = "ProviderInterface";
 
 /// What is known of kinds before any object is looked at.
 struct Known {
@@ -326,7 +387,10 @@ fn weigh(fleet: &Fleet, source: &Source, known: &Known, (document, origin): Stan
         };
     }
     match admit(document, origin.clone(), scopes, source.default_namespace.as_ref(), fleet) {
-        Ok(object) if source.provides.admits(&object.key, &fleet.system_namespace) => Weighed::Ours(object),
+        Ok(mut object) if source.provides.admits(&object.key, &fleet.system_namespace) => {
+            let template = unrendered(&mut object).map(Box::new);
+            Weighed::Ours(Box::new(object), template)
+        }
         Ok(object) => Weighed::Foreign(object.key, object.origin),
         Err(refusal) => Weighed::Refused(refusal, kind, origin),
     }
@@ -380,22 +444,28 @@ fn unrendered(object: &mut Object) -> Option<(Finding, Meant)> {
 
 /// Puts the sources' readings together, in the order of the configuration.
 pub fn assemble(fleet: &Fleet, readings: Vec<Reading>) -> (Snapshot, Vec<Finding>) {
-    assemble_by(fleet, readings, &|documents, weigh| documents.into_iter().map(weigh).collect())
+    assemble_by(fleet, readings, &Alone)
 }
 
-/// As [`assemble`], but `each` weighs the documents, which do not depend on each other.
-pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (Snapshot, Vec<Finding>) {
+/// As [`assemble`], but `hands` do the work on the documents.
+pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, hands: &dyn Hands) -> (Snapshot, Vec<Finding>) {
     let mut findings = Vec::new();
     let mut scopes = Scopes::new();
     for (kind, extra) in &fleet.kinds {
         scopes.learn(kind.clone(), extra.scope);
     }
-    let definitions = learn_definitions(fleet, &readings, &mut scopes);
-    let declared: BTreeSet<GroupKind> =
-        fleet.kinds.keys().chain(definitions.keys()).cloned().chain(named_kinds(fleet, &readings)).collect();
-    let sealed = readings.iter().flat_map(|reading| &reading.sealed).map(|sealed| &sealed.document);
-    let documents = readings.iter().flat_map(|reading| &reading.documents).map(|(document, _)| document);
-    let judged = Judged::of(fleet, &declared, documents.chain(sealed));
+    let sealed = readings.iter().flat_map(|reading| &reading.sealed).map(|sealed| kind_words(&sealed.document));
+    let mut kinds: BTreeSet<KindWords<'_>> = sealed.collect();
+    let mut defining: Vec<Vec<&Node>> = Vec::new();
+    for reading in &readings {
+        let looked = hands.look(&reading.documents, &Looked::at);
+        kinds.extend(looked.iter().flat_map(|looked| &looked.kinds));
+        defining.push(looked.into_iter().flat_map(|looked| looked.define).collect());
+    }
+    let definitions = learn_definitions(fleet, (&readings, &defining), &mut scopes);
+    let named = named_kinds(fleet, &defining);
+    let declared: BTreeSet<GroupKind> = fleet.kinds.keys().chain(definitions.keys()).cloned().chain(named).collect();
+    let judged = Judged::of(fleet, &declared, kinds);
     let known = Known { scopes, judged };
     let scopes = &known.scopes;
 
@@ -407,10 +477,11 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
     for (index, (source, reading)) in fleet.sources.iter().zip(readings).enumerate() {
         let Reading { documents, sealed: documents_sealed, complete, unread_words: mut words, inquiry } = reading;
         let mut meant = Guesses::default();
-        for Admitted(weighed) in each(documents, &|document| Admitted(weigh(fleet, source, &known, document))) {
+        let weighed = hands.weigh(documents, &|document| Admitted(weigh(fleet, source, &known, document)));
+        for Admitted(weighed) in weighed.into_iter().flatten() {
             match weighed {
-                Weighed::Ours(mut object) => {
-                    if let Some((finding, could_be)) = unrendered(&mut object) {
+                Weighed::Ours(object, template) => {
+                    if let Some((finding, could_be)) = template.map(|template| *template) {
                         findings.push(finding);
                         meant.add(could_be);
                     }
@@ -420,7 +491,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                     let (finding, object, could_be) = *told;
                     findings.push(finding);
                     could_be.into_iter().for_each(|it| meant.add(it));
-                    object.into_iter().for_each(|object| place(&mut objects, fleet, index, object));
+                    object.into_iter().for_each(|object| place(&mut objects, fleet, index, Box::new(object)));
                 }
                 Weighed::Foreign(key, origin) => {
                     findings.push(not_provided(source, &key, &origin));
@@ -477,7 +548,7 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
                         Some(reason) => unopened::close(&mut object, reason),
                         None => sealed.add(&mut object, number),
                     }
-                    place(&mut objects, fleet, index, object);
+                    place(&mut objects, fleet, index, Box::new(object));
                 }
                 Ok(object) => findings.push(not_provided(source, &object.key, &object.origin)),
                 Err(unusable) => {
@@ -508,9 +579,14 @@ pub fn assemble_by(fleet: &Fleet, readings: Vec<Reading>, each: &Each<'_>) -> (S
     )
 }
 
-fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -> BTreeMap<GroupKind, Definition> {
+/// Learns the kinds that documents of sources define; `defining` are those that may, of each source.
+fn learn_definitions(
+    fleet: &Fleet,
+    (readings, defining): (&[Reading], &[Vec<&Node>]),
+    scopes: &mut Scopes,
+) -> BTreeMap<GroupKind, Definition> {
     let mut definitions = BTreeMap::new();
-    for (source, reading) in fleet.sources.iter().zip(readings) {
+    for (source, (reading, defining)) in fleet.sources.iter().zip(readings.iter().zip(defining)) {
         if !source.provides.cluster_scoped {
             continue;
         }
@@ -518,9 +594,7 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
             scopes.learn(kind.clone(), *scope);
             definitions.insert(kind.clone(), Definition { served: versions.clone() });
         }
-        let says_so =
-            |document: &Node| document.str_at(&["kind"]) == Some(DEFINITION) && is_definition(&kind_of(document));
-        for (document, _) in reading.documents.iter().filter(|(document, _)| says_so(document)) {
+        for document in defining.iter().filter(|document| is_definition(&kind_of(document))) {
             let group = document.str_at(&["spec", "group"]).unwrap_or_default();
             let kind = GroupKind::new(group, document.str_at(&["spec", "names", "kind"]).unwrap_or_default());
             match document.str_at(&["spec", "scope"]) {
@@ -535,10 +609,10 @@ fn learn_definitions(fleet: &Fleet, readings: &[Reading], scopes: &mut Scopes) -
 }
 
 /// The kinds that ProviderInterfaces of the sources define or refer to.
-fn named_kinds(fleet: &Fleet, readings: &[Reading]) -> Vec<GroupKind> {
-    let sources = fleet.sources.iter().zip(readings).filter(|(source, _)| source.provides.cluster_scoped);
-    let documents = sources.flat_map(|(_, reading)| &reading.documents).map(|(document, _)| document);
-    let interfaces = documents.filter(|document| kind_of(document).is(K0RDENT, "ProviderInterface"));
+fn named_kinds(fleet: &Fleet, defining: &[Vec<&Node>]) -> Vec<GroupKind> {
+    let sources = fleet.sources.iter().zip(defining).filter(|(source, _)| source.provides.cluster_scoped);
+    let documents = sources.flat_map(|(_, documents)| documents);
+    let interfaces = documents.filter(|document| kind_of(document).is(K0RDENT, PROVIDER_INTERFACE));
     let mut kinds = Vec::new();
     for identity in interfaces.filter_map(|document| document.at(&["spec", "clusterIdentities"])).flat_map(Node::items)
     {

@@ -208,6 +208,7 @@ impl Report {
     /// The report of these regions; `found` is what was found beside them.
     fn of(fleet: &Fleet, told: Vec<Told>, found: Vec<Finding>) -> Self {
         let mut report = Self { findings: found, ..Self::default() };
+        report.findings.reserve_exact(told.iter().map(|told| told.findings.len()).sum());
         for mut told in told {
             report.findings.append(&mut told.findings);
             report.accepted.append(&mut told.accepted);

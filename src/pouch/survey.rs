@@ -22,7 +22,9 @@ use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
 use pouch_core::name::{GroupKind, ObjectKey, SourceName};
-use pouch_core::snapshot::{Answer, Reading, Reason, SealedDocument, Snapshot, assemble_by};
+use pouch_core::snapshot::{
+    Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
+};
 use pouch_core::stamp::{SourceStamp, Stamp};
 use pouch_core::world::{Facts, World};
 
@@ -46,6 +48,24 @@ const DOCUMENTS_PER_TASK: usize = 1024;
 
 /// How often clusters that change while they are read are read anew.
 const LOOKS: u32 = 5;
+
+/// All threads, which make objects of documents.
+struct Threads;
+
+impl Hands for Threads {
+    fn look<'d>(
+        &self,
+        documents: &'d [Standing],
+        look: &(dyn Fn(&'d [Standing]) -> Looked<'d> + Sync),
+    ) -> Vec<Looked<'d>> {
+        documents.par_chunks(DOCUMENTS_PER_TASK).map(look).collect()
+    }
+
+    fn weigh(&self, documents: Vec<Standing>, weigh: &(dyn Fn(Standing) -> Admitted + Sync)) -> Vec<Vec<Admitted>> {
+        let parts = documents.into_par_iter().chunks(DOCUMENTS_PER_TASK);
+        parts.map(|part| wiped(|| part.into_iter().map(weigh).collect())).collect()
+    }
+}
 
 /// What the sources say.
 pub struct Survey {
@@ -83,7 +103,10 @@ impl Survey {
 
     /// Does what needs no survey any more while memory is wiped of it, which takes as long.
     pub fn wiped_beside<T: Send>(self, work: impl FnOnce() -> T + Send) -> T {
-        rayon::join(work, || drop(self)).0
+        let Self { snapshot, facts, facts_findings, findings, .. } = self;
+        let pieces: Vec<_> = snapshot.apart().collect();
+        let rest = (facts, facts_findings, findings);
+        rayon::join(work, || rayon::join(|| drop(rest), || pieces.into_par_iter().for_each(drop))).0
     }
 }
 
@@ -254,11 +277,7 @@ fn one_look(
             *reading = live.reading();
         }
     }
-    let (mut snapshot, found) = assemble_by(fleet, readings, &|documents, weigh| {
-        let parts = documents.into_par_iter().chunks(DOCUMENTS_PER_TASK);
-        let weighed: Vec<Vec<_>> = parts.map(|part| wiped(|| part.into_iter().map(weigh).collect())).collect();
-        weighed.into_iter().flatten().collect()
-    });
+    let (mut snapshot, found) = assemble_by(fleet, readings, &Threads);
     findings.extend(found);
     let (mut facts, mut facts_findings) = Facts::gather(fleet, &snapshot);
     if !clusters.is_empty() || !vaults.is_empty() {
@@ -469,6 +488,9 @@ fn list_namespaces(
     readings: &[Reading],
     times: &mut Times,
 ) -> Result<(), Failure> {
+    if clusters.is_empty() {
+        return Ok(());
+    }
     let sources = &surveyor.fleet.sources;
     let rules = sources.iter().zip(readings).filter(|(source, _)| source.provides.cluster_scoped);
     let selected = rules.flat_map(|(_, reading)| &reading.documents).map(|(document, _)| document);

@@ -27,28 +27,25 @@ pub(super) struct Judged(BTreeMap<(Box<str>, Box<str>, bool), Option<Mistyped>>)
 
 impl Judged {
     /// Judges the kinds of documents; `declared` are the kinds that the sources themselves define.
-    pub(super) fn of<'d>(
-        fleet: &Fleet,
-        declared: &BTreeSet<GroupKind>,
-        documents: impl Iterator<Item = &'d Node>,
-    ) -> Self {
-        let texts: BTreeSet<_> = documents.map(texts_of).collect();
-        let judge = |(api_version, kind, has_items): (&str, &str, bool)| {
+    pub(super) fn of(fleet: &Fleet, declared: &BTreeSet<GroupKind>, kinds: BTreeSet<KindWords<'_>>) -> Self {
+        let judge = |(api_version, kind, has_items): KindWords<'_>| {
             let judged = check(fleet, declared, (api_version, kind, has_items));
             ((api_version.into(), kind.into(), has_items), judged)
         };
-        Self(texts.into_iter().map(judge).collect())
+        Self(kinds.into_iter().map(judge).collect())
     }
 
     /// What is wrong with the kind of a document, if it is not a kind that somebody knows.
     pub(super) fn get(&self, document: &Node) -> Option<Mistyped> {
-        let (api_version, kind, has_items) = texts_of(document);
+        let (api_version, kind, has_items) = kind_words(document);
         self.0.get(&(api_version.into(), kind.into(), has_items)).cloned().flatten()
     }
 }
 
-/// What of a document says which kind it is.
-fn texts_of(document: &Node) -> (&str, &str, bool) {
+/// What of a document says which kind it is: `apiVersion`, `kind`, and whether it has items.
+pub(super) type KindWords<'d> = (&'d str, &'d str, bool);
+
+pub(super) fn kind_words(document: &Node) -> KindWords<'_> {
     let text = |field| document.str_at(&[field]).unwrap_or_default();
     (text("apiVersion"), text("kind"), document.get("items").is_some())
 }

@@ -3,6 +3,7 @@
 //! A key is looked up part by part: thousands of objects share a kind and hundreds a namespace, so comparing
 //! whole keys would read the same words again and again before it comes to a name.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
 use alloc::vec::Vec;
@@ -12,7 +13,8 @@ use crate::finding::{Code, Fault};
 use crate::name::{GroupKind, Name, Namespace, ObjectKey};
 use crate::object::Object;
 
-type Named = BTreeMap<Name, Held>;
+/// Objects of one kind in one namespace.
+pub(super) type Named = BTreeMap<Name, Held>;
 
 #[derive(Default)]
 pub(super) struct Objects(BTreeMap<GroupKind, BTreeMap<Option<Namespace>, Named>>);
@@ -37,6 +39,11 @@ impl Objects {
         self.0.values().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
     }
 
+    /// Their pieces, each of which can be dropped by itself.
+    pub(super) fn apart(self) -> impl Iterator<Item = Named> {
+        self.0.into_values().flat_map(BTreeMap::into_values)
+    }
+
     /// All of a kind, sorted by key.
     pub(super) fn of_kind(&self, kind: &GroupKind) -> impl Iterator<Item = &Held> {
         self.0.get(kind).into_iter().flat_map(BTreeMap::values).flat_map(BTreeMap::values)
@@ -52,26 +59,34 @@ fn shared<'m, K: Ord + Clone, V: Default>(entry: Entry<'m, K, V>, words: &mut K)
 /// The copy of an object that counts, and those of other sources.
 pub(super) struct Held {
     pub(super) from: usize,
-    pub(super) object: Object,
-    pub(super) others: Vec<(usize, Object)>,
+    pub(super) object: Box<Object>,
+    /// Nearly no object has any, and there may be hundreds of thousands.
+    more: Option<Box<More>>,
+}
+
+/// Copies of an object beside the one that counts, each with the number of its source.
+#[derive(Default)]
+struct More {
+    others: Vec<(usize, Box<Object>)>,
     /// Further copies in a source, whatever they say.
-    repeated: Vec<(usize, Object)>,
+    repeated: Vec<(usize, Box<Object>)>,
 }
 
 /// Puts an object among those of other sources, in whatever order they come.
-pub(super) fn place(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Object) {
+pub(super) fn place(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Box<Object>) {
     let held = match objects.entry(&mut object.key) {
         Entry::Occupied(held) => held.into_mut(),
         Entry::Vacant(place) => {
-            place.insert(Held { from: index, object, others: Vec::new(), repeated: Vec::new() });
+            place.insert(Held { from: index, object, more: None });
             return;
         }
     };
-    let others = held.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object);
-    let twice = if held.from == index { Some(&mut held.object) } else { others };
+    let More { others, repeated } = &mut **held.more.get_or_insert_default();
+    let other = others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object);
+    let twice = if held.from == index { Some(&mut held.object) } else { other };
     match twice {
-        Some(first) => repeat(fleet, index, first, object, &mut held.repeated),
-        None => held.others.push((index, object)),
+        Some(first) => repeat(fleet, index, first, object, repeated),
+        None => others.push((index, object)),
     }
     held.settle(fleet);
 }
@@ -79,7 +94,13 @@ pub(super) fn place(objects: &mut Objects, fleet: &Fleet, index: usize, mut obje
 /// Notes on the copy that stands first in a source which others say something else; what says the same is one.
 ///
 /// Documents come in the order in which they stand, so the first one seldom changes.
-fn repeat(fleet: &Fleet, index: usize, first: &mut Object, mut object: Object, repeated: &mut Vec<(usize, Object)>) {
+fn repeat(
+    fleet: &Fleet,
+    index: usize,
+    first: &mut Box<Object>,
+    mut object: Box<Object>,
+    repeated: &mut Vec<(usize, Box<Object>)>,
+) {
     let Some(source) = fleet.sources.get(index) else { return };
     let note = |first: &mut Object, other: &Object| {
         if !first.same_content(other) {
@@ -100,37 +121,38 @@ fn repeat(fleet: &Fleet, index: usize, first: &mut Object, mut object: Object, r
 impl Held {
     /// All copies, but not those that repeat what the one that counts says.
     pub(super) fn copies(&self) -> impl Iterator<Item = &Object> {
-        let repeated = self.repeated.iter().filter(|(_, object)| !object.same_content(&self.object));
-        core::iter::once(&self.object).chain(self.others.iter().chain(repeated).map(|(_, object)| object))
+        let others = self.more.iter().flat_map(|more| &more.others);
+        let repeated = self.more.iter().flat_map(|more| &more.repeated);
+        let repeated = repeated.filter(|(_, object)| !object.same_content(&self.object));
+        core::iter::once(&*self.object).chain(others.chain(repeated).map(|(_, object)| &**object))
     }
 
     pub(super) fn copy_of(&mut self, index: usize) -> Option<&mut Object> {
         if self.from == index {
             return Some(&mut self.object);
         }
-        self.others.iter_mut().find(|(from, _)| *from == index).map(|(_, object)| object)
+        let others = self.more.iter_mut().flat_map(|more| &mut more.others);
+        others.filter(|(from, _)| *from == index).map(|(_, object)| &mut **object).next()
     }
 
     /// Decides which copy counts: the first, unless a later source overrides it; a later one that says
     /// something else is a fault of the one that counts.
     pub(super) fn settle(&mut self, fleet: &Fleet) {
-        if self.others.is_empty() {
-            return;
-        }
-        for object in self.others.iter_mut().map(|(_, object)| object).chain([&mut self.object]) {
+        let Some(More { others, .. }) = self.more.as_deref_mut().filter(|more| !more.others.is_empty()) else { return };
+        for object in others.iter_mut().map(|(_, object)| object).chain([&mut self.object]) {
             object.faults.retain(|fault| fault.code != Code::Shadowed);
         }
         let source = |index: usize| fleet.sources.get(index);
-        let indices = self.others.iter().map(|(index, _)| *index).chain([self.from]);
+        let indices = others.iter().map(|(index, _)| *index).chain([self.from]);
         let counts = indices.clone().filter(|index| source(*index).is_some_and(|source| source.overrides)).max();
         let first = indices.min().unwrap_or(self.from);
         let counts = counts.filter(|index| *index != first).unwrap_or(first);
-        if let Some((from, object)) = self.others.iter_mut().find(|(index, _)| *index == counts) {
+        if let Some((from, object)) = others.iter_mut().find(|(index, _)| *index == counts) {
             core::mem::swap(from, &mut self.from);
             core::mem::swap(object, &mut self.object);
         }
-        self.others.sort_by_key(|(index, _)| *index);
-        for (_, other) in self.others.iter().filter(|(index, _)| *index > counts) {
+        others.sort_by_key(|(index, _)| *index);
+        for (_, other) in others.iter().filter(|(index, _)| *index > counts) {
             if self.object.same_content(other) {
                 continue;
             }

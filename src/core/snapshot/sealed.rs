@@ -4,6 +4,7 @@
 //! source may hold thousands for others. Until then a lookup says that the source was not asked. How a document
 //! is opened is not known here.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::copies::{Copy, File, Proof};
@@ -107,6 +108,6 @@ fn replace(objects: &mut Objects, fleet: &Fleet, index: usize, mut object: Objec
             }
             held.settle(fleet);
         }
-        None => place(objects, fleet, index, object),
+        None => place(objects, fleet, index, Box::new(object)),
     }
 }

@@ -81,9 +81,6 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     findings.extend(shared_decryptors(run.fleet));
     let silences = Silences::read(run.fleet, &survey.snapshot);
     findings.extend(silences.findings.iter().cloned());
-    if selection.refresh.is_none() {
-        findings.extend(unused(&survey.world(run.fleet)));
-    }
     let shared = Shared { run, survey, world: survey.world(run.fleet) };
     let (mut credentials, mut elsewhere) = (summary::Credentials::default(), summary::Credentials::default());
     let is_unpublished = |asked: &&Asked| asked.claim.is_none() && run.selection.refreshes(&asked.by);
@@ -102,7 +99,14 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
         run.question.is_none_or(|question| question.takes_up(&shared.world, to) || has(question))
     };
     let destinations = ("rendering", run.destinations().filter(is_meant));
-    let told = run.each(destinations, |to| wiped(|| one_region(&shared, to, published, shelf)))?;
+    // What is found of the whole fleet answers no question about a part of it, and nothing waits for it.
+    let is_whole = selection.refresh.is_none() && run.question.is_none_or(|question| *question == Question::Changes);
+    let (told, unused) = rayon::join(
+        || run.each(destinations, |to| wiped(|| one_region(&shared, to, published, shelf))),
+        || if is_whole { unused(&shared.world) } else { Vec::new() },
+    );
+    let told = told?;
+    findings.extend(unused);
     // Where nothing is sealed anew, no file of the fleet makes a commit either.
     let is_due = run.selection.rekey.is_none() || told.iter().any(|told| is_written(told.record.outcome));
     let mut shared_changes = Vec::new();
@@ -209,6 +213,8 @@ fn one_region<'a>(
         told.explained = explain::of_region(question, &planned);
     }
     told.note(&to, (own, &mut plan), (cases, shared.run));
+    // In order here, beside other regions, they are soon in order together.
+    told.findings = to.fleet.govern(std::mem::take(&mut told.findings));
     if let Some(shelf) = shelf.filter(|_| is_written(told.record.outcome))
         && let Some(held) = write(shared, &to, (&standing, own, plan), shelf)?
     {

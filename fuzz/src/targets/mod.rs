@@ -8,6 +8,7 @@ mod config;
 mod expiry;
 mod input;
 mod json;
+mod listing;
 mod manifest;
 mod path;
 mod recipient;
@@ -21,11 +22,12 @@ mod yaml;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const ALL: [Target; 14] = [
+pub const ALL: [Target; 15] = [
     ("armor", armor::run),
     ("config", config::run),
     ("expiry", expiry::run),
     ("json", json::run),
+    ("listing", listing::run),
     ("manifest", manifest::run),
     ("path", path::run),
     ("recipient", recipient::run),

@@ -12,4 +12,4 @@ pub mod summary;
 pub mod text;
 pub mod wrap;
 
-pub use escape::{escape, escape_json};
+pub use escape::{escape, escape_json, markup};

@@ -5,10 +5,10 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::html::{Html, escaped};
+use super::html::Html;
 use crate::explain::record::{ClaimRecord, StepRecord};
 use crate::explain::text::named;
-use crate::report::escape;
+use crate::report::{escape, markup};
 
 /// The width of a picture, in pixels.
 const WIDTH: usize = 330;
@@ -36,7 +36,7 @@ pub(super) fn chain(html: &mut Html, claim: &ClaimRecord) {
     let height = top(claim.steps.len());
     html.raw(&format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">",
-        escaped(&format!("what {} needs", claim.credential))
+        markup(&format!("what {} needs", claim.credential))
     ));
     let mut lines = String::new();
     let mut boxes = Html::default();

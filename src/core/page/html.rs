@@ -6,7 +6,7 @@
 
 use alloc::string::String;
 
-use crate::report::escape;
+use crate::report::markup;
 
 /// A page in the making.
 #[derive(Default)]
@@ -20,34 +20,18 @@ impl Html {
 
     /// Adds text of anybody's.
     pub(super) fn text(&mut self, text: &str) {
-        self.0.push_str(&escaped(text));
+        self.0.push_str(&markup(text));
     }
 
     /// Adds an element that holds text. `tag` is ours, attributes included.
     pub(super) fn element(&mut self, tag: &str, text: &str) {
         let name = tag.split(' ').next().unwrap_or_default();
-        self.raw(&format!("<{tag}>{}</{name}>", escaped(text)));
+        self.raw(&format!("<{tag}>{}</{name}>", markup(text)));
     }
 
     pub(super) fn into_string(self) -> String {
         self.0
     }
-}
-
-/// Text as it stands in an element or in a quoted attribute.
-pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in escape(text).chars() {
-        match char {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            char => out.push(char),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -58,7 +42,7 @@ mod tests {
     fn text_is_text_wherever_it_stands() {
         let hostile = "</style><script>alert(1)</script>\" onload='x' &lt; \u{202e}\n";
         assert_eq!(
-            escaped(hostile),
+            markup(hostile),
             "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&#39;x&#39; &amp;lt; \\u{202e}\\u{a}"
         );
         let mut html = Html::default();

@@ -5,8 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::chain::short;
-use super::html::{Html, escaped};
+use super::html::Html;
 use crate::explain::record::{ClaimRecord, Explanation, RegionRecord};
+use crate::report::markup;
 use crate::report::summary::Region;
 
 /// How many characters of a recipient stand in a heading; the whole one is its title.
@@ -49,7 +50,7 @@ fn matrix(page: &mut Html, region: &RegionRecord, change: Option<&Region>, claim
     page.raw("<div class=\"scroll\"><table><tr><th>");
     page.text(&region.name);
     for recipient in &all {
-        page.raw(&format!("<th class=\"mono\" title=\"{}\">", escaped(recipient)));
+        page.raw(&format!("<th class=\"mono\" title=\"{}\">", markup(recipient)));
         page.text(&short(recipient, SHOWN));
     }
     page.raw("</tr>\n");

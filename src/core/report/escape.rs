@@ -29,6 +29,24 @@ pub fn escape(text: &str) -> String {
     out
 }
 
+/// The same as it stands in an element, or in a quoted attribute, of HTML and XML.
+pub fn markup(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in escape(text).chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            // Noncharacters, which XML 1.0 leaves out: <https://www.w3.org/TR/xml/#charsets>.
+            '\u{fffe}' | '\u{ffff}' => out.extend(char.escape_unicode()),
+            char => out.push(char),
+        }
+    }
+    out
+}
+
 /// The same for JSON that is already written, by `\u` and four digits, so that its meaning stays.
 ///
 /// Nothing below U+0020 needs escaping: in strings JSON itself forbids it, and between them it is layout. A `[` after `##`

@@ -3,10 +3,11 @@
 //! <https://github.com/testmoapp/junitxml> describes what the systems that read it have in common.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 
 use super::Checked;
 use crate::finding::Severity;
+use crate::report::markup;
 
 /// The report of these findings, of which those at or above `deny` fail. So does what could not be looked at.
 pub fn junit(checked: &[Checked<'_>], deny: Option<Severity>, is_whole: bool) -> String {
@@ -27,14 +28,14 @@ pub fn junit(checked: &[Checked<'_>], deny: Option<Severity>, is_whole: bool) ->
     for one in checked {
         let Checked { finding, file, line, .. } = one;
         let about = finding.claimant.as_ref().map(|claimant| format!(": {claimant}")).unwrap_or_default();
-        let name = xml(&format!("{}{about}", finding.code.text()));
-        let place = format!("file=\"{}\" line=\"{line}\"", xml(file));
-        out.push_str(&format!("    <testcase name=\"{name}\" classname=\"{}\" {place}>\n", xml(file)));
-        let text = xml(&one.text());
+        let name = markup(&format!("{}{about}", finding.code.text()));
+        let place = format!("file=\"{}\" line=\"{line}\"", markup(file));
+        out.push_str(&format!("    <testcase name=\"{name}\" classname=\"{}\" {place}>\n", markup(file)));
+        let text = markup(&one.text());
         out.push_str(&match is_denied(&one) {
             true => {
                 let kind = finding.severity.word();
-                format!("      <failure type=\"{kind}\" message=\"{}\">{text}</failure>\n", xml(&finding.message))
+                format!("      <failure type=\"{kind}\" message=\"{}\">{text}</failure>\n", markup(&finding.message))
             }
             false => format!("      <system-out>{text}</system-out>\n"),
         });
@@ -42,19 +43,4 @@ pub fn junit(checked: &[Checked<'_>], deny: Option<Severity>, is_whole: bool) ->
     }
     out.push_str("  </testsuite>\n</testsuites>\n");
     out
-}
-
-/// Text of an element or an attribute; what XML cannot hold at all is escaped before.
-fn xml(text: &str) -> String {
-    let one = |char| match char {
-        '&' => String::from("&amp;"),
-        '<' => String::from("&lt;"),
-        '>' => String::from("&gt;"),
-        '"' => String::from("&quot;"),
-        '\'' => String::from("&apos;"),
-        // Noncharacters, which XML 1.0 leaves out: <https://www.w3.org/TR/xml/#charsets>.
-        '\u{fffe}' | '\u{ffff}' => char.escape_unicode().to_string(),
-        char => char.to_string(),
-    };
-    crate::report::escape(text).chars().map(one).collect()
 }

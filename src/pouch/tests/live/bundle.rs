@@ -31,7 +31,7 @@ impl fmt::Debug for Published {
 /// A bundle by path.
 pub type Bundle = BTreeMap<String, Published>;
 
-fn node(bytes: &[u8]) -> Node {
+pub fn node(bytes: &[u8]) -> Node {
     read(&Document::whole(text_of(bytes).expect("UTF-8")), &mut Interner::new()).expect("a document that we wrote")
 }
 

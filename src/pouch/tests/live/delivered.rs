@@ -48,20 +48,22 @@ impl Delivered {
         if !server.install_crds() {
             return None;
         }
-        let fleet = Fleet::of(&format!(
+        let fleet = Fleet::empty();
+        let http = GitServer::new(&fleet.path("."));
+        let url = http.url("repo.git");
+        fleet.configured(&format!(
             "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\n\
              sources: [{{name: manifests, directory: {{path: manifests}}}}]\n\
              regions:\n  eu: {{recipients: [{EU}], namespaces: {{allowed: ['*']}}, detached: true, delivery: {delivery}}}\n\
              output: {{path: bundles}}\n\
              delivery:\n\
              \x20 flux: {{sourceRef: {{kind: GitRepository, name: fleet}}}}\n\
-             \x20 argocd: {{repoURL: 'http://git.example.com/repo.git', destination: {{name: eu}}}}\n\
+             \x20 argocd: {{repoURL: '{url}'}}\n\
              limits: {{deletions: {{free: 1000, percent: 100, objects: 1000}}}}\n\
              reuseKey: {{file: reuse.key}}\n"
         ));
         fleet.write("manifests/oci.json", oci_interface().to_string());
         Origin::new(&fleet, git);
-        let http = GitServer::new(&fleet.path("."));
         server.kubeconfig(&fleet.path("kubeconfig"), "admin");
         server.kubectl_prints(["create", "namespace", SYSTEM], "");
         Some(Self { server, fleet, http, sources: BTreeMap::new() })
@@ -105,6 +107,11 @@ impl Delivered {
         self.origin().publish(&[]).ends(0)
     }
 
+    /// Where the API has what bundles hold.
+    pub fn collections() -> Vec<String> {
+        KINDS.map(|(_, place)| collection(place)).to_vec()
+    }
+
     /// Compares the region with what stands in the repository, by pouch.
     pub fn verify_live(&self, flags: &[&str]) -> Ran {
         let fixed = ["verify", "--kubeconfig", "kubeconfig", "--live", "admin"];
@@ -131,7 +138,7 @@ impl Delivered {
     fn items(&self) -> Vec<Value> {
         let mut found = Vec::new();
         for (kind, place) in KINDS {
-            let target = if place.starts_with('/') { place.to_owned() } else { format!("/apis/{CAPI}/{place}") };
+            let target = collection(place);
             let answer = self.server.endpoint("admin").get(&target).expect("the API server answers");
             if answer.status == 404 {
                 continue;
@@ -192,6 +199,10 @@ pub fn shows_nothing(what: &str, text: &str) {
     assert!(!text.is_empty(), "{what} is empty");
     let encoded = STANDARD.encode(&CANARY[..CANARY.len() / 3 * 3]);
     assert!(!text.contains(CANARY) && !text.contains(&encoded), "{what} shows a value");
+}
+
+fn collection(place: &str) -> String {
+    if place.starts_with('/') { place.to_owned() } else { format!("/apis/{CAPI}/{place}") }
 }
 
 fn differ(path: &str, expected: &Value, found: &Value, all: &mut Vec<String>) {

@@ -21,6 +21,7 @@ mod rig;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod argocd;
 mod bundle;
 mod canary;
 mod delivered;

@@ -14,8 +14,8 @@ use super::{Age, Kustomize, PyYaml, Sops, printed, tree};
 /// The Secrets of one region in the clear: by `namespace/name`, entries by name, values in base64.
 pub type Plain = BTreeMap<String, BTreeMap<String, String>>;
 
-/// What stands in for KSOPS, which no module proxy serves.
-const KSOPS: &str = r#"
+/// What stands in for KSOPS, which no module proxy serves: it speaks the protocol and lets the real sops decrypt.
+pub const KSOPS: &str = r#"
 import json, os, subprocess, sys, yaml
 config = yaml.safe_load(sys.stdin)["functionConfig"]
 assert (config["apiVersion"], config["kind"]) == ("viaduct.ai/v1", "ksops"), config

@@ -71,7 +71,8 @@ fn a_guarded_program_ends_with_what_it_started() {
     if !Path::new("/proc/self/cmdline").exists() {
         return;
     }
-    let program = Guarded::start(Path::new("/bin/sh"), |_| (vec!["-c", "sleep 600 & echo $! $$; wait"], Vec::new()));
+    let program =
+        Guarded::start("sh", Path::new("/bin/sh"), |_| (vec!["-c", "sleep 600 & echo $! $$; wait"], Vec::new()));
     let (began, folder) = (Instant::now(), program.folder().to_owned());
     while !program.log().ends_with('\n') {
         assert!(began.elapsed() < Duration::from_secs(10), "it does not start");

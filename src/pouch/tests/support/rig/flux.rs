@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::apiserver::{ApiServer, free_ports};
-use super::guarded::Guarded;
+use super::guarded::{Guarded, crds_beside};
 use super::http::{Endpoint, Request};
 use super::writer::{Write, write_all};
 use crate::support::tool;
@@ -50,7 +50,7 @@ impl Flux {
     pub fn start(server: &ApiServer, more: &[&str]) -> Option<Self> {
         let programs = (tool("source-controller")?, tool("kustomize-controller")?);
         for program in [&programs.0, &programs.1] {
-            server.install_folder(&beside(program));
+            server.install_folder(&crds_beside(program));
         }
         server.apply(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}).to_string());
         let mut last = String::new();
@@ -80,14 +80,14 @@ impl Flux {
                 format!("--health-addr=127.0.0.1:{health}"),
             ]
         };
-        let source = Guarded::start(&programs.0, |folder| {
+        let source = Guarded::start("source-controller", &programs.0, |folder| {
             let mut arguments = common(source_health);
             arguments.push(format!("--storage-path={}", folder.join("storage").display()));
             arguments.extend(["--storage-addr=", "--storage-adv-addr="].map(|flag| format!("{flag}127.0.0.1:{files}")));
             std::fs::create_dir(folder.join("storage")).expect("the scratch folder can be written");
             (arguments, environment(folder))
         });
-        let kustomize = Guarded::start(&programs.1, |folder| {
+        let kustomize = Guarded::start("kustomize-controller", &programs.1, |folder| {
             let mut arguments = common(kustomize_health);
             // Instead of half a minute, which nobody wants to wait for.
             arguments.push(String::from("--requeue-dependency=1s"));
@@ -226,11 +226,6 @@ impl Flux {
     pub fn last_words(&self) -> String {
         self.source.last_words() + &self.kustomize.last_words()
     }
-}
-
-/// The CRDs of a program, which scripts/tools/get lays beside it.
-fn beside(program: &Path) -> PathBuf {
-    program.parent().and_then(Path::parent).expect("programs stand in folders").join("crds")
 }
 
 fn name(object: &Value) -> String {

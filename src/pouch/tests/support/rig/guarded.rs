@@ -3,7 +3,7 @@
 //! It is a child of a small shell, which ends it and everything that it started, and removes its folder, as soon as
 //! the pipe to the test closes. (Why no other way will do, says [`super::apiserver`].)
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -33,16 +33,16 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    /// Starts a program in a new folder, which `command` gets to know and may fill, with the arguments and the
+    /// Starts a program under a name for people, in a new folder, which `command` gets to know and may fill, with the arguments and the
     /// environment that `command` gives. Of the caller's environment it has `PATH` alone.
     ///
     /// # Panics
     /// If it cannot be started.
     pub fn start<A: Into<OsString>>(
+        name: &str,
         program: &Path,
         command: impl FnOnce(&Path) -> (Vec<A>, Vec<(&'static str, OsString)>),
     ) -> Self {
-        let name = program.file_name().unwrap_or(OsStr::new("program")).to_string_lossy().into_owned();
         let folder =
             tempfile::Builder::new().prefix(&format!("pouch-{name}-")).tempdir().expect("a scratch folder").keep();
         let (arguments, environment) = command(&folder);
@@ -61,7 +61,7 @@ impl Guarded {
             .stderr(Stdio::null())
             .spawn()
             .expect("a shell starts");
-        Self { name, folder, watcher }
+        Self { name: name.to_owned(), folder, watcher }
     }
 
     /// Its scratch folder, which goes when it ends.
@@ -77,17 +77,26 @@ impl Guarded {
     /// The last lines of what it said, under its name.
     pub fn last_words(&self) -> String {
         let text = self.log();
-        let lines: Vec<&str> = text.lines().collect();
-        format!("{}:\n{}\n", self.name, lines[lines.len().saturating_sub(25)..].join("\n"))
+        let mut lines: Vec<String> = text.lines().rev().take(15).map(|line| line.chars().take(400).collect()).collect();
+        lines.reverse();
+        format!("{}:\n{}\n", self.name, lines.join("\n"))
     }
 
     /// Waits until this path of a port on loopback answers 200 to HTTP.
     ///
     /// # Errors
-    /// What it said last, if that takes longer than a minute, or as soon as it found the port taken.
+    /// As [`Guarded::wait_until`].
     pub fn wait_until_ready(&self, port: u16, path: &str) -> Result<(), String> {
+        self.wait_until(|| answers(port, path))
+    }
+
+    /// Waits until something is so.
+    ///
+    /// # Errors
+    /// What it said last, if that takes longer than a minute, or as soon as it found its port taken.
+    pub fn wait_until(&self, is_ready: impl Fn() -> bool) -> Result<(), String> {
         let began = Instant::now();
-        while !answers(port, path) {
+        while !is_ready() {
             if began.elapsed() > Duration::from_secs(60) || self.log().contains("address already in use") {
                 return Err(format!("not ready after {} s\n{}", began.elapsed().as_secs(), self.last_words()));
             }
@@ -122,4 +131,9 @@ impl Drop for Guarded {
         }
         eprintln!("NOTE {} under {} did not end", self.name, self.folder.display());
     }
+}
+
+/// The CRDs of a program, which scripts/tools/get lays beside it.
+pub fn crds_beside(program: &Path) -> PathBuf {
+    program.parent().and_then(Path::parent).expect("programs stand in folders").join("crds")
 }

@@ -4,7 +4,7 @@
 //! - [`proxy`] stands between a program and an API and spoils one answer by a [`fault`];
 //! - [`writer`] keeps changing objects and knows every state that existed;
 //! - [`tunnel`] is a forward proxy;
-//! - [`guarded`] runs a program beside a test, and [`flux`] the controllers of Flux;
+//! - [`guarded`] runs a program beside a test, [`flux`] the controllers of Flux, and [`argocd`] those of Argo CD;
 //! - [`http`] and [`tls`] are what these speak with, and a small client for assertions.
 //!
 //! A test binary takes it in with `#[path = "../support/rig/mod.rs"] mod rig;` beside `mod support;`. Everything
@@ -12,6 +12,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod apiserver;
+pub mod argocd;
 pub mod fault;
 pub mod flux;
 pub mod guarded;

@@ -1,0 +1,29 @@
+//! Regions that Argo CD brings what pouch publishes: the real repo-server builds the emitted Application's folder, the
+//! real application controller applies it.
+
+mod ksops;
+mod plugin;
+
+use crate::delivered::Delivered;
+use crate::rig::argocd::{ArgoCd, Said};
+
+/// The Application that pouch writes for the region.
+const APPLICATION: &str = "acme-eu";
+
+/// Applies the Application as pouch emitted it.
+fn follow(region: &Delivered) {
+    let text = region.origin().git(&["show", "main:bundles/argocd/eu/application.yaml"]);
+    region.server.apply(&text);
+}
+
+/// Syncs to what stands in the branch, which must succeed.
+#[track_caller]
+fn synced(region: &Delivered, argo: &ArgoCd) {
+    let said = sync(region, argo);
+    assert!(said.sync == "Synced" && said.conditions.is_empty(), "{said:#?}");
+}
+
+#[track_caller]
+fn sync(region: &Delivered, argo: &ArgoCd) -> Said {
+    argo.sync(APPLICATION, &region.origin().tip().expect("a commit"))
+}

@@ -183,6 +183,17 @@ pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
         && !is_listed(spec)
 }
 
+/// Whether an identity of a kind admits every namespace by an `allowedNamespaces` that is empty, or holds nothing but
+/// empty maps, and another spelling could stand there.
+///
+/// Of a kind whose `spec` cannot change, what stands there stays.
+pub fn is_open_by_an_empty_map(kind: &GroupKind, tenancy: Tenancy, spec: Option<&Node>) -> bool {
+    let has_field = matches!(tenancy, Tenancy::Aws | Tenancy::Azure | Tenancy::Vsphere)
+        && spec.and_then(|spec| spec.at(&["allowedNamespaces"])).is_some();
+    let is_fixed = rules(kind).is_some_and(|rules| rules.immutable.contains(&&["spec"][..]));
+    has_field && !is_fixed && admits_everybody(tenancy, spec)
+}
+
 /// Whether an identity lists the namespaces that it admits, beside what its selector admits.
 fn is_listed(spec: Option<&Node>) -> bool {
     spec.and_then(|spec| spec.at(&["allowedNamespaces", "list"])).is_some_and(|list| !list.items().is_empty())

@@ -4,6 +4,7 @@
 //! parsed, defaults filled in. Paths are still relative to the configuration; only the shell knows
 //! where that stands.
 
+mod delivery;
 pub mod error;
 pub mod file;
 pub mod grant;
@@ -26,11 +27,12 @@ use serde::Deserialize;
 use crate::capi::tenancy::Tenancy;
 use crate::finding::{Code, Severity};
 use crate::kinds;
-use crate::name::{Claimant, Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, Region, Scope, SourceName};
+use crate::name::{Claimant, Directory, FleetName, GroupKind, Namespace, ObjectKey, Region, Scope, SourceName};
 use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
+pub use delivery::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux};
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
@@ -228,76 +230,6 @@ pub enum RegionState {
     Paused,
     /// Its bundle and delivery files are removed, under the brake; objects on the region stay.
     Retired,
-}
-
-/// How a region's bundle reaches the region.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Delivery {
-    /// None: pouch emits no delivery objects.
-    None,
-    /// By Flux's kustomize-controller.
-    Flux(Flux),
-    /// By Argo CD.
-    ArgoCd(ArgoCd),
-}
-
-/// The settings of the emitted Flux Kustomizations.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Flux {
-    /// Their namespace; also that of the source and of the decryption Secret.
-    pub namespace: Namespace,
-    /// Kind of the source: `GitRepository`, `OCIRepository` or `Bucket`.
-    pub source_kind: String,
-    /// Name of the source.
-    pub source_name: Name,
-    /// Name of the Secret with the region's age identity.
-    pub decryption_secret: Name,
-    /// Reconcile interval, a Go duration such as `10m`.
-    pub interval: String,
-}
-
-/// How Argo CD decrypts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "ArgoModeWord")]
-pub enum ArgoMode {
-    /// A config management plugin decrypts in place and runs kustomize.
-    #[default]
-    Plugin,
-    /// KSOPS runs as a kustomize generator.
-    Ksops,
-}
-
-/// Which Argo CD object is emitted.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize, JsonSchema)]
-#[schemars(rename = "ArgoKindWord")]
-pub enum ArgoKind {
-    /// One Application per region.
-    #[default]
-    Application,
-    /// One ApplicationSet for the fleet.
-    ApplicationSet,
-}
-
-/// The settings of the emitted Argo CD objects.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ArgoCd {
-    /// Their namespace.
-    pub namespace: Namespace,
-    /// The AppProject.
-    pub project: Name,
-    /// The repository that holds the bundles.
-    pub repo_url: String,
-    /// The revision that is followed.
-    pub target_revision: String,
-    /// Name of the destination cluster; `{region}` stands for the region's folder.
-    pub destination_name: String,
-    /// How Secrets are decrypted.
-    pub mode: ArgoMode,
-    /// Name of the plugin, for [`ArgoMode::Plugin`].
-    pub plugin: Option<Name>,
-    /// Which object is emitted.
-    pub kind: ArgoKind,
 }
 
 /// One region.
@@ -591,8 +523,8 @@ pub struct Limits {
     pub git: GitLimits,
     /// How often a lost push is tried again from the start.
     pub attempts: usize,
-    /// The most objects of one region.
-    pub objects_per_region: usize,
+    /// The most objects of one region; none for what its consumer takes.
+    pub objects_per_region: Option<usize>,
     /// The most objects of one Credential namespace in one region.
     pub objects_per_namespace: usize,
     /// The most Credentials of one namespace in one region.

@@ -141,6 +141,10 @@ mod tests {
             source_name: "fleet".into(),
             decryption_secret: "sops-age".into(),
             interval: "10m".into(),
+            timeout: None,
+            wait: false,
+            service_account: None,
+            kube_config: None,
         });
         let check = |kind: &str, namespace: &str, name: &str, delivery: Option<&Delivery>, expect: &[Forbidden]| {
             let lands = ObjectKey::new(GroupKind::new("", kind), Some(namespace.into()), Name::from(name));

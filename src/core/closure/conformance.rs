@@ -216,7 +216,7 @@ fn documents(desk: &Desk) -> Option<(Vec<Value>, Vec<Finding>)> {
     for member in closure.members.iter().filter(|member| member.role != Role::Assumed) {
         let Some(object) = desk.snapshot.get(&member.read) else { continue };
         assert!(!is_controller_identity(&member.lands));
-        let text = emit(&sanitise(object, &member.lands, &member.edits, Style::Plain));
+        let text = emit(&sanitise(object, &member.lands, &member.edits, Style::Plain, None));
         let document = read::documents(&text).next().unwrap();
         let tree = read::read(&document, &mut crate::node::Interner::new()).ok().unwrap();
         made.push(json::value(&Tree::of(&tree)));

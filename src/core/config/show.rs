@@ -188,12 +188,20 @@ fn delivery(delivery: &Delivery) -> Tree<'_> {
 
 fn flux(flux: &Flux) -> Tree<'_> {
     let source = [("kind", Tree::text(flux.source_kind.as_str())), ("name", Tree::text(flux.source_name.as_str()))];
-    Tree::map([
+    let fields = [
         ("namespace", Tree::text(flux.namespace.as_str())),
         ("sourceRef", Tree::map(source)),
         ("decryption", Tree::map([("secretRef", Tree::text(flux.decryption_secret.as_str()))])),
         ("interval", Tree::text(flux.interval.as_str())),
-    ])
+        ("wait", Tree::Bool(flux.wait)),
+    ];
+    let kube_config = flux.kube_config.as_ref().map(|(name, key)| {
+        let key = key.as_ref().map(|key| ("key", Tree::text(key.as_str())));
+        ("kubeConfig", Tree::map([("secretRef", Tree::text(name.as_str()))].into_iter().chain(key)))
+    });
+    let account = flux.service_account.as_ref().map(|name| ("serviceAccountName", Tree::text(name.as_str())));
+    let timeout = flux.timeout.as_ref().map(|timeout| ("timeout", Tree::text(timeout.as_str())));
+    Tree::map(fields.into_iter().chain(kube_config).chain(account).chain(timeout))
 }
 
 fn argocd(argo: &ArgoCd) -> Tree<'_> {
@@ -210,7 +218,7 @@ fn argocd(argo: &ArgoCd) -> Tree<'_> {
         ("project", Tree::text(argo.project.as_str())),
         ("repoURL", Tree::text(argo.repo_url.as_str())),
         ("targetRevision", Tree::text(argo.target_revision.as_str())),
-        ("destination", Tree::map([("name", Tree::text(argo.destination_name.as_str()))])),
+        ("destination", Tree::map([(argo.destination.field(), Tree::text(argo.destination.text()))])),
         ("mode", Tree::text(mode)),
         ("kind", Tree::text(kind)),
     ];
@@ -282,18 +290,19 @@ fn limits(limits: &Limits) -> Tree<'_> {
     ];
     let git = [("idle", limits.git.idle), ("total", limits.git.total), ("settle", limits.git.settle)];
     let git = git.map(|(name, seconds)| (name, Tree::text(format!("{seconds}s"))));
-    Tree::map([
+    let fields = [
         ("deletions", Tree::map(deletions)),
         ("reseal", Tree::map([("percent", count(limits.reseal_percent))])),
         ("accept", Tree::List(limits.accept.iter().map(acceptance).collect())),
         ("sources", Tree::map(sources)),
         ("git", Tree::map(git)),
         ("attempts", count(limits.attempts)),
-        ("objectsPerRegion", count(limits.objects_per_region)),
         ("objectsPerNamespace", count(limits.objects_per_namespace)),
         ("credentialsPerNamespace", count(limits.credentials_per_namespace)),
         ("sealedBytesPerNamespace", count(limits.sealed_bytes_per_namespace)),
-    ])
+    ];
+    let per_region = limits.objects_per_region.map(|most| ("objectsPerRegion", count(most)));
+    Tree::map(fields.into_iter().chain(per_region))
 }
 
 fn acceptance(acceptance: &Acceptance) -> Tree<'_> {

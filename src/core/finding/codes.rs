@@ -151,6 +151,7 @@ codes! {
     RegionNotConfigured "region-not-configured" Fault Error "There is a bundle whose region is not in the configuration, or is retired.";
     UntrustedCommit "untrusted-commit" Fault Error "No allowed signer has signed the bundles as they are now.";
     MissingOnRegion "missing-on-region" Fault Error "The region lacks an object of its bundle.";
+    LeftBehind "left-behind" Fault Error "The region has an object with pouch's label that its bundle does not have.";
     DiffersOnRegion "differs-on-region" Fault Error "An object on the region is not as its bundle says.";
     NotTakenOver "not-taken-over" Fault Error "An object of the bundle still carries k0rdent's managed label on the region.";
     StaleEntry "stale-entry" Fault Error "A Secret or ConfigMap on the region has an entry that its bundle does not have.";
@@ -193,10 +194,10 @@ codes! {
     Withdrawn "withdrawn" Notice Info "Something is withdrawn from a region because of what a document in the sources says now.";
     CredentialInUse "credential-in-use" Notice Warning "A Credential is gone while a ClusterDeployment still names it.";
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
-    SharedDecryptor "shared-decryptor" Notice Info "One decrypting repo-server serves several regions and so holds all their keys.";
+    SharedDecryptor "shared-decryptor" Notice Info "One repo-server of Argo CD, or one Flux on a hub, decrypts for several regions and so holds all their keys.";
     SharedSourceIdentity "shared-source-identity" Notice Warning "Two sources that may provide different objects open files with one identity.";
     K0rdentLeftover "k0rdent-leftover" Notice Warning "The region has a copy that k0rdent made and that no bundle takes over.";
-    LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether k0rdent left copies on the region was not checked.";
+    LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether anything was left behind on the region was not checked.";
     TagsNotVerified "tags-not-verified" Notice Warning "Whether pouch wrote the bundles was not proved, because the reuse key is not at hand.";
     RecipientsNotCompared "recipients-not-compared" Notice Warning "Who should be able to read the bundles is not known, because there is no configuration.";
     RegionNotPublished "region-not-published" Notice Warning "A paused region has no bundle, and whether it ever had one is unknown.";

@@ -133,12 +133,11 @@ pub fn immutable_changes(
     lands: &ObjectKey,
     published: &crate::node::Node,
     new: &crate::object::Object,
-    forced: Forced,
 ) -> Option<Finding> {
     if lands.kind.is_secret() {
         let before = published.str_at(&["type"]).unwrap_or("Opaque");
         let after = new.body.str_at(&["type"]).unwrap_or("Opaque");
-        if before == after || forced == Forced::Yes {
+        if before == after {
             return None;
         }
         let message = format!("the type of {lands} changes, and the region's API does not let it");
@@ -147,13 +146,4 @@ pub fn immutable_changes(
     }
     let fault = capi::immutable_changes(capi::rules(&lands.kind)?, published, &new.body).into_iter().next()?;
     Some(finding_of(&fault, new))
-}
-
-/// Whether the region's delivery replaces objects whose immutable fields change.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Forced {
-    /// It does: Flux, by the annotation on every Secret.
-    Yes,
-    /// It does not.
-    No,
 }

@@ -6,9 +6,12 @@
 //! land, was decided before; how the text looks is the emitter's business.
 
 use alloc::borrow::Cow;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
+use crate::capi;
+use crate::capi::Tenancy;
 use crate::claim::Edit;
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, ObjectKey};
@@ -19,7 +22,14 @@ use crate::yaml::emit::{Tree, TreeMap};
 ///
 /// The labels and annotations are those that admission kept, without any that would steer a consumer of the bundle, and
 /// those that pouch adds. A Secret's values are in the document, in base64: it goes to be sealed, nowhere else.
-pub fn sanitise<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &[Edit], style: Style) -> Tree<'a> {
+/// `tenancy` says whose meaning of `allowedNamespaces` the kind follows.
+pub fn sanitise<'a>(
+    object: &'a Object,
+    lands: &'a ObjectKey,
+    edits: &[Edit],
+    style: Style,
+    tenancy: Option<Tenancy>,
+) -> Tree<'a> {
     let mut document = TreeMap::with_capacity(5);
     if lands.kind.is_secret() {
         document.insert("type", Tree::text(object.body.str_at(&["type"]).unwrap_or("Opaque")));
@@ -34,12 +44,29 @@ pub fn sanitise<'a>(object: &'a Object, lands: &'a ObjectKey, edits: &[Edit], st
         for edit in edits {
             replace(&mut document, edit);
         }
+        if tenancy.is_some_and(|tenancy| capi::is_open_by_an_empty_map(&lands.kind, tenancy, object.at(&["spec"])))
+            && let Some(Tree::Map(spec)) = document.get_mut("spec")
+        {
+            spec.insert("allowedNamespaces", every_namespace());
+        }
     }
     let open = document.values().any(holds_variable);
     document.insert("apiVersion", Tree::text(lands.kind.api_version(&object.version)));
     document.insert("kind", Tree::text(lands.kind.kind.as_str()));
     document.insert("metadata", metadata(object, lands, style, open));
     Tree::Map(document)
+}
+
+/// `allowedNamespaces` that admits everybody to every provider that has the field.
+///
+/// Most write that as an empty map. Server-side apply cannot set one where the field held something before: it takes
+/// away what the map held, leaves `null`, which a provider reads as nobody or its CRD refuses, and merges nothing
+/// over it. A selector that every namespace fits has no empty map in it, and means the same to all of them; the API
+/// server puts this label on every namespace.
+/// <https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-metadata-name>
+fn every_namespace<'a>() -> Tree<'a> {
+    let every = [("key", Tree::text("kubernetes.io/metadata.name")), ("operator", Tree::text("Exists"))];
+    Tree::map([("selector", Tree::map([("matchExpressions", Tree::List(vec![Tree::map(every)]))]))])
 }
 
 fn secret_data(object: &Object) -> Tree<'_> {

@@ -14,11 +14,11 @@ use super::pack::{Keep, Pack, Packed, needers};
 use super::published::{State, document};
 use super::unsigned::{self, Evidence};
 use super::values;
-use crate::config::{Delivery, Limits, RegionState};
+use crate::config::{Limits, RegionState};
 use crate::finding::{Code, Finding};
 use crate::hash::sha256_hex;
 use crate::judge::case::Ruling;
-use crate::judge::region::{Forced, immutable_changes};
+use crate::judge::region::immutable_changes;
 use crate::layout::manifest::{Manifest, ManifestObject, NeededBy};
 use crate::name::{Claimant, Namespace, ObjectKey, SourceName};
 use crate::node::Node;
@@ -27,13 +27,12 @@ use crate::secret::Payload;
 
 /// Breaks claims whose objects differ from the published ones where they must not.
 pub(super) fn break_immutable(input: &Input<'_>, rulings: &mut [Ruling<'_>], pack: &Pack) -> bool {
-    let forced = if matches!(input.to.delivery(), Delivery::Flux(_)) { Forced::Yes } else { Forced::No };
     let mut broken: Vec<(ObjectKey, Finding)> = Vec::new();
     for (lands, packed) in &pack.objects {
         let Packed::Fresh { order, keep: Keep::Changed, .. } = packed else { continue };
         let Some(new) = input.world.snapshot.get(&order.read) else { continue };
         let Some(document) = input.published.document(lands) else { continue };
-        broken.extend(immutable_changes(lands, &document, new, forced).map(|finding| (lands.clone(), finding)));
+        broken.extend(immutable_changes(lands, &document, new).map(|finding| (lands.clone(), finding)));
     }
     let mut any = false;
     for ruling in rulings.iter_mut().filter(|ruling| ruling.is_admitted()) {

@@ -17,6 +17,7 @@ use super::input::{Input, Terms};
 use super::published::document;
 use super::resealing;
 use super::revoked::{self, Admission, Revoked};
+use crate::admission::tenancy_of;
 use crate::closure::Via;
 use crate::config::RegionState;
 use crate::finding::{Code, Finding};
@@ -199,7 +200,8 @@ fn fill(
     for (lands, (order, needed_by)) in wanted {
         let Some(object) = terms.world.snapshot.get(&order.read) else { continue };
         let is_unseen = lands.kind.is_secret() && terms.keys.is_blind();
-        let emitted = || emit(&sanitise(object, &lands, &order.edits, style));
+        let tenancy = tenancy_of(terms.world.fleet, &lands.kind);
+        let emitted = || emit(&sanitise(object, &lands, &order.edits, style, tenancy));
         let text = if is_unseen { Zeroizing::default() } else { emitted() };
         let keep = keep(&lands, &text, Some(object))?;
         // The text of what stays as it is, is not needed again.

@@ -16,7 +16,7 @@ use crate::closure;
 use crate::config::Resolution;
 use crate::finding::{Code, Finding, Origin, Place};
 use crate::judge::case::{Ruling, is_doubt};
-use crate::judge::region::{Forced, immutable_changes};
+use crate::judge::region::immutable_changes;
 use crate::judge::{check_object, place};
 use crate::k0rdent::root::Root;
 use crate::kinds;
@@ -141,7 +141,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         let (names, edits) = closure::names(&world, &claim, resolution, &read, new)?;
         let standing = published.document(&object.key);
         let fits = names.iter().all(|name| holds(name) || capi::aws::is_controller_identity(name))
-            && standing.is_none_or(|standing| immutable_changes(&object.key, &standing, new, Forced::No).is_none());
+            && standing.is_none_or(|standing| immutable_changes(&object.key, &standing, new).is_none());
         fits.then_some((read, edits))
     }
 }

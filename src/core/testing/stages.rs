@@ -13,6 +13,7 @@ use core::fmt::Write as _;
 use serde_json::Value;
 
 use super::case::{Case, Scene, fleet, key, of_stage, show, show_findings, snapshot};
+use crate::admission::tenancy_of;
 use crate::claim::Asked;
 use crate::closure::{Member, Role};
 use crate::config::{Accept, Acceptance, Fleet, RegionConfig};
@@ -334,7 +335,8 @@ fn sanitised(case: &Case) -> String {
             for member in case.published_members() {
                 let Some(object) = desk.snapshot.get(&member.read) else { continue };
                 out.push_str("---\n");
-                out.push_str(&emit(&sanitise(object, &member.lands, &member.edits, Style::of(&region.delivery))));
+                let (style, tenancy) = (Style::of(&region.delivery), tenancy_of(&desk.fleet, &member.lands.kind));
+                out.push_str(&emit(&sanitise(object, &member.lands, &member.edits, style, tenancy)));
             }
             let stops = case.findings.into_iter().filter(Finding::stops_claim);
             show_findings("", stops.collect(), &mut out);
@@ -377,7 +379,7 @@ fn seal(desk: &Desk, region: &RegionConfig, order: &Order) -> Vec<u8> {
     const ARMOR: &str = "-----BEGIN AGE ENCRYPTED FILE-----\nYWdlLWVuY3J5cHRpb24=\n-----END AGE ENCRYPTED FILE-----\n";
     let object = desk.snapshot.get(&order.read).unwrap();
     let payload = object.payload.as_ref().unwrap();
-    let tree = || sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery));
+    let tree = || sanitise(object, &order.lands, &order.edits, Style::of(&region.delivery), None);
     let plain = emit(&tree());
     let ivs: Vec<[u8; 32]> = (0..=payload.entries().len()).map(|n| [u8::try_from(n).unwrap(); 32]).collect();
     let stanzas: Vec<_> = region.recipients.iter().map(|recipient| (recipient.clone(), ARMOR.to_string())).collect();

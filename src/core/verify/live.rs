@@ -46,8 +46,9 @@ pub struct Questions {
     pub objects: BTreeMap<GroupKind, BTreeMap<Version, Vec<ObjectKey>>>,
     /// Namespaces of which the metadata is wanted.
     pub namespaces: BTreeSet<Namespace>,
-    /// Kinds whose objects with k0rdent's mark are to be listed, metadata only, where that is allowed.
-    pub copied: BTreeSet<GroupKind>,
+    /// Kinds whose objects with k0rdent's mark, or with pouch's label, are to be listed, metadata only, where that is
+    /// allowed.
+    pub listed: BTreeSet<GroupKind>,
 }
 
 /// Takes a region's published bundle apart; none if nothing vouches for a manifest.
@@ -135,16 +136,17 @@ impl Bundle<'_> {
             let versions = objects.entry(key.kind.clone()).or_default();
             versions.entry(version.clone()).or_default().push((*key).clone());
         }
-        let mut copied: BTreeSet<GroupKind> =
+        let mut listed: BTreeSet<GroupKind> =
             capi::all().map(|rules| GroupKind::new(rules.group, rules.kind)).collect();
-        copied.extend(self.fleet.kinds.keys().cloned());
-        copied.insert(GroupKind::new("", "Secret"));
-        let groups = copied.iter().chain(objects.keys()).map(|kind| kind.group.as_str());
+        listed.extend(self.fleet.kinds.keys().cloned());
+        listed.insert(GroupKind::new("", "Secret"));
+        listed.insert(GroupKind::new("", "ConfigMap"));
+        let groups = listed.iter().chain(objects.keys()).map(|kind| kind.group.as_str());
         Questions {
             groups: groups.filter(|group| !group.is_empty()).map(String::from).collect(),
             objects,
             namespaces: self.namespaces().into_keys().collect(),
-            copied,
+            listed,
         }
     }
 

@@ -4,11 +4,12 @@
 //! where that is allowed. An answer that does not come ends the run, and is no difference. What a
 //! difference is, is not known here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pouch_core::config::{Fleet, RegionConfig};
 use pouch_core::finding::{Class, Finding, Severity};
 use pouch_core::k0rdent::MANAGED_LABEL;
+use pouch_core::layout::{MANAGED_BY, MANAGED_BY_LABEL};
 use pouch_core::listing::counted;
 use pouch_core::name::{Namespace, ObjectKey};
 use pouch_core::node::Node;
@@ -38,6 +39,8 @@ pub struct Compared<'a> {
 pub struct Comparison {
     /// How many objects the bundle has, Namespaces not counted.
     pub objects: usize,
+    /// The kinds of which nobody knows whether anything was left behind, because they cannot be listed.
+    pub unlisted: BTreeSet<String>,
     /// Everything found, settled.
     pub findings: Vec<Finding>,
 }
@@ -61,6 +64,10 @@ impl Comparison {
         if warnings > 0 {
             line.push_str(&format!(", {}", counted(warnings, "warning", "warnings")));
         }
+        if !self.unlisted.is_empty() {
+            let kinds = self.unlisted.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            line.push_str(&format!("; not looked for what was left behind of {kinds}"));
+        }
         line.push('\n');
         line
     }
@@ -78,15 +85,16 @@ pub fn verify(
         None => Published::unproved(&fleet.name, &region.directory, files),
     };
     let (bundle, mut findings) = open(fleet, region, &published, keys);
-    let mut objects = 0;
+    let (mut objects, mut unlisted) = (0, BTreeSet::new());
     if let Some(bundle) = bundle {
         objects = bundle.objects();
         let asked = AskedCluster { cluster: &connect()?, ui };
         let answers = asked.answers(bundle.questions())?;
         findings.extend(compare(&bundle, &answers));
+        unlisted = answers.unlisted;
         ui.detail(&format!("cluster {}: {} requests", asked.cluster.context, asked.cluster.requests()));
     }
-    Ok(Comparison { objects, findings: fleet.govern(findings) })
+    Ok(Comparison { objects, unlisted, findings: fleet.govern(findings) })
 }
 
 /// The cluster that is asked.
@@ -119,17 +127,24 @@ impl AskedCluster<'_> {
                 }
             }
         }
-        for kind in questions.copied {
+        for kind in questions.listed {
             let Some(resource) = served.resource(&kind) else {
                 if served.unknown.contains_key(kind.group.as_str()) {
                     answers.unlisted.insert(kind.to_string());
                 }
                 continue;
             };
-            match self.cluster.labelled(&resource, (MANAGED_LABEL, "true"), Portion::Metadata) {
-                Ok(listing) => answers.copies.extend(listing.items.into_iter().map(|(key, _, node)| (key, node))),
-                Err(ListError::Forbidden) => _ = answers.unlisted.insert(resource.name()),
-                Err(ListError::Broken(broken)) => return Err(self.unreadable(&resource.name(), &broken)),
+            for (label, found) in
+                [((MANAGED_LABEL, "true"), &mut answers.copies), ((MANAGED_BY_LABEL, MANAGED_BY), &mut answers.ours)]
+            {
+                match self.cluster.labelled(&resource, label, Portion::Metadata) {
+                    Ok(listing) => found.extend(listing.items.into_iter().map(|(key, _, node)| (key, node))),
+                    Err(ListError::Forbidden) => {
+                        answers.unlisted.insert(resource.name());
+                        break;
+                    }
+                    Err(ListError::Broken(broken)) => return Err(self.unreadable(&resource.name(), &broken)),
+                }
             }
         }
         Ok(answers)

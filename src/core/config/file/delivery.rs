@@ -59,6 +59,25 @@ pub struct FluxFile {
     pub decryption: Option<DecryptionRefFile>,
     /// How often Flux reconciles, a Go duration; by default `10m`.
     pub interval: Option<String>,
+    /// How long one try may take, a Go duration; by default what Flux says, the interval less 30 s.
+    pub timeout: Option<String>,
+    /// Whether a Kustomization is ready only when all that it applied is, for whoever depends on it or watches it.
+    #[serde(default)]
+    pub wait: Option<bool>,
+    /// The ServiceAccount whose rights Flux applies with; by default Flux's own.
+    pub service_account_name: Option<String>,
+    /// Where Flux runs on another cluster than the region: how it reaches the region.
+    pub kube_config: Option<KubeConfigFile>,
+}
+
+/// How Flux reaches a region from another cluster.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KubeConfigFile {
+    /// The Secret with the kubeconfig, in the namespace of the Kustomizations; `{region}` stands for the region's folder.
+    pub secret_ref: String,
+    /// The entry of the Secret; by default what Flux looks for, `value` or `value.yaml`.
+    pub key: Option<String>,
 }
 
 /// A Flux source.
@@ -68,7 +87,7 @@ pub struct SourceRefFile {
     /// Its kind.
     #[serde(default)]
     pub kind: SourceKindWord,
-    /// Its name.
+    /// Its name; `{region}` stands for the region's folder.
     pub name: String,
 }
 
@@ -89,7 +108,7 @@ pub enum SourceKindWord {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DecryptionRefFile {
-    /// The Secret with the region's age identity; by default `sops-age`.
+    /// The Secret with the region's age identity; by default `sops-age`. `{region}` stands for the region's folder.
     pub secret_ref: String,
 }
 
@@ -115,6 +134,9 @@ pub struct ArgoCdFile {
     pub plugin: Option<String>,
     /// Which object is emitted; by default `Application`.
     pub kind: Option<ArgoKind>,
+    /// The Argo CD that reads the objects, such as `3.1`; by default one of today. What an older one does not know is left
+    /// out: `retry.refresh` before 3.2.
+    pub version: Option<String>,
 }
 
 /// The cluster that a bundle goes to.
@@ -122,5 +144,7 @@ pub struct ArgoCdFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DestinationFile {
     /// The cluster's name in Argo CD; `{region}` stands for the region's folder, and is the default.
-    pub name: String,
+    pub name: Option<String>,
+    /// The URL of the cluster's API server, instead of a name.
+    pub server: Option<String>,
 }

@@ -26,9 +26,9 @@ pub struct LimitsFile {
     /// How often a push that lost against another writer is tried again from the start.
     #[schemars(range(min = 1, max = 100))]
     pub attempts: u32,
-    /// The most objects of one region.
+    /// The most objects of one region; by default what its consumer takes: 5000, with Argo CD 3000, with KSOPS 2000.
     #[schemars(range(min = 1))]
-    pub objects_per_region: u32,
+    pub objects_per_region: Option<u32>,
     /// The most objects of one Credential namespace in one region.
     #[schemars(range(min = 1))]
     pub objects_per_namespace: u32,
@@ -73,7 +73,7 @@ impl Default for LimitsFile {
             sources: SourceLimitsFile::default(),
             git: GitLimitsFile::default(),
             attempts: 5,
-            objects_per_region: 5000,
+            objects_per_region: None,
             objects_per_namespace: 500,
             credentials_per_namespace: 500,
             sealed_bytes_per_namespace: BytesFile::Text(String::from("16Mi")),

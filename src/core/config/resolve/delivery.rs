@@ -6,7 +6,7 @@ use alloc::string::String;
 use super::super::error::{Faults, FieldPath, quoted};
 use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord};
 use super::super::repository::filled;
-use super::super::{ArgoCd, ArgoMode, Delivery, Flux, RegionConfig};
+use super::super::{ArgoCd, ArgoDestination, ArgoMode, Delivery, Flux, RegionConfig};
 use super::name::{namespace, object_name};
 use crate::name::{Namespace, Region};
 
@@ -19,10 +19,10 @@ pub(super) fn resolve(
 ) -> Delivery {
     match typed {
         RegionDeliveryFile::Word(DeliveryWord::None) => Delivery::None,
-        RegionDeliveryFile::Word(DeliveryWord::Flux) => Delivery::Flux(flux(file, None, path, faults)),
+        RegionDeliveryFile::Word(DeliveryWord::Flux) => Delivery::Flux(flux(file, directory, None, path, faults)),
         RegionDeliveryFile::Word(DeliveryWord::Argocd) => Delivery::ArgoCd(argocd(file, directory, None, path, faults)),
         RegionDeliveryFile::Map(map) => match (&map.flux, &map.argocd) {
-            (Some(over), None) => Delivery::Flux(flux(file, Some(over), path, faults)),
+            (Some(over), None) => Delivery::Flux(flux(file, directory, Some(over), path, faults)),
             (None, Some(over)) => Delivery::ArgoCd(argocd(file, directory, Some(over), path, faults)),
             _ => {
                 let help = "Write `flux`, `argocd`, `none`, or a map with `flux` or `argocd` in it.";
@@ -37,7 +37,7 @@ pub(super) fn resolve(
 pub(super) fn check_unused(file: &FleetFile, regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
     let path = FieldPath::root().key("delivery");
     if file.delivery.flux.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::Flux(_))) {
-        flux(file, None, &path, faults);
+        flux(file, "region", None, &path, faults);
     }
     if file.delivery.argocd.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::ArgoCd(_)))
     {
@@ -60,7 +60,7 @@ fn pick<'a, F, T>(
     (fleet.0.and_then(&field), at.key(key))
 }
 
-fn flux(file: &FleetFile, over: Option<&FluxFile>, path: &FieldPath, faults: &mut Faults) -> Flux {
+fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &FieldPath, faults: &mut Faults) -> Flux {
     let over = (over, &path.key("flux"));
     let fleet = (file.delivery.flux.as_ref(), &FieldPath::root().key("delivery").key("flux"));
     let (value, at) = pick(over, fleet, "namespace", |f| f.namespace.as_ref());
@@ -74,7 +74,7 @@ fn flux(file: &FleetFile, over: Option<&FluxFile>, path: &FieldPath, faults: &mu
                 SourceKindWord::OciRepository => "OCIRepository",
                 SourceKindWord::Bucket => "Bucket",
             };
-            (kind, object_name(&source.name, &at.key("name"), faults))
+            (kind, object_name(&filled(&source.name, directory), &at.key("name"), faults))
         }
         None => {
             let help = "Add the Flux source that holds the bundles: `sourceRef: {kind: GitRepository, name: NAME}`.";
@@ -85,15 +85,47 @@ fn flux(file: &FleetFile, over: Option<&FluxFile>, path: &FieldPath, faults: &mu
 
     let (decryption, at) = pick(over, fleet, "decryption", |f| f.decryption.as_ref());
     let secret = decryption.map_or("sops-age", |decryption| decryption.secret_ref.as_str());
-    let decryption_secret = object_name(secret, &at.key("secretRef"), faults);
+    let decryption_secret = object_name(&filled(secret, directory), &at.key("secretRef"), faults);
 
     let (interval, at) = pick(over, fleet, "interval", |f| f.interval.as_ref());
-    let interval = interval.map_or("10m", String::as_str);
-    if !is_duration(interval) {
-        let help = "Write a Go duration above zero in h, m, s or ms, such as `10m` or `1h30m`.";
-        faults.add(&at, format!("{} is not a duration", quoted(interval)), help);
+    let interval = duration(interval.map_or("10m", String::as_str), &at, faults);
+    let (timeout, at) = pick(over, fleet, "timeout", |f| f.timeout.as_ref());
+    let timeout = timeout.map(|text| duration(text, &at, faults));
+    let (wait, _) = pick(over, fleet, "wait", |f| f.wait.as_ref());
+    let (account, at) = pick(over, fleet, "serviceAccountName", |f| f.service_account_name.as_ref());
+    let service_account = account.map(|name| object_name(name, &at, faults));
+    let (kube_config, at) = pick(over, fleet, "kubeConfig", |f| f.kube_config.as_ref());
+    let kube_config = kube_config.map(|from| {
+        let name = object_name(&filled(&from.secret_ref, directory), &at.key("secretRef"), faults);
+        let key = from.key.as_ref().map(|key| {
+            if key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+                let help = "Write letters, digits, `-`, `_` and `.` only, such as `value.yaml`.";
+                faults.add(&at.key("key"), format!("{} cannot name an entry of a Secret", quoted(key)), help);
+            }
+            key.clone()
+        });
+        (name, key)
+    });
+    Flux {
+        namespace,
+        source_kind: source_kind.into(),
+        source_name,
+        decryption_secret,
+        interval,
+        timeout,
+        wait: wait.copied().unwrap_or_default(),
+        service_account,
+        kube_config,
     }
-    Flux { namespace, source_kind: source_kind.into(), source_name, decryption_secret, interval: interval.into() }
+}
+
+/// A duration that Flux takes.
+fn duration(text: &str, at: &FieldPath, faults: &mut Faults) -> String {
+    if !is_duration(text) {
+        let help = "Write a Go duration above zero in h, m, s or ms, such as `10m` or `1h30m`.";
+        faults.add(at, format!("{} is not a duration", quoted(text)), help);
+    }
+    text.into()
 }
 
 fn argocd(
@@ -130,11 +162,24 @@ fn argocd(
     }
 
     let (value, at) = pick(over, fleet, "destination", |f| f.destination.as_ref());
-    let destination_name = value.map_or("{region}", |destination| destination.name.as_str());
-    let filled = destination_name.replace("{region}", "x");
-    if filled.is_empty() || filled.contains(['{', '}']) || filled.chars().any(char::is_control) {
-        let message = format!("{} cannot name a cluster", quoted(destination_name));
-        faults.add(&at.key("name"), message, "Write its name in Argo CD; the only placeholder is `{region}`.");
+    let destination = match value.map(|destination| (&destination.name, &destination.server)) {
+        Some((None, Some(server))) => {
+            super::output::url(&filled(server, directory), &at.key("server"), faults);
+            ArgoDestination::Server(server.clone())
+        }
+        Some((Some(_), Some(_))) => {
+            faults.add(&at, "a cluster is named twice", "Write its `name` in Argo CD or its `server`, not both.");
+            ArgoDestination::Name(String::from("{region}"))
+        }
+        Some((name, None)) => ArgoDestination::Name(name.clone().unwrap_or_else(|| String::from("{region}"))),
+        None => ArgoDestination::Name(String::from("{region}")),
+    };
+    if let ArgoDestination::Name(name) = &destination {
+        let filled = name.replace("{region}", "x");
+        if filled.contains(['{', '}']) || filled.chars().any(char::is_control) || filled.is_empty() {
+            let message = format!("{} cannot name a cluster", quoted(name));
+            faults.add(&at.key("name"), message, "Write its name in Argo CD; the only placeholder is `{region}`.");
+        }
     }
 
     let (mode, _) = pick(over, fleet, "mode", |f| f.mode.as_ref());
@@ -147,16 +192,37 @@ fn argocd(
 
     let (kind, _) = pick(over, fleet, "kind", |f| f.kind.as_ref());
     let kind = kind.copied().unwrap_or_default();
+    let (value, at) = pick(over, fleet, "version", |f| f.version.as_ref());
+    let version = value.map(|text| (text, release(text)));
+    if let Some((text, None)) = version {
+        let help = "Write the first two numbers of the release, such as `\"3.2\"`.";
+        faults.add(&at, format!("{} is no release of Argo CD", quoted(text)), help);
+    }
+    let refreshes = version.and_then(|(_, release)| release).is_none_or(|release| release >= REFRESHES);
     ArgoCd {
         namespace,
         project,
         repo_url,
         target_revision: target_revision.into(),
-        destination_name: destination_name.into(),
+        destination,
         mode,
         plugin,
         kind,
+        refreshes,
     }
+}
+
+/// The first release of Argo CD whose Applications have `syncPolicy.retry.refresh`.
+///
+/// <https://argo-cd.readthedocs.io/en/stable/user-guide/auto_sync/>
+const REFRESHES: (u16, u16) = (3, 2);
+
+/// The first two numbers of a release.
+fn release(text: &str) -> Option<(u16, u16)> {
+    let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+    let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
+    let release = (number(parts.next()?)?, number(parts.next()?)?);
+    parts.all(|part| number(part).is_some()).then_some(release)
 }
 
 /// The namespace of delivery objects; nothing that is published may land there.

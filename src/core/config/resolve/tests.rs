@@ -4,11 +4,12 @@
 extern crate std;
 
 mod decryption;
+mod delivery;
 mod place;
 mod source;
 
 use super::super::shape::{self, Unfit};
-use super::super::{ArgoMode, Companions, Delivery, RegionState, Resolution, SourcePlace, show};
+use super::super::{Companions, RegionState, Resolution, SourcePlace, show};
 use super::*;
 use crate::yaml::emit::emit;
 use std::{assert_eq, println};
@@ -590,28 +591,9 @@ fn defaults_are_filled_in() {
     let limits = &fleet.limits;
     assert_eq!((limits.free_deletions, limits.deletion_percent, limits.deletion_objects), (3, 20, 10));
     assert_eq!((limits.reseal_percent, limits.attempts, limits.deletion_window), (20, 5, 24 * 3600));
-    assert_eq!((limits.objects_per_region, limits.objects_per_namespace), (5000, 500));
+    assert_eq!((limits.objects_per_region, limits.objects_per_namespace), (None, 500));
     assert_eq!((limits.credentials_per_namespace, limits.sealed_bytes_per_namespace), (500, 16 << 20));
     assert_eq!((fleet.output.path.as_str(), fleet.output.git.is_none()), ("bundles", true));
-}
-
-#[test]
-fn a_regions_delivery_goes_over_the_fleets() {
-    let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {interval: 1h}}")
-        + "delivery: {flux: {sourceRef: {kind: OCIRepository, name: fleet}, interval: 5m, namespace: gitops}}\n";
-    let fleet = load(&text).unwrap();
-    let Delivery::Flux(flux) = &fleet.regions["eu-west"].delivery else { panic!() };
-    assert_eq!((flux.interval.as_str(), flux.source_kind.as_str()), ("1h", "OCIRepository"));
-    assert!(flux.namespace == "gitops" && flux.source_name == "fleet" && flux.decryption_secret == "sops-age");
-    assert_eq!(fleet.regions["us-east"].delivery, Delivery::None);
-
-    let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: argocd")
-        + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\"}}\n";
-    let text = text.replace(OUTPUT, "output: {git: {repository: ../fleet, branch: live}}");
-    let fleet = load(&text).unwrap();
-    let Delivery::ArgoCd(argo) = &fleet.regions["eu-west"].delivery else { panic!() };
-    assert_eq!((argo.target_revision.as_str(), argo.destination_name.as_str()), ("live", "{region}"));
-    assert_eq!((argo.mode, argo.plugin.is_none()), (ArgoMode::Plugin, true));
 }
 
 #[test]

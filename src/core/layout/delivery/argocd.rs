@@ -15,7 +15,7 @@ use super::super::kustomization;
 use super::super::path::{self, BundlePath, delivery_name};
 use super::super::place::Layout;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
-use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Fleet};
+use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Fleet};
 use crate::destination;
 use crate::finding::{Code, Finding};
 use crate::name::{Directory, FleetName, Name, Namespace};
@@ -84,12 +84,13 @@ fn application<'a>(layout: &Layout<'_>, argo: &'a ArgoCd) -> Tree<'a> {
         revision: Cow::Borrowed(&argo.target_revision),
         path: Cow::Owned(applied(layout, argo)),
         destination: Cow::Owned(cluster(layout, argo)),
+        by: argo.destination.field(),
     };
     Tree::map([
         ("apiVersion", Tree::text(API_VERSION)),
         ("kind", Tree::text("Application")),
         ("metadata", metadata(name(layout).into(), Some(&argo.namespace))),
-        ("spec", spec(fields, argo.mode, argo.plugin.as_ref())),
+        ("spec", spec(fields, argo, argo.refreshes)),
     ])
 }
 
@@ -106,7 +107,7 @@ fn applied(layout: &Layout<'_>, argo: &ArgoCd) -> String {
 }
 
 fn cluster(layout: &Layout<'_>, argo: &ArgoCd) -> String {
-    argo.destination_name.replace("{region}", layout.directory.as_str())
+    argo.destination.text().replace("{region}", layout.directory.as_str())
 }
 
 fn metadata<'a>(name: Cow<'a, str>, namespace: Option<&'a Namespace>) -> Tree<'a> {
@@ -122,38 +123,46 @@ struct Fields<'a> {
     revision: Cow<'a, str>,
     path: Cow<'a, str>,
     destination: Cow<'a, str>,
+    /// By what field the destination is named.
+    by: &'static str,
 }
 
 impl Fields<'static> {
     /// The placeholders in an ApplicationSet's template for the elements' values.
-    const TEMPLATE: Self = Self {
-        project: Cow::Borrowed("{{.project}}"),
-        repo_url: Cow::Borrowed("{{.repoURL}}"),
-        revision: Cow::Borrowed("{{.targetRevision}}"),
-        path: Cow::Borrowed("{{.path}}"),
-        destination: Cow::Borrowed("{{.destination}}"),
-    };
+    const fn template(by: &'static str) -> Self {
+        Self {
+            by,
+            project: Cow::Borrowed("{{.project}}"),
+            repo_url: Cow::Borrowed("{{.repoURL}}"),
+            revision: Cow::Borrowed("{{.targetRevision}}"),
+            path: Cow::Borrowed("{{.path}}"),
+            destination: Cow::Borrowed("{{.destination}}"),
+        }
+    }
 }
 
 /// The spec of an Application. `allowEmpty` is left out: Argo CD then refuses to prune everything.
-fn spec<'a>(fields: Fields<'a>, mode: ArgoMode, plugin: Option<&'a Name>) -> Tree<'a> {
+fn spec<'a>(fields: Fields<'a>, argo: &'a ArgoCd, refreshes: bool) -> Tree<'a> {
     let source = [
         ("path", Tree::Text(fields.path)),
         ("repoURL", Tree::Text(fields.repo_url)),
         ("targetRevision", Tree::Text(fields.revision)),
     ];
     // Without a name Argo CD asks every plugin whether it wants the folder.
-    let plugin = || ("plugin", Tree::map(plugin.map(|name| ("name", Tree::text(name.as_str())))));
-    let source = source.into_iter().chain((mode == ArgoMode::Plugin).then(plugin));
+    let plugin = || ("plugin", Tree::map(argo.plugin.as_ref().map(|name| ("name", Tree::text(name.as_str())))));
+    let source = source.into_iter().chain((argo.mode == ArgoMode::Plugin).then(plugin));
     let backoff =
         Tree::map([("duration", Tree::text("30s")), ("factor", Tree::Int(2)), ("maxDuration", Tree::text("5m"))]);
+    // Without it a revision that fails is tried again and again, and a commit with the cure behind it waits.
+    let refresh = refreshes.then_some(("refresh", Tree::Bool(true)));
+    let retry = Tree::map([("backoff", backoff), ("limit", Tree::Int(5))].into_iter().chain(refresh));
     let sync = Tree::map([
         ("automated", Tree::map([("prune", Tree::Bool(true)), ("selfHeal", Tree::Bool(true))])),
-        ("retry", Tree::map([("backoff", backoff), ("limit", Tree::Int(5))])),
+        ("retry", retry),
         ("syncOptions", Tree::List(vec![Tree::text("ServerSideApply=true")])),
     ]);
     Tree::map([
-        ("destination", Tree::map([("name", Tree::Text(fields.destination))])),
+        ("destination", Tree::map([(fields.by, Tree::Text(fields.destination))])),
         ("project", Tree::Text(fields.project)),
         ("source", Tree::map(source)),
         ("syncPolicy", sync),
@@ -172,7 +181,7 @@ pub fn application_set(fleet: &FleetName, layouts: &[Layout<'_>]) -> Option<(Bun
 
 fn sets<'a>(layouts: &[Layout<'a>]) -> Vec<Tree<'a>> {
     let in_set: BTreeMap<&Directory, (&Layout<'a>, &'a ArgoCd)> = layouts.iter().filter_map(in_set).collect();
-    let mut shapes: BTreeMap<(&Namespace, String), (&'a ArgoCd, Vec<Tree<'a>>)> = BTreeMap::new();
+    let mut shapes: BTreeMap<(&Namespace, String), (&'a ArgoCd, bool, Vec<Tree<'a>>)> = BTreeMap::new();
     for (layout, argo) in in_set.into_values() {
         let fleet = layout.fleet;
         let shape = match (argo.mode, &argo.plugin) {
@@ -180,10 +189,16 @@ fn sets<'a>(layouts: &[Layout<'a>]) -> Vec<Tree<'a>> {
             (ArgoMode::Plugin, None) => format!("{fleet}-plugin"),
             (ArgoMode::Plugin, Some(plugin)) => format!("{fleet}-plugin-{plugin}"),
         };
-        let (_, elements) = shapes.entry((&argo.namespace, shape)).or_insert((argo, Vec::new()));
+        let shape = match argo.destination {
+            ArgoDestination::Name(_) => shape,
+            ArgoDestination::Server(_) => format!("{shape}-server"),
+        };
+        let (_, refreshes, elements) = shapes.entry((&argo.namespace, shape)).or_insert((argo, true, Vec::new()));
+        // One namespace has one Argo CD: what one region says of its release holds for all.
+        *refreshes &= argo.refreshes;
         elements.push(element(layout, argo));
     }
-    shapes.into_iter().map(|((_, name), (argo, elements))| set(&name, argo, elements)).collect()
+    shapes.into_iter().map(|((_, name), (argo, refreshes, elements))| set(&name, (argo, refreshes), elements)).collect()
 }
 
 fn in_set<'l, 'a>(layout: &'l Layout<'a>) -> Option<(&'a Directory, (&'l Layout<'a>, &'a ArgoCd))> {
@@ -207,6 +222,11 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
         let [list] = document.at(&["spec", "generators"])?.items() else { return None };
         let mut regions = BTreeMap::new();
         let mut output = None;
+        let by_server = document.at(&["spec", "template", "spec", "destination", "server"]).is_some();
+        let destination = |text: &str| match by_server {
+            true => ArgoDestination::Server(text.into()),
+            false => ArgoDestination::Name(text.into()),
+        };
         for element in list.at(&["list", "elements"])?.items() {
             let text = |field: &str| element.str_at(&[field]);
             let argo = ArgoCd {
@@ -214,10 +234,11 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
                 project: text("project")?.into(),
                 repo_url: text("repoURL")?.into(),
                 target_revision: text("targetRevision")?.into(),
-                destination_name: text("destination")?.into(),
+                destination: destination(text("destination")?),
                 mode,
                 plugin: plugin.clone(),
                 kind: ArgoKind::ApplicationSet,
+                refreshes: document.at(&["spec", "template", "spec", "syncPolicy", "retry", "refresh"]).is_some(),
             };
             let path = text("path")?;
             let region = if mode == ArgoMode::Ksops { path.strip_suffix("/argocd")? } else { path };
@@ -247,11 +268,11 @@ fn element<'a>(layout: &Layout<'_>, argo: &'a ArgoCd) -> Tree<'a> {
     ])
 }
 
-fn set<'a>(name: &str, argo: &'a ArgoCd, elements: Vec<Tree<'a>>) -> Tree<'a> {
+fn set<'a>(name: &str, (argo, refreshes): (&'a ArgoCd, bool), elements: Vec<Tree<'a>>) -> Tree<'a> {
     let list = Tree::map([("list", Tree::map([("elements", Tree::List(elements))]))]);
     let template = Tree::map([
         ("metadata", metadata(Cow::Borrowed("{{.name}}"), None)),
-        ("spec", spec(Fields::TEMPLATE, argo.mode, argo.plugin.as_ref())),
+        ("spec", spec(Fields::template(argo.destination.field()), argo, refreshes)),
     ]);
     let policy = Tree::map([
         ("applicationsSync", Tree::text("create-update")),
@@ -274,23 +295,31 @@ fn set<'a>(name: &str, argo: &'a ArgoCd, elements: Vec<Tree<'a>>) -> Tree<'a> {
     ])
 }
 
-/// Reports one Argo CD that decrypts for several regions: its repo-server then holds all their keys.
+/// Reports one Argo CD, or one Flux on a hub, that decrypts for several regions: it then holds all their keys.
 pub fn shared_decryptors(fleet: &Fleet) -> Vec<Finding> {
-    let mut served: BTreeMap<&Namespace, Vec<&str>> = BTreeMap::new();
+    let mut served: BTreeMap<(&str, &Namespace), Vec<&str>> = BTreeMap::new();
     for to in destination::all(fleet) {
-        if let Delivery::ArgoCd(argo) = to.delivery() {
-            served.entry(&argo.namespace).or_default().push(to.region.name.as_str());
+        let by = match to.delivery() {
+            Delivery::ArgoCd(argo) => Some(("Argo CD", &argo.namespace)),
+            Delivery::Flux(flux) => flux.kube_config.as_ref().map(|_| ("Flux", &flux.namespace)),
+            Delivery::None => None,
+        };
+        if let Some(by) = by {
+            served.entry(by).or_default().push(to.region.name.as_str());
         }
     }
     let shared = served.into_iter().filter(|(_, regions)| regions.len() > 1);
     shared
-        .map(|(namespace, regions)| {
+        .map(|((program, namespace), regions)| {
+            let (what, help) = match program {
+                "Flux" => ("it", "Use a Flux on each region."),
+                _ => ("its repo-server", "Give each region an Argo CD of its own, or use Flux on the region."),
+            };
+            let regions = regions.join(", ");
             let message = format!(
-                "the Argo CD in namespace {namespace} decrypts for {}, so its repo-server holds all their keys",
-                regions.join(", ")
+                "the {program} in namespace {namespace} decrypts for {regions}, so {what} holds all their keys"
             );
-            Finding::new(Code::SharedDecryptor, message)
-                .help("Give each region an Argo CD of its own, or use Flux on the region.")
+            Finding::new(Code::SharedDecryptor, message).help(help)
         })
         .collect()
 }
@@ -309,10 +338,11 @@ mod tests {
             project: "default".into(),
             repo_url: "https://git.example.com/fleet.git".into(),
             target_revision: "main".into(),
-            destination_name: "{region}-cluster".into(),
+            destination: ArgoDestination::Name("{region}-cluster".into()),
             mode,
             plugin: Some("sops".into()),
             kind,
+            refreshes: true,
         }
     }
 
@@ -348,7 +378,7 @@ mod tests {
                     },
                     "syncPolicy": {
                         "automated": {"prune": true, "selfHeal": true},
-                        "retry": {"backoff": {"duration": "30s", "factor": 2, "maxDuration": "5m"}, "limit": 5},
+                        "retry": {"backoff": {"duration": "30s", "factor": 2, "maxDuration": "5m"}, "limit": 5, "refresh": true},
                         "syncOptions": ["ServerSideApply=true"],
                     },
                 },

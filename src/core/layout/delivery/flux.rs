@@ -59,6 +59,16 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
         ("retryInterval", Tree::text(RETRY_INTERVAL)),
         ("sourceRef", source),
     ];
+    // Flux runs elsewhere, and applies to the region from there.
+    let kube_config = flux.kube_config.as_ref().map(|(name, key)| {
+        let key = key.as_ref().map(|key| ("key", Tree::text(key.as_str())));
+        let named = Tree::map([("name", Tree::text(name.as_str()))].into_iter().chain(key));
+        ("kubeConfig", Tree::map([("secretRef", named)]))
+    });
+    let account = flux.service_account.as_ref().map(|name| ("serviceAccountName", Tree::text(name.as_str())));
+    let timeout = flux.timeout.as_ref().map(|timeout| ("timeout", Tree::text(timeout.as_str())));
+    let wait = flux.wait.then_some(("wait", Tree::Bool(true)));
+    let more = kube_config.into_iter().chain(account).chain(timeout).chain(wait);
     let depends_on = depends_on.map(|name| ("dependsOn", Tree::List(vec![Tree::map([("name", Tree::text(name))])])));
     Tree::map([
         ("apiVersion", Tree::text("kustomize.toolkit.fluxcd.io/v1")),
@@ -71,7 +81,7 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
                 ("namespace", Tree::text(flux.namespace.as_str())),
             ]),
         ),
-        ("spec", Tree::map(spec.into_iter().chain(depends_on))),
+        ("spec", Tree::map(spec.into_iter().chain(more).chain(depends_on))),
     ])
 }
 
@@ -84,14 +94,22 @@ mod tests {
     use alloc::string::ToString as _;
     use serde_json::json;
 
-    fn sample(directory: &str, output: &str, kinds: &[(&str, &str)]) -> BTreeMap<String, serde_json::Value> {
-        let flux = Flux {
+    fn plain() -> Flux {
+        Flux {
             namespace: "flux-system".into(),
             source_kind: "GitRepository".into(),
             source_name: "fleet".into(),
             decryption_secret: "sops-age".into(),
             interval: "10m".into(),
-        };
+            timeout: None,
+            wait: false,
+            service_account: None,
+            kube_config: None,
+        }
+    }
+
+    fn sample(directory: &str, output: &str, kinds: &[(&str, &str)]) -> BTreeMap<String, serde_json::Value> {
+        let flux = plain();
         let leaves = kinds.iter().map(|(group, kind)| Leaf::of(&GroupKind::new(group, kind))).collect();
         let (fleet, directory, delivery) = ("acme".into(), directory.into(), Delivery::Flux(flux.clone()));
         let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output };
@@ -128,6 +146,25 @@ mod tests {
         assert_eq!(files["flux/eu-west/thing.x.io.yaml"], thing);
         assert_eq!(files["flux/eu-west/kustomization.yaml"]["resources"], json!(["core.yaml", "thing.x.io.yaml"]));
         assert_eq!(files.len(), 3);
+    }
+
+    #[test]
+    fn a_flux_elsewhere_applies_by_a_kubeconfig() {
+        let flux = Flux {
+            timeout: Some("2m".into()),
+            wait: true,
+            service_account: Some("pouch".into()),
+            kube_config: Some(("eu-kubeconfig".into(), Some("value.yaml".into()))),
+            ..plain()
+        };
+        let spec = json_of(&object(&flux, "eu-core".into(), "b/regions/eu/core".into(), None))["spec"].take();
+        assert_eq!(spec["kubeConfig"], json!({"secretRef": {"name": "eu-kubeconfig", "key": "value.yaml"}}));
+        assert_eq!(spec["serviceAccountName"], "pouch");
+        assert_eq!((&spec["timeout"], &spec["wait"]), (&json!("2m"), &json!(true)));
+        let without = Flux { kube_config: Some(("eu-kubeconfig".into(), None)), ..plain() };
+        let spec = json_of(&object(&without, "eu-core".into(), "b/regions/eu/core".into(), None))["spec"].take();
+        assert_eq!(spec["kubeConfig"], json!({"secretRef": {"name": "eu-kubeconfig"}}));
+        assert!(spec.get("wait").is_none() && spec.get("timeout").is_none());
     }
 
     #[test]

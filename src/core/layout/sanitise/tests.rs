@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 fn sanitised(document: &Value, keep: &[&str], style: Style) -> Value {
     let object = object(document, keep);
-    json_of(&sanitise(&object, &object.key, &[], style))
+    json_of(&sanitise(&object, &object.key, &[], style, None))
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn an_object_lands_where_it_is_told_with_its_edits() {
         edit(&["new"], "no"),
         edit(&[], "no"),
     ];
-    let value = json_of(&sanitise(&object, &lands, &edits, Style::Plain));
+    let value = json_of(&sanitise(&object, &lands, &edits, Style::Plain, None));
     assert_eq!(value["spec"], json!({"secretRef": {"name": "s", "namespace": "team-a"}, "flat": "x"}));
     assert_eq!((&value["metadata"]["namespace"], &value["metadata"]["name"]), (&json!("team-a"), &json!("b")));
     assert!(!value.to_string().contains("no\""));
@@ -332,4 +332,46 @@ fn what_steers_a_kind_is_known_without_an_object() {
         ["kustomize.toolkit.fluxcd.io/force", "kustomize.toolkit.fluxcd.io/substitute"]
     );
     assert_eq!(keys(Style::ArgoCd, false), ["argocd.argoproj.io/sync-options", "argocd.argoproj.io/sync-wave"]);
+}
+
+/// Of an identity that is open to all, by an empty map in whatever spelling, what is published has no empty map in it.
+#[test]
+fn who_admits_everybody_says_so_in_a_way_that_can_be_applied_over_anything() {
+    let published = |kind: &str, tenancy: Tenancy, allowed: &str| {
+        let text = format!(
+            "{{apiVersion: infrastructure.cluster.x-k8s.io/v1beta1, kind: {kind}, metadata: {{name: a, namespace: b}}, \
+             spec: {{allowedNamespaces: {allowed}}}}}"
+        );
+        let object = crate::testing::object(&text);
+        let tree = sanitise(&object, &object.key, &[], Style::Plain, Some(tenancy));
+        json_of(&tree)["spec"]["allowedNamespaces"].take()
+    };
+    let every =
+        json!({"selector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "Exists"}]}});
+    let (aws, azure, vsphere) = ("AWSClusterStaticIdentity", "AzureClusterIdentity", "VSphereClusterIdentity");
+    for (kind, tenancy, allowed) in [
+        (aws, Tenancy::Aws, "{}"),
+        (aws, Tenancy::Aws, "{selector: {}}"),
+        (aws, Tenancy::Aws, "{list: null, selector: {}}"),
+        ("AWSClusterRoleIdentity", Tenancy::Aws, "{}"),
+        (azure, Tenancy::Azure, "{}"),
+        ("OCIClusterIdentity", Tenancy::Azure, "{}"),
+        (vsphere, Tenancy::Vsphere, "{selector: {}}"),
+        (vsphere, Tenancy::Vsphere, "{selector: {matchLabels: {}}}"),
+        ("AcmeIdentity", Tenancy::Azure, "{}"),
+    ] {
+        assert_eq!(published(kind, tenancy, allowed), every, "{kind} {allowed}");
+    }
+    for (kind, tenancy, allowed) in [
+        (aws, Tenancy::Aws, json!({"list": ["a"]})),
+        (aws, Tenancy::Aws, json!({"selector": {"matchLabels": {"a": "b"}}})),
+        // These mean nobody.
+        (azure, Tenancy::Azure, json!({"selector": {}})),
+        (aws, Tenancy::Aws, json!({"list": []})),
+        // Its spec cannot change, and the provider writes it so.
+        ("AWSClusterControllerIdentity", Tenancy::Aws, json!({})),
+        ("AcmeIdentity", Tenancy::All, json!({})),
+    ] {
+        assert_eq!(published(kind, tenancy, &allowed.to_string()), allowed, "{kind} {allowed}");
+    }
 }

@@ -16,7 +16,7 @@ use super::region::ProvedRegion;
 use super::tree::{ATTRIBUTES, IGNORE};
 use super::tree::{Above, BundleTree, Standing, folders};
 use crate::config::error::quoted;
-use crate::config::{ArgoCd, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
+use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, RegionState};
 use crate::finding::{Code, Finding};
 use crate::layout::delivery::argocd;
 use crate::layout::form::Form;
@@ -133,10 +133,11 @@ fn inferred(region: &ProvedRegion<'_>, tree: &BundleTree) -> Result<(Delivery, S
             project: "x".into(),
             repo_url: none(),
             target_revision: none(),
-            destination_name: none(),
+            destination: ArgoDestination::Name(none()),
             mode: ArgoMode::Ksops,
             plugin: None,
             kind: ArgoKind::ApplicationSet,
+            refreshes: true,
         };
         return Ok((Delivery::ArgoCd(argo), String::new()));
     }
@@ -151,6 +152,11 @@ fn flux_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, Stri
         source_name: text(&["spec", "sourceRef", "name"])?.into(),
         decryption_secret: text(&["spec", "decryption", "secretRef", "name"])?.into(),
         interval: text(&["spec", "interval"])?.into(),
+        timeout: text(&["spec", "timeout"]).map(String::from),
+        wait: document.at(&["spec", "wait"]).is_some(),
+        service_account: text(&["spec", "serviceAccountName"]).map(Into::into),
+        kube_config: text(&["spec", "kubeConfig", "secretRef", "name"])
+            .map(|name| (name.into(), text(&["spec", "kubeConfig", "secretRef", "key"]).map(String::from))),
     };
     let applied = text(&["spec", "path"])?.strip_prefix("./")?;
     let output = applied.strip_suffix(&format!("{}/core", path::region(&region.directory)))?;
@@ -170,10 +176,14 @@ fn argo_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, Stri
         project: text(&["spec", "project"])?.into(),
         repo_url: text(&["spec", "source", "repoURL"])?.into(),
         target_revision: text(&["spec", "source", "targetRevision"])?.into(),
-        destination_name: text(&["spec", "destination", "name"])?.into(),
+        destination: match text(&["spec", "destination", "server"]) {
+            Some(server) => ArgoDestination::Server(server.into()),
+            None => ArgoDestination::Name(text(&["spec", "destination", "name"])?.into()),
+        },
         mode,
         plugin: text(&["spec", "source", "plugin", "name"]).map(Into::into),
         kind: ArgoKind::Application,
+        refreshes: document.at(&["spec", "syncPolicy", "retry", "refresh"]).is_some(),
     };
     Some((Delivery::ArgoCd(argo), String::from(output)))
 }

@@ -42,6 +42,8 @@ pub struct Answers {
     pub namespaces: BTreeMap<Namespace, Option<Node>>,
     /// The objects that k0rdent marks as its own.
     pub copies: Vec<(ObjectKey, Node)>,
+    /// The objects that carry pouch's label.
+    pub ours: Vec<(ObjectKey, Node)>,
     /// The kinds for which such objects could not be listed, as people name them.
     pub unlisted: BTreeSet<String>,
 }
@@ -73,6 +75,7 @@ pub fn compare(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
         }
     }
     findings.extend(leftovers(bundle, answers));
+    findings.extend(left_behind(bundle, answers));
     findings.into_iter().map(|finding| finding.in_region(&bundle.region.name)).collect()
 }
 
@@ -387,20 +390,54 @@ impl Differences {
     }
 }
 
+/// Objects by kind, sorted: which of them are named must not change from run to run.
+fn by_kind<'a>(keys: impl Iterator<Item = &'a ObjectKey>) -> BTreeMap<&'a GroupKind, Vec<&'a ObjectKey>> {
+    let mut kinds: BTreeMap<&GroupKind, Vec<&ObjectKey>> = BTreeMap::new();
+    keys.for_each(|key| kinds.entry(&key.kind).or_default().push(key));
+    kinds.values_mut().for_each(|keys| keys.sort_unstable());
+    kinds
+}
+
+/// Objects with pouch's label that the bundle does not have, such as a withdrawn Secret that nobody removed.
+fn left_behind(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
+    let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
+    let going: BTreeSet<&ObjectKey> =
+        answers.ours.iter().filter(|(_, live)| is_going(live)).map(|(key, _)| key).collect();
+    let mut findings = Vec::new();
+    for (kind, keys) in by_kind(answers.ours.iter().map(|(key, _)| key).filter(|key| !ours.contains(key))) {
+        for key in keys.iter().take(MOST_LEFT) {
+            let (message, help) = match going.contains(*key) {
+                true => (
+                    format!("{key} left the bundle, and is still being deleted on the region"),
+                    "Find out which finalizers it waits for.",
+                ),
+                false => (
+                    format!("{key} is on the region with pouch's label, and not in the bundle"),
+                    "Check what Flux or Argo CD reports about the bundle there: they remove what leaves it, unless \
+                     pruning is off, or the object was never theirs. If no other bundle has it, delete it by hand.",
+                ),
+            };
+            findings.push(Finding::new(Code::LeftBehind, message).about(key).help(help));
+        }
+        let more = keys.len().saturating_sub(MOST_LEFT);
+        if more > 0 {
+            let message =
+                format!("{more} more {kind} objects are on the region with pouch's label, and not in the bundle");
+            let help = "List the objects labelled app.kubernetes.io/managed-by=pouch there: only this many are named.";
+            findings.push(Finding::new(Code::LeftBehind, message).help(help));
+        }
+    }
+    findings
+}
+
 /// Copies of k0rdent's that no bundle takes over.
 fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     let ours: BTreeSet<&ObjectKey> = bundle.manifest.objects.iter().map(|object| &object.key).collect();
     let ground = Destination { fleet: bundle.fleet, region: bundle.region }.ground();
     let left =
         answers.copies.iter().filter(|(key, live)| is_copy(live) && !ours.contains(key) && !ground.reserves(key));
-    let mut by_kind: BTreeMap<&GroupKind, Vec<&ObjectKey>> = BTreeMap::new();
-    for (key, _) in left {
-        by_kind.entry(&key.kind).or_default().push(key);
-    }
     let mut findings = Vec::new();
-    for (kind, mut keys) in by_kind {
-        // The choice of the named copies must not change from run to run.
-        keys.sort_unstable();
+    for (kind, keys) in by_kind(left.map(|(key, _)| key)) {
         for key in keys.iter().take(MOST_LEFT) {
             let message = format!("{key} is a copy of k0rdent's that the bundle does not have");
             findings.push(Finding::new(Code::K0rdentLeftover, message).about(key).help(
@@ -422,10 +459,10 @@ fn leftovers(bundle: &Bundle<'_>, answers: &Answers) -> Vec<Finding> {
     if !answers.unlisted.is_empty() {
         let kinds = joined(answers.unlisted.iter());
         let message =
-            format!("whether k0rdent left copies of these kinds was not checked, they cannot be listed: {kinds}");
+            format!("whether anything of these kinds was left behind was not checked, they cannot be listed: {kinds}");
         findings.push(Finding::new(Code::LeftoversUnchecked, message).help(
             "Allow \"list\" on them, or let somebody who may list the objects labelled \
-             k0rdent.mirantis.com/managed=true.",
+             app.kubernetes.io/managed-by=pouch or k0rdent.mirantis.com/managed=true.",
         ));
     }
     findings

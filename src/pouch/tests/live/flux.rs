@@ -2,6 +2,7 @@
 //! kustomize-controller decrypts and applies it.
 
 mod hostile;
+mod open;
 mod signed;
 mod table;
 mod takeover;

@@ -330,7 +330,7 @@ fn what_the_api_refuses_is_refused_and_nothing_else() {
         }
         // And what is published of it is taken too.
         if let (true, None, Some(object)) = (why.is_empty(), refused, object) {
-            let published = emit(&sanitise(&object, &object.key, &[], Style::Flux)).as_bytes().to_vec();
+            let published = emit(&sanitise(&object, &object.key, &[], Style::Flux, None)).as_bytes().to_vec();
             let refused = asked.refuses(kind, &name, published);
             wrong.extend(refused.map(|why| format!("{sort}: what is published is refused, {why}: {shown}")));
         }

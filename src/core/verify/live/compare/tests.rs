@@ -1,5 +1,7 @@
 //! Tests of `verify::live`, and of how a bundle is taken apart for it.
 
+mod left;
+
 use alloc::string::ToString as _;
 
 use serde_json::{Value, json};
@@ -533,32 +535,6 @@ fn namespaces_are_there_and_have_the_labels_that_are_configured() {
 }
 
 #[test]
-fn copies_that_no_bundle_has_are_left_over() {
-    let shelf = Shelf::new(&[&secret("stringData: {}")]);
-    let copy = |namespace: &str, name: &str, label: &str| {
-        let labels = json!({"metadata": {"labels": {"k0rdent.mirantis.com/managed": label}}});
-        (ObjectKey::secret(namespace.into(), name.into()), node(&labels))
-    };
-    let found = shelf.against(Some(&ring(1)), &[&secret("type: Opaque")], |answers| {
-        answers.copies = vec![
-            copy("team-a", "s", "true"),
-            copy("team-a", "old", "true"),
-            copy("team-a", "ours", "false"),
-            copy("kcm-system", "cluster-api-provider-aws-variables", "true"),
-            copy("team-a", "x-variables", "true"),
-        ];
-        answers.unlisted.insert("secrets".into());
-    });
-    assert_eq!(
-        found,
-        "k0rdent-leftover: Secret team-a/old is a copy of k0rdent's that the bundle does not have\n\
-         k0rdent-leftover: Secret team-a/x-variables is a copy of k0rdent's that the bundle does not have\n\
-         leftovers-unchecked: whether k0rdent left copies of these kinds was not checked, they cannot be listed: \
-         secrets"
-    );
-}
-
-#[test]
 fn only_what_the_manifest_vouches_for_is_compared() {
     let shelf = Shelf::new(&[&secret("stringData: {a: short}")]);
     assert_eq!(shelf.opened(Some(&ring(1))), "");
@@ -674,5 +650,5 @@ fn what_is_asked_is_what_the_bundle_has() {
     assert_eq!(asked, ["v1 Secret team-a/s", "v1beta2 AWSClusterStaticIdentity.infrastructure.cluster.x-k8s.io i"]);
     let namespaces: Vec<&str> = questions.namespaces.iter().map(Namespace::as_str).collect();
     assert_eq!(namespaces, ["team-a", "team-b"]);
-    assert!(questions.copied.contains(&GroupKind::new("", "Secret")) && questions.copied.len() > 5);
+    assert!(questions.listed.contains(&GroupKind::new("", "Secret")) && questions.listed.len() > 5);
 }

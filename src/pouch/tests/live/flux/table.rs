@@ -94,15 +94,33 @@ fn removal(region: &mut Delivered, flux: &Flux) {
     region.verify_live(&[]).ends(0);
 }
 
-/// The API server lets nobody change a Secret's type, so Flux makes it anew.
+/// The API server lets nobody change a Secret's type. Flux would delete the Secret and wait for its finalizers, and all
+/// others with it; so pouch publishes no such change, and the claim keeps what it has.
 fn another_type(region: &mut Delivered, flux: &Flux) {
-    let mut secret = odd("odd", 4)[1].clone();
-    secret["type"] = json!("example.com/other");
-    region.put(&[secret]);
+    hold(region, &["example.com/held"]);
+    let was = odd("odd", 3)[1].clone();
+    let mut other = was.clone();
+    other["type"] = json!("example.com/other");
+    region.put(std::slice::from_ref(&was));
+    region.publish();
+    all_ready(&flux.sync());
+    region.put(&[vec![other], aws("aws", 4)].concat());
+    let ran = region.origin().publish(&[]).ends(3);
+    assert!(ran.stderr.contains("error[secret-type-changed]: the type of Secret team-a/odd changes"), "{}", ran.stderr);
+    all_ready(&flux.sync());
+    assert_eq!(region.differences(), ["Secret team-a/odd type differs"]);
+    region.verify_live(&[]).ends(0);
+    region.put(&[was]);
     region.publish();
     all_ready(&flux.sync());
     region.is_exact();
-    region.verify_live(&[]).ends(0);
+    hold(region, &[]);
+}
+
+/// Lets the Secret `odd` have these finalizers, as a provider's controller sets them.
+fn hold(region: &Delivered, finalizers: &[&str]) {
+    let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
+    region.server.kubectl_prints(["-n", TENANT, "patch", "secret", "odd", "--type=merge", "-p", &patch], "");
 }
 
 /// Emptied leaves are pruned like others; Namespaces stay.

@@ -1,0 +1,141 @@
+//! Delivery: how a region's bundle reaches the region, and what the emitted objects say.
+
+use alloc::string::String;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::name::{Name, Namespace};
+
+/// How a region's bundle reaches the region.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Delivery {
+    /// None: pouch emits no delivery objects.
+    None,
+    /// By Flux's kustomize-controller.
+    Flux(Flux),
+    /// By Argo CD.
+    ArgoCd(ArgoCd),
+}
+
+impl Delivery {
+    /// Who applies the bundle, for people.
+    pub fn consumer(&self) -> &'static str {
+        match self {
+            Delivery::None => "a consumer",
+            Delivery::Flux(_) => "Flux",
+            Delivery::ArgoCd(argo) if argo.mode == ArgoMode::Ksops => "Argo CD with KSOPS",
+            Delivery::ArgoCd(_) => "Argo CD",
+        }
+    }
+
+    /// The most objects of a region that its consumer was seen to apply.
+    ///
+    /// Measured on two cores: Flux applies 6,000 objects in a minute and a half. Argo CD 3.2 needs two minutes for 2,000
+    /// and never comes to the end of 6,000; KSOPS opens 1,000 Secrets in 6 s and 3,000 in 95 s, where Argo CD ends it
+    /// after 90 s.
+    pub fn most_objects(&self) -> usize {
+        match self {
+            Delivery::None | Delivery::Flux(_) => 5000,
+            Delivery::ArgoCd(argo) => match argo.mode {
+                ArgoMode::Plugin => 3000,
+                ArgoMode::Ksops => 2000,
+            },
+        }
+    }
+}
+
+/// The settings of the emitted Flux Kustomizations.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flux {
+    /// Their namespace; also that of the source and of the decryption Secret.
+    pub namespace: Namespace,
+    /// Kind of the source: `GitRepository`, `OCIRepository` or `Bucket`.
+    pub source_kind: String,
+    /// Name of the source.
+    pub source_name: Name,
+    /// Name of the Secret with the region's age identity.
+    pub decryption_secret: Name,
+    /// Reconcile interval, a Go duration such as `10m`.
+    pub interval: String,
+    /// How long one try may take, a Go duration.
+    pub timeout: Option<String>,
+    /// Whether a Kustomization is ready only when all that it applied is.
+    pub wait: bool,
+    /// The ServiceAccount whose rights Flux applies with.
+    pub service_account: Option<Name>,
+    /// The Secret with the kubeconfig of the region, where Flux runs elsewhere, and the entry in it.
+    pub kube_config: Option<(Name, Option<String>)>,
+}
+
+/// How Argo CD decrypts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "ArgoModeWord")]
+pub enum ArgoMode {
+    /// A config management plugin decrypts in place and runs kustomize.
+    #[default]
+    Plugin,
+    /// KSOPS runs as a kustomize generator.
+    Ksops,
+}
+
+/// Which Argo CD object is emitted.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Deserialize, JsonSchema)]
+#[schemars(rename = "ArgoKindWord")]
+pub enum ArgoKind {
+    /// One Application per region.
+    #[default]
+    Application,
+    /// One ApplicationSet for the fleet.
+    ApplicationSet,
+}
+
+/// The cluster that an Application goes to; `{region}` stands for the region's folder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ArgoDestination {
+    /// By its name in Argo CD.
+    Name(String),
+    /// By the URL of its API server.
+    Server(String),
+}
+
+impl ArgoDestination {
+    /// The field of an Application that names it so.
+    pub fn field(&self) -> &'static str {
+        match self {
+            ArgoDestination::Name(_) => "name",
+            ArgoDestination::Server(_) => "server",
+        }
+    }
+
+    /// The name or the URL.
+    pub fn text(&self) -> &str {
+        match self {
+            ArgoDestination::Name(text) | ArgoDestination::Server(text) => text,
+        }
+    }
+}
+
+/// The settings of the emitted Argo CD objects.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArgoCd {
+    /// Their namespace.
+    pub namespace: Namespace,
+    /// The AppProject.
+    pub project: Name,
+    /// The repository that holds the bundles.
+    pub repo_url: String,
+    /// The revision that is followed.
+    pub target_revision: String,
+    /// The destination cluster.
+    pub destination: ArgoDestination,
+    /// How Secrets are decrypted.
+    pub mode: ArgoMode,
+    /// Name of the plugin, for [`ArgoMode::Plugin`].
+    pub plugin: Option<Name>,
+    /// Which object is emitted.
+    pub kind: ArgoKind,
+    /// Whether the Argo CD knows `syncPolicy.retry.refresh`.
+    pub refreshes: bool,
+}

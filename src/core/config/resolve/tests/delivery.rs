@@ -1,0 +1,89 @@
+//! How bundles are delivered: a region's settings over the fleet's.
+
+use super::super::super::{ArgoDestination, ArgoMode, Delivery};
+use super::*;
+
+#[test]
+fn a_regions_delivery_goes_over_the_fleets() {
+    let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: {flux: {interval: 1h}}")
+        + "delivery: {flux: {sourceRef: {kind: OCIRepository, name: fleet}, interval: 5m, namespace: gitops}}\n";
+    let fleet = load(&text).unwrap();
+    let Delivery::Flux(flux) = &fleet.regions["eu-west"].delivery else { panic!() };
+    assert_eq!((flux.interval.as_str(), flux.source_kind.as_str()), ("1h", "OCIRepository"));
+    assert!(flux.namespace == "gitops" && flux.source_name == "fleet" && flux.decryption_secret == "sops-age");
+    assert_eq!(fleet.regions["us-east"].delivery, Delivery::None);
+
+    let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: argocd")
+        + "delivery: {argocd: {repoURL: \"https://git.example.com/fleet.git\"}}\n";
+    let text = text.replace(OUTPUT, "output: {git: {repository: ../fleet, branch: live}}");
+    let fleet = load(&text).unwrap();
+    let Delivery::ArgoCd(argo) = &fleet.regions["eu-west"].delivery else { panic!() };
+    assert_eq!((argo.target_revision.as_str(), argo.destination.text()), ("live", "{region}"));
+    assert_eq!((argo.mode, argo.plugin.is_none()), (ArgoMode::Plugin, true));
+}
+
+#[test]
+fn a_flux_on_a_hub_has_names_for_each_region() {
+    let more = "delivery:\n  flux: {sourceRef: {name: \"fleet-{region}\"}, decryption: {secretRef: \"sops-age-{region}\"}, \
+                timeout: 3m, wait: true, serviceAccountName: pouch, kubeConfig: {secretRef: \"{region}-kubeconfig\"}}\n";
+    let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: flux") + more;
+    let fleet = load(&text).unwrap();
+    let Delivery::Flux(flux) = &fleet.regions["eu-west"].delivery else { panic!() };
+    assert!(flux.source_name == "fleet-eu-west" && flux.decryption_secret == "sops-age-eu-west");
+    assert_eq!(flux.kube_config, Some(("eu-west-kubeconfig".into(), None)));
+    assert!(flux.wait && flux.timeout.as_deref() == Some("3m"));
+    for (from, to, says) in [
+        ("3m", "soon", "\"soon\" is not a duration"),
+        ("{region}-kubeconfig", "{x}", "\"{x}\""),
+        ("kubeConfig: {", "kubeConfig: {key: 'a b', ", "cannot name an entry of a Secret"),
+        ("wait", "wayt", "unknown field \"wayt\""),
+    ] {
+        let error = load(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(says), "{to}: {error}");
+    }
+}
+
+#[test]
+fn argo_cds_cluster_and_release_are_as_they_are_typed() {
+    let argo = |fields: &str| {
+        let text = edited(ALLOWED, "    namespaces: {allowed: [\"*\"]}\n    delivery: argocd")
+            + &format!("delivery: {{argocd: {{repoURL: \"https://git.example.com/fleet.git\", {fields}}}}}\n");
+        load(&text).map(|fleet| match &fleet.regions["eu-west"].delivery {
+            Delivery::ArgoCd(argo) => argo.clone(),
+            _ => panic!(),
+        })
+    };
+    let server = argo("destination: {server: \"https://{region}.example.com:6443\"}").unwrap().destination;
+    assert_eq!(server, ArgoDestination::Server("https://{region}.example.com:6443".into()));
+    for (version, refreshes) in [("\"3.1\"", false), ("\"3.2\"", true), ("v3.2.11", true), ("\"2.14\"", false)] {
+        assert_eq!(argo(&format!("version: {version}")).unwrap().refreshes, refreshes, "{version}");
+    }
+    assert!(argo("").unwrap().refreshes);
+    for (fields, says) in [
+        ("destination: {name: a, server: \"https://a\"}", "named twice"),
+        ("destination: {server: \"https://me:secret@a\"}", "password"),
+        ("version: latest", "is no release of Argo CD"),
+    ] {
+        let error = argo(fields).unwrap_err().to_string();
+        assert!(error.contains(says) && !error.contains("secret@"), "{fields}: {error}");
+    }
+}
+
+#[test]
+fn a_region_holds_what_its_consumer_takes() {
+    let more =
+        "delivery:\n  flux: {sourceRef: {name: fleet}}\n  argocd: {repoURL: \"https://git.example.com/fleet.git\"}\n";
+    for (delivery, limits, expect) in [
+        ("none", "", 5000),
+        ("flux", "", 5000),
+        ("argocd", "", 3000),
+        ("{argocd: {mode: ksops}}", "", 2000),
+        ("{argocd: {mode: ksops}}", "limits: {objectsPerRegion: 7000}\n", 7000),
+    ] {
+        let text = edited(ALLOWED, &format!("    namespaces: {{allowed: [\"*\"]}}\n    delivery: {delivery}")) + more;
+        let fleet = load(&(text + limits)).unwrap();
+        let takes = fleet.regions["eu-west"].delivery.most_objects();
+        assert_eq!(fleet.limits.objects_per_region.unwrap_or(takes), expect, "{delivery} {limits}");
+    }
+    assert!(load(&edited("", "limits: {objectsPerRegion: 0}")).is_err());
+}

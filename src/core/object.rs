@@ -133,6 +133,15 @@ pub enum Refusal {
     NamespaceMissing(GroupKind, Name),
 }
 
+/// Annotations in which tools keep a whole copy of the object, a Secret's values included.
+pub const COPIES: [&str; 5] = [
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kapp.k14s.io/original",
+    "objectset.rio.cattle.io/applied",
+    "banzaicloud.com/last-applied",
+    "argocd.argoproj.io/last-applied-configuration",
+];
+
 /// The annotation that makes Sveltos treat a ConfigMap as a template.
 pub const TEMPLATE_ANNOTATION: &str = "projectsveltos.io/template";
 

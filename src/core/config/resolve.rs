@@ -24,6 +24,7 @@ use super::{ExtraKind, Fleet, Globs};
 use crate::capi;
 use crate::kinds::K0RDENT;
 use crate::name::{FleetName, GroupKind, Scope, is_dns_subdomain};
+use crate::object::COPIES;
 use crate::release::Release;
 
 /// The files of recipients that the configuration names, as typed, sorted, each once.
@@ -95,15 +96,6 @@ fn header(file: &FleetFile, faults: &mut Faults) {
     }
     label(&file.metadata.name, "fleet", &root.key("metadata").key("name"), faults);
 }
-
-/// Annotations in which tools keep a whole copy of the object, a Secret's values included.
-const COPIES: [&str; 5] = [
-    "kubectl.kubernetes.io/last-applied-configuration",
-    "kapp.k14s.io/original",
-    "objectset.rio.cattle.io/applied",
-    "banzaicloud.com/last-applied",
-    "argocd.argoproj.io/last-applied-configuration",
-];
 
 fn annotations(patterns: &[String], faults: &mut Faults) -> Globs {
     let path = FieldPath::root().key("keep").key("annotations");

@@ -196,6 +196,7 @@ codes! {
     DeletionUnproved "deletion-unproved" Notice Warning "A Credential is gone, and whether a ClusterDeployment still names it is unknown.";
     SharedDecryptor "shared-decryptor" Notice Info "One repo-server of Argo CD, or one Flux on a hub, decrypts for several regions and so holds all their keys.";
     SharedSourceIdentity "shared-source-identity" Notice Warning "Two sources that may provide different objects open files with one identity.";
+    CleartextCopy "cleartext-copy" Notice Warning "A Secret on the region has a copy of itself in clear in an annotation.";
     K0rdentLeftover "k0rdent-leftover" Notice Warning "The region has a copy that k0rdent made and that no bundle takes over.";
     LeftoversUnchecked "leftovers-unchecked" Notice Info "Whether anything was left behind on the region was not checked.";
     TagsNotVerified "tags-not-verified" Notice Warning "Whether pouch wrote the bundles was not proved, because the reuse key is not at hand.";

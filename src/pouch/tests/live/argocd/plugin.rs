@@ -156,8 +156,9 @@ fn all_of_a_region(region: &mut Delivered, argo: &ArgoCd) {
 
     // By hand it is, as `argocd app sync --prune` does.
     let said = argo.sync_by_hand(APPLICATION, &json!({"revision": "main", "prune": true}));
-    // The Application stays out of sync over the Namespace, which nobody deletes.
     assert_eq!(said.phase, "Succeeded", "{said:#?}");
+    // What is pruned goes a moment after that; the Namespaces, which nobody deletes, keep nothing out of sync.
+    argo.wait_until_synced(APPLICATION);
     assert_eq!(region.differences(), Vec::<String>::new());
     for namespace in [SYSTEM, TENANT] {
         assert_eq!(region.get(&format!("/api/v1/namespaces/{namespace}"))["status"]["phase"], "Active", "{namespace}");

@@ -194,6 +194,15 @@ impl ArgoCd {
         self.wait(name, |application, _| application["metadata"]["name"] == name);
     }
 
+    /// Waits until the region is what an Application says.
+    ///
+    /// # Panics
+    /// If that takes too long.
+    #[track_caller]
+    pub fn wait_until_synced(&self, name: &str) {
+        self.wait(name, |_, said| said.sync == "Synced");
+    }
+
     /// Has an Application look at the branch, as `argocd app get --refresh` does, waits until it is through with this
     /// revision, and gives what it says.
     ///

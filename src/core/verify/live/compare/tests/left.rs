@@ -59,3 +59,17 @@ fn what_has_pouch_s_label_and_left_the_bundle_is_left_behind() {
     assert_eq!(lines.iter().filter(|line| line.contains("team-a/s099 ")).count(), 1);
     assert!(!found.contains("s100"));
 }
+
+#[test]
+fn a_copy_in_clear_is_told_and_not_shown() {
+    let shelf = Shelf::new(&[&secret("stringData: {}")]);
+    let live = secret("type: Opaque").replacen(
+        "metadata: {",
+        "metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: 'old-value'}, ",
+        1,
+    );
+    let found = shelf.against(Some(&ring(1)), &[&live], |_| {});
+    let told = "cleartext-copy: Secret team-a/s has a copy of itself in clear on the region, in the annotation \
+                kubectl.kubernetes.io/last-applied-configuration";
+    assert!(found.lines().any(|line| line == told) && !found.contains("old-value"), "{found}");
+}

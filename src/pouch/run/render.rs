@@ -14,7 +14,7 @@ use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::judge::case::{Case, Verdict};
 use pouch_core::judge::{cases, unused};
-use pouch_core::layout::delivery::argocd::shared_decryptors;
+use pouch_core::layout::delivery::argocd::{shared_decryptors, unverified};
 use pouch_core::layout::manifest::ObjectState;
 use pouch_core::layout::{BundlePath, Layout, fleet_files};
 use pouch_core::name::Claimant;
@@ -79,6 +79,7 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     }
     let mut findings: Vec<Finding> = survey.facts_findings.clone();
     findings.extend(shared_decryptors(run.fleet));
+    findings.extend(unverified(run.fleet));
     let silences = Silences::read(run.fleet, &survey.snapshot);
     findings.extend(silences.findings.iter().cloned());
     let shared = Shared { run, survey, world: survey.world(run.fleet) };

@@ -15,9 +15,10 @@ use super::super::kustomization;
 use super::super::path::{self, BundlePath, delivery_name};
 use super::super::place::Layout;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
-use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Fleet};
+use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Fleet, Sign};
 use crate::destination;
 use crate::finding::{Code, Finding};
+use crate::listing::few;
 use crate::name::{Directory, FleetName, Name, Namespace};
 use crate::node::Node;
 use crate::yaml::emit::Tree;
@@ -294,6 +295,25 @@ fn set<'a>(name: &str, (argo, refreshes): (&'a ArgoCd, bool), elements: Vec<Tree
         ),
     ])
 }
+
+/// Reports commits that are signed by SSH where Argo CD is to apply them: it verifies signatures of GnuPG alone.
+///
+/// <https://argo-cd.readthedocs.io/en/stable/user-guide/gpg-verification/>
+pub fn unverified(fleet: &Fleet) -> Option<Finding> {
+    let git = fleet.output.git.as_ref().filter(|git| matches!(git.sign, Sign::Ssh(_)))?;
+    let by_argocd = destination::all(fleet).filter(|to| matches!(to.delivery(), Delivery::ArgoCd(_)));
+    let regions: Vec<&str> = by_argocd.map(|to| to.region.name.as_str()).collect();
+    let count = regions.len();
+    let named = few(regions, count, SHOWN);
+    let message =
+        format!("commits of {} are signed by SSH, and Argo CD, which verifies GPG only, applies {named}", git.branch);
+    let help =
+        "Sign with `sign: gpg`, or let a check in CI (`pouch verify --allowed-signers`) hold what Argo CD applies.";
+    (count > 0).then(|| Finding::new(Code::SignatureNotVerified, message).help(help))
+}
+
+/// How many regions a message names.
+const SHOWN: usize = 5;
 
 /// Reports one Argo CD, or one Flux on a hub, that decrypts for several regions: it then holds all their keys.
 pub fn shared_decryptors(fleet: &Fleet) -> Vec<Finding> {

@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use crate::claim::{Asked, Claim};
 use crate::closure::{Closure, Member, Role};
-use crate::config::Fleet;
+use crate::config::{Fleet, Source, SourcePlace};
 use crate::destination::Destination;
 use crate::finding::Finding;
 use crate::judge::case::{Case, Verdict};
@@ -49,6 +49,16 @@ pub enum Question {
 }
 
 impl Question {
+    /// The claimant whose closure alone is read: of a source that is asked piece by piece, one question is to ask no more
+    /// than it needs.
+    pub fn narrow(&self, fleet: &Fleet) -> Option<&Claimant> {
+        let is_asked = |source: &Source| matches!(source.place, SourcePlace::Cluster { .. });
+        match self {
+            Question::Claimant(by) if fleet.sources.iter().any(is_asked) => Some(by),
+            _ => None,
+        }
+    }
+
     /// Whether a region is looked at for it.
     pub fn takes_up(&self, world: &World<'_>, to: &Destination<'_>) -> bool {
         match self {
@@ -81,6 +91,7 @@ pub fn explanation(fleet: &Fleet, question: &Question, answer: Answer) -> Explan
         kind: "Explanation",
         fleet: fleet.name.to_string(),
         question: question.to_string(),
+        closure_only: question.narrow(fleet).is_some(),
         regions,
         claims,
         objects,
@@ -178,12 +189,14 @@ pub struct Planned<'a> {
     pub outcome: Outcome,
     /// Whether nobody looked into Secrets.
     pub is_blind: bool,
+    /// Whether it is the plan of the claimant that is asked about, and of nothing else in the region.
+    pub is_narrow: bool,
 }
 
 /// What a planned region says to a question.
 pub fn of_region(question: &Question, planned: &Planned<'_>) -> Answer {
-    let Planned { world, to, cases, published, plan, outcome, is_blind } = *planned;
-    let bundle = Bundle { is_blind, ..Bundle::of(to, published, Some(plan), outcome) };
+    let Planned { world, to, cases, published, plan, outcome, is_blind, is_narrow } = *planned;
+    let bundle = Bundle { is_blind, is_narrow, ..Bundle::of(to, published, Some(plan), outcome) };
     let touched = if *question == Question::Changes { touched(plan) } else { BTreeSet::new() };
     let claims = cases.iter().zip(&plan.rulings).filter_map(|(case, ruled)| {
         let steps = match question {
@@ -261,6 +274,7 @@ fn unclaimed(fleet: &Fleet, asked: &Asked, verdict: &'static str) -> ClaimRecord
         steps: Vec::new(),
         kept: Vec::new(),
         withdrawn: Vec::new(),
+        published: Vec::new(),
         findings: records(fleet, asked.findings.clone()),
     }
 }
@@ -276,7 +290,9 @@ pub fn elsewhere(fleet: &Fleet, asked: &Asked) -> ClaimRecord {
 }
 
 fn region(bundle: &Bundle<'_>) -> RegionRecord {
-    let Bundle { to, outcome, .. } = *bundle;
+    let Bundle { to, is_narrow, .. } = *bundle;
+    // What holds the region holds it whatever others need; any other outcome depends on them.
+    let outcome = Some(bundle.outcome).filter(|outcome| !is_narrow || *outcome == Outcome::Held);
     let (now, configured) = (bundle.recipients(), &to.region.recipients);
     RegionRecord {
         name: to.region.name.to_string(),
@@ -307,6 +323,7 @@ struct Bundle<'a> {
     /// What of that each claimant needs, or needed.
     of: BTreeMap<&'a Claimant, BTreeSet<&'a ObjectKey>>,
     is_blind: bool,
+    is_narrow: bool,
 }
 
 impl<'a> Bundle<'a> {
@@ -336,7 +353,7 @@ impl<'a> Bundle<'a> {
                 of.entry(by).or_default().insert(key);
             }
         }
-        Self { to, manifest, outcome, objects, changes, of, is_blind: false }
+        Self { to, manifest, outcome, objects, changes, of, is_blind: false, is_narrow: false }
     }
 
     /// Who can read it now: whoever is configured, once it is published as it is to be.
@@ -370,6 +387,15 @@ impl<'a> Bundle<'a> {
         })
     }
 
+    /// What becomes of an object that a claim needs. Where the claim is the only one that was looked at and gets nothing,
+    /// others decide what becomes of what it had: that is only said to be published.
+    fn state_for(&self, verdict: Verdict, lands: &ObjectKey) -> Option<&'static str> {
+        match self.is_narrow && verdict != Verdict::Admitted {
+            true => self.objects.contains_key(lands).then_some(PUBLISHED),
+            false => self.state(lands),
+        }
+    }
+
     /// Whether a claimant needs an object, or needed one that goes.
     fn has(&self, by: &Claimant, lands: &ObjectKey) -> bool {
         self.of.get(by).is_some_and(|objects| objects.contains(lands))
@@ -383,6 +409,9 @@ impl<'a> Bundle<'a> {
         })
     }
 }
+
+/// The state of an object that is published, where it is not told what becomes of it.
+const PUBLISHED: &str = "published";
 
 /// Which steps of a chain are told.
 enum Steps<'q> {
@@ -409,13 +438,15 @@ fn claim(
     let member = |index: &usize| closure.members.get(*index);
     let chain = told.iter().filter_map(member).map(|member| {
         let named_by = member.referrer.and_then(|referrer| at.get(&referrer).copied());
-        step(world, bundle, (claim, closure), (member, named_by))
+        step(world, bundle, (claim, closure, ruled.verdict), (member, named_by))
     });
     let lands: BTreeSet<&ObjectKey> = told.iter().filter_map(member).map(|member| &member.lands).collect();
-    let (mut kept, mut withdrawn) = (Vec::new(), Vec::new());
+    let (mut kept, mut withdrawn, mut published) = (Vec::new(), Vec::new(), Vec::new());
     let others = bundle.of.get(&claim.by).into_iter().flatten().filter(|key| !lands.contains(*key));
     for key in others.filter(|_| matches!(steps, Steps::All)) {
         match bundle.state(key) {
+            // Whether others need it too, and the brake, was not asked.
+            Some(_) if bundle.is_narrow => published.push(ObjectRecord::from(*key)),
             Some("withdrawn") => withdrawn.push(ObjectRecord::from(*key)),
             Some(_) => kept.push(ObjectRecord::from(*key)),
             None => {}
@@ -430,6 +461,7 @@ fn claim(
         steps: chain.collect(),
         kept,
         withdrawn,
+        published,
         findings: records(world.fleet, findings.iter().chain(&ruled.added).cloned().collect()),
     })
 }
@@ -463,7 +495,7 @@ fn told(world: &World<'_>, claim: &Claim, closure: &Closure, steps: &Steps<'_>) 
 fn step(
     world: &World<'_>,
     bundle: &Bundle<'_>,
-    (claim, closure): (&Claim, &Closure),
+    (claim, closure, verdict): (&Claim, &Closure, Verdict),
     (member, named_by): (&Member, Option<usize>),
 ) -> StepRecord {
     let rule = rule_of(world, claim, closure, member);
@@ -477,7 +509,8 @@ fn step(
     };
     let is_published = member.role != Role::Assumed && !is_shut;
     // Others may have what this claim may not.
-    let state = bundle.state(&member.lands).filter(|_| is_published && bundle.has(&claim.by, &member.lands));
+    let state =
+        bundle.state_for(verdict, &member.lands).filter(|_| is_published && bundle.has(&claim.by, &member.lands));
     let via = member.via.last();
     StepRecord {
         object: ObjectRecord::from(&member.read),
@@ -539,8 +572,11 @@ fn bundled<'a>(bundle: &Bundle<'a>, object: &'a ManifestObject) -> BundledRecord
         region: bundle.to.region.name.to_string(),
         object: ObjectRecord::from(&object.key),
         path: object.path.to_string(),
-        state: bundle.state(&object.key).unwrap_or("unchanged").into(),
-        reason: bundle.reason(&object.key).map(Into::into),
+        state: match bundle.is_narrow {
+            true => PUBLISHED.into(),
+            false => bundle.state(&object.key).unwrap_or("unchanged").into(),
+        },
+        reason: bundle.reason(&object.key).filter(|_| !bundle.is_narrow).map(Into::into),
         recipients: match object.key.kind.is_secret() {
             true => bundle.readers(object).iter().map(ToString::to_string).collect(),
             false => Vec::new(),

@@ -76,6 +76,11 @@ impl<'a> Run<'a> {
         self.keys.current().ok_or_else(|| Failure::bug("something is to be made without a reuse key"))
     }
 
+    /// Whether it is asked about a claimant, and only what that one needs was read.
+    fn is_narrow(&self) -> bool {
+        self.selection.refresh.is_some() && matches!(self.question, Some(Question::Claimant(_)))
+    }
+
     /// The same for one place.
     #[must_use]
     pub fn at(self, target: &'a Target) -> Self {

@@ -21,7 +21,7 @@ use pouch_core::finding::Finding;
 use pouch_core::inquiry::{self, ListedKind};
 use pouch_core::layout::manifest::SourceIdentity;
 use pouch_core::listing::counted;
-use pouch_core::name::{GroupKind, ObjectKey, SourceName};
+use pouch_core::name::{Claimant, GroupKind, ObjectKey, SourceName};
 use pouch_core::snapshot::{
     Admitted, Answer, Hands, Looked, Reading, Reason, SealedDocument, Snapshot, Standing, assemble_by,
 };
@@ -124,6 +124,8 @@ pub struct Surveyor<'a> {
     pub reach: &'a Reach,
     /// What an earlier run read, of which nothing older is read; none where nobody knows.
     pub last: Option<&'a Last>,
+    /// The claimant whose closure alone is asked for, if it is about one.
+    pub only: Option<&'a Claimant>,
 }
 
 impl Surveyor<'_> {
@@ -514,7 +516,8 @@ fn ask(
     times: &mut Times,
 ) -> Result<(), Failure> {
     let fleet = surveyor.fleet;
-    let mut wanting: Vec<_> = facts.rendered(fleet).collect();
+    let rendered = facts.rendered(fleet);
+    let mut wanting: Vec<_> = rendered.filter(|claim| surveyor.only.is_none_or(|only| claim.by == *only)).collect();
     loop {
         let (wanted, still) = wanted(&World { fleet, snapshot, facts, now: 0 }, wanting.into_iter());
         if wanted.is_empty() {

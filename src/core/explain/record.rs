@@ -27,6 +27,10 @@ pub struct Explanation {
     pub fleet: String,
     /// What was asked, such as `Credential team-a/aws` or `region eu`.
     pub question: String,
+    /// Whether only what the Credential itself needs was read, because a source is a live cluster. Then nothing is told
+    /// of what others need, and so neither of what becomes of the region, nor of objects that the Credential had.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub closure_only: bool,
     /// The regions that the answer names, sorted by name.
     pub regions: Vec<RegionRecord>,
     /// The Credentials that it is about, sorted by name.
@@ -44,8 +48,9 @@ pub struct RegionRecord {
     pub name: String,
     /// Its folder.
     pub directory: String,
-    /// What a publish would make of it now.
-    pub outcome: Outcome,
+    /// What a publish would make of it now; absent where only one Credential was looked at, unless the region is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
     /// Who can read its Secrets.
     pub recipients: Vec<String>,
     /// Who could read them if the region were not held or paused.
@@ -80,6 +85,10 @@ pub struct ClaimRecord {
     /// Objects that were published for it and go.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub withdrawn: Vec<ObjectRecord>,
+    /// Objects that are published for it although it does not lead to them now, where only this Credential was looked at:
+    /// whether they stay depends on others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<ObjectRecord>,
     /// What is wrong or worth knowing.
     pub findings: Vec<FindingRecord>,
 }
@@ -117,7 +126,8 @@ pub struct StepRecord {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewritten: Vec<String>,
     /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried`, `unchanged` or, with
-    /// `--no-values`, `unseen`; absent where nothing of it is published.
+    /// `--no-values`, `unseen`; `published` where only this Credential was looked at, and others decide; absent where
+    /// nothing of it is published.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Word>,
     /// The code of the finding that says why it is carried over.
@@ -185,7 +195,7 @@ pub struct BundledRecord {
     /// Its file, below the output's folder.
     pub path: String,
     /// What a publish would make of it: `added`, `changed`, `resealed`, `withdrawn`, `carried`, `unchanged` or, with
-    /// `--no-values`, `unseen`.
+    /// `--no-values`, `unseen`; `published` where only one Credential was looked at, and others decide.
     pub state: Word,
     /// The code of the finding that says why it is carried over.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,8 +16,13 @@ fn verdict<'c>(claim: &'c ClaimRecord, others: &[BundledRecord]) -> &'c str {
     let has = claim.steps.iter().any(|step| step.state.as_deref().is_some_and(|state| state != "added"))
         || !claim.kept.is_empty()
         || !claim.withdrawn.is_empty()
+        || !claim.published.is_empty()
         || others.iter().any(|object| object.credentials.contains(&claim.credential));
+    // Where others were not asked, nobody knows who else needs it.
+    let is_open =
+        !claim.published.is_empty() || claim.steps.iter().any(|step| step.state.as_deref() == Some("published"));
     match &*claim.verdict {
+        "refused" if is_open => "refused: what it had may be withdrawn",
         "refused" if has => "refused: what it had is withdrawn",
         "broken" if has => "broken: what it had stays",
         "refused" => "refused: nothing is published for it",
@@ -92,7 +97,8 @@ impl Out {
     }
 
     fn region(&mut self, region: &RegionRecord) {
-        self.line(0, &format!("region {}: {}", region.name, outcome(region.outcome)));
+        let outcome = region.outcome.map(|is| format!(": {}", outcome(is))).unwrap_or_default();
+        self.line(0, &format!("region {}{outcome}", region.name));
         self.line(1, &readers(region));
     }
 
@@ -110,8 +116,8 @@ impl Out {
         match (&claim.region, region) {
             (_, Some(region)) => {
                 self.line(1, &format!("region {}: {}", region.name, verdict(claim, others)));
-                let state = outcome(region.outcome);
-                self.line(1, &format!("bundle {}: {state}; {}", region.directory, readers(region)));
+                let state = region.outcome.map(|is| format!("{}; ", outcome(is))).unwrap_or_default();
+                self.line(1, &format!("bundle {}: {state}{}", region.directory, readers(region)));
             }
             (Some(name), None) => self.line(1, &format!("region {name}: {}", verdict(claim, others))),
             (None, None) => self.line(1, verdict(claim, others)),
@@ -121,6 +127,9 @@ impl Out {
         }
         for object in &claim.kept {
             self.line(1, &format!("{} stays published for it", named(object)));
+        }
+        for object in &claim.published {
+            self.line(1, &format!("{} is published for it, and it does not lead there now", named(object)));
         }
         for object in &claim.withdrawn {
             self.line(1, &format!("{} is withdrawn", named(object)));

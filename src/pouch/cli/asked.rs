@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pouch_core::explain::Question;
-use pouch_core::region::allowances::{Allowances, Selection};
+use pouch_core::region::allowances::{Allowances, Refresh, Selection};
 use pouch_core::reuse::KeyRing;
 
 use super::accept::Requested;
@@ -88,7 +88,18 @@ impl Asked {
             session.ui.note("no Secret is looked into, and what is published is taken at its word");
         }
         let values = if no_values { Values::Unseen } else { Values::Read };
-        Ok(Prepared { session, opened, keys, allowances, selection, outputs, reach, values, is_plain })
+        Ok(Prepared {
+            session,
+            opened,
+            keys,
+            allowances,
+            selection,
+            outputs,
+            reach,
+            values,
+            is_plain,
+            is_narrow: false,
+        })
     }
 }
 
@@ -105,9 +116,19 @@ pub struct Prepared<'a> {
     values: Values,
     /// Whether no flag lets anything through, or limits the run.
     pub is_plain: bool,
+    /// Whether nothing is asked for but what the one claimant needs that is refreshed.
+    is_narrow: bool,
 }
 
 impl Prepared<'_> {
+    /// The same for a question: where it is narrow, nothing is asked for that it does not need.
+    #[must_use]
+    pub fn narrowed(self, question: &Question) -> Self {
+        let Some(by) = question.narrow(&self.opened.settings.fleet) else { return self };
+        let refresh = Some(Refresh { claimants: [by.clone()].into(), ..Refresh::default() });
+        Self { selection: Selection { refresh, ..self.selection }, is_plain: false, is_narrow: true, ..self }
+    }
+
     /// The run, for all places.
     pub fn run(&self) -> Run<'_> {
         let Self { session, opened, keys, allowances, selection, .. } = self;
@@ -148,6 +169,8 @@ impl Prepared<'_> {
     /// What reads the sources.
     pub fn surveyor(&self) -> Surveyor<'_> {
         let Self { session, opened, outputs, reach, .. } = self;
-        Surveyor { session, fleet: &opened.settings.fleet, base: &opened.typed, outputs, reach, last: None }
+        let fleet = &opened.settings.fleet;
+        let only = self.selection.refresh.iter().filter(|_| self.is_narrow).find_map(|it| it.claimants.first());
+        Surveyor { session, fleet, base: &opened.typed, outputs, reach, last: None, only }
     }
 }

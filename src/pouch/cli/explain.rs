@@ -31,7 +31,8 @@ cannot be read; 64 usage or configuration.";
 /// Of a Credential it tells the whole chain: each object that it needs, the field that names it, the rule
 /// that admits it, where it stands in the sources and where it lands, what becomes of it, and what stops
 /// it. The other way round it tells who needs a Secret, who has what in a region, and what a recipient can
-/// read now. It reads what `pouch plan` reads, and shows no values.
+/// read now. It reads what `pouch plan` reads, and shows no values; a live cluster is asked for no more than
+/// the Credential that is asked about needs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = reach::ONLY_FOR, after_long_help = reach::below(EXAMPLES))]
 pub struct Args {
@@ -73,7 +74,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let fleet = &opened.settings.fleet;
     let question = args.question(session, &opened)?;
     let prepared = asked.prepared(session, &opened, (&[], vec![opened.output()]))?;
-    let places = prepared.look(Some(&question))?;
+    let places = prepared.narrowed(&question).look(Some(&question))?;
     // What stands at a place that could not be looked at is not told, and not denied either.
     let failed = places.failed();
     let ended = places.ended_plan(false);
@@ -103,6 +104,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     match is_empty && failed.is_some() && args.output == Format::Text {
         true => {}
         false => session.ui.result(&args.shown(session, &opened, (&explanation, &question))?),
+    }
+    if explanation.closure_only {
+        session.ui.note("only what it needs itself was asked of the cluster; what others need, `pouch plan` tells");
     }
     if let Question::Recipient(recipient) = &question {
         session.ui.note(&format!("what it could ever read: pouch exposure --recipient {recipient}"));

@@ -86,7 +86,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let outputs = [opened.output()];
     let reach = args.reach.reach(&session.ambient);
-    let surveyor = Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None };
+    let surveyor =
+        Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None, only: None };
     let (known, ended) = asked(&surveyor, secrets)?;
     let nothing = KnownSource::default();
     let mut documents = Vec::new();

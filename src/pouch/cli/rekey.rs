@@ -110,7 +110,15 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let reach = args.reach.reach(&session.ambient);
     let anew = Anew {
         run: &run,
-        surveyor: Surveyor { session, fleet, base: &opened.typed, outputs: &outputs, reach: &reach, last: None },
+        surveyor: Surveyor {
+            session,
+            fleet,
+            base: &opened.typed,
+            outputs: &outputs,
+            reach: &reach,
+            last: None,
+            only: None,
+        },
         identities,
         unproved: if args.new_reuse_key { Unproved::Taken } else { Unproved::Held },
         every: args.region.is_empty(),

@@ -72,7 +72,8 @@ fn work(run: &Run<'_>, survey: &Survey, published: &dyn Look, shelf: Option<&dyn
     if selection.refresh.as_ref().is_some_and(|refresh| refresh.labels.is_some() && refresh.labelled.is_empty()) {
         run.session.ui.warn("no Credential that was read has the labels of --selector, so nothing is refreshed");
     }
-    for by in run.selection.refresh.iter().flat_map(|refresh| &refresh.claimants) {
+    let named = run.selection.refresh.iter().filter(|_| !run.is_narrow()).flat_map(|refresh| &refresh.claimants);
+    for by in named {
         if survey.facts.asked_by(by).is_none() {
             run.session.ui.warn(&format!("no Credential {} was read, so nothing of it is refreshed", by.path()));
         }
@@ -177,7 +178,9 @@ fn one_region<'a>(
     }
     let (files, odd) = published.read(to.directory())?;
     let rekeys = shared.run.selection.rekeys(&to);
-    let cases = cases(&shared.world, asked());
+    // Of the others nothing was asked that they need.
+    let is_meant = |asked: &&Asked| !shared.run.is_narrow() || shared.run.selection.refreshes(&asked.by);
+    let cases = cases(&shared.world, asked().filter(is_meant));
     if rekeys && files.is_empty() && odd.is_nothing() {
         // What was never sealed is not sealed anew.
         told.record.outcome = Outcome::Unchanged;
@@ -210,6 +213,7 @@ fn one_region<'a>(
             plan: &plan,
             is_blind: shared.run.keys.is_blind(),
             outcome: told.record.outcome,
+            is_narrow: shared.run.is_narrow(),
         };
         told.explained = explain::of_region(question, &planned);
     }

@@ -178,7 +178,8 @@ impl Drafter<'_> {
             region.allowed = Globs::everything();
         }
         let base = session.global.file.parent().unwrap_or(Path::new(""));
-        let surveyor = Surveyor { session, fleet: &fleet, base, outputs: &[], reach: self.reach, last: None };
+        let surveyor =
+            Surveyor { session, fleet: &fleet, base, outputs: &[], reach: self.reach, last: None, only: None };
         let survey = survey(&surveyor, Values::Presume { absent: Arc::new(absent.clone()) });
         // There is no configuration yet that could be asked for rights.
         let survey = survey.map_err(|failure| match failure.help.contains("`pouch rbac`") {

@@ -25,6 +25,7 @@ mod argocd;
 mod bundle;
 mod canary;
 mod delivered;
+mod explain;
 mod faults;
 mod flux;
 mod ground;

@@ -17,7 +17,7 @@ use crate::support::pouch::plan;
 use crate::support::root;
 
 /// What was asked, with how often: `2 GET /path?query whole`, continue tokens as `…`.
-fn lines(requests: &[Recorded]) -> String {
+pub fn lines(requests: &[Recorded]) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for asked in requests {
         let form = match asked.accept.as_str() {
@@ -38,7 +38,7 @@ fn lines(requests: &[Recorded]) -> String {
 
 /// Whatever the scenario: no request changes anything, waits for changes, or lists what must not be listed.
 #[track_caller]
-fn are_harmless(requests: &[Recorded]) {
+pub fn are_harmless(requests: &[Recorded]) {
     assert!(!requests.is_empty());
     for asked in requests {
         let line = format!("{} {}?{}", asked.method, asked.path, asked.query);

@@ -201,8 +201,15 @@ impl Place {
         let (session, reach) = (Session::new(global, ambient, Stop::never()), Reach::default());
         let selection = Selection::default();
         let run = Run::new(&session, &settings.fleet, &keys, (allowances, &selection));
-        let surveyor =
-            Surveyor { session: &session, fleet: &settings.fleet, base: root, outputs: &[], reach: &reach, last: None };
+        let surveyor = Surveyor {
+            session: &session,
+            fleet: &settings.fleet,
+            base: root,
+            outputs: &[],
+            reach: &reach,
+            last: None,
+            only: None,
+        };
         render(&run, &survey(&surveyor, Values::Read)?, &self.shelf)
     }
 

@@ -98,7 +98,8 @@ impl Desk {
             (Session::new(Global { quiet: true, ..Global::default() }, ambient, Stop::never()), Reach::default());
         let (fleet, allowances, selection) = (&settings.fleet, Allowances::default(), Selection::default());
         let run = Run::new(&session, fleet, &keys, (&allowances, &selection));
-        let surveyor = Surveyor { session: &session, fleet, base: folder, outputs: &[], reach: &reach, last: None };
+        let surveyor =
+            Surveyor { session: &session, fleet, base: folder, outputs: &[], reach: &reach, last: None, only: None };
         let survey = survey(&surveyor, Values::Read).unwrap_or_else(|failure| panic!("{}", failure.message));
         render(&run, &survey, &self.shelf).unwrap_or_else(|failure| panic!("{}", failure.message)).findings
     }

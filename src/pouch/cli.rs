@@ -30,7 +30,8 @@ pub mod verify;
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use pouch_core::config::error::leaks;
 use pouch_core::report::escape;
 
@@ -146,6 +147,15 @@ fn refuse(arguments: &[OsString]) -> u8 {
     if error.print().is_ok() && fine { Ended::Done.code() } else { Kind::Usage.code() }
 }
 
+/// Parses the command line, and notes whether it names the configuration.
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = Cli::command().try_get_matches_from(arguments)?;
+    let source = matches.subcommand().and_then(|(_, of_command)| of_command.value_source("file"));
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    cli.global.is_named = source == Some(ValueSource::CommandLine);
+    Ok(cli)
+}
+
 /// Parses the command line and runs the command. Returns the exit code.
 pub fn run(ambient: Ambient) -> u8 {
     let arguments = ambient.arguments();
@@ -157,7 +167,7 @@ pub fn run(ambient: Ambient) -> u8 {
         );
         return Kind::Usage.code();
     }
-    let Ok(Cli { global, command }) = Cli::try_parse_from(arguments) else { return refuse(arguments) };
+    let Ok(Cli { global, command }) = parse(arguments) else { return refuse(arguments) };
     if let Some(level) = global.log_level {
         telemetry::start(level, global.log_format);
     }

@@ -36,6 +36,9 @@ pub struct Global {
     /// The configuration
     #[arg(short = 'f', long = "file", value_name = "FILE", default_value = "pouch.yaml", global = true, help_heading = EVERY)]
     pub file: PathBuf,
+    /// Whether the command line names it.
+    #[arg(skip)]
+    pub is_named: bool,
     /// Write what the run did and found to FILE, as JSON (plan, render, publish, rekey, verify); removed before the run
     #[arg(long, value_name = "FILE", global = true, help_heading = EVERY)]
     pub summary: Option<PathBuf>,

@@ -17,9 +17,6 @@ use crate::shelf::standing::Asking;
 /// Where bundles are looked for below a path, without a configuration that says it.
 const OUTPUT: &str = "bundles";
 
-/// What the configuration is called where nobody names one.
-const USUAL: &str = "pouch.yaml";
-
 /// What is said below the flags.
 const EXAMPLES: &str = "\
 Examples:
@@ -132,8 +129,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
 
 /// The configuration, unless a path is named and it is not.
 fn configuration(session: &Session, args: &Args) -> Result<Option<Opened>, Failure> {
-    let is_named = session.global.file != Path::new(USUAL);
-    if args.path.is_none() || is_named { Opened::open(session).map(Some) } else { Ok(None) }
+    if args.path.is_none() || session.global.is_named { Opened::open(session).map(Some) } else { Ok(None) }
 }
 
 /// Where the bundles are, and whose folder was named.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use pouch_core::finding::{Code, Finding, Place, Severity};
+use pouch_core::kinds;
 use pouch_core::layout::manifest::ManifestObject;
 use pouch_core::layout::path;
 use pouch_core::listing::{counted, few};
@@ -51,8 +52,8 @@ pub fn unpack(
     // Delivery objects are not handed out, and a consumer may be given the region's own folder alone.
     let handed_out = |finding: &Finding| match finding.origin.as_ref().map(|origin| &origin.place) {
         Some(Place::File { path, .. }) => {
-            let below = path.strip_prefix(&*measure.shown).unwrap_or(path);
-            !["flux/", "argocd/"].iter().any(|top| below.starts_with(top))
+            let below = path.strip_prefix(&*measure.shown);
+            below.is_none_or(|below| !["flux/", "argocd/"].iter().any(|top| below.starts_with(top)))
         }
         _ => true,
     };
@@ -64,11 +65,29 @@ pub fn unpack(
         let message = format!("there is no bundle of region {directory}");
         return Err(Failure::unavailable(message, "Name the folder or the revision that has it."));
     };
+    if let (Some(object), None) = (of_strange_kind(region), measure.fleet) {
+        let message = format!(
+            "{} holds {}, of a kind that pouch publishes only where its configuration names it",
+            object.path, object.key
+        );
+        let help = "If it is among the configuration's `kinds`, name the configuration with -f. If not, find out who put it there.";
+        return Err(Failure::usage(message, help));
+    }
     let opened = opened.into_inner().map_err(|_| Failure::bug("a thread that opened Secrets ended early"))?;
     match put_together(region, tree, &opened) {
         Ok(unpacked) => Ok(Outcome { findings, unpacked: Some(unpacked) }),
         Err(missing) => Err(unopened(region, &missing, identities)),
     }
+}
+
+/// An object of a kind that is not one of pouch's own. Whoever can write a manifest could name one that runs programs or
+/// grants rights on the region.
+fn of_strange_kind<'r>(region: &'r ProvedRegion<'_>) -> Option<&'r ManifestObject> {
+    region
+        .manifest
+        .objects
+        .iter()
+        .find(|object| !object.key.kind.is_namespace() && !kinds::is_published(&object.key.kind))
 }
 
 /// Says what the identities do not open, and whose would.

@@ -49,11 +49,16 @@ pub fn unpack<'r>(
     }
     let texts: Vec<&str> = objects.iter().filter_map(|object| text(object)).collect();
     // At full size at once: what a growing text leaves behind would have to be wiped each time.
-    let room = texts.iter().fold(0_usize, |room, text| room.saturating_add(text.len()).saturating_add(BREAK.len()));
+    let room = texts
+        .iter()
+        .fold(0_usize, |room, text| room.saturating_add(text.len()).saturating_add(BREAK.len()).saturating_add(1));
     let mut stream = Zeroizing::new(String::with_capacity(room));
     for text in &texts {
         stream.push_str(BREAK);
         stream.push_str(text);
+        if !text.ends_with('\n') {
+            stream.push('\n');
+        }
     }
     Ok(Unpacked { text: stream, objects: texts.len() })
 }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use pouch_core::node::{Interner, Node};
 use pouch_core::yaml::read::{Document, read};
 
-use crate::support::fleet::{EU, Fleet, Ran, copy};
+use crate::support::fleet::{EU, Fleet, Ran, copy, credential};
 use crate::support::origin::Origin;
 
 /// Somebody who signed nothing.
@@ -209,7 +209,10 @@ fn a_forged_manifest_is_refused_where_the_reuse_key_is() {
     let by_path = ["bundles/regions/eu-west", "--identity", "keys/eu-west.txt"];
     // Who has no reuse key goes by the hashes; a signature of the commit is what vouches there.
     unpack(&fleet, &by_path).ends(0);
-    nothing(unpack(&fleet, &[&by_path[..], &["-f", "./pouch.yaml"]].concat()), 8, "untrusted-bundle");
+    for named in ["pouch.yaml", "./pouch.yaml", fleet.path("pouch.yaml").to_str().unwrap()] {
+        nothing(unpack(&fleet, &[&by_path[..], &["-f", named]].concat()), 8, "untrusted-bundle");
+        nothing(fleet.run(&[&["-f", named, "unpack"], &by_path[..]].concat()), 8, "untrusted-bundle");
+    }
     nothing(unpack(&fleet, &["--region", "eu-west", "--identity", "keys/eu-west.txt"]), 8, "untrusted-bundle");
 }
 
@@ -266,4 +269,51 @@ fn what_is_carried_for_others_is_named() {
     let both = unpack(&fleet, &["bundles", "--region", "eu", "--identity", "new.txt", "--identity", "old.txt"]);
     let names: BTreeSet<String> = documents(&both.ends(0).stdout).into_iter().map(|(name, _)| name).collect();
     assert!(names.contains("Secret eu-team/one") && names.contains("Secret eu-team/two"), "{names:?}");
+}
+
+/// Who can write a manifest must not have kinds applied that run programs: only the configuration names more kinds.
+#[test]
+fn a_kind_that_is_not_pouch_s_own_needs_the_configuration() {
+    let fleet = Fleet::new();
+    fleet.configure(
+        "output:",
+        "kinds: [{group: example.com, kind: AcmeIdentity, scope: Namespaced, allowedNamespaces: all}]\noutput:",
+    );
+    let acme =
+        "apiVersion: example.com/v1\nkind: AcmeIdentity\nmetadata: {name: acme, namespace: eu-team}\nspec: {a: b}\n";
+    let interface = "---\napiVersion: k0rdent.mirantis.com/v1beta1\nkind: ProviderInterface\nmetadata: {name: acme}\nspec:\n  \
+                     clusterIdentities: [{group: example.com, version: v1, kind: AcmeIdentity}]\n";
+    fleet.write("manifests/acme.yaml", format!("{acme}{interface}"));
+    let credential = credential("eu", "eu-team", "acme", ["example.com/v1", "AcmeIdentity", "acme"]);
+    fleet.write("manifests/eu-acme.yaml", credential);
+    fleet.run(&["render"]).ends(0);
+    let key = crate::support::root().join("testdata/quickstart/keys/eu-west.txt");
+    fleet.private("eu.txt", fs::read_to_string(key).unwrap());
+    let by_path = ["bundles/regions/eu", "--identity", "eu.txt"];
+    nothing(unpack(&fleet, &by_path), 64, "of a kind that pouch publishes only where its configuration names it");
+    let ran = unpack(&fleet, &[&by_path[..], &["-f", "pouch.yaml"]].concat()).ends(0);
+    assert!(ran.stdout.contains("kind: AcmeIdentity"), "{}", ran.stdout);
+}
+
+/// Neither the name of a folder nor how it is spelled hides a fault.
+#[test]
+fn a_fault_is_one_wherever_the_bundles_stand() {
+    let fleet = fleet();
+    copy(&fleet.path("bundles"), &fleet.path("flux/argocd"));
+    let path = "flux/argocd/regions/eu-west/core/namespaces/team-a.yaml";
+    let key = fleet.path("keys/eu-west.txt").to_str().unwrap().to_owned();
+    let spellings = |fleet: &Fleet| {
+        let whole = fleet.path("flux/argocd/regions/eu-west").to_str().unwrap().to_owned();
+        ["flux/argocd/regions/eu-west".to_owned(), "./flux//argocd/regions/eu-west/".to_owned(), whole]
+    };
+    for spelling in spellings(&fleet) {
+        unpack(&fleet, &[&spelling, "--identity", &key]).ends(0);
+    }
+    fleet.edit(path, "pouch", "pouhc");
+    for spelling in spellings(&fleet) {
+        nothing(unpack(&fleet, &[&spelling, "--identity", &key]), 8, "does not match the manifest");
+    }
+    for folder in ["flux/argocd", "./flux/argocd/"] {
+        nothing(unpack(&fleet, &[folder, "--region", "eu-west", "--identity", &key]), 8, "does not match");
+    }
 }

@@ -69,7 +69,11 @@ impl Flux {
         let environment = |folder: &Path| {
             let kubeconfig = folder.join("kubeconfig");
             server.kubeconfig(&kubeconfig, "admin");
-            vec![("KUBECONFIG", OsString::from(kubeconfig)), ("RUNTIME_NAMESPACE", NAMESPACE.into())]
+            // When it starts, the kustomize-controller removes what others of its kind left in the common folder, or work in.
+            let temporary = folder.join("tmp");
+            std::fs::create_dir(&temporary).expect("the scratch folder can be written");
+            let own = [("KUBECONFIG", OsString::from(kubeconfig)), ("TMPDIR", OsString::from(temporary))];
+            own.into_iter().chain([("RUNTIME_NAMESPACE", NAMESPACE.into())]).collect()
         };
         let common = |health: u16| {
             vec![

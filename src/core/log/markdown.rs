@@ -12,6 +12,7 @@ use crate::report::markdown::{Out, code};
 /// The whole answer, as far as there is room in a comment.
 pub fn markdown(log: &Log) -> String {
     let mut out = Out::default();
+    let all = Most::ALL.of(log);
     let of = log.question.as_deref().map(|question| format!(" of {}", code(question))).unwrap_or_default();
     out.line(&format!("### pouch log{of}\n"));
     for line in looked(&log.looked) {
@@ -23,10 +24,10 @@ pub fn markdown(log: &Log) -> String {
             if commits.is_empty() {
                 out.line("Nothing was published in these commits.");
             }
-            commits.iter().for_each(|record| commit(&mut out, record));
+            commits.iter().for_each(|record| commit(&mut out, record, all));
         }
         None => {
-            for group in older(log, Most::ALL) {
+            for group in older(log, all) {
                 out.line(&format!("#### {}\n", code(&group.title)));
                 group.lines.iter().for_each(|line| out.line(&format!("- {}", code(line))));
                 out.line("");
@@ -38,14 +39,14 @@ pub fn markdown(log: &Log) -> String {
     }
     if log.question.is_some() && log.commits.is_some() && !log.secrets.is_empty() {
         out.line("#### Published now\n");
-        for line in now(log, Most::ALL) {
+        for line in now(log, all) {
             out.line(&format!("- {}", code(&line)));
         }
     }
     out.done("pouch log -v")
 }
 
-fn commit(out: &mut Out, record: &CommitRecord) {
+fn commit(out: &mut Out, record: &CommitRecord, all: Most) {
     let CommitRecord { commit, subject, author, .. } = record;
     let (id, time) = (code(&short(&commit.id)), minute(&commit.time));
     let proved = match record.proved {
@@ -58,7 +59,7 @@ fn commit(out: &mut Out, record: &CommitRecord) {
     if let Some(sources) = sources(record) {
         out.line(&format!("- {}", code(&sources)));
     }
-    for line in lines(record, Most::ALL) {
+    for line in lines(record, all) {
         out.line(&format!("- {}", code(&line)));
     }
     out.line("");

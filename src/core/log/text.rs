@@ -24,17 +24,28 @@ pub struct Most {
     pub lines: usize,
     /// Of names in a line.
     pub names: usize,
+    /// Whether the fleet is named beside each region.
+    pub fleets: bool,
 }
 
 impl Most {
     /// What a person takes in.
-    pub const FEW: Self = Self { commits: 20, lines: 10, names: 5 };
+    pub const FEW: Self = Self { commits: 20, lines: 10, names: 5, fleets: false };
     /// Everything.
-    pub const ALL: Self = Self { commits: usize::MAX, lines: usize::MAX, names: usize::MAX };
+    pub const ALL: Self = Self { commits: usize::MAX, lines: usize::MAX, names: usize::MAX, fleets: false };
+
+    /// The same for an answer: where it tells of several fleets, each region is told with its own.
+    #[must_use]
+    pub fn of(self, log: &Log) -> Self {
+        let events = log.commits.iter().flatten().flat_map(|commit| &commit.events).map(|event| &event.fleet);
+        let fleets: BTreeSet<&String> = events.chain(log.secrets.iter().map(|secret| &secret.fleet)).collect();
+        Self { fleets: fleets.len() > 1, ..self }
+    }
 }
 
 /// The whole answer, ending in a line feed.
 pub fn text(log: &Log, most: Most) -> String {
+    let most = most.of(log);
     let mut out = Out(String::new());
     for line in looked(&log.looked) {
         out.line(0, &line);
@@ -152,11 +163,11 @@ pub(super) fn sources(record: &CommitRecord) -> Option<String> {
 
 /// What a commit did: what became of several objects in the same words is said once.
 pub fn lines(record: &CommitRecord, most: Most) -> Vec<String> {
-    let mut groups: BTreeMap<(&str, What, String), Vec<&Event>> = BTreeMap::new();
+    let mut groups: BTreeMap<(String, What, String), Vec<&Event>> = BTreeMap::new();
     for event in &record.events {
-        groups.entry((place(event), event.what, details(event))).or_default().push(event);
+        groups.entry((place(event, most), event.what, details(event))).or_default().push(event);
     }
-    let line = |((place, what, details), events): (&(&str, What, String), &Vec<&Event>)| {
+    let line = |((place, what, details), events): (&(String, What, String), &Vec<&Event>)| {
         let objects: Vec<String> = events.iter().map(|event| object(event)).collect();
         let by: BTreeSet<&String> = events.iter().flat_map(|event| &event.credentials).collect();
         let by = match by.len() {
@@ -172,8 +183,13 @@ pub fn lines(record: &CommitRecord, most: Most) -> Vec<String> {
     lines
 }
 
-fn place(event: &Event) -> &str {
-    event.region.as_deref().unwrap_or(&event.directory)
+fn place(event: &Event, most: Most) -> String {
+    called(most, &event.fleet, event.region.as_deref().unwrap_or(&event.directory))
+}
+
+/// What a region is called.
+fn called(most: Most, fleet: &str, region: &str) -> String {
+    if most.fleets { format!("{region} of fleet {fleet}") } else { String::from(region) }
 }
 
 fn object(event: &Event) -> String {
@@ -240,7 +256,7 @@ fn entry(entry: &EntryRecord) -> String {
 
 /// The Secrets that are published now.
 pub(super) fn now(log: &Log, most: Most) -> Vec<String> {
-    let line = |record: &SecretRecord| format!("{}  {}", region(record), secret(record, most));
+    let line = |record: &SecretRecord| format!("{}  {}", region(record, most), secret(record, most));
     bounded(log.secrets.iter().map(line), log.secrets.len(), most)
 }
 
@@ -252,8 +268,8 @@ fn bounded(lines: impl Iterator<Item = String>, count: usize, most: Most) -> Vec
     lines
 }
 
-fn region(record: &SecretRecord) -> &str {
-    record.region.as_deref().unwrap_or(&record.directory)
+fn region(record: &SecretRecord, most: Most) -> String {
+    called(most, &record.fleet, record.region.as_deref().unwrap_or(&record.directory))
 }
 
 /// A Secret and its age.
@@ -300,7 +316,7 @@ pub(super) fn older(log: &Log, most: Most) -> Vec<Group> {
         let secrets = counted(records.len(), "Secret", "Secrets");
         let lines = records.iter().map(|record| secret(record, most));
         Group {
-            title: format!("{}: {secrets} not known to be rotated for {least}", region(first)),
+            title: format!("{}: {secrets} not known to be rotated for {least}", region(first, most)),
             lines: bounded(lines, records.len(), most),
         }
     };

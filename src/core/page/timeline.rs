@@ -11,7 +11,7 @@ use crate::log::{CommitRecord, Log, SecretRecord};
 
 /// How many commits are told, and how much of each.
 const COMMITS: usize = 20;
-const MOST: Most = Most { commits: COMMITS, lines: 10, names: 5 };
+const MOST: Most = Most { commits: COMMITS, lines: 10, names: 5, fleets: false };
 
 /// How old the values of Secrets are, by region and Credential.
 pub(super) type Ages<'l> = BTreeMap<(&'l str, &'l str), Vec<String>>;

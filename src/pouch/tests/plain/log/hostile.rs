@@ -312,4 +312,6 @@ fn fleets_in_one_repository_stay_apart() {
     assert_eq!(events(0), [("one".into(), "withdrawn".into())]);
     assert_eq!(events(1).iter().filter(|(_, what)| what == "published").count(), 2);
     assert_eq!((list(&log["secrets"]).len(), text(&log["secrets"][0]["fleet"])), (1, "two"));
+    let ran = fleet.run(&["log", "--repo", "model.git"]).ends(0);
+    assert!(ran.stdout.contains("eu of fleet one") && ran.stdout.contains("eu of fleet two"), "{}", ran.stdout);
 }

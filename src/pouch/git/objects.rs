@@ -214,11 +214,13 @@ pub(in crate::git) fn named<'r>(repository: &'r Repository, revision: &str) -> R
         ancestor => repository.revparse_single(&format!("{}{ancestor}", object.id())),
     });
     found.map_err(|error| match error.code() {
-        ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => {
-            ObjectsError::NoReference { reference: revision.to_owned(), known: branches_and_tags(repository) }
-        }
+        ErrorCode::NotFound | ErrorCode::InvalidSpec | ErrorCode::Peel => none_called(repository, revision),
         _ => error.into(),
     })
+}
+
+fn none_called(repository: &Repository, revision: &str) -> ObjectsError {
+    ObjectsError::NoReference { reference: revision.to_owned(), known: branches_and_tags(repository) }
 }
 
 fn exactly<'r>(repository: &'r Repository, name: &str) -> Result<Object<'r>, git2::Error> {
@@ -310,8 +312,13 @@ impl Store {
 
     /// The commit that a revision names, as `named` understands it.
     pub fn commit(&self, revision: &str) -> Result<Id, ObjectsError> {
-        let found = named(&self.repository, revision)?.peel_to_commit().map_err(|error| self.noted(error))?;
-        Ok(Id(found.id()))
+        let found = named(&self.repository, revision)?;
+        let commit = found.peel_to_commit().map_err(|error| match error.code() {
+            // What is there is a folder or a file.
+            ErrorCode::InvalidSpec | ErrorCode::Peel => none_called(&self.repository, revision),
+            _ => self.noted(error),
+        })?;
+        Ok(Id(commit.id()))
     }
 
     /// Whether a commit carries a signature, by anybody.

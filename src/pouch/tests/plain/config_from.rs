@@ -107,6 +107,9 @@ fn what_no_commit_has_is_named() {
         assert!(ran.stderr.contains(text), "{}", ran.stderr);
     };
     says(&["plan", "--config-from", "mian"], "--config-from mian: there is no branch or commit mian");
+    for odd in ["main^{tree}", "main:pouch.yaml"] {
+        says(&["plan", "--config-from", odd], &format!("--config-from {odd}: there is no branch or commit {odd}"));
+    }
     says(&["-f", "other.yaml", "plan", "--config-from", "main"], "main:other.yaml");
     // A fault of the committed file is shown where it is.
     let good = fleet.read("pouch.yaml");

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 
 use super::input::Input;
 use super::pack::Pack;
+use crate::claim::Asked;
 use crate::closure::Member;
 use crate::finding::{Code, Finding, Origin, Severity};
 use crate::judge::case::{Ruling, Verdict};
@@ -118,7 +119,9 @@ fn gone(input: &Input<'_>, by: &Claimant, claimants: &BTreeSet<&Claimant>) -> Op
     let is_new = |object: &Object| {
         let namespace = object.key.namespace.clone();
         let claimant = namespace.map(|namespace| Claimant::credential(namespace, object.key.name.clone()));
-        claimant.is_none_or(|claimant| !claimants.contains(&claimant))
+        // What names another region, or is published here already, was not called otherwise before.
+        let region = |asked: &Asked| asked.region.as_ref().is_none_or(|region| *region == input.to.region.name);
+        claimant.is_none_or(|by| !claimants.contains(&by) && world.facts.asked_by(&by).is_none_or(region))
     };
     if let Some(found) = similar(input, &key, is_new) {
         return Some(renamed(&key, found));
@@ -159,7 +162,7 @@ fn similar<'a>(input: &Input<'a>, key: &ObjectKey, is_new: impl Fn(&Object) -> b
 }
 
 fn renamed(key: &ObjectKey, found: &Object) -> Finding {
-    let message = format!("{key} is gone, and {} is new and nearly called the same", found.key);
+    let message = format!("{key} is gone, and {} is nearly called the same, and was not published here", found.key);
     let help = format!("If this is a slip of the hand, call it {} again.", key.name);
     Finding { severity: Severity::Warning, ..withdrawn(message, &found.origin) }.about(&found.key).help(help)
 }

@@ -6,6 +6,7 @@
 pub mod codes;
 mod severity;
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -96,8 +97,8 @@ pub struct Finding {
     pub origin: Option<Origin>,
     /// The problem, in one sentence without a full stop.
     pub message: String,
-    /// What to do about it.
-    pub help: String,
+    /// What to do about it; for most codes it is the same for all objects.
+    pub help: Cow<'static, str>,
 }
 
 impl Finding {
@@ -111,7 +112,7 @@ impl Finding {
             object: None,
             origin: None,
             message: message.into(),
-            help: String::new(),
+            help: Cow::Borrowed(""),
         }
     }
 
@@ -140,7 +141,7 @@ impl Finding {
     }
 
     /// Says what to do about the problem.
-    pub fn help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<Cow<'static, str>>) -> Self {
         self.help = help.into();
         self
     }
@@ -165,14 +166,14 @@ pub struct Fault {
     /// The problem; never quotes a value.
     pub message: String,
     /// What to do about it.
-    pub help: String,
+    pub help: Cow<'static, str>,
     /// The line of the fault in its file, from one, if it is not the object's own line.
     pub line: Option<u32>,
 }
 
 impl Fault {
     /// Makes a fault about the object as a whole.
-    pub fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub fn new(code: Code, message: impl Into<String>, help: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), help: help.into(), line: None }
     }
 }

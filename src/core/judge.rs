@@ -129,7 +129,7 @@ fn forbidden_kind(claim: &Claim, key: &ObjectKey) -> Finding {
 /// What is wrong with an object wherever it goes: faults, content that must not leave, content that an API rejects.
 pub fn check_object(world: &World<'_>, object: &Object) -> Vec<Finding> {
     let mut findings: Vec<Finding> = object.faults.iter().map(|fault| finding_of(fault, object)).collect();
-    let find = |code, message: String, help: &str| {
+    let find = |code, message: String, help: &'static str| {
         Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
     };
     if let Some(why) = object.stays {

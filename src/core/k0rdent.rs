@@ -54,7 +54,7 @@ impl Faults {
 
     fn add(&mut self, message: String, help: &str) {
         if self.found.len() < Self::MOST && !self.found.iter().any(|fault| fault.message == message) {
-            self.found.push(Fault::new(self.code, message, help));
+            self.found.push(Fault::new(self.code, message, String::from(help)));
         }
     }
 

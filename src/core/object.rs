@@ -367,7 +367,7 @@ fn sealed_size(name: &str, value: &SecretBytes) -> usize {
 }
 
 fn entry(field: &str, encoded: bool, name: &str, value: &Node) -> Result<SecretBytes, Fault> {
-    let malformed = |message: String, help: &str| Fault::new(Code::MalformedSecret, message, help);
+    let malformed = |message: String, help: &'static str| Fault::new(Code::MalformedSecret, message, help);
     if !is_data_key(name) {
         // Not quoted: an invalid name is often a value that lost its name.
         let message = format!("{field} has an entry whose name, of {} bytes, the API refuses", name.len());

@@ -156,7 +156,7 @@ fn is_same_document(object: &Origin, finding: &Origin) -> bool {
 
 fn about(object: &Object, code: Code, what: &str, help: &str) -> Finding {
     let message = format!("the annotation {SILENCE_ANNOTATION} of {} {what}", object.key);
-    Finding::new(code, message).about(&object.key).at(&object.origin).help(help)
+    Finding::new(code, message).about(&object.key).at(&object.origin).help(String::from(help))
 }
 
 /// What is wrong with a part of an annotation.

@@ -16,7 +16,7 @@ mod sealed;
 mod state;
 mod unopened;
 
-use alloc::borrow::ToOwned as _;
+use alloc::borrow::{Cow, ToOwned as _};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -96,9 +96,8 @@ impl Unread<'_> {
 
     /// The finding about an object whose absence is not proved.
     pub fn finding(&self, key: &ObjectKey) -> Finding {
-        let help = self
-            .reason
-            .map_or("Correct the source: its own findings say what is wrong.", |reason| reason.help.as_str());
+        const HELP: &str = "Correct the source: its own findings say what is wrong.";
+        let help = self.reason.map_or(Cow::Borrowed(HELP), |reason| Cow::Owned(reason.help.clone()));
         Finding::new(Code::Unread, format!("whether {key} exists is unknown: {}", self.why())).about(key).help(help)
     }
 }

@@ -20,7 +20,7 @@ pub fn run(data: &[u8]) {
             .at(&Origin { source: text.into(), place: Place::File { path: text.into(), line: 1, column: 1 } })
             .claimed_by(&Claimant::credential(text.into(), text.into()))
             .in_region(&text.into())
-            .help(text),
+            .help(text.to_owned()),
         Paint::Plain,
     );
     is_plain_lines(&shown);

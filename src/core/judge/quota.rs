@@ -329,7 +329,7 @@ fn listed(ruling: &Ruling<'_>, member: &Member) -> usize {
     names.saturating_add(steps).saturating_add(AROUND_NEED)
 }
 
-fn fail(ruling: &mut Ruling<'_>, message: String, help: &str) {
+fn fail(ruling: &mut Ruling<'_>, message: String, help: &'static str) {
     let finding = Finding::new(Code::TooManyObjects, message).at(&ruling.case.claim.origin);
     ruling.find(finding.help(help));
 }

@@ -114,7 +114,7 @@ fn subject(finding: &Finding, checkout: &Checkout<'_>) -> String {
     let known = |origin: &Origin| origin.position().map(|(path, ..)| checkout.known(&origin.source, path));
     let file = origin.as_ref().and_then(known);
     // What is held is told by the digest in the line that lets it through.
-    let held = if code.class() == Class::Held { help.clone() } else { String::new() };
+    let held = if code.class() == Class::Held { help.as_ref() } else { "" };
     let parts = [
         code.text().to_string(),
         severity.word().to_string(),
@@ -124,7 +124,7 @@ fn subject(finding: &Finding, checkout: &Checkout<'_>) -> String {
         origin.as_ref().map(|origin| origin.source.to_string()).unwrap_or_default(),
         file.unwrap_or_default(),
         without_positions(message),
-        held,
+        held.to_string(),
     ];
     parts.join("\0")
 }

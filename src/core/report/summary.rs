@@ -643,7 +643,7 @@ impl From<&Finding> for FindingRecord {
             severity: finding.severity.word(),
             class: finding.code.class().word(),
             message: finding.message.clone(),
-            help: finding.help.clone(),
+            help: finding.help.to_string(),
             credential: finding.claimant.as_ref().map(Claimant::path),
             region: finding.region.as_ref().map(ToString::to_string),
             object: finding.object.as_ref().map(ObjectRecord::from),

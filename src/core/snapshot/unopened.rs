@@ -35,7 +35,7 @@ pub struct SealedDocument {
 /// Why an encrypted object of a listed kind could not be opened.
 pub(super) fn shut(kind: &GroupKind, origin: &Origin, Reason { why, help, line }: &Reason) -> Finding {
     let message = format!("a {kind} is encrypted and cannot be opened: {why}");
-    Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help)
+    Finding::new(Code::UnparsableDocument, message).at(&origin.at_line(*line)).help(help.clone())
 }
 
 /// The encrypted objects of a source that were not opened.

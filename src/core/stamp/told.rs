@@ -104,7 +104,7 @@ impl From<&Finding> for Told {
             object: object.as_ref().map(ObjectRecord::from),
             origin: origin.as_ref().map(|origin| (origin.source.to_string(), place(&origin.place))),
             message: message.clone(),
-            help: help.clone(),
+            help: help.to_string(),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Told {
             }),
             origin: origin.as_ref().map(|(source, at)| Origin { source: (&**source).into(), place: place(at) }),
             message: message.clone(),
-            help: help.clone(),
+            help: help.clone().into(),
         })
     }
 }

@@ -55,7 +55,7 @@ pub fn check_config_map(object: &Object) -> Vec<Fault> {
 /// Faults that the API server rejects in any object: invalid labels, and too many bytes.
 pub fn check_size(object: &Object) -> Vec<Fault> {
     let mut faults = Vec::new();
-    let mut add = |code, message, help: &str| faults.push(Fault::new(code, message, help));
+    let mut add = |code, message, help: &'static str| faults.push(Fault::new(code, message, help));
     for (key, _) in object.labels.iter().filter(|(_, value)| !is_label_value(value)) {
         let help = "Use at most 63 letters, digits, dots, dashes and underscores.";
         add(Code::InvalidObject, format!("the value of label {key:?} is none that the API takes"), help);

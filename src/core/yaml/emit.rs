@@ -206,14 +206,22 @@ const WORDS: [&str; 13] =
 ///
 /// Text that begins with a letter, a slash or a relative path is no number, date, indicator or merge key.
 pub(super) fn is_plain(text: &str) -> bool {
-    let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
-        || text.starts_with("./")
-        || text.starts_with("../");
+    // Every value of every manifest is asked about, so bytes are looked at and no patterns.
+    let (starts_well, last) = match text.as_bytes() {
+        [b'A'..=b'Z' | b'a'..=b'z' | b'/', .., last] => (true, *last),
+        [b'.', b'/', .., last] | [b'.', b'.', b'/', .., last] => (true, *last),
+        b"./" | b"../" => (true, b'/'),
+        [only] => (only.is_ascii_alphabetic() || *only == b'/', *only),
+        _ => return false,
+    };
     starts_well
+        && last != b':'
         && text.bytes().all(|b| matches!(b, b'A'..=b'Z' | b'a'..=b'z' | b'-'..=b':' | b'_' | b'+' | b'=' | b'@'))
-        && !text.ends_with(':')
-        && !WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+        && !(text.len() <= LONGEST_WORD && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text)))
 }
+
+/// The length of the longest of [`WORDS`].
+const LONGEST_WORD: usize = 8;
 
 /// Whether `ENC[…]` text can stand unquoted.
 fn is_safe_marker(text: &str) -> bool {

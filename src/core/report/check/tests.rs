@@ -36,7 +36,7 @@ fn a_fingerprint_outlives_the_line_and_tells_all_else_apart() {
         assert_ne!(print(&one), print(&other), "{other:?}");
     }
     // What is held tells by its help what it holds.
-    let held = |help: &str| Finding::new(Code::DeletionsHeld, "it is held").help(help);
+    let held = |help: &'static str| Finding::new(Code::DeletionsHeld, "it is held").help(help);
     assert_ne!(print(&held("pass a=1")), print(&held("pass a=2")));
     // The very same twice has two, and one before it changes none.
     let all = [says("a"), one.clone(), one.clone()];

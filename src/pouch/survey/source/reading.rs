@@ -115,13 +115,13 @@ impl Reading {
     /// Notes a path that is not read.
     pub(super) fn refuse(&mut self, source: &SourceName, path: &str, why: &str, help: &str) {
         let finding = Finding::new(Code::RefusedFile, format!("{path} {why}, and is not read"));
-        self.lacks(finding.at(&start_of(source, path)).help(help));
+        self.lacks(finding.at(&start_of(source, path)).help(String::from(help)));
     }
 
     /// Notes a path that could not be read.
     pub(super) fn miss(&mut self, source: &SourceName, path: &str, why: &str, help: &str) {
         let finding = Finding::new(Code::UnreadableFile, format!("{path} cannot be read: {why}"));
-        self.lacks(finding.at(&start_of(source, path)).help(help));
+        self.lacks(finding.at(&start_of(source, path)).help(String::from(help)));
     }
 }
 
@@ -158,7 +158,7 @@ impl SourceError {
             reading.identity = Some(git::identity(repository));
         }
         let finding = Finding::new(self.code, self.to_string()).at(&whole(&self.name));
-        reading.lacks(finding.help(&*self.help));
+        reading.lacks(finding.help(self.help.clone()));
         reading
     }
 

@@ -3,6 +3,7 @@
 
 mod ksops;
 mod plugin;
+mod retry;
 
 use crate::delivered::Delivered;
 use crate::rig::argocd::{ArgoCd, Said};

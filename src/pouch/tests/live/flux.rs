@@ -1,7 +1,9 @@
 //! Regions that Flux brings what pouch publishes: the real source-controller reads the branch over HTTP, the real
 //! kustomize-controller decrypts and applies it.
 
+mod finalizer;
 mod hostile;
+mod hub;
 mod open;
 mod signed;
 mod table;

@@ -203,15 +203,38 @@ impl ArgoCd {
         self.wait(name, |_, said| said.sync == "Synced");
     }
 
-    /// Has an Application look at the branch, as `argocd app get --refresh` does, waits until it is through with this
+    /// Waits until an Application says something.
+    ///
+    /// # Panics
+    /// If that takes too long.
+    #[track_caller]
+    pub fn wait_until(&self, name: &str, is_said: impl Fn(&Said) -> bool) {
+        self.wait(name, |_, said| is_said(said));
+    }
+
+    /// What an Application says now.
+    pub fn said(&self, name: &str) -> Said {
+        self.collect_garbage();
+        said(&self.get(&format!("{APPLICATIONS}/{name}")))
+    }
+
+    /// Has an Application look at the branch, as `argocd app get --refresh` does.
+    ///
+    /// # Panics
+    /// If the API server refuses that.
+    pub fn refresh(&self, name: &str) {
+        let asked = json!({"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}});
+        self.merge(&format!("{APPLICATIONS}/{name}"), &asked);
+    }
+
+    /// Has an Application look at the branch, waits until it is through with this
     /// revision, and gives what it says.
     ///
     /// # Panics
     /// If that takes too long.
     #[track_caller]
     pub fn sync(&self, name: &str, revision: &str) -> Said {
-        let target = format!("{APPLICATIONS}/{name}");
-        self.merge(&target, &json!({"metadata": {"annotations": {"argocd.argoproj.io/refresh": "normal"}}}));
+        self.refresh(name);
         self.settled(name, revision)
     }
 

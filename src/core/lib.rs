@@ -91,6 +91,7 @@
 //! | what `pouch init` drafts from a cluster | [`init`] |
 //! | what is proved of bundles without a cluster | [`verify::bundles`] |
 //! | what is compared between a region and its bundle | [`verify::live`] |
+//! | what is sent to a region without Flux and Argo CD, and what is taken away there | [`apply`] |
 //! | who can read which value from a git history | [`exposure`] |
 //! | what became of an object in the history of a branch, and how old its values are | [`log`] |
 //! | how findings and summaries read | [`report`] |
@@ -117,6 +118,7 @@
 extern crate alloc;
 
 pub mod admission;
+pub mod apply;
 pub mod capi;
 pub mod ciphertext;
 pub mod claim;

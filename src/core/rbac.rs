@@ -1,10 +1,11 @@
-//! The rights that reading a live cluster takes, as RBAC manifests: no more than the configuration and
-//! today's Credentials need.
+//! The rights that reading a live cluster takes, and those that [applying](mod@apply) a bundle takes, as RBAC manifests:
+//! no more than the configuration and today's Credentials need.
 //!
 //! [`inquiry`] says what is read; here each of its questions becomes a rule, with the reason above it. Secrets are
 //! never listed or watched, and no rule has a `*`. This module refuses to know how a cluster is reached: it is told
 //! what closures ask for, and how the cluster calls its resources.
 
+pub mod apply;
 pub mod owners;
 mod write;
 
@@ -198,11 +199,15 @@ fn list_rule(terms: &Basis<'_>, kind: &GroupKind) -> PolicyRule {
 /// A rule on all objects of a kind.
 fn rule(terms: &Basis<'_>, kind: &GroupKind, verb: &'static str, mut why: Vec<String>) -> PolicyRule {
     let known = kinds::plural(kind).or_else(|| terms.plurals.get(kind).map(String::as_str));
-    let resource = known.map_or_else(|| guessed_plural(kind), ToOwned::to_owned);
-    if known.is_none() {
-        why.push(format!("That {kind} is called {resource} is a guess: `kubectl api-resources` tells."));
-    }
-    PolicyRule { why, group: kind.group.as_str().to_owned(), resource, verb, names: None }
+    let resource = known.map_or_else(|| guessed(kind, &mut why), ToOwned::to_owned);
+    PolicyRule { why, group: kind.group.as_str().to_owned(), resource, verbs: vec![verb], names: None }
+}
+
+/// The resource of a kind that nobody knows, which a reason says.
+fn guessed(kind: &GroupKind, why: &mut Vec<String>) -> String {
+    let resource = guessed_plural(kind);
+    why.push(format!("That {kind} is called {resource} is a guess: `kubectl api-resources` tells."));
+    resource
 }
 
 /// As Kubernetes guesses: `meta.UnsafeGuessKindToResource` of apimachinery.

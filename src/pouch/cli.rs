@@ -3,7 +3,9 @@
 //! Here the words are parsed, the command is found, and how it ended becomes the exit code and the last words.
 
 pub mod accept;
+pub mod apply;
 mod asked;
+pub mod bundle;
 pub mod check;
 pub mod completions;
 pub mod config;
@@ -75,6 +77,8 @@ enum Command {
     #[command(args = records::refused())]
     Unpack(unpack::Args),
     #[command(args = records::refused())]
+    Apply(apply::Args),
+    #[command(args = records::refused())]
     Exposure(exposure::Args),
     #[command(args = records::refused())]
     Keygen(keygen::Args),
@@ -104,8 +108,7 @@ pub fn main() -> u8 {
 }
 
 /// Words that people know from other programs, and what is meant here. clap would offer what is spelled alike.
-const MEANT: [(&str, &str); 7] = [
-    ("apply", "`pouch publish` commits the bundles, and Flux or Argo CD applies them."),
+const MEANT: [(&str, &str); 6] = [
     (
         "decrypt",
         "`pouch unpack PATH --identity FILE` prints a region's bundle in clear, and `sops decrypt FILE` one Secret.",
@@ -182,6 +185,7 @@ pub fn run(ambient: Ambient) -> u8 {
         | Command::Rekey(_)
         | Command::Exposure(_)
         | Command::Unpack(_)
+        | Command::Apply(_)
         | Command::Verify(_) => Stop::on_signals(),
         _ => Stop::never(),
     };
@@ -272,6 +276,7 @@ impl Command {
             Self::Rekey(args) => rekey::run(session, args),
             Self::Verify(args) => verify::run(session, args),
             Self::Unpack(args) => unpack::run(session, args),
+            Self::Apply(args) => apply::run(session, args),
             Self::Exposure(args) => exposure::run(session, args),
             Self::Keygen(args) => keygen::run(session, args),
             Self::Rbac(args) => rbac::run(session, args),

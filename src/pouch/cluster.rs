@@ -2,7 +2,7 @@
 //!
 //! [`Cluster`] connects as kubectl would and asks: which kinds a server has, all objects of a kind in pages,
 //! single objects by name. It only ever GETs, except in [`Cluster::create`], which makes one new object and
-//! never changes one. An answer is believed only if it is what was asked for; everything else is tried again,
+//! never changes one, and in [`mod@write`], which applies objects and deletes them. An answer is believed only if it is what was asked for; everything else is tried again,
 //! within bounds, and then counts as unknown. Why something is asked, and what follows from an answer, is not
 //! known here.
 
@@ -10,6 +10,7 @@ mod exec;
 mod kubeconfig;
 mod link;
 pub mod request;
+pub mod write;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -469,7 +470,7 @@ pub enum Created {
     NoNamespace,
 }
 
-/// How asking for the objects of one kind has gone.
+/// How asking for the objects of one kind, or sending them, has gone.
 #[derive(Default)]
 struct Fate {
     answered: Cell<bool>,

@@ -40,6 +40,8 @@
 //! | rendering: each region is planned, sealed and staged at once | [`run::render`]; sealing: [`run::seal`] |
 //! | rekeying | [`run::anew`] (chooses where values come from), [`run::rekey`] (takes them from the published files) |
 //! | proofs of bundles, and comparing with a region's cluster | [`run::verify`], [`run::live`] |
+//! | applying a bundle to a region without Flux and Argo CD | [`run::apply`], [`cluster::write`]; core `apply` |
+//! | which bundle `unpack` and `apply` open, with whose identity | [`cli::bundle`] |
 //! | who can read which value from a git history | [`run::exposure`], [`git::history`], [`shelf::repository`] |
 //! | what became of an object, by the history of the branches that regions follow | [`run::log`], [`git::history::line`]; what commands are asked about: `cli/subject.rs` |
 //! | what `pouch init` writes, and what it asks a management cluster | [`run::init`], core `init` |

@@ -2,6 +2,7 @@
 
 pub mod again;
 pub mod anew;
+pub mod apply;
 pub mod exposure;
 pub mod init;
 pub mod keyfiles;

@@ -40,13 +40,13 @@ pub struct RbacManifest {
     pub text: String,
 }
 
-/// One rule: a verb on one resource, in one place.
+/// One rule: verbs on one resource, in one place.
 #[derive(Clone)]
 pub(super) struct PolicyRule {
     pub(super) why: Vec<String>,
     pub(super) group: String,
     pub(super) resource: String,
-    pub(super) verb: &'static str,
+    pub(super) verbs: Vec<&'static str>,
     /// The names that it is for, each with a comment of its own; none for all.
     pub(super) names: Option<BTreeMap<String, String>>,
 }
@@ -117,8 +117,8 @@ fn foreign<'a>(kind: &'a str, name: &'a str) -> Tree<'a> {
 
 fn rule(rule: &PolicyRule) -> String {
     let one = |text| Tree::List(vec![Tree::text(text)]);
-    let tree =
-        Tree::map([("apiGroups", one(&*rule.group)), ("resources", one(&*rule.resource)), ("verbs", one(rule.verb))]);
+    let verbs = Tree::List(rule.verbs.iter().map(|verb| Tree::text(*verb)).collect());
+    let tree = Tree::map([("apiGroups", one(&*rule.group)), ("resources", one(&*rule.resource)), ("verbs", verbs)]);
     let mut text = comment("", &rule.why);
     text.push_str(&emit(&Tree::List(vec![tree])));
     if let Some(names) = &rule.names {

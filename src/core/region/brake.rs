@@ -125,17 +125,7 @@ pub fn line(key: &ObjectKey, sha256: &str) -> String {
 /// One that the branch has used already is spent. The same set may come up again, as where a key was accepted, removed
 /// and added once more: so what is asked for then is bound to those that were used before.
 pub fn acceptance(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, lines: &[String]) -> Acceptance {
-    let head = match (what, namespace) {
-        (Accept::Deletions, namespace) => format!("{}\n", namespace.map_or("", Namespace::as_str)),
-        (Accept::Reseal, Some(namespace)) => format!("{namespace}\n"),
-        (Accept::Recipients | Accept::Reseal, _) => String::new(),
-    };
-    let mut text = format!("pouch/v1 {}\n{}\n{}\n{head}", what.word(), load.fleet, load.directory);
-    let lines: BTreeSet<&String> = lines.iter().collect();
-    for line in lines {
-        text.push_str(line);
-        text.push('\n');
-    }
+    let mut text = accepted_text(what, (load.fleet, load.directory), namespace, lines.iter().cloned());
     let named =
         |digest: String| Acceptance { region: load.region.clone(), namespace: namespace.cloned(), what, digest };
     let mut wanted = named(digest(&text));
@@ -144,6 +134,37 @@ pub fn acceptance(what: Accept, load: &Load<'_>, namespace: Option<&Namespace>, 
         wanted = named(digest(&text));
     }
     wanted
+}
+
+/// The digest that fits one set of lines of a fleet's region.
+pub fn digest_of(
+    what: Accept,
+    of: (&FleetName, &Directory),
+    namespace: Option<&Namespace>,
+    lines: impl Iterator<Item = String>,
+) -> String {
+    digest(&accepted_text(what, of, namespace, lines))
+}
+
+/// What digests are made of.
+fn accepted_text(
+    what: Accept,
+    (fleet, directory): (&FleetName, &Directory),
+    namespace: Option<&Namespace>,
+    lines: impl Iterator<Item = String>,
+) -> String {
+    let head = match (what, namespace) {
+        (Accept::Deletions, namespace) => format!("{}\n", namespace.map_or("", Namespace::as_str)),
+        (Accept::Reseal, Some(namespace)) => format!("{namespace}\n"),
+        (Accept::Recipients | Accept::Reseal, _) => String::new(),
+    };
+    let mut text = format!("pouch/v1 {}\n{fleet}\n{directory}\n{head}", what.word());
+    let lines: BTreeSet<String> = lines.collect();
+    for line in lines {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
 }
 
 fn digest(text: &str) -> String {

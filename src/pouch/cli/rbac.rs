@@ -6,9 +6,11 @@ use pouch_core::config::{Source, SourcePlace};
 use pouch_core::finding::{Severity, settle};
 use pouch_core::inquiry;
 use pouch_core::name::{GroupKind, Name, Namespace, SourceName, is_dns_label, is_dns_subdomain};
+use pouch_core::rbac::apply::{self, ApplyBasis};
 use pouch_core::rbac::owners::owners;
 use pouch_core::rbac::{AskedByName, Basis, Secrets, Subject, manifests};
 
+use super::bundle::{Listed, listed};
 use super::reach::ReachArgs;
 use crate::error::{Ended, Failure};
 use crate::session::{Session, Tolerate};
@@ -22,19 +24,31 @@ Examples:
   pouch rbac > rbac.yaml
   pouch rbac --secrets namespaces
   pouch rbac --user github:repo:acme/fleet:environment:pouch
+  pouch rbac --apply --region eu-west             for `pouch apply`, on the region
 
-Exit codes: 0 printed; 5 the cluster cannot be read; 64 usage or configuration.";
+Exit codes: 0 printed; 5 the cluster, or the bundle, cannot be read; 64 usage or configuration.";
 
 /// Print the least RBAC rules for reading the configuration's clusters
 ///
 /// Nothing is applied: look at what comes out, keep it in git, and apply it with kubectl. Secrets are never
 /// listed, and none is read for this either. Print it again when Credentials change.
+///
+/// With --apply it prints the rights that `pouch apply` takes on a region, for the bundle as it is published.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Which Secrets and ConfigMaps may be read
     #[arg(long, value_name = "HOW", default_value = "names")]
     secrets: How,
+    /// Print the rights that applying a region's bundle takes there
+    #[arg(long, conflicts_with_all = ["secrets", "context", "kubeconfig", "as_user"])]
+    apply: bool,
+    /// With --apply: the region, by name or folder [default: the only one]
+    #[arg(long, value_name = "NAME", requires = "apply")]
+    region: Option<String>,
+    /// With --apply: the namespace of the ConfigMap that says what was applied [default: the system namespace]
+    #[arg(long, value_name = "NAMESPACE", requires = "apply")]
+    inventory_namespace: Option<String>,
     /// The service account that gets the rights [default: pouch/pouch]
     #[arg(long, value_name = "NAMESPACE/NAME", group = "subject")]
     service_account: Option<String>,
@@ -73,6 +87,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let subject = args.subject()?;
     let opened = Opened::open(session)?;
     let fleet = &opened.settings.fleet;
+    if args.apply {
+        return applying(session, args, &opened, &subject);
+    }
     let clusters: Vec<&Source> = fleet.sources.iter().filter(|source| is_cluster(source)).collect();
     if clusters.is_empty() {
         return Err(Failure::usage(
@@ -104,6 +121,20 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     }
     session.ui.result(&documents.join("---\n"));
     Ok(ended)
+}
+
+/// Prints the rights that applying a bundle takes.
+fn applying(session: &Session, args: &Args, opened: &Opened, subject: &Subject) -> Result<Ended, Failure> {
+    let fleet = &opened.settings.fleet;
+    let Listed { directory, objects } = listed(session, opened, args.region.as_deref())?;
+    let kept_in = args.inventory_namespace.as_deref().map_or(fleet.system_namespace.clone(), Namespace::from);
+    if !is_dns_label(kept_in.as_str()) {
+        return Err(Failure::usage("--inventory-namespace cannot be a namespace", "Name one that is on the region."));
+    }
+    let terms = ApplyBasis { fleet: &fleet.name, directory: &directory, objects: &objects, kept_in: &kept_in, subject };
+    let made: Vec<String> = apply::manifests(&terms).into_iter().map(|manifest| manifest.text).collect();
+    session.ui.result(&made.join("---\n"));
+    Ok(Ended::Done)
 }
 
 fn is_cluster(source: &Source) -> bool {

@@ -1,4 +1,4 @@
-//! The link to one API server: a GET goes out, or rarely a POST, an answer comes back, within bounds.
+//! The link to one API server: a GET goes out, or rarely a request that writes, an answer comes back, within bounds.
 //!
 //! Every request is bounded in time and size, trouble of every kind is tried again with growing pauses, and all
 //! requests together are bounded in time too. Bodies are never logged and never part of an error: what a
@@ -10,8 +10,8 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use kube::client::Body;
 use pouch_core::node::{Interner, Node};
@@ -100,6 +100,23 @@ pub enum Ask {
     Object,
     /// A page of a list.
     List,
+}
+
+/// A request that may be sent twice.
+pub(super) struct Parcel<'a> {
+    pub(super) method: Method,
+    pub(super) path: &'a str,
+    pub(super) accept: &'static str,
+    pub(super) content: &'static str,
+    pub(super) body: &'a str,
+    /// Whether a conflict is one of two writers at once, which passes.
+    pub(super) conflicts_pass: bool,
+}
+
+/// An answer, whatever it says.
+pub(super) struct Answered {
+    pub(super) status: u16,
+    pub(super) node: Node,
 }
 
 /// Why there is no answer, after all attempts.
@@ -248,6 +265,80 @@ impl Link {
             StatusCode::UNAUTHORIZED => Err(Broken::Unauthorized),
             status => Ok(status.as_u16()),
         }
+    }
+
+    /// Sends what may be sent twice, and tries again after trouble. Every answer but 401, 429 and the server's own faults
+    /// counts, refusals too.
+    pub(super) async fn send(&self, parcel: &Parcel<'_>) -> Result<Answered, Broken> {
+        let mut pause = self.patience.pause;
+        let mut tried = 0_u32;
+        loop {
+            tried = tried.saturating_add(1);
+            let renewed = self.renewed.get();
+            let (trouble, wait) = match self.send_once(parcel).await {
+                Ok(answered) if answered.status == 409 && parcel.conflicts_pass && tried < self.patience.tries => {
+                    (Broken::Status(409), None)
+                }
+                Ok(answered) => {
+                    debug!(path = parcel.path, tried, "answered");
+                    return Ok(answered);
+                }
+                Err(trouble) => trouble,
+            };
+            warn!(path = parcel.path, tried, "no answer: {}", trouble.what());
+            match trouble {
+                Broken::Unauthorized if renewed < self.renewed.get() => {}
+                Broken::Unauthorized if renewed < 2 => self.renew().await?,
+                Broken::Unauthorized | Broken::Access(_) | Broken::Late | Broken::TooLong => return Err(trouble),
+                _ => {}
+            }
+            if tried >= self.patience.tries {
+                return Err(trouble);
+            }
+            let pause_now = self.around(pause);
+            let asked = wait.map(|wait| wait.min(LONGEST_WAIT).saturating_add(pause_now));
+            tokio::time::sleep(asked.unwrap_or(pause_now)).await;
+            pause = pause.saturating_mul(2);
+        }
+    }
+
+    /// Sends it once; trouble comes with the wait that the server asks for, if any.
+    async fn send_once(&self, parcel: &Parcel<'_>) -> Result<Answered, (Broken, Option<Duration>)> {
+        self.requests.set(self.requests.get().saturating_add(1));
+        let plain = |trouble| (trouble, None);
+        let request = http::Request::builder()
+            .method(parcel.method.clone())
+            .uri(parcel.path)
+            .header(ACCEPT, parcel.accept)
+            .header(CONTENT_TYPE, parcel.content)
+            .header(USER_AGENT, AGENT)
+            .body(Body::from(parcel.body.as_bytes().to_vec()));
+        let request = request.map_err(|_| plain(Broken::Garbled("the request cannot be written as HTTP")))?;
+        let client = self.client.borrow().clone();
+        let exchange = async {
+            let response = client.send(request).await.map_err(|error| plain(broken(&error)))?;
+            let (head, body) = response.into_parts();
+            let status = head.status;
+            if status == StatusCode::UNAUTHORIZED {
+                return Err(plain(Broken::Unauthorized));
+            }
+            if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+                let wait = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+                return Err((Broken::Status(status.as_u16()), wait.map(Duration::from_secs)));
+            }
+            let is_json =
+                head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
+            let is_plain = head.headers.get(CONTENT_ENCODING).is_none_or(|how| how == "identity");
+            if !is_json || !is_plain {
+                return Err(plain(Broken::Garbled(
+                    "the answer is not JSON; something other than an API server answers",
+                )));
+            }
+            let bytes = collected(body, MOST_OF_OBJECT).await.map_err(plain)?;
+            let node = request::parse(&bytes, &mut self.interner.borrow_mut());
+            Ok(Answered { status: status.as_u16(), node: node.map_err(|garbled| plain(garbled.into()))? })
+        };
+        tokio::time::timeout(self.patience.request, exchange).await.unwrap_or(Err(plain(Broken::TimedOut)))
     }
 
     /// Asks for the credentials anew: a token that expired, a plugin that gives another one.

@@ -78,6 +78,13 @@ impl Resource {
         format!("{}?fieldManager=pouch&fieldValidation=Strict{dry}", self.base(namespace))
     }
 
+    /// The path that a manifest is applied to on the server's side: as field manager `pouch`, and whoever owns a field
+    /// that it has gives it up. <https://kubernetes.io/docs/reference/using-api/server-side-apply/>
+    pub fn apply_path(&self, key: &ObjectKey, trial: Trial) -> String {
+        let dry = if trial == Trial::Dry { "&dryRun=All" } else { "" };
+        format!("{}?fieldManager=pouch&force=true&fieldValidation=Strict{dry}", self.path(key))
+    }
+
     /// The path of one object.
     pub fn path(&self, key: &ObjectKey) -> String {
         format!("{}/{}", self.base(key.namespace.as_ref()), encoded(key.name.as_str()))
@@ -215,6 +222,13 @@ const ITEM: &Shape =
 
 /// Takes the one object that was asked for.
 pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Portion) -> Result<(Node, Stamp), Garbled> {
+    let answer = unstamped(answer, resource, key, form)?;
+    let stamp = stamp(&answer, resource)?;
+    Ok((answer, stamp))
+}
+
+/// Takes the one object that was asked for, which may be one that was not really made.
+pub fn unstamped(answer: Node, resource: &Resource, key: &ObjectKey, form: Portion) -> Result<Node, Garbled> {
     let (kind, api_version) = form.kind_of(resource);
     let text = |path: &[&str]| answer.str_at(path).unwrap_or_default();
     let is_asked = text(&["kind"]) == kind
@@ -224,8 +238,7 @@ pub fn object(answer: Node, resource: &Resource, key: &ObjectKey, form: Portion)
     if !is_asked {
         return Err(Garbled("the answer is another object than the one asked for"));
     }
-    let stamp = stamp(&answer, resource)?;
-    Ok((answer, stamp))
+    Ok(answer)
 }
 
 fn stamp(object: &Node, resource: &Resource) -> Result<Stamp, Garbled> {

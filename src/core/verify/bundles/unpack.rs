@@ -5,13 +5,16 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use zeroize::Zeroizing;
 
 use super::region::ProvedRegion;
 use super::tree::BundleTree;
+use crate::hash::sha256_hex;
 use crate::layout::manifest::ManifestObject;
-use crate::name::GroupKind;
+use crate::layout::path;
+use crate::name::{Directory, FleetName, GroupKind, ObjectKey};
 use crate::yaml::read;
 
 /// Secrets in clear, by the paths of their files.
@@ -19,10 +22,52 @@ pub type Opened = BTreeMap<String, Zeroizing<String>>;
 
 /// A region's manifests.
 pub struct Unpacked {
+    /// The fleet that the bundle belongs to.
+    pub fleet: FleetName,
+    /// The region's folder.
+    pub directory: Directory,
+    /// SHA-256 of `bundle.yaml` in lower-case hex.
+    pub digest: String,
     /// All of them, each behind a line `---`.
     pub text: Zeroizing<String>,
-    /// How many there are.
-    pub objects: usize,
+    /// Where each of them stands in it.
+    places: Vec<(ObjectKey, String, Range<usize>)>,
+}
+
+/// One manifest.
+#[derive(Clone, Copy)]
+pub struct Part<'u> {
+    /// What it is on the region.
+    pub key: &'u ObjectKey,
+    /// SHA-256 of its published file in lower-case hex.
+    pub sha256: &'u str,
+    /// The manifest in clear.
+    pub text: &'u str,
+}
+
+impl Unpacked {
+    /// One for a test: keys, digests and manifests.
+    #[cfg(test)]
+    pub(crate) fn of(parts: &[(ObjectKey, &str, String)]) -> Self {
+        let (mut text, mut places) = (Zeroizing::new(String::new()), Vec::new());
+        for (key, sha256, part) in parts {
+            let start = text.len();
+            text.push_str(part);
+            places.push((key.clone(), String::from(*sha256), start..text.len()));
+        }
+        Self { fleet: "acme".into(), directory: "eu".into(), digest: String::from("d1"), text, places }
+    }
+
+    /// How many objects there are.
+    pub fn objects(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The manifests one by one, in the order in which they are to be applied.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        let text = |place: &Range<usize>| self.text.get(place.clone()).unwrap_or_default();
+        self.places.iter().map(move |(key, sha256, place)| Part { key, sha256, text: text(place) })
+    }
 }
 
 /// Puts a region's objects together: Namespaces first, then ConfigMaps, Secrets, and what points to them.
@@ -47,20 +92,26 @@ pub fn unpack<'r>(
     if !missing.is_empty() {
         return Err(missing);
     }
-    let texts: Vec<&str> = objects.iter().filter_map(|object| text(object)).collect();
+    let texts: Vec<(&ManifestObject, &str)> =
+        objects.iter().filter_map(|object| text(object).map(|text| (*object, text))).collect();
     // At full size at once: what a growing text leaves behind would have to be wiped each time.
     let room = texts
         .iter()
-        .fold(0_usize, |room, text| room.saturating_add(text.len()).saturating_add(BREAK.len()).saturating_add(1));
+        .fold(0_usize, |room, (_, text)| room.saturating_add(text.len()).saturating_add(BREAK.len()).saturating_add(1));
     let mut stream = Zeroizing::new(String::with_capacity(room));
-    for text in &texts {
+    let mut places = Vec::with_capacity(texts.len());
+    for (object, text) in texts {
         stream.push_str(BREAK);
+        let start = stream.len();
         stream.push_str(text);
         if !text.ends_with('\n') {
             stream.push('\n');
         }
+        places.push((object.key.clone(), object.sha256.clone(), start..stream.len()));
     }
-    Ok(Unpacked { text: stream, objects: texts.len() })
+    let own = tree.get(path::manifest(&region.directory).as_str()).map(|standing| sha256_hex(&standing.bytes));
+    let (fleet, directory) = (region.manifest.fleet.clone(), region.directory.clone());
+    Ok(Unpacked { fleet, directory, digest: own.unwrap_or_default(), text: stream, places })
 }
 
 const BREAK: &str = "---\n";

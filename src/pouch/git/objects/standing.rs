@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use git2::{Index, IndexEntryExtendedFlag, Repository, RepositoryOpenFlags};
+use git2::{Index, IndexEntryExtendedFlag, Oid, Repository, RepositoryOpenFlags};
 
 use super::{Budget, Id, MODE_LINK, MODE_SUBMODULE, MODE_TREE, ObjectsError, Store, refused};
 
@@ -96,6 +96,14 @@ pub fn discover(path: &Path) -> Result<(Store, String), ObjectsError> {
     let way = whole.strip_prefix(&root).unwrap_or(Path::new("")).join(rest);
     let store = Store { path: repository.path().to_owned(), repository, damage: Cell::default() };
     Ok((store, slashed(&way)))
+}
+
+/// Whether a commit of the repository that a path belongs to is an ancestor of another; no, where that is not known
+/// there.
+pub fn is_older(path: &Path, commit: &str, than: &str) -> bool {
+    let id = |text: &str| Oid::from_str(text).ok();
+    let (Ok((store, _)), Some(commit), Some(than)) = (discover(path), id(commit), id(than)) else { return false };
+    store.repository.graph_descendant_of(than, commit).unwrap_or(false)
 }
 
 fn slashed(way: &Path) -> String {

@@ -156,6 +156,11 @@ impl Delivered {
         found
     }
 
+    /// How many objects the region has of the kinds that bundles have.
+    pub fn items_there(&self) -> usize {
+        self.items().len()
+    }
+
     /// What is not on the region as the sources say, by name; never by value.
     pub fn differences(&self) -> Vec<String> {
         let (expected, found) = (self.expected(), self.found());

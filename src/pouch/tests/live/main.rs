@@ -21,6 +21,7 @@ mod rig;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod apply;
 mod argocd;
 mod bundle;
 mod canary;

@@ -242,9 +242,15 @@ fn the_rules_for_named_namespaces_suffice_and_none_can_be_spared() {
 }
 
 #[test]
-fn the_api_server_takes_the_cronjob_as_it_is() {
+fn the_api_server_takes_the_cronjobs_as_they_are() {
     let Some(server) = ApiServer::shared() else { return };
-    let path = root().join("examples/cronjob.yaml");
+    for name in ["cronjob.yaml", "apply-cronjob.yaml"] {
+        taken_as_it_is(server, name);
+    }
+}
+
+fn taken_as_it_is(server: &ApiServer, name: &str) {
+    let path = root().join("examples").join(name);
     let text = std::fs::read_to_string(path).unwrap();
     // What is tried only makes no namespace; and there the standard is to be heard of for templates, too.
     server.apply(

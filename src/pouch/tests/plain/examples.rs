@@ -15,8 +15,9 @@ use serde_json::{Value, json};
 use crate::support::fleet::{Fleet, Ran};
 use crate::support::root;
 
-const EXAMPLES: [&str; 10] = [
+const EXAMPLES: [&str; 11] = [
     "Dockerfile",
+    "apply-cronjob.yaml",
     "argocd-plugin/plugin.yaml",
     "argocd-plugin/repo-server-patch.yaml",
     "cronjob.yaml",
@@ -51,7 +52,7 @@ fn pouch(arguments: &[&str]) -> Output {
 
 /// The command lines in a text: `pouch`, one of its commands, and words until the shell takes over.
 fn command_lines(text: &str) -> Vec<Vec<String>> {
-    const COMMANDS: [&str; 8] = ["check", "init", "plan", "publish", "rbac", "render", "unpack", "verify"];
+    const COMMANDS: [&str; 9] = ["apply", "check", "init", "plan", "publish", "rbac", "render", "unpack", "verify"];
     let mut lines = Vec::new();
     for (at, _) in text.match_indices("pouch ") {
         if text[..at].ends_with(|c: char| c.is_alphanumeric() || "/-_:.".contains(c)) {
@@ -128,13 +129,14 @@ fn the_plugin_runs_pouch_where_a_bundle_is() {
 
 #[test]
 fn the_flag_that_comments_recommend_exists() {
-    for name in ["cronjob.yaml", "github-actions.yaml", "gitlab-ci.yml"] {
+    for name in ["apply-cronjob.yaml", "cronjob.yaml", "github-actions.yaml", "gitlab-ci.yml"] {
         let text = text_of(name);
         let at = text.find("--tolerate").unwrap_or_else(|| panic!("{name} says nothing of --tolerate"));
         let flag: String = text[at..].chars().take_while(|c| !",:.;`\n".contains(*c) || *c == ',').collect();
         let words = flag.split_whitespace().take(if flag.contains("--tolerate=") { 1 } else { 2 });
         let value = words.last().unwrap().trim_start_matches("--tolerate=").trim_end_matches(',').to_owned();
-        assert!(is_taken(&["publish".to_owned(), format!("--tolerate={value}")]), "{name}: {value}");
+        let command = if name.starts_with("apply") { "apply" } else { "publish" };
+        assert!(is_taken(&[command.to_owned(), format!("--tolerate={value}")]), "{name}: {value}");
     }
 }
 
@@ -219,6 +221,43 @@ fn the_configuration_in_the_config_map_is_one() {
     let config: Value = serde_json::from_slice(&answer.stdout).unwrap();
     assert!(config["sources"][0]["cluster"].is_object());
     assert_eq!(config["reuseKey"]["file"], "/etc/pouch/reuse-key/reuse.key");
+}
+
+#[test]
+fn the_region_s_job_has_what_it_names_and_no_more() {
+    let documents = documents("apply-cronjob.yaml");
+    let kinds: Vec<&str> = documents.iter().map(|document| document["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["Namespace", "ServiceAccount", "ConfigMap", "CronJob"]);
+    let pod = &kind(&documents, "CronJob")["spec"]["jobTemplate"]["spec"]["template"]["spec"];
+    assert_eq!(
+        (&pod["automountServiceAccountToken"], &pod["serviceAccountName"]),
+        (&json!(false), &json!("pouch-apply"))
+    );
+    let (clone, apply) = (&pod["initContainers"][0], &pod["containers"][0]);
+    let words = |field: &Value| -> Vec<String> { serde_json::from_value(field.clone()).unwrap() };
+    assert!(is_taken(&words(&apply["args"])) && words(&apply["args"])[0] == "apply");
+    // What is cloned is what is applied.
+    assert_eq!(words(&clone["args"])[1], words(&apply["args"])[1]);
+    let volumes: Vec<&str> =
+        pod["volumes"].as_array().unwrap().iter().map(|volume| volume["name"].as_str().unwrap()).collect();
+    let mounted = |container: &Value| -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let mounts = container["volumeMounts"].as_array().unwrap();
+        mounts.iter().map(|mount| (text(&mount["name"]), text(&mount["mountPath"]))).collect()
+    };
+    for (container, never) in [(clone, ["identity", "token"].as_slice()), (apply, &["git"])] {
+        assert!(container["image"].as_str().unwrap().contains("@sha256:"));
+        assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+        let mounts = mounted(container);
+        assert!(mounts.iter().all(|(name, _)| volumes.contains(&&**name) && !never.contains(&&**name)), "{mounts:?}");
+        let text = format!("{} {} {}", container["command"], container["args"], container["env"]);
+        let named = text.split(['"', '=', ' ']).filter(|word| word.starts_with("/etc/") || word.starts_with("/var/"));
+        for word in named {
+            assert!(mounts.iter().any(|(_, path)| word.starts_with(path.as_str())), "{word}");
+        }
+    }
+    let signers = &kind(&documents, "ConfigMap")["data"]["signers"];
+    assert!(signers.as_str().unwrap().contains(" ssh-ed25519 "));
 }
 
 /// The instructions of a Dockerfile, comments left out and continued lines joined.

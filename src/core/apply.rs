@@ -1,0 +1,242 @@
+//! Apply: what a region without Flux and Argo CD is sent of its bundle, in which order, and what is taken away.
+//!
+//! [`Bundle::questions`] says what must be known of the region, [`plan`](plan::plan) decides from the answers and from
+//! the [`inventory`] of what was brought before, and [`release`] says of what left the bundle which objects may go once
+//! the outcome is known. An object is sent again unless nobody wrote to it since the same file was sent. What is taken
+//! away stands in the inventory and has pouch's label; so two bundles on one cluster leave each other's objects alone.
+//! Nothing here knows a client or a value of a Secret.
+
+pub mod inventory;
+pub mod plan;
+pub mod release;
+
+use alloc::borrow::ToOwned as _;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use self::inventory::{Inventory, mark};
+use crate::kinds;
+use crate::layout::{MANAGED_BY, MANAGED_BY_LABEL};
+use crate::name::{Directory, FleetName, GroupKind, Namespace, ObjectKey, Version};
+use crate::node::{Interner, Node};
+use crate::verify::bundles::unpack::{Part, Unpacked};
+use crate::yaml::read::{Document, read};
+
+/// A bundle in clear, as it is applied.
+pub struct Bundle<'u> {
+    /// The fleet that it belongs to.
+    pub fleet: &'u FleetName,
+    /// The region's folder.
+    pub directory: &'u Directory,
+    /// SHA-256 of its `bundle.yaml`.
+    pub digest: &'u str,
+    /// Its Namespaces, each as it is written.
+    namespaces: Vec<(Part<'u>, Node)>,
+    /// Everything else, in the order in which it is applied.
+    objects: Vec<Wanted<'u>>,
+}
+
+/// An object of the bundle that is no Namespace.
+pub struct Wanted<'u> {
+    /// What it is on the region.
+    pub key: &'u ObjectKey,
+    /// The manifest in clear.
+    pub text: &'u str,
+    /// The version that it is written in.
+    pub version: Version,
+    /// What tells its published file from another.
+    mark: String,
+    /// What an identity's `spec` says; it may be the name of an object that it points to.
+    says: BTreeSet<String>,
+}
+
+/// A manifest of a proved bundle that cannot be read back.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0} is not what its manifest says")]
+pub struct Unreadable(ObjectKey);
+
+/// What must be known of a region before anything is sent.
+pub struct Questions {
+    /// API groups whose kinds and versions must be known.
+    pub groups: BTreeSet<String>,
+    /// Namespaces to get, metadata only.
+    pub namespaces: BTreeSet<Namespace>,
+    /// Objects to get by name, metadata only, by kind and the version that the bundle writes them in; none where they
+    /// left the bundle, and any version will do.
+    pub objects: BTreeMap<(GroupKind, Option<Version>), Vec<ObjectKey>>,
+}
+
+/// What a region says of an object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Live {
+    /// There is none.
+    Absent,
+    /// It is there.
+    Here(Meta),
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// What is known of an object that is there.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Meta {
+    /// Its UID.
+    pub uid: String,
+    /// Its resourceVersion: it changes with every write.
+    pub version: String,
+    /// Whether it has pouch's label.
+    pub is_ours: bool,
+    /// Whether it is only there until its finalizers are through.
+    pub is_going: bool,
+    /// Its finalizers.
+    pub finalizers: Vec<String>,
+    /// Its labels.
+    labels: BTreeMap<String, String>,
+}
+
+impl Meta {
+    /// Takes what is known from an object, or from its metadata alone.
+    pub fn of(node: &Node) -> Self {
+        let text = |field: &str| node.str_at(&["metadata", field]).unwrap_or_default().to_owned();
+        let of = |field: &str| node.at(&["metadata", field]);
+        let labels: BTreeMap<String, String> = of("labels")
+            .map(Node::entries)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|(key, value)| Some((String::from(&**key), String::from(value.as_str()?))))
+            .collect();
+        let finalizers = of("finalizers").map(Node::items).unwrap_or_default();
+        Self {
+            uid: text("uid"),
+            version: text("resourceVersion"),
+            is_ours: labels.get(MANAGED_BY_LABEL).is_some_and(|value| value == MANAGED_BY),
+            is_going: of("deletionTimestamp").is_some(),
+            finalizers: finalizers.iter().filter_map(Node::as_str).map(String::from).collect(),
+            labels,
+        }
+    }
+}
+
+impl<'u> Bundle<'u> {
+    /// Takes a bundle apart.
+    ///
+    /// # Errors
+    /// Where a manifest is not of the kind that it was listed as.
+    pub fn new(unpacked: &'u Unpacked) -> Result<Self, Unreadable> {
+        let mut bundle = Self {
+            fleet: &unpacked.fleet,
+            directory: &unpacked.directory,
+            digest: &unpacked.digest,
+            namespaces: Vec::new(),
+            objects: Vec::new(),
+        };
+        let mut interner = Interner::new();
+        for part in unpacked.parts() {
+            let Part { key, sha256, text } = part;
+            // Values of Secrets are not looked at here.
+            if key.kind.is_secret() || key.kind.is_config_map() {
+                let (mark, says) = (mark(sha256), BTreeSet::new());
+                bundle.objects.push(Wanted { key, text, version: "v1".into(), mark, says });
+                continue;
+            }
+            let node = read(&Document::whole(text), &mut interner).map_err(|_| Unreadable(key.clone()))?;
+            if key.kind.is_namespace() {
+                bundle.namespaces.push((part, node));
+                continue;
+            }
+            let written = node.str_at(&["apiVersion"]).and_then(|written| written.rsplit_once('/'));
+            let (_, version) = written.ok_or_else(|| Unreadable(key.clone()))?;
+            let says = said(&node);
+            bundle.objects.push(Wanted { key, text, version: version.into(), mark: mark(sha256), says });
+        }
+        Ok(bundle)
+    }
+
+    /// What must be known of the region.
+    ///
+    /// `more` are the kinds that may be taken away beside those that every bundle may hold.
+    pub fn questions(&self, inventory: &Inventory, more: &BTreeSet<GroupKind>) -> Questions {
+        let mut objects: BTreeMap<(GroupKind, Option<Version>), Vec<ObjectKey>> = BTreeMap::new();
+        for wanted in &self.objects {
+            let place = (wanted.key.kind.clone(), Some(wanted.version.clone()));
+            objects.entry(place).or_default().push(wanted.key.clone());
+        }
+        let wanted: BTreeSet<&ObjectKey> = self.objects.iter().map(|wanted| wanted.key).collect();
+        for key in inventory.objects.keys().filter(|key| !wanted.contains(key) && is_prunable(&key.kind, more)) {
+            objects.entry((key.kind.clone(), None)).or_default().push(key.clone());
+        }
+        let groups = objects.keys().map(|(kind, _)| kind.group.as_str());
+        Questions {
+            groups: groups.filter(|group| !group.is_empty()).map(String::from).collect(),
+            namespaces: self.namespaces.iter().map(|(part, _)| Namespace::new(part.key.name.shared())).collect(),
+            objects,
+        }
+    }
+
+    /// How many objects it has, Namespaces not counted.
+    pub fn objects(&self) -> usize {
+        self.objects.len()
+    }
+}
+
+/// Whether objects of a kind may be taken away: whoever can write the inventory could name others.
+fn is_prunable(kind: &GroupKind, more: &BTreeSet<GroupKind>) -> bool {
+    !kind.is_namespace() && (kinds::is_published(kind) || more.contains(kind))
+}
+
+/// Every text in a document's `spec`.
+fn said(node: &Node) -> BTreeSet<String> {
+    let mut texts = BTreeSet::new();
+    let mut left: Vec<&Node> = node.at(&["spec"]).into_iter().collect();
+    while let Some(node) = left.pop() {
+        match node {
+            Node::Text(text) => _ = texts.insert(String::from(&**text)),
+            Node::List(items) => left.extend(items),
+            Node::Map(entries) => left.extend(entries.iter().map(|(_, node)| node)),
+            _ => {}
+        }
+    }
+    texts
+}
+
+/// The fields of a manifest that a refusal names, as far as the manifest has them: what else a server writes where a path
+/// should stand may be a value.
+pub fn fields_named(text: &str, named: &[String]) -> BTreeSet<String> {
+    let Ok(node) = read(&Document::whole(text), &mut Interner::new()) else { return BTreeSet::new() };
+    let known = |path: &String| {
+        let (mut at, mut found) = (&node, Vec::new());
+        for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
+            match at {
+                Node::Map(_) => {
+                    let Some(next) = at.get(part) else { break };
+                    at = next;
+                    found.push(part);
+                }
+                Node::List(items) => {
+                    let Some(next) = part.parse::<usize>().ok().and_then(|index| items.get(index)) else { break };
+                    at = next;
+                }
+                _ => break,
+            }
+        }
+        (!found.is_empty()).then(|| found.join("."))
+    };
+    named.iter().filter_map(known).collect()
+}
+
+/// Whether two states of an object say the same, but for what servers note in its metadata.
+pub fn is_alike(one: &Node, other: &Node) -> bool {
+    let without = |node: &Node| -> Vec<(String, Node)> {
+        let rest = node.entries().iter().filter(|(key, _)| **key != *"metadata");
+        let kept = ["labels", "annotations"].map(|field| {
+            let found = node.at(&["metadata", field]).cloned().unwrap_or_else(Node::empty_map);
+            (String::from(field), found)
+        });
+        rest.map(|(key, node)| (String::from(&**key), node.clone())).chain(kept).collect()
+    };
+    without(one) == without(other)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! What was brought to a region, in a ConfigMap there: names and kinds, never a value.
+//!
+//! It is written before anything new is sent, so that a killed run leaves nothing that nobody knows, and again when all
+//! is done. What is not in it is never taken away. Beside each name stands what tells the published file from another,
+//! and the resourceVersion that the object had once it was sent.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use crate::name::{Directory, FleetName, GroupKind, Name, Namespace, ObjectKey, is_dns_label};
+use crate::node::Node;
+use crate::yaml::emit::{Tree, emit};
+
+/// The most bytes that a ConfigMap may hold:
+/// <https://kubernetes.io/docs/concepts/configuration/configmap/#motivation>
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// What stands before a kind in the ConfigMap's keys.
+const OBJECTS: &str = "objects.";
+
+/// What stands where nothing is known.
+const NOTHING: &str = "-";
+
+/// What was brought to a region of one bundle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inventory {
+    /// The fleet that the bundle belongs to.
+    pub fleet: FleetName,
+    /// The region's folder.
+    pub directory: Directory,
+    /// SHA-256 of the `bundle.yaml` that was applied last, whole or in part; empty before the first.
+    pub bundle: String,
+    /// The commit that it was read from, where it was one.
+    pub revision: Option<String>,
+    /// The objects.
+    pub objects: BTreeMap<ObjectKey, Brought>,
+}
+
+/// What is known of an object that was brought.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Brought {
+    /// The mark of the file that was sent; none where that is not known to have succeeded.
+    pub mark: Option<String>,
+    /// The resourceVersion that the object had then.
+    pub version: Option<String>,
+}
+
+/// Why an inventory cannot be used; never quotes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It is not written as inventories are.
+    #[error("is not written as pouch writes it")]
+    Malformed,
+    /// It is another bundle's.
+    #[error("belongs to another fleet or region")]
+    Foreign,
+}
+
+/// What tells a published file from another: the start of its SHA-256.
+pub fn mark(sha256: &str) -> String {
+    String::from(sha256.get(..16).unwrap_or(sha256))
+}
+
+/// The name of a bundle's inventory. Neither part can have a dot, so no two bundles share one.
+pub fn name(fleet: &FleetName, directory: &Directory) -> Name {
+    format!("pouch.{fleet}.{directory}").as_str().into()
+}
+
+impl Inventory {
+    /// One of a region that was brought nothing yet.
+    pub fn empty(fleet: &FleetName, directory: &Directory) -> Self {
+        let (fleet, directory) = (fleet.clone(), directory.clone());
+        Self { fleet, directory, bundle: String::new(), revision: None, objects: BTreeMap::new() }
+    }
+
+    /// Reads the ConfigMap of a bundle.
+    ///
+    /// # Errors
+    /// Where it cannot be used; nothing is guessed.
+    pub fn read(node: &Node, fleet: &FleetName, directory: &Directory) -> Result<Self, Unusable> {
+        let data = node.at(&["data"]).ok_or(Unusable::Malformed)?;
+        let field = |name: &str| data.get(name).and_then(Node::as_str);
+        if field("fleet") != Some(fleet.as_str()) || field("directory") != Some(directory.as_str()) {
+            return Err(Unusable::Foreign);
+        }
+        let mut inventory = Self::empty(fleet, directory);
+        inventory.bundle = field("bundle").filter(|text| is_word(text)).map(String::from).unwrap_or_default();
+        inventory.revision = field("revision").filter(|text| is_word(text)).map(String::from);
+        for (name, node) in data.entries() {
+            let Some(kind) = name.strip_prefix(OBJECTS) else { continue };
+            let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+            let kind = GroupKind::new(group, kind);
+            for line in node.as_str().ok_or(Unusable::Malformed)?.lines() {
+                let (key, brought) = object(&kind, line).ok_or(Unusable::Malformed)?;
+                inventory.objects.insert(key, brought);
+            }
+        }
+        Ok(inventory)
+    }
+
+    /// The ConfigMap, to be applied in `namespace`; `over` is the resourceVersion of the one that it replaces.
+    pub fn emit(&self, namespace: &Namespace, over: Option<&str>) -> String {
+        let mut kinds: BTreeMap<String, String> = BTreeMap::new();
+        for (key, brought) in &self.objects {
+            let lines = kinds.entry(format!("{OBJECTS}{}", key.kind)).or_default();
+            let or_nothing = |text: &Option<String>| text.clone().unwrap_or_else(|| String::from(NOTHING));
+            let (mark, version) = (or_nothing(&brought.mark), or_nothing(&brought.version));
+            let _ = writeln!(lines, "{}/{} {mark} {version}", key.namespace_text(), key.name);
+        }
+        let own = [
+            ("fleet", Some(self.fleet.as_str())),
+            ("directory", Some(self.directory.as_str())),
+            ("bundle", Some(self.bundle.as_str())),
+            ("revision", self.revision.as_deref()),
+        ];
+        let own = own.into_iter().filter_map(|(key, text)| Some((String::from(key), Tree::text(text?))));
+        let data = own.chain(kinds.into_iter().map(|(key, lines)| (key, Tree::text(lines))));
+        let name = name(&self.fleet, &self.directory);
+        // Not the label of what is brought: whoever looks for what was left behind would take it for that.
+        let labels = [("app.kubernetes.io/component", "inventory"), ("app.kubernetes.io/name", "pouch")];
+        let labels = Tree::map(labels.map(|(key, value)| (key, Tree::text(value))));
+        let over = over.map(|version| ("resourceVersion", Tree::text(version)));
+        let metadata =
+            [("labels", labels), ("name", Tree::text(name.as_str())), ("namespace", Tree::text(namespace.as_str()))];
+        let document = Tree::map([
+            ("apiVersion", Tree::text("v1")),
+            ("data", Tree::map(data.collect::<Vec<_>>())),
+            ("kind", Tree::text("ConfigMap")),
+            ("metadata", Tree::map(metadata.into_iter().chain(over))),
+        ]);
+        String::from(&*emit(&document))
+    }
+}
+
+/// One line.
+fn object(kind: &GroupKind, line: &str) -> Option<(ObjectKey, Brought)> {
+    let mut words = line.split(' ');
+    let (place, mark, version) = (words.next()?, words.next()?, words.next()?);
+    let (namespace, name) = place.split_once('/')?;
+    let known = |text: &str| (text != NOTHING).then(|| String::from(text));
+    let is_right = words.next().is_none()
+        && [name, mark, version].into_iter().all(is_word)
+        && (namespace.is_empty() || is_dns_label(namespace));
+    let namespace = (!namespace.is_empty()).then(|| namespace.into());
+    let key = ObjectKey::new(kind.clone(), namespace, name.into());
+    is_right.then(|| (key, Brought { mark: known(mark), version: known(version) }))
+}
+
+/// Whether a text can be a name, a digest or a version: it goes into paths and messages.
+fn is_word(text: &str) -> bool {
+    (1..=253).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
+}

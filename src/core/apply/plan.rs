@@ -1,0 +1,263 @@
+//! What is sent to a region and what is to be taken away, decided before anything is.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::inventory::{Brought, Inventory};
+use super::{Bundle, Live, Meta, Wanted, is_prunable};
+use crate::config::{Accept, Acceptance, Limits};
+use crate::finding::{Code, Finding};
+use crate::listing::few;
+use crate::name::{GroupKind, ObjectKey, Region, Version};
+use crate::node::Node;
+use crate::region::brake;
+
+/// How many objects the brake's finding names.
+const SHOWN: usize = 5;
+
+/// The annotation that says whether a Namespace that is there already is left alone.
+const SSA: &str = "kustomize.toolkit.fluxcd.io/ssa";
+
+/// How many objects may be taken away at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// So many always may.
+    pub free: usize,
+    /// Above that, at most so many percent of what was brought.
+    pub percent: usize,
+    /// Above that, at most so many.
+    pub objects: usize,
+}
+
+impl Default for Budget {
+    /// The defaults of `limits.deletions`.
+    fn default() -> Self {
+        Self { free: 3, percent: 20, objects: 10 }
+    }
+}
+
+impl From<&Limits> for Budget {
+    fn from(limits: &Limits) -> Self {
+        let Limits { free_deletions: free, deletion_percent: percent, deletion_objects: objects, .. } = *limits;
+        Self { free, percent, objects }
+    }
+}
+
+impl Budget {
+    fn admits(self, count: usize, of: usize, left: usize) -> bool {
+        let within = count <= self.objects && count.saturating_mul(100) <= self.percent.saturating_mul(of);
+        count == 0 || (left > 0 && (count <= self.free || within))
+    }
+}
+
+/// What a region answered.
+pub struct Answers<'a> {
+    /// The kinds that it serves, each with its versions.
+    pub served: &'a BTreeMap<GroupKind, BTreeSet<Version>>,
+    /// The API groups that could not be asked.
+    pub silent: &'a BTreeSet<String>,
+    /// What there is of what was asked for, Namespaces too.
+    pub live: &'a BTreeMap<ObjectKey, Live>,
+}
+
+/// What the user lets through.
+pub struct Let<'a> {
+    /// The region, for people.
+    pub region: &'a Region,
+    /// The brake's numbers.
+    pub budget: Budget,
+    /// The digests that were accepted.
+    pub accepted: &'a BTreeSet<String>,
+    /// The kinds that may be taken away beside those that every bundle may hold.
+    pub kinds: &'a BTreeSet<GroupKind>,
+}
+
+/// What is to be done.
+pub struct Plan<'u> {
+    /// Namespaces to make, and only if they are not there.
+    pub make: Vec<Sending<'u>>,
+    /// Namespaces whose labels are to be set.
+    pub label: Vec<Sending<'u>>,
+    /// ConfigMaps, Secrets and identities to send, in this order, in one list for each kind.
+    pub send: Vec<Vec<Sending<'u>>>,
+    /// Objects that are as they were sent.
+    pub same: BTreeSet<&'u ObjectKey>,
+    /// Objects of kinds, or versions, that the region does not serve.
+    pub lacking: BTreeSet<&'u ObjectKey>,
+    /// Objects of API groups that do not answer, or that could not be looked at.
+    pub silent: BTreeSet<&'u ObjectKey>,
+    /// What may be taken away, once the rest is done.
+    pub goners: Vec<Goner>,
+    /// What left the bundle, and carries pouch's label no more: somebody else's.
+    pub given_up: Vec<ObjectKey>,
+    /// Why nothing may be taken away.
+    pub held: Option<Finding>,
+    /// The inventory to write before anything is sent.
+    pub before: Inventory,
+}
+
+/// A manifest that is sent.
+#[derive(Clone, Copy)]
+pub struct Sending<'u> {
+    /// What it is on the region.
+    pub key: &'u ObjectKey,
+    /// The version that it is written in.
+    pub version: &'u str,
+    /// The manifest in clear.
+    pub text: &'u str,
+    /// The index of the object it stands for.
+    wanted: Option<usize>,
+}
+
+/// An object that is to be taken away.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Goner {
+    /// What it is.
+    pub key: ObjectKey,
+    /// How it was found.
+    pub meta: Meta,
+}
+
+impl Goner {
+    /// Whether others may point to it, and it points to nothing.
+    pub fn is_pointed_to(&self) -> bool {
+        self.key.kind.is_secret() || self.key.kind.is_config_map()
+    }
+}
+
+/// Decides.
+pub fn plan<'u>(
+    bundle: &'u Bundle<'u>,
+    inventory: &Inventory,
+    revision: Option<&str>,
+    answers: &Answers<'_>,
+    lets: &Let<'_>,
+) -> Plan<'u> {
+    let mut before = inventory.clone();
+    (before.bundle, before.revision) = (String::from(bundle.digest), revision.map(String::from));
+    let mut plan = Plan {
+        make: Vec::new(),
+        label: Vec::new(),
+        send: Vec::new(),
+        same: BTreeSet::new(),
+        lacking: BTreeSet::new(),
+        silent: BTreeSet::new(),
+        goners: Vec::new(),
+        given_up: Vec::new(),
+        held: None,
+        before,
+    };
+    for (part, node) in &bundle.namespaces {
+        let sending = Sending { key: part.key, version: "v1", text: part.text, wanted: None };
+        match answers.live.get(part.key) {
+            Some(Live::Absent) => plan.make.push(sending),
+            Some(Live::Here(meta)) if is_kept_up(node) && !has_labels(meta, node) => plan.label.push(sending),
+            Some(Live::Here(_)) => {}
+            None | Some(Live::Unknown) => _ = plan.silent.insert(part.key),
+        }
+    }
+    let mut last: Option<&GroupKind> = None;
+    for (index, wanted) in bundle.objects.iter().enumerate() {
+        let key = wanted.key;
+        plan.before.objects.entry(key.clone()).or_default();
+        if is_lacking(wanted, answers) {
+            plan.lacking.insert(key);
+            continue;
+        }
+        match answers.live.get(key) {
+            None | Some(Live::Unknown) => {
+                plan.silent.insert(key);
+                continue;
+            }
+            Some(Live::Here(meta)) if is_same(wanted, meta, inventory.objects.get(key)) => {
+                plan.same.insert(key);
+                continue;
+            }
+            Some(_) => {}
+        }
+        let sending = Sending { key, version: wanted.version.as_str(), text: wanted.text, wanted: Some(index) };
+        match plan.send.last_mut().filter(|_| last == Some(&key.kind)) {
+            Some(phase) => phase.push(sending),
+            None => plan.send.push(Vec::from([sending])),
+        }
+        last = Some(&key.kind);
+    }
+    leavers(&mut plan, bundle, inventory, answers, lets);
+    plan
+}
+
+/// Whether a Namespace's labels are set where it is there already.
+fn is_kept_up(node: &Node) -> bool {
+    node.str_at(&["metadata", "annotations", SSA]) == Some("Merge")
+}
+
+fn has_labels(meta: &Meta, node: &Node) -> bool {
+    let labels = node.at(&["metadata", "labels"]).map(Node::entries).unwrap_or_default();
+    labels.iter().all(|(key, value)| meta.labels.get(&**key).map(String::as_str) == value.as_str())
+}
+
+/// Whether the region serves no such kind, or not in this version. A group that does not answer proves nothing.
+fn is_lacking(wanted: &Wanted<'_>, answers: &Answers<'_>) -> bool {
+    let kind = &wanted.key.kind;
+    let served = || answers.served.get(kind).is_some_and(|versions| versions.contains(&wanted.version));
+    kind.group != "" && !answers.silent.contains(kind.group.as_str()) && !served()
+}
+
+/// Whether nobody wrote to an object since this very file was sent: to send it again would change nothing.
+fn is_same(wanted: &Wanted<'_>, meta: &Meta, brought: Option<&Brought>) -> bool {
+    let Some(Brought { mark: Some(mark), version: Some(version) }) = brought else { return false };
+    *mark == wanted.mark && *version == meta.version && meta.is_ours && !meta.is_going
+}
+
+/// What left the bundle, and may go.
+fn leavers(plan: &mut Plan<'_>, bundle: &Bundle<'_>, inventory: &Inventory, answers: &Answers<'_>, lets: &Let<'_>) {
+    let wanted: BTreeSet<&ObjectKey> = bundle.objects.iter().map(|wanted| wanted.key).collect();
+    for key in inventory.objects.keys().filter(|key| !wanted.contains(key) && is_prunable(&key.kind, lets.kinds)) {
+        let is_served = key.kind.group == "" || answers.served.contains_key(&key.kind);
+        let is_silent = answers.silent.contains(key.kind.group.as_str());
+        match answers.live.get(key) {
+            Some(Live::Here(meta)) if meta.is_ours => {
+                plan.goners.push(Goner { key: key.clone(), meta: meta.clone() });
+            }
+            Some(Live::Here(_)) => {
+                plan.before.objects.remove(key);
+                plan.given_up.push(key.clone());
+            }
+            Some(Live::Absent) => _ = plan.before.objects.remove(key),
+            // With its definition all objects of a kind go.
+            None if !is_served && !is_silent => _ = plan.before.objects.remove(key),
+            None | Some(Live::Unknown) => {}
+        }
+    }
+    // What points to others goes first.
+    plan.goners.sort_by_key(Goner::is_pointed_to);
+    let going: Vec<&Goner> = plan.goners.iter().filter(|goner| !goner.meta.is_going).collect();
+    if lets.budget.admits(going.len(), inventory.objects.len(), bundle.objects.len()) {
+        return;
+    }
+    let marks = |goner: &Goner| inventory.objects.get(&goner.key).and_then(|brought| brought.mark.clone());
+    let lines = going.iter().map(|goner| brake::line(&goner.key, &marks(goner).unwrap_or_default()));
+    let digest = brake::digest_of(Accept::Deletions, (bundle.fleet, bundle.directory), None, lines);
+    if lets.accepted.contains(&digest) {
+        return;
+    }
+    let (count, of) = (going.len(), inventory.objects.len());
+    let end = if bundle.objects.is_empty() { ", which empties it" } else { "" };
+    let named = few(going.iter().map(|goner| &goner.key), count, SHOWN);
+    let message =
+        format!("region {} would lose {count} of the {of} objects that were brought to it{end}: {named}", lets.region);
+    let wanted = Acceptance { region: lets.region.clone(), namespace: None, what: Accept::Deletions, digest };
+    let help =
+        format!("If that is meant, pass --accept-deletions {wanted}. Until then they stay, and all else goes on.");
+    plan.held = Some(Finding::new(Code::DeletionsHeld, message).in_region(lets.region).help(help));
+}
+
+impl<'u> Sending<'u> {
+    /// Whether it points to an object of one of these names. While such an object is not as it should be, what points to
+    /// it stays as it was.
+    pub fn points_to<'n>(&self, bundle: &Bundle<'_>, names: &'n BTreeSet<&str>) -> Option<&'n str> {
+        let wanted = bundle.objects.get(self.wanted?)?;
+        names.iter().copied().find(|name| wanted.says.contains(*name))
+    }
+}

@@ -1,0 +1,407 @@
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use super::inventory::{Brought, Inventory, Unusable, mark, name};
+use super::plan::{Answers, Budget, Let, Plan, plan};
+use super::release::{Pointers, after, may_go};
+use super::{Bundle, Live, Meta, fields_named, is_alike};
+use crate::name::{GroupKind, Namespace, ObjectKey, Region, Version};
+use crate::node::{Interner, Node};
+use crate::verify::bundles::unpack::Unpacked;
+use crate::yaml::read::{Document, read};
+
+const CAPI: &str = "infrastructure.cluster.x-k8s.io";
+
+/// `Secret a/b`, `Namespace a`, `AzureClusterIdentity a/b`.
+fn key(text: &str) -> ObjectKey {
+    let (kind, place) = text.split_once(' ').unwrap();
+    let group = if ["Secret", "ConfigMap", "Namespace", "Pod"].contains(&kind) { "" } else { CAPI };
+    let (namespace, name) = place.split_once('/').map_or((None, place), |(namespace, name)| (Some(namespace), name));
+    ObjectKey::new(GroupKind::new(group, kind), namespace.map(Namespace::from), name.into())
+}
+
+fn node(text: &str) -> Node {
+    read(&Document::whole(text), &mut Interner::new()).unwrap()
+}
+
+/// A bundle of such objects; behind the key stands what an identity points to, or what a Namespace says of itself.
+fn bundle(objects: &[&str]) -> Unpacked {
+    let part = |line: &&str| {
+        let (object, says) = line.split_once(" -> ").unwrap_or((line, ""));
+        let key = key(object);
+        let version = if key.kind.group == "" { "v1".to_string() } else { format!("{CAPI}/v1beta1") };
+        let (kind, name) = (&key.kind.kind, &key.name);
+        let more = match key.kind.is_namespace() {
+            true => format!(", annotations: {{kustomize.toolkit.fluxcd.io/ssa: {says}}}, labels: {{env: prod}}}}"),
+            false => format!("}}, spec: {{secretRef: {{name: '{says}'}}}}"),
+        };
+        let text = format!("{{apiVersion: {version}, kind: {kind}, metadata: {{name: {name}{more}}}");
+        (key, "0123456789abcdef0123", text)
+    };
+    Unpacked::of(&objects.iter().map(part).collect::<Vec<_>>())
+}
+
+/// How an object is there: its resourceVersion, and marks.
+fn live(says: &str) -> Live {
+    match says {
+        "-" => Live::Absent,
+        "?" => Live::Unknown,
+        _ => {
+            let mut words = says.split(' ');
+            let version = String::from(words.next().unwrap());
+            let mut meta = Meta { uid: String::from("u"), version, is_ours: true, ..Meta::default() };
+            for word in words {
+                match word {
+                    "theirs" => meta.is_ours = false,
+                    "going" => meta.is_going = true,
+                    label => _ = meta.labels.insert(String::from("env"), String::from(label)),
+                }
+            }
+            Live::Here(meta)
+        }
+    }
+}
+
+struct Scene {
+    unpacked: Unpacked,
+    inventory: Inventory,
+    live: BTreeMap<ObjectKey, Live>,
+    silent: BTreeSet<String>,
+    lacks: Vec<&'static str>,
+    budget: Budget,
+    accepted: BTreeSet<String>,
+}
+
+impl Scene {
+    /// The bundle, the inventory (`KEY@VERSION`), and what is there (`KEY = HOW`).
+    fn new(objects: &[&str], inventory: &[&str], there: &[&str]) -> Self {
+        let mut kept = Inventory::empty(&"acme".into(), &"eu".into());
+        for line in inventory {
+            let (object, version) = line.split_once('@').unwrap_or((line, ""));
+            let version = (!version.is_empty()).then(|| String::from(version));
+            let mark = Some(String::from("0123456789abcdef"));
+            kept.objects.insert(key(object), Brought { mark, version });
+        }
+        let there = there.iter().map(|line| line.split_once(" = ").unwrap());
+        Self {
+            unpacked: bundle(objects),
+            inventory: kept,
+            live: there.map(|(object, how)| (key(object), live(how))).collect(),
+            silent: BTreeSet::new(),
+            lacks: Vec::new(),
+            budget: Budget::default(),
+            accepted: BTreeSet::new(),
+        }
+    }
+
+    fn decide<T>(&self, look: impl FnOnce(&Bundle<'_>, &Plan<'_>) -> T) -> T {
+        let bundle = Bundle::new(&self.unpacked).unwrap();
+        let kinds = ["AzureClusterIdentity", "AWSClusterStaticIdentity", "VSphereClusterIdentity"];
+        let served: BTreeMap<GroupKind, BTreeSet<Version>> = kinds
+            .into_iter()
+            .filter(|kind| !self.lacks.contains(kind))
+            .map(|kind| (GroupKind::new(CAPI, kind), BTreeSet::from(["v1beta1".into()])))
+            .collect();
+        let answers = Answers { served: &served, silent: &self.silent, live: &self.live };
+        let (region, none) = (Region::from("eu"), BTreeSet::new());
+        let lets = Let { region: &region, budget: self.budget, accepted: &self.accepted, kinds: &none };
+        let plan = plan(&bundle, &self.inventory, None, &answers, &lets);
+        look(&bundle, &plan)
+    }
+
+    /// The plan in words.
+    #[track_caller]
+    fn check(&self, expect: &[&str]) {
+        let words = self.decide(|_, plan| {
+            let mut words: Vec<String> = Vec::new();
+            let mut add = |word: &str, keys: Vec<String>| {
+                if !keys.is_empty() {
+                    words.push(format!("{word} {}", keys.join(", ")));
+                }
+            };
+            let one = |key: &ObjectKey| format!("{} {}", key.kind.kind, key.path());
+            add("make", plan.make.iter().map(|sending| one(sending.key)).collect());
+            add("label", plan.label.iter().map(|sending| one(sending.key)).collect());
+            for phase in &plan.send {
+                add("send", phase.iter().map(|sending| one(sending.key)).collect());
+            }
+            add("same", plan.same.iter().map(|key| one(key)).collect());
+            add("lacking", plan.lacking.iter().map(|key| one(key)).collect());
+            add("silent", plan.silent.iter().map(|key| one(key)).collect());
+            add("withdraw", plan.goners.iter().map(|goner| one(&goner.key)).collect());
+            add("give up", plan.given_up.iter().map(one).collect());
+            if plan.held.is_some() {
+                words.push(String::from("held"));
+            }
+            words
+        });
+        assert_eq!(words, expect);
+    }
+}
+
+#[test]
+fn what_is_sent_follows_from_what_is_there() {
+    let objects = [
+        "Namespace n -> IfNotPresent",
+        "Namespace m -> Merge",
+        "ConfigMap n/c",
+        "Secret n/s",
+        "Secret n/t",
+        "AzureClusterIdentity n/a -> s",
+        "VSphereClusterIdentity v -> t",
+    ];
+    let nothing = ["Namespace n = -", "Namespace m = -", "ConfigMap n/c = -", "Secret n/s = -", "Secret n/t = -"];
+    let identities = ["AzureClusterIdentity n/a = -", "VSphereClusterIdentity v = -"];
+    Scene::new(&objects, &[], &[&nothing[..], &identities].concat()).check(&[
+        "make Namespace n, Namespace m",
+        "send ConfigMap n/c",
+        "send Secret n/s, Secret n/t",
+        "send AzureClusterIdentity n/a",
+        "send VSphereClusterIdentity v",
+    ]);
+    // Nobody wrote to it since the same file was sent; to others somebody did, or nobody knows.
+    let inventory = ["ConfigMap n/c@7", "Secret n/s@8", "Secret n/t", "AzureClusterIdentity n/a@9"];
+    let there = [
+        "Namespace n = 1 other",
+        "Namespace m = 1 other",
+        "ConfigMap n/c = 7",
+        "Secret n/s = 9",
+        "Secret n/t = 7",
+        "AzureClusterIdentity n/a = 9 theirs",
+        "VSphereClusterIdentity v = ?",
+    ];
+    Scene::new(&objects, &inventory, &there).check(&[
+        "label Namespace m",
+        "send Secret n/s, Secret n/t",
+        "send AzureClusterIdentity n/a",
+        "same ConfigMap n/c",
+        "silent VSphereClusterIdentity v",
+    ]);
+    let there =
+        ["Namespace n = 1", "Namespace m = 1 prod", "ConfigMap n/c = 7 going", "Secret n/s = 8", "Secret n/t = ?"];
+    let mut scene = Scene::new(&objects, &inventory, &there);
+    scene.lacks = Vec::from(["AzureClusterIdentity"]);
+    scene.check(&[
+        "send ConfigMap n/c",
+        "same Secret n/s",
+        "lacking AzureClusterIdentity n/a",
+        "silent Secret n/t, VSphereClusterIdentity v",
+    ]);
+    // A group that does not answer serves the kind for all one knows.
+    scene.silent.insert(String::from(CAPI));
+    scene.check(&[
+        "send ConfigMap n/c",
+        "same Secret n/s",
+        "silent Secret n/t, AzureClusterIdentity n/a, VSphereClusterIdentity v",
+    ]);
+}
+
+#[test]
+fn another_file_is_sent_whatever_stands_there() {
+    let mut scene = Scene::new(&["Secret n/s"], &["Secret n/s@7"], &["Secret n/s = 7"]);
+    scene.check(&["same Secret n/s"]);
+    scene.inventory.objects.values_mut().for_each(|brought| brought.mark = Some(String::from("fedcba9876543210")));
+    scene.check(&["send Secret n/s"]);
+}
+
+#[test]
+fn what_goes_was_brought_and_is_labelled() {
+    let inventory = [
+        "Secret n/s",
+        "Secret n/gone",
+        "Secret n/taken",
+        "Secret n/absent",
+        "Secret n/unknown",
+        "AzureClusterIdentity n/old",
+        "AWSClusterStaticIdentity lacking",
+        // Whoever can write the inventory may name what no bundle holds.
+        "Namespace n",
+        "Pod n/p",
+    ];
+    let there = [
+        "Secret n/s = 1",
+        "Secret n/gone = 1",
+        "Secret n/taken = 1 theirs",
+        "Secret n/absent = -",
+        "Secret n/unknown = ?",
+        "Secret n/foreign = 1",
+        "AzureClusterIdentity n/old = 1",
+        "Namespace n = 1",
+        "Pod n/p = 1",
+    ];
+    let mut scene = Scene::new(&["Secret n/s"], &inventory, &there);
+    scene.lacks = Vec::from(["AWSClusterStaticIdentity"]);
+    scene.check(&["send Secret n/s", "withdraw AzureClusterIdentity n/old, Secret n/gone", "give up Secret n/taken"]);
+    let left: Vec<String> = scene.decide(|_, plan| plan.before.objects.keys().map(ObjectKey::path).collect());
+    assert_eq!(left, ["n", "n/p", "n/gone", "n/s", "n/unknown", "n/old"]);
+}
+
+#[test]
+fn more_than_the_budget_is_held_until_it_is_accepted() {
+    let check = |kept: usize, gone: usize, held: bool| {
+        let names: Vec<String> = (0..kept + gone).map(|n| format!("Secret n/s{n:03}")).collect();
+        let bundle: Vec<&str> = names.iter().take(kept).map(String::as_str).collect();
+        let there: Vec<String> = names.iter().map(|name| format!("{name} = 1")).collect();
+        let inventory: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut scene = Scene::new(&bundle, &inventory, &there.iter().map(String::as_str).collect::<Vec<_>>());
+        let finding = scene.decide(|_, plan| plan.held.clone());
+        assert_eq!(finding.is_some(), held, "{gone} of {}", kept + gone);
+        let Some(finding) = finding else { return };
+        let (_, digest) = finding.help.split_once("--accept-deletions eu=").unwrap();
+        scene.accepted.insert(digest.get(..16).unwrap().to_string());
+        assert!(scene.decide(|_, plan| plan.held.is_none()));
+        // It fits this set alone.
+        scene.live.values_mut().rev().take(1).for_each(|live| *live = Live::Absent);
+        let with = scene.decide(|_, plan| plan.held.is_some());
+        scene.accepted.clear();
+        assert_eq!(scene.decide(|_, plan| plan.held.is_some()), with);
+    };
+    for (kept, gone, held) in
+        [(1, 3, false), (1, 4, true), (20, 5, false), (19, 5, true), (90, 10, false), (90, 11, true), (0, 1, true)]
+    {
+        check(kept, gone, held);
+    }
+}
+
+#[test]
+fn what_is_going_already_is_not_counted() {
+    let names: Vec<String> = (0..9).map(|n| format!("Secret n/s{n}")).collect();
+    let there: Vec<String> = names.iter().map(|name| format!("{name} = 1 going")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let there: Vec<&str> = there.iter().map(String::as_str).collect();
+    let scene = Scene::new(&[], &names, &there);
+    assert!(scene.decide(|_, plan| plan.held.is_none() && plan.goners.len() == 9));
+}
+
+#[test]
+fn the_budget_is_that_of_bundles() {
+    let fleet = crate::testing::case::fleet(&serde_json::json!({"regions": {"eu": {}}}));
+    assert_eq!(Budget::from(&fleet.limits), Budget::default());
+}
+
+#[test]
+fn what_a_failed_identity_may_point_to_stays() {
+    let inventory = ["Secret n/old", "Secret n/other", "AzureClusterIdentity n/gone"];
+    let there = ["Secret n/old = 1", "Secret n/other = 1", "AzureClusterIdentity n/gone = 1", "ConfigMap n/c = 1"];
+    let scene = Scene::new(&["ConfigMap n/c"], &inventory, &there);
+    let go = |pointers: &Pointers| -> Vec<String> {
+        scene.decide(|_, plan| {
+            let goners = plan.goners.iter().filter(|goner| may_go(plan, goner, pointers));
+            goners.map(|goner| goner.key.path()).collect()
+        })
+    };
+    let mut pointers = Pointers::default();
+    assert_eq!(go(&pointers), ["n/gone", "n/old", "n/other"]);
+    pointers.live(&node(
+        "{spec: {clientSecret: {name: old, namespace: n}, allowedNamespaces: {list: [x]}}, status: {s: other}}",
+    ));
+    assert_eq!(go(&pointers), ["n/gone", "n/other"]);
+    pointers.anything();
+    assert!(go(&pointers).is_empty());
+}
+
+#[test]
+fn an_identity_waits_for_what_it_points_to() {
+    let objects = ["Secret n/s", "AzureClusterIdentity n/a -> s", "AzureClusterIdentity n/b -> t"];
+    let there = ["Secret n/s = -", "AzureClusterIdentity n/a = -", "AzureClusterIdentity n/b = -"];
+    Scene::new(&objects, &[], &there).decide(|bundle, plan| {
+        let identities = plan.send.last().unwrap();
+        let names = BTreeSet::from(["s"]);
+        let waits: Vec<Option<&str>> = identities.iter().map(|sending| sending.points_to(bundle, &names)).collect();
+        assert_eq!(waits, [Some("s"), None]);
+    });
+}
+
+#[test]
+fn the_inventory_afterwards_is_what_happened() {
+    let objects = ["Secret n/sent", "Secret n/failed", "Secret n/same"];
+    let inventory = ["Secret n/failed@3", "Secret n/same@7", "Secret n/gone@1", "Secret n/left@1"];
+    let there =
+        ["Secret n/sent = -", "Secret n/failed = 4", "Secret n/same = 7", "Secret n/gone = 1", "Secret n/left = 1"];
+    Scene::new(&objects, &inventory, &there).decide(|bundle, plan| {
+        let before: Vec<String> = plan.before.objects.keys().map(ObjectKey::path).collect();
+        assert_eq!(before, ["n/failed", "n/gone", "n/left", "n/same", "n/sent"]);
+        let sent = BTreeMap::from([(key("Secret n/sent"), String::from("9"))]);
+        let after = after(bundle, plan, &sent, &BTreeSet::from([key("Secret n/gone")]));
+        let lines: Vec<(String, Option<&str>)> =
+            after.objects.iter().map(|(key, brought)| (key.path(), brought.version.as_deref())).collect();
+        let expect = [("n/failed", None), ("n/left", Some("1")), ("n/same", Some("7")), ("n/sent", Some("9"))];
+        assert_eq!(lines, expect.map(|(path, version)| (String::from(path), version)));
+        assert_eq!(after.bundle, "d1");
+    });
+}
+
+#[test]
+fn an_inventory_comes_back_as_it_was_written() {
+    let mut inventory = Inventory::empty(&"acme".into(), &"eu".into());
+    let known = Brought { mark: Some(mark("0123456789abcdef01")), version: Some(String::from("42")) };
+    for (object, brought) in [
+        ("Secret n/a.b-c", known.clone()),
+        ("ConfigMap n/c", Brought::default()),
+        ("AWSClusterStaticIdentity aws", known),
+    ] {
+        inventory.objects.insert(key(object), brought);
+    }
+    inventory.bundle = String::from("abc");
+    inventory.revision = Some(String::from("c0ffee"));
+    let text = inventory.emit(&"kcm-system".into(), Some("7"));
+    let read = |text: &str| Inventory::read(&node(text), &"acme".into(), &"eu".into());
+    assert_eq!(read(&text).as_ref(), Ok(&inventory));
+    let found = node(&text);
+    let at = |path: &[&str]| found.str_at(path).unwrap_or_default().to_string();
+    assert_eq!(at(&["metadata", "name"]), name(&"acme".into(), &"eu".into()).as_str());
+    assert_eq!(
+        (at(&["metadata", "namespace"]), at(&["metadata", "resourceVersion"])),
+        ("kcm-system".into(), "7".into())
+    );
+    assert_eq!(at(&["data", "objects.Secret"]), "n/a.b-c 0123456789abcdef 42\n");
+    for (from, to, expect) in [
+        ("fleet: acme", "fleet: other", Unusable::Foreign),
+        ("directory: eu", "directory: us", Unusable::Foreign),
+        ("/aws ", "aws ", Unusable::Malformed),
+        (" 42", " 42 43", Unusable::Malformed),
+        ("n/c - -", "n/c -", Unusable::Malformed),
+        ("n/c - -", "N/c - -", Unusable::Malformed),
+        ("n/c - -", "n/../c - -", Unusable::Malformed),
+        ("n/c - -", "n/c%2f - -", Unusable::Malformed),
+    ] {
+        assert!(text.contains(from), "{from}");
+        assert_eq!(read(&text.replace(from, to)), Err(expect), "{to}");
+    }
+}
+
+#[test]
+fn names_of_inventories_are_those_of_one_bundle() {
+    assert_ne!(name(&"a-b".into(), &"c".into()), name(&"a".into(), &"b-c".into()));
+}
+
+#[test]
+fn a_refusal_names_fields_that_the_manifest_has() {
+    let text = "{type: t, data: {key: c2VjcmV0}, spec: {list: [{name: x}], map: {a: b}}}";
+    let check = |named: &str, expect: &[&str]| {
+        let found: Vec<String> = fields_named(text, &[String::from(named)]).into_iter().collect();
+        assert_eq!(found, expect, "{named}");
+    };
+    check("type", &["type"]);
+    check("data[key]", &["data.key"]);
+    check("data.c2VjcmV0", &["data"]);
+    check("c2VjcmV0", &[]);
+    check("spec.list[0].name", &["spec.list.name"]);
+    check("spec.map.a.b", &["spec.map.a"]);
+    check("", &[]);
+}
+
+#[test]
+fn what_servers_note_makes_no_difference() {
+    let one = "{kind: K, metadata: {name: n, resourceVersion: '1', labels: {a: b}}, data: {k: v}}";
+    let check = |other: &str, expect: bool| assert_eq!(is_alike(&node(one), &node(other)), expect, "{other}");
+    check(
+        "{kind: K, metadata: {name: n, resourceVersion: '2', managedFields: [], labels: {a: b}}, data: {k: v}}",
+        true,
+    );
+    check("{kind: K, metadata: {name: n, labels: {a: c}}, data: {k: v}}", false);
+    check("{kind: K, metadata: {name: n, labels: {a: b}, annotations: {x: y}}, data: {k: v}}", false);
+    check("{kind: K, metadata: {name: n, labels: {a: b}}, data: {k: w}}", false);
+    check("{kind: K, metadata: {name: n, labels: {a: b}}}", false);
+}

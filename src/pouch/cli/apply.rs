@@ -1,0 +1,159 @@
+//! `pouch apply`: brings a region its bundle, where neither Flux nor Argo CD does.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use pouch_core::apply::plan::Budget;
+use pouch_core::name::{GroupKind, Namespace, is_dns_label};
+
+use super::bundle::{BundleArgs, InClear};
+use super::reach::ReachArgs;
+use crate::cluster::Cluster;
+use crate::cluster::request::Trial;
+use crate::error::{Ended, Failure, Kind};
+use crate::git::objects::standing::is_older;
+use crate::run::apply::{Applying, Outcome, apply, told};
+use crate::session::{Session, Tolerate};
+
+/// How many messages about single objects are shown.
+const MOST: usize = 50;
+
+/// What is said below the flags.
+const EXAMPLES: &str = "\
+Examples:
+  pouch apply bundles --region eu-west --identity keys/eu-west.txt --context eu-west
+  pouch apply /srv/fleet.git --rev main --region eu-west --allowed-signers signers --dry-run
+  pouch apply /var/run/fleet --region eu-west --identity /keys/age.agekey    in a Pod of the region
+
+Exit codes: 0 the region is as the bundle says; 3 some objects were refused, or their kind is not there; 4 withdrawals
+were held, all else was applied; 5 the region or the bundle cannot be reached; 8 something is wrong with the bundle, and
+nothing was applied; 64 usage, or an identity that does not open it; 1 anything else.";
+
+/// Apply a region's bundle to its cluster, where neither Flux nor Argo CD does
+///
+/// The bundle is proved first, as by `pouch unpack`; if anything is wrong with it, nothing is applied. Then it is
+/// applied on the server's side, as field manager `pouch` and by force: Namespaces (made if they are not there, never
+/// deleted), ConfigMaps, Secrets, and identities kind by kind. What one object is refused, or a kind that the region
+/// lacks, stops nothing else. What was applied and left the bundle is deleted last, if it still has pouch's label.
+///
+/// What was applied stands in a ConfigMap of the region, `pouch.FLEET.REGION`: names, no values. Nothing is sent that
+/// nobody wrote to since the same file was sent. Run it again at any time: a killed run is finished by the next.
+///
+/// Without --kubeconfig, KUBECONFIG or ~/.kube/config it uses the service account of the Pod that it runs in.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    bundle: BundleArgs,
+    /// Change nothing: the region only says what it would do
+    #[arg(long)]
+    dry_run: bool,
+    /// Let these withdrawals through, by the digest that the finding prints
+    #[arg(long, value_name = "[REGION=]DIGEST")]
+    accept_deletions: Vec<String>,
+    /// Apply a commit that is older than the one that was applied last
+    #[arg(long)]
+    rollback: bool,
+    /// The namespace of the ConfigMap that says what was applied [default: the system namespace, kcm-system]
+    #[arg(long, value_name = "NAMESPACE")]
+    inventory_namespace: Option<String>,
+    #[command(flatten)]
+    reach: ReachArgs,
+}
+
+/// Runs the command.
+pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
+    let Session { ui, ambient, stop, .. } = session;
+    let trial = if args.dry_run { Trial::Dry } else { Trial::Real };
+    let InClear { opened, region, commit, unpacked } = args.bundle.open(session)?;
+    let Some(unpacked) = unpacked else {
+        ui.error("nothing was applied, because something is wrong with the bundle", "");
+        return Ok(Ended::Fault);
+    };
+    let fleet = opened.as_ref().map(|opened| &opened.settings.fleet);
+    let system = fleet.map_or("kcm-system", |fleet| fleet.system_namespace.as_str());
+    let kept_in = args.inventory_namespace.as_deref().unwrap_or(system);
+    if !is_dns_label(kept_in) {
+        let message = format!("--inventory-namespace {kept_in:?} cannot be a namespace");
+        return Err(Failure::usage(message, "Name one that is on the region, such as kcm-system."));
+    }
+    let kinds: BTreeSet<GroupKind> = fleet.into_iter().flat_map(|fleet| fleet.kinds.keys().cloned()).collect();
+    let accepted = args.accepted(region.as_str())?;
+    let place = args.bundle.path().map(|path| ambient.cwd().join(path));
+    let is_newer = |applied: &str| match (&commit, &place) {
+        (Some(commit), Some(place)) if !args.rollback => not_back(place, commit, applied),
+        _ => Ok(()),
+    };
+    let reach = args.reach.reach(ambient);
+    let cluster = Cluster::connect(&reach.wanted, reach.patience, ambient, &stop.flag())?;
+    ui.note(&format!("region {region}: applying to cluster {} at {}", cluster.context, cluster.server));
+    if let Some(warning) = cluster.warning() {
+        ui.warn(&warning);
+    }
+    let subject = Applying {
+        unpacked: &unpacked,
+        revision: commit.as_deref(),
+        region: &region,
+        kept_in: &Namespace::from(kept_in),
+        budget: fleet.map_or_else(Budget::default, |fleet| Budget::from(&fleet.limits)),
+        accepted: &accepted,
+        kinds: &kinds,
+        trial,
+        is_newer: &is_newer,
+    };
+    let outcome = apply(&subject, &cluster, session)?;
+    ui.detail(&format!("cluster {}: {} requests", cluster.context, cluster.requests()));
+    ui.findings(&outcome.findings);
+    outcome.notes.iter().for_each(|note| ui.note(note));
+    outcome.troubles.iter().take(MOST).for_each(|(_, trouble)| ui.error(&trouble.message, &trouble.help));
+    if let Some(more) = outcome.troubles.len().checked_sub(MOST).filter(|more| *more > 0) {
+        ui.error(&format!("{more} more objects were refused or failed"), "");
+    }
+    ui.result(&told(&outcome, &region, trial));
+    ended(session, outcome)
+}
+
+/// How the run ended, the worst first.
+fn ended(session: &Session, outcome: Outcome) -> Result<Ended, Failure> {
+    if let Some(failure) = outcome.ended_by {
+        return Err(failure);
+    }
+    if outcome.is_unavailable() {
+        return Ok(Ended::Partway(Kind::Unavailable));
+    }
+    if outcome.is_held && !session.tolerates(Tolerate::Brake) {
+        return Ok(Ended::Held);
+    }
+    let lacks = outcome.findings.len() > usize::from(outcome.is_held);
+    let is_partial = lacks || !outcome.troubles.is_empty();
+    Ok(if is_partial && !session.tolerates(Tolerate::Partial) { Ended::Partial } else { Ended::Done })
+}
+
+/// Refuses a commit that the one which was applied last descends from.
+fn not_back(place: &Path, commit: &str, applied: &str) -> Result<(), Failure> {
+    if !is_older(place, commit, applied) {
+        return Ok(());
+    }
+    let message = format!("commit {commit} is older than {applied}, which the region has");
+    Err(Failure::usage(message, "Name a newer revision. --rollback applies this one all the same."))
+}
+
+impl Args {
+    /// The digests that are let through.
+    fn accepted(&self, region: &str) -> Result<BTreeSet<String>, Failure> {
+        let digest = |value: &String| {
+            let digest = match value.split_once('=') {
+                Some((whose, digest)) if whose == region => digest,
+                Some(_) => return Err(Failure::usage("--accept-deletions names another region", COPY)),
+                None => value,
+            };
+            let is_digest = digest.len() == 16 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+            is_digest.then(|| digest.to_owned()).ok_or_else(|| {
+                Failure::usage("--accept-deletions takes the 16 hex digits that the finding printed", COPY)
+            })
+        };
+        self.accept_deletions.iter().map(digest).collect()
+    }
+}
+
+const COPY: &str = "Copy the flag from the finding's help line.";

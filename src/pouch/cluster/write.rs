@@ -1,0 +1,224 @@
+//! Objects that are applied to a cluster, and taken away from it.
+//!
+//! Both may be sent twice: a manifest that is applied again changes nothing, and a deletion names the very state that
+//! it is for. Of a refusal only its reason and the fields that it names are kept, because its message may quote values.
+
+use futures_util::StreamExt as _;
+use http::Method;
+use pouch_core::name::ObjectKey;
+use pouch_core::node::Node;
+use pouch_core::yaml::emit::{Tree, emit};
+
+use super::link::{Answered, Parcel};
+use super::request::{Garbled, Portion, Resource, Trial, object, unstamped};
+use super::{Broken, Cluster, FAILURES, Fate, IN_FLIGHT};
+
+/// The media type of a manifest that is applied on the server's side.
+const APPLY: &str = "application/apply-patch+yaml";
+
+/// The longest reason that is kept: those of Kubernetes have up to 21 letters.
+const LONGEST_REASON: usize = 40;
+
+/// The most fields of a refusal that are kept.
+const MOST_FIELDS: usize = 8;
+
+/// A manifest to apply.
+pub struct Applied<'a> {
+    /// Its resource, in the version that it is written in.
+    pub resource: Resource,
+    /// What it is.
+    pub key: &'a ObjectKey,
+    /// The manifest.
+    pub text: &'a str,
+}
+
+/// An object to delete, in the very state that it was found in.
+pub struct Deleted<'a> {
+    /// Its resource.
+    pub resource: Resource,
+    /// What it is.
+    pub key: &'a ObjectKey,
+    /// Its UID.
+    pub uid: &'a str,
+    /// Its resourceVersion.
+    pub version: &'a str,
+}
+
+/// What came of one object.
+pub enum Written {
+    /// The server did it: whether the object was made, and what it answered.
+    Done {
+        /// Whether the object was not there before.
+        is_new: bool,
+        /// The object, or its metadata; a `Status` where it is gone.
+        answer: Node,
+    },
+    /// The server will not.
+    Refused(Refusal),
+    /// The server fails to answer.
+    Failed(Broken),
+}
+
+/// Why a server will not do something.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: u16,
+    /// Kubernetes' word for it, such as `Invalid`; empty where there is none.
+    pub reason: String,
+    /// The paths of the fields that it is about, as the server wrote them.
+    pub fields: Vec<String>,
+}
+
+impl Refusal {
+    fn of(answered: &Answered) -> Self {
+        let is_word = |text: &&str| text.len() <= LONGEST_REASON && text.bytes().all(|b| b.is_ascii_alphabetic());
+        let causes = answered.node.at(&["details", "causes"]).map(Node::items).unwrap_or_default();
+        let fields = causes.iter().filter_map(|cause| cause.str_at(&["field"])).map(str::to_owned);
+        Self {
+            status: answered.status,
+            reason: answered.node.str_at(&["reason"]).filter(is_word).unwrap_or_default().to_owned(),
+            fields: fields.take(MOST_FIELDS).collect(),
+        }
+    }
+}
+
+/// What came of several objects, by their place in what was asked for, and the trouble that ended it early.
+pub type Outcomes = (Vec<(usize, Written)>, Option<Broken>);
+
+impl Cluster {
+    /// Applies manifests, many at a time. `seen` is told of each answer, and says whether to go on.
+    pub fn apply(&self, applied: &[Applied<'_>], trial: Trial, form: Portion, seen: &dyn Fn() -> bool) -> Outcomes {
+        let fate = Fate::default();
+        let work = applied.iter().map(|one| {
+            let fate = &fate;
+            async move {
+                let path = one.resource.apply_path(one.key, trial);
+                let (method, accept) = (Method::PATCH, form.of_object());
+                let parcel =
+                    Parcel { method, path: &path, accept, content: APPLY, body: one.text, conflicts_pass: true };
+                self.written(&parcel, fate, |answered| match answered.status {
+                    200 | 201 => {
+                        let is_new = answered.status == 201;
+                        let answer = match trial {
+                            Trial::Real => object(answered.node, &one.resource, one.key, form)?.0,
+                            Trial::Dry => unstamped(answered.node, &one.resource, one.key, form)?,
+                        };
+                        Ok(Written::Done { is_new, answer })
+                    }
+                    _ => Ok(Written::Refused(Refusal::of(&answered))),
+                })
+                .await
+            }
+        });
+        self.together(work, seen)
+    }
+
+    /// Applies one manifest that names the version it is written over: a conflict is an answer.
+    pub fn replace(&self, one: &Applied<'_>) -> Written {
+        let path = one.resource.apply_path(one.key, Trial::Real);
+        let accept = Portion::Metadata.of_object();
+        let parcel = Parcel {
+            method: Method::PATCH,
+            path: &path,
+            accept,
+            content: APPLY,
+            body: one.text,
+            conflicts_pass: false,
+        };
+        let fate = Fate::default();
+        let work = self.written(&parcel, &fate, |answered| match answered.status {
+            200 | 201 => {
+                let is_new = answered.status == 201;
+                let (answer, _) = object(answered.node, &one.resource, one.key, Portion::Metadata)?;
+                Ok(Written::Done { is_new, answer })
+            }
+            _ => Ok(Written::Refused(Refusal::of(&answered))),
+        });
+        self.runtime.block_on(self.link.in_time(work)).unwrap_or_else(Written::Failed)
+    }
+
+    /// Deletes objects, many at a time. One that somebody wrote to since is refused with 409; one that is gone already
+    /// counts as deleted.
+    pub fn delete(&self, deleted: &[Deleted<'_>], trial: Trial, seen: &dyn Fn() -> bool) -> Outcomes {
+        let fate = Fate::default();
+        let work = deleted.iter().map(|one| {
+            let fate = &fate;
+            async move {
+                let (path, body) = (one.resource.path(one.key), options(one, trial));
+                let parcel = Parcel {
+                    method: Method::DELETE,
+                    path: &path,
+                    accept: Portion::Metadata.of_object(),
+                    content: "application/yaml",
+                    body: &body,
+                    conflicts_pass: false,
+                };
+                self.written(&parcel, fate, |answered| match answered.status {
+                    200 | 202 | 404 => Ok(Written::Done { is_new: false, answer: answered.node }),
+                    _ => Ok(Written::Refused(Refusal::of(&answered))),
+                })
+                .await
+            }
+        });
+        self.together(work, seen)
+    }
+
+    async fn written(
+        &self,
+        parcel: &Parcel<'_>,
+        fate: &Fate,
+        meant: impl Fn(Answered) -> Result<Written, Garbled>,
+    ) -> Result<Written, Broken> {
+        if !fate.answered.get() && fate.failures.get() >= FAILURES {
+            return Ok(Written::Failed(Broken::Garbled("it failed at other objects of the kind")));
+        }
+        match self.link.send(parcel).await.and_then(|answered| Ok(meant(answered)?)) {
+            Ok(written) => {
+                fate.answered.set(true);
+                Ok(written)
+            }
+            Err(broken) if broken.is_of_server() => Err(broken),
+            Err(broken) => {
+                fate.failures.set(fate.failures.get().saturating_add(1));
+                Ok(Written::Failed(broken))
+            }
+        }
+    }
+
+    /// Does work for many objects at once.
+    fn together<W: Future<Output = Result<Written, Broken>>>(
+        &self,
+        work: impl Iterator<Item = W>,
+        seen: &dyn Fn() -> bool,
+    ) -> Outcomes {
+        let mut outcomes = Vec::new();
+        let numbered = work.enumerate().map(|(index, work)| async move { (index, work.await) });
+        let gathered = async {
+            let mut asked = std::pin::pin!(futures_util::stream::iter(numbered).buffer_unordered(IN_FLIGHT));
+            while let Some((index, written)) = asked.next().await {
+                outcomes.push((index, written?));
+                if !seen() {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let broken = self.runtime.block_on(self.link.in_time(gathered)).err();
+        (outcomes, broken)
+    }
+}
+
+/// The conditions of a deletion.
+/// <https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/delete-options/>
+fn options(one: &Deleted<'_>, trial: Trial) -> String {
+    let conditions = [("resourceVersion", Tree::text(one.version)), ("uid", Tree::text(one.uid))];
+    let dry = (trial == Trial::Dry).then(|| ("dryRun", Tree::List(vec![Tree::text("All")])));
+    let fields = [
+        ("apiVersion", Tree::text("v1")),
+        ("kind", Tree::text("DeleteOptions")),
+        ("preconditions", Tree::map(conditions)),
+        ("propagationPolicy", Tree::text("Background")),
+    ];
+    emit(&Tree::map(fields.into_iter().chain(dry))).to_string()
+}

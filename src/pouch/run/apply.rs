@@ -1,0 +1,426 @@
+//! Apply: brings a region what its bundle holds, and takes away what left the bundle.
+//!
+//! What is sent, and what may go, is the core's to decide. Here it is asked, sent and deleted in that order: Namespaces,
+//! the inventory, ConfigMaps, Secrets, identities kind by kind, and last what left. What one object is refused concerns
+//! that object alone; a killed run leaves nothing that the next one does not know.
+
+mod read;
+mod terms;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pouch_core::apply::inventory::Inventory;
+use pouch_core::apply::plan::{Answers, Goner, Let, Plan, Sending, plan};
+use pouch_core::apply::release::{Pointers, after, may_go};
+use pouch_core::apply::{Bundle, Live, Meta, fields_named, is_alike};
+use pouch_core::name::{GroupKind, ObjectKey};
+use pouch_core::region::change::Action;
+
+use self::read::Known;
+pub use self::terms::{Applying, Outcome};
+pub use self::told::told;
+use crate::cluster::request::{Portion, Resource, Trial};
+use crate::cluster::write::{Applied, Deleted, Outcomes, Refusal, Written};
+use crate::cluster::{Broken, Cluster, Created, Got, core_resource};
+use crate::error::Failure;
+use crate::session::Session;
+
+/// A run under way.
+struct Run<'a> {
+    subject: &'a Applying<'a>,
+    cluster: &'a Cluster,
+    session: &'a Session,
+    bundle: &'a Bundle<'a>,
+    known: Known,
+    outcome: Outcome,
+    /// Objects that the region took, each with its resourceVersion since.
+    sent: BTreeMap<ObjectKey, String>,
+    /// Objects that are not as the bundle says.
+    failed: BTreeSet<ObjectKey>,
+    /// Objects that were taken away.
+    gone: BTreeSet<ObjectKey>,
+}
+
+/// Brings the region up to date.
+///
+/// # Errors
+/// Where nothing was changed.
+pub fn apply(subject: &Applying<'_>, cluster: &Cluster, session: &Session) -> Result<Outcome, Failure> {
+    let bundle = Bundle::new(subject.unpacked).map_err(|error| Failure::bug(error.to_string()))?;
+    let (inventory, over) = read::inventory(subject, cluster)?;
+    if let Some(revision) = &inventory.revision {
+        (subject.is_newer)(revision)?;
+    }
+    let questions = bundle.questions(&inventory, subject.kinds);
+    let mut outcome = Outcome { objects: bundle.objects(), ..Outcome::default() };
+    let known = read::answers(cluster, session, questions, &mut outcome.troubles)?;
+    let answers = Answers { served: &known.versions, silent: &known.silent, live: &known.live };
+    let lets = Let { region: subject.region, budget: subject.budget, accepted: subject.accepted, kinds: subject.kinds };
+    let plan = plan(&bundle, &inventory, subject.revision, &answers, &lets);
+    let mut run = Run {
+        subject,
+        cluster,
+        session,
+        bundle: &bundle,
+        known,
+        outcome,
+        sent: BTreeMap::new(),
+        failed: BTreeSet::new(),
+        gone: BTreeSet::new(),
+    };
+    run.outcome.unchanged = plan.same.len();
+    run.outcome.findings.extend(told::lacking(&plan, &run.known.versions, subject.region));
+    run.outcome.findings.extend(plan.held.clone());
+    run.outcome.is_held = plan.held.is_some();
+    let given_up =
+        |key: &ObjectKey| format!("{key} left the bundle, and does not carry pouch's label any more: it stays");
+    run.outcome.notes.extend(plan.given_up.iter().map(given_up));
+    run.failed.extend(plan.lacking.iter().chain(&plan.silent).map(|key| (*key).clone()));
+    if let Err(failure) = run.all(&plan, &inventory, over.as_deref()) {
+        run.outcome.ended_by = Some(failure);
+    }
+    Ok(run.outcome)
+}
+
+impl<'a> Run<'a> {
+    fn all(&mut self, plan: &Plan<'_>, inventory: &Inventory, over: Option<&str>) -> Result<(), Failure> {
+        self.namespaces(plan)?;
+        let mut over = over.map(str::to_owned);
+        let is_new = over.is_none() && !(plan.before.objects.is_empty() && plan.goners.is_empty());
+        if is_new || (over.is_some() && plan.before != *inventory) {
+            over = self.keep(&plan.before, over.as_deref())?;
+        }
+        for phase in &plan.send {
+            self.phase(phase, inventory)?;
+        }
+        self.withdraw(plan)?;
+        let after = after(self.bundle, plan, &self.sent, &self.gone);
+        if over.is_some() && after != plan.before {
+            self.keep(&after, over.as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn is_dry(&self) -> bool {
+        self.subject.trial == Trial::Dry
+    }
+
+    /// Makes Namespaces, and keeps their labels up.
+    fn namespaces(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {
+        let resource = Resource::namespaces();
+        for sending in &plan.make {
+            self.session.stop.check()?;
+            match self.cluster.create(&resource, sending.key, sending.text, self.subject.trial) {
+                Ok(Created::Made) => self.outcome.changes.push((Action::Added, sending.key.clone())),
+                // Somebody was faster, and it is his.
+                Ok(Created::There) => {}
+                Ok(Created::Forbidden | Created::NoNamespace) => {
+                    let refusal = Refusal { status: 403, reason: "Forbidden".to_owned(), fields: Vec::new() };
+                    self.refused(sending, &refusal);
+                }
+                Err(broken) => self.broken(sending.key, &broken),
+            }
+        }
+        let whole: Vec<&Sending<'_>> = plan.label.iter().collect();
+        self.send(&whole, &|_| resource.clone())
+    }
+
+    /// Sends the objects of one kind.
+    fn phase(&mut self, phase: &[Sending<'_>], inventory: &Inventory) -> Result<(), Failure> {
+        let Some(first) = phase.first() else { return Ok(()) };
+        let Some(resource) = self.known.resource(&first.key.kind) else { return Ok(()) };
+        let broken = self.failed.clone();
+        let names: BTreeSet<&str> = broken
+            .iter()
+            .filter(|key| key.kind.is_secret() || key.kind.is_config_map())
+            .map(|key| key.name.as_str())
+            .collect();
+        let mut ready = Vec::new();
+        for sending in phase {
+            if let Some(name) = sending.points_to(self.bundle, &names) {
+                let message = format!("{} waits for {name}, which it may point to and which failed", sending.key);
+                self.fail(
+                    sending.key,
+                    Failure::failed(message, "It stays as it is; run this again once that is cured."),
+                );
+            } else if self.is_dry() && self.is_to_be_made(sending.key) {
+                self.outcome.changes.push((Action::Added, sending.key.clone()));
+            } else {
+                ready.push(sending);
+            }
+        }
+        let of = |sending: &Sending<'_>| Resource { version: sending.version.into(), ..resource.clone() };
+        self.send(&ready, &of)?;
+        if first.key.kind.is_secret() {
+            self.replace(&ready, inventory, &resource)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an object's namespace would be made by a run that only looks.
+    fn is_to_be_made(&self, key: &ObjectKey) -> bool {
+        let Some(namespace) = &key.namespace else { return false };
+        self.known.live.get(&ObjectKey::namespace(namespace)) == Some(&Live::Absent)
+    }
+
+    fn send(&mut self, ready: &[&Sending<'_>], resource: &dyn Fn(&Sending<'_>) -> Resource) -> Result<(), Failure> {
+        self.session.stop.check()?;
+        if ready.is_empty() {
+            return Ok(());
+        }
+        let live = if self.is_dry() { self.whole(ready, resource)? } else { BTreeMap::new() };
+        let form = if self.is_dry() { Portion::Whole } else { Portion::Metadata };
+        let applied: Vec<Applied<'_>> = ready
+            .iter()
+            .map(|sending| Applied { resource: resource(sending), key: sending.key, text: sending.text })
+            .collect();
+        let progress = self.session.ui.progress("applying", u64::try_from(ready.len()).unwrap_or_default());
+        let seen = || {
+            progress.step();
+            !self.session.stop.is_asked()
+        };
+        let (mut outcomes, broken) = self.cluster.apply(&applied, self.subject.trial, form, &seen);
+        outcomes.sort_by_key(|(index, _)| *index);
+        for (index, written) in outcomes {
+            let Some(sending) = ready.get(index) else { continue };
+            match written {
+                Written::Done { is_new, answer } => {
+                    let now = Meta::of(&answer);
+                    let is_same = match (live.get(sending.key), self.known.live.get(sending.key)) {
+                        (Some(was), _) => is_alike(was, &answer),
+                        (None, Some(Live::Here(was))) => was.version == now.version,
+                        _ => false,
+                    };
+                    match (is_new, is_same) {
+                        (true, _) => self.outcome.changes.push((Action::Added, sending.key.clone())),
+                        (false, true) => self.outcome.unchanged = self.outcome.unchanged.saturating_add(1),
+                        (false, false) => self.outcome.changes.push((Action::Changed, sending.key.clone())),
+                    }
+                    if now.is_going {
+                        self.going(sending.key);
+                    } else {
+                        self.sent.insert(sending.key.clone(), now.version);
+                    }
+                }
+                Written::Refused(refusal) => self.refused(sending, &refusal),
+                Written::Failed(broken) => self.broken(sending.key, &broken),
+            }
+        }
+        self.ended(broken)
+    }
+
+    /// What is there of some objects, as a whole, for a run that only looks.
+    fn whole(
+        &self,
+        ready: &[&Sending<'_>],
+        resource: &dyn Fn(&Sending<'_>) -> Resource,
+    ) -> Result<BTreeMap<ObjectKey, pouch_core::node::Node>, Failure> {
+        let Some(first) = ready.first() else { return Ok(BTreeMap::new()) };
+        let keys = ready.iter().map(|sending| sending.key.clone()).collect();
+        let got = self.cluster.get(&resource(first), keys, Portion::Whole, &|| {});
+        let got = got.map_err(|broken| self.unreachable(&broken))?;
+        let found = got.into_iter().filter_map(|(key, got)| match got {
+            Got::Found(node, _) => Some((key, node)),
+            _ => None,
+        });
+        Ok(found.collect())
+    }
+
+    /// Makes Secrets anew whose type changed: the API takes no other way. Only what apply itself brought is taken away.
+    fn replace(&mut self, ready: &[&Sending<'_>], inventory: &Inventory, resource: &Resource) -> Result<(), Failure> {
+        let of_another_type: Vec<&Sending<'_>> =
+            ready.iter().copied().filter(|sending| self.known.of_another_type.contains(sending.key)).collect();
+        for sending in of_another_type {
+            self.session.stop.check()?;
+            let key = sending.key;
+            let Some(Live::Here(meta)) = self.known.live.get(key).cloned() else { continue };
+            if !meta.is_ours || !inventory.objects.contains_key(key) {
+                continue;
+            }
+            self.outcome.troubles.retain(|(of, _)| of.as_ref() != Some(key));
+            if !meta.finalizers.is_empty() {
+                let waits = meta.finalizers.join(", ");
+                let message =
+                    format!("{key} has another type on the region, and {waits} keeps it from being made anew");
+                let help = "Find out who set the finalizer, and remove it or the Secret there; it stays as it was until \
+                            then.";
+                self.fail(key, Failure::failed(message, help));
+                continue;
+            }
+            if self.is_dry() {
+                self.failed.remove(key);
+                self.outcome.changes.push((Action::Changed, key.clone()));
+                continue;
+            }
+            let goner = Deleted { resource: resource.clone(), key, uid: &meta.uid, version: &meta.version };
+            let (outcomes, broken) = self.cluster.delete(&[goner], Trial::Real, &|| true);
+            self.ended(broken)?;
+            match outcomes.into_iter().next() {
+                Some((_, Written::Done { .. })) => {
+                    self.failed.remove(key);
+                    let _ = self.known.live.insert(key.clone(), Live::Absent);
+                    self.send(&[sending], &|_| resource.clone())?;
+                    // It was there before.
+                    if let Some((action, _)) = self.outcome.changes.iter_mut().rev().find(|(_, of)| of == key) {
+                        *action = Action::Changed;
+                    }
+                }
+                Some((_, Written::Refused(refusal))) => self.refused(sending, &refusal),
+                Some((_, Written::Failed(broken))) => self.broken(key, &broken),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away what left the bundle, first what points to others.
+    fn withdraw(&mut self, plan: &Plan<'_>) -> Result<(), Failure> {
+        if plan.goners.is_empty() || plan.held.is_some() {
+            return Ok(());
+        }
+        let (others, pointing): (Vec<&Goner>, Vec<&Goner>) =
+            plan.goners.iter().partition(|goner| goner.is_pointed_to());
+        let mut stale: Vec<ObjectKey> = self.failed.iter().filter(|key| is_identity(&key.kind)).cloned().collect();
+        let going = |goner: &&Goner| goner.meta.is_going && is_identity(&goner.key.kind);
+        stale.extend(pointing.iter().copied().filter(going).map(|goner| goner.key.clone()));
+        let mut pointers = Pointers::default();
+        self.point(&mut pointers, stale)?;
+        let left = self.take(plan, &pointing, &pointers)?;
+        self.point(&mut pointers, left)?;
+        self.take(plan, &others, &pointers)?;
+        Ok(())
+    }
+
+    /// Reads what identities point to that are not as the bundle says.
+    fn point(&self, pointers: &mut Pointers, keys: Vec<ObjectKey>) -> Result<(), Failure> {
+        let mut kinds: BTreeMap<GroupKind, Vec<ObjectKey>> = BTreeMap::new();
+        keys.into_iter().for_each(|key| kinds.entry(key.kind.clone()).or_default().push(key));
+        for (kind, keys) in kinds {
+            let Some(resource) = self.known.resource(&kind) else {
+                // Of a kind that is not served there is nothing; of a group that does not answer nobody knows.
+                if self.known.silent.contains(kind.group.as_str()) {
+                    pointers.anything();
+                }
+                continue;
+            };
+            let got = self.cluster.get(&resource, keys, Portion::Whole, &|| {});
+            for (_, got) in got.map_err(|broken| self.unreachable(&broken))? {
+                match got {
+                    Got::Found(node, _) => pointers.live(&node),
+                    Got::Absent => {}
+                    Got::Forbidden | Got::Failed(_) => pointers.anything(),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes what may go; returns the identities that are still there.
+    fn take(&mut self, plan: &Plan<'_>, goners: &[&Goner], pointers: &Pointers) -> Result<Vec<ObjectKey>, Failure> {
+        self.session.stop.check()?;
+        let mut left = Vec::new();
+        let mut deleted: Vec<Deleted<'_>> = Vec::new();
+        for goner in goners {
+            if goner.meta.is_going {
+                let waits = goner.meta.finalizers.join(", ");
+                self.outcome.notes.push(format!("{} left the bundle, and waits for {waits} to let it go", goner.key));
+            } else if !may_go(plan, goner, pointers) {
+                let message =
+                    format!("{} left the bundle, and stays: an identity that failed may point to it", goner.key);
+                self.outcome.notes.push(message);
+                left.push(goner.key.clone());
+            } else if let Some(resource) = self.known.resource(&goner.key.kind) {
+                let Meta { uid, version, .. } = &goner.meta;
+                deleted.push(Deleted { resource, key: &goner.key, uid, version });
+            }
+        }
+        if deleted.is_empty() {
+            return Ok(left);
+        }
+        let seen = || !self.session.stop.is_asked();
+        let (outcomes, broken): Outcomes = self.cluster.delete(&deleted, self.subject.trial, &seen);
+        let mut outcomes: Vec<_> = outcomes;
+        outcomes.sort_by_key(|(index, _)| *index);
+        for (index, written) in outcomes {
+            let Some(Deleted { key, .. }) = deleted.get(index) else { continue };
+            match written {
+                Written::Done { answer, .. } => {
+                    self.outcome.changes.push((Action::Withdrawn, (*key).clone()));
+                    // A server answers with the object where finalizers keep it.
+                    let Meta { is_going, finalizers, .. } = Meta::of(&answer);
+                    if is_going && !finalizers.is_empty() {
+                        let waits = finalizers.join(", ");
+                        self.outcome.notes.push(format!("{key} waits for {waits} to let it go"));
+                        left.push((*key).clone());
+                    } else {
+                        self.gone.insert((*key).clone());
+                    }
+                }
+                Written::Refused(refusal) => {
+                    left.push((*key).clone());
+                    self.outcome.troubles.push((Some((*key).clone()), told::not_taken(key, &refusal)));
+                }
+                Written::Failed(broken) => {
+                    left.push((*key).clone());
+                    self.broken(key, &broken);
+                }
+            }
+        }
+        self.ended(broken)?;
+        Ok(left)
+    }
+
+    /// Writes the inventory over the one of this resourceVersion; returns its own.
+    fn keep(&self, inventory: &Inventory, over: Option<&str>) -> Result<Option<String>, Failure> {
+        if self.is_dry() {
+            return Ok(None);
+        }
+        read::keep(self.subject, self.cluster, inventory, over).map(Some)
+    }
+
+    fn fail(&mut self, key: &ObjectKey, trouble: Failure) {
+        self.failed.insert(key.clone());
+        self.outcome.troubles.push((Some(key.clone()), trouble));
+    }
+
+    fn going(&mut self, key: &ObjectKey) {
+        let message = format!("{key} is being deleted on the region");
+        let help = "Find out who deletes it there, and which finalizers it waits for. Once it is gone, run this again.";
+        self.fail(key, Failure::failed(message, help));
+    }
+
+    fn refused(&mut self, sending: &Sending<'_>, refusal: &Refusal) {
+        let fields = fields_named(sending.text, &refusal.fields);
+        if sending.key.kind.is_secret() && refusal.status == 422 && fields.iter().any(|field| field == "type") {
+            self.known.of_another_type.insert(sending.key.clone());
+        }
+        self.fail(sending.key, told::refused(sending.key, refusal, &fields));
+    }
+
+    fn broken(&mut self, key: &ObjectKey, broken: &Broken) {
+        let message = format!("{key}: the region does not answer: {}", broken.what());
+        self.fail(key, Failure::unavailable(message, broken.help()));
+    }
+
+    /// Ends the run where the server or the user does.
+    fn ended(&self, broken: Option<Broken>) -> Result<(), Failure> {
+        self.session.stop.check()?;
+        broken.map_or(Ok(()), |broken| Err(self.unreachable(&broken)))
+    }
+
+    fn unreachable(&self, broken: &Broken) -> Failure {
+        let message = format!(
+            "cluster {} at {} cannot be reached any more: {}",
+            self.cluster.context,
+            self.cluster.server,
+            broken.what()
+        );
+        Failure::unavailable(message, format!("{} Run this again: it goes on.", broken.help()))
+    }
+}
+
+/// Whether objects of a kind point to others.
+fn is_identity(kind: &GroupKind) -> bool {
+    core_resource(kind).is_none()
+}

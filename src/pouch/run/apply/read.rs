@@ -1,0 +1,178 @@
+//! What a region is asked before anything is sent, and its inventory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pouch_core::apply::inventory::{Inventory, MOST_BYTES};
+use pouch_core::apply::{Live, Meta, Questions};
+use pouch_core::name::{GroupKind, ObjectKey, Version};
+
+use super::terms::Applying;
+use super::told;
+use crate::cluster::request::{Portion, Resource, Trial};
+use crate::cluster::write::{Applied, Written};
+use crate::cluster::{Broken, Cluster, Created, Got, Served, core_resource};
+use crate::error::Failure;
+use crate::session::Session;
+
+/// What is known of a region.
+pub(super) struct Known {
+    served: Served,
+    /// The kinds that it serves, each with its versions.
+    pub(super) versions: BTreeMap<GroupKind, BTreeSet<Version>>,
+    /// The groups that do not answer.
+    pub(super) silent: BTreeSet<String>,
+    /// What there is of what was asked for.
+    pub(super) live: BTreeMap<ObjectKey, Live>,
+    /// Secrets that have another type there.
+    pub(super) of_another_type: BTreeSet<ObjectKey>,
+}
+
+impl Known {
+    /// The resource of a kind, in the newest version that is served.
+    pub(super) fn resource(&self, kind: &GroupKind) -> Option<Resource> {
+        self.served.resource(kind)
+    }
+}
+
+fn config_maps() -> Resource {
+    Resource::core("ConfigMap", "configmaps", pouch_core::name::Scope::Namespaced)
+}
+
+/// Reads the inventory, with its resourceVersion; an empty one where there is none.
+pub(super) fn inventory(subject: &Applying<'_>, cluster: &Cluster) -> Result<(Inventory, Option<String>), Failure> {
+    let key = subject.kept();
+    let (fleet, directory) = (&subject.unpacked.fleet, &subject.unpacked.directory);
+    let resource = config_maps();
+    let got = cluster.get(&resource, vec![key.clone()], Portion::Whole, &|| {});
+    let got = got.map_err(|broken| unreadable(cluster, "the inventory", &broken))?;
+    match got.into_iter().next() {
+        Some((_, Got::Found(node, _))) => {
+            let inventory = Inventory::read(&node, fleet, directory).map_err(|why| {
+                let help =
+                    "Find out who wrote it. If it is deleted, nothing is taken away that left the bundle before.";
+                Failure::unavailable(format!("the inventory, {key}, {why}"), help)
+            })?;
+            Ok((inventory, Some(Meta::of(&node).version)))
+        }
+        Some((_, Got::Absent)) | None => Ok((Inventory::empty(fleet, directory), None)),
+        Some((_, Got::Forbidden)) => {
+            let message = cluster.refusal("get", &resource, key.namespace.as_ref(), Some(&key.name));
+            Err(Failure::unavailable(message, told::RIGHTS))
+        }
+        Some((_, Got::Failed(broken))) => Err(unreadable(cluster, "the inventory", &broken)),
+    }
+}
+
+/// Writes the inventory over the one of this resourceVersion, or as a new one; returns its resourceVersion.
+pub(super) fn keep(
+    subject: &Applying<'_>,
+    cluster: &Cluster,
+    inventory: &Inventory,
+    over: Option<&str>,
+) -> Result<String, Failure> {
+    let key = subject.kept();
+    let resource = config_maps();
+    let text = inventory.emit(subject.kept_in, over);
+    if text.len() > MOST_BYTES {
+        let message = format!("the inventory of {} objects is larger than a ConfigMap can be", inventory.objects.len());
+        return Err(Failure::failed(message, "Give the region several bundles, or Flux or Argo CD."));
+    }
+    let may_not = |verb: &str| {
+        let message = cluster.refusal(verb, &resource, key.namespace.as_ref(), Some(&key.name));
+        Failure::unavailable(message, told::RIGHTS)
+    };
+    if over.is_none() {
+        match cluster.create(&resource, &key, &text, Trial::Real) {
+            Ok(Created::Made) => {}
+            // Perhaps by this very run, whose answer was lost.
+            Ok(Created::There) => return again(subject, cluster, inventory),
+            Ok(Created::Forbidden) => return Err(may_not("create")),
+            Ok(Created::NoNamespace) => {
+                let message =
+                    format!("namespace {} is not on the region, and the inventory stands in it", subject.kept_in);
+                let help = "Make the namespace, or name another one with --inventory-namespace.";
+                return Err(Failure::usage(message, help));
+            }
+            Err(broken) => return Err(unreadable(cluster, "the inventory", &broken)),
+        }
+        return again(subject, cluster, inventory);
+    }
+    match cluster.replace(&Applied { resource: resource.clone(), key: &key, text: &text }) {
+        Written::Done { answer, .. } => Ok(Meta::of(&answer).version),
+        Written::Refused(refusal) if refusal.status == 409 => again(subject, cluster, inventory),
+        Written::Refused(refusal) if refusal.status == 403 => Err(may_not("patch")),
+        Written::Refused(refusal) => Err(told::refused(&key, &refusal, &BTreeSet::new())),
+        Written::Failed(broken) => Err(unreadable(cluster, "the inventory", &broken)),
+    }
+}
+
+/// The resourceVersion of an inventory that must stand there by now.
+fn again(subject: &Applying<'_>, cluster: &Cluster, wanted: &Inventory) -> Result<String, Failure> {
+    let (found, version) = inventory(subject, cluster)?;
+    version.filter(|_| found == *wanted).ok_or_else(|| {
+        let message = format!("another run wrote the inventory, {}, meanwhile", subject.kept());
+        Failure::unavailable(message, "Let one run apply a bundle at a time, and run this again.")
+    })
+}
+
+/// Asks what the region serves and has.
+pub(super) fn answers(
+    cluster: &Cluster,
+    session: &Session,
+    questions: Questions,
+    troubles: &mut Vec<(Option<ObjectKey>, Failure)>,
+) -> Result<Known, Failure> {
+    let served = cluster.discover(questions.groups.iter().map(String::as_str));
+    let served = served.map_err(|broken| unreadable(cluster, "its API groups", &broken))?;
+    for (group, broken) in &served.unknown {
+        troubles.push((None, unreadable(cluster, &format!("the API group {group}"), broken)));
+    }
+    let versions: BTreeMap<_, BTreeSet<Version>> =
+        served.kinds.iter().map(|(kind, (_, versions))| (kind.clone(), versions.iter().cloned().collect())).collect();
+    let silent = served.unknown.keys().cloned().collect();
+    let mut asked: Vec<(Resource, Vec<ObjectKey>)> =
+        vec![(Resource::namespaces(), questions.namespaces.iter().map(ObjectKey::namespace).collect())];
+    for ((kind, version), keys) in questions.objects {
+        let Some(resource) = served.resource(&kind) else { continue };
+        let is_served = |version: &Version| {
+            core_resource(&kind).is_some() || versions.get(&kind).is_some_and(|all| all.contains(version))
+        };
+        match version {
+            Some(version) if is_served(&version) => asked.push((Resource { version, ..resource }, keys)),
+            Some(_) => {}
+            None => asked.push((resource, keys)),
+        }
+    }
+    let mut live = BTreeMap::new();
+    for (resource, keys) in asked {
+        session.stop.check()?;
+        let progress = session.ui.progress("reading", u64::try_from(keys.len()).unwrap_or_default());
+        let got = cluster.get(&resource, keys, Portion::Metadata, &|| progress.step());
+        let got = got.map_err(|broken| unreadable(cluster, &resource.name(), &broken))?;
+        // One word for all objects of a place that may not be read.
+        let mut forbidden = BTreeSet::new();
+        for (key, got) in got {
+            let found = match got {
+                Got::Found(node, _) => Live::Here(Meta::of(&node)),
+                Got::Absent => Live::Absent,
+                Got::Forbidden => {
+                    if forbidden.insert(key.namespace.clone()) {
+                        let message = cluster.refusal("get", &resource, key.namespace.as_ref(), None);
+                        troubles.push((None, Failure::failed(message, told::RIGHTS)));
+                    }
+                    Live::Unknown
+                }
+                Got::Failed(broken) => {
+                    troubles.push((Some(key.clone()), unreadable(cluster, &key.to_string(), &broken)));
+                    Live::Unknown
+                }
+            };
+            live.insert(key, found);
+        }
+    }
+    Ok(Known { served, versions, silent, live, of_another_type: BTreeSet::new() })
+}
+
+fn unreadable(cluster: &Cluster, what: &str, broken: &Broken) -> Failure {
+    Failure::unavailable(cluster.trouble(what, broken), broken.help())
+}

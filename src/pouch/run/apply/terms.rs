@@ -1,0 +1,71 @@
+//! What is applied, and what came of it.
+
+use std::collections::BTreeSet;
+
+use pouch_core::apply::inventory;
+use pouch_core::apply::plan::Budget;
+use pouch_core::finding::Finding;
+use pouch_core::name::{GroupKind, Namespace, ObjectKey, Region};
+use pouch_core::region::change::Action;
+use pouch_core::verify::bundles::unpack::Unpacked;
+
+use crate::cluster::request::Trial;
+use crate::error::{Failure, Kind};
+
+/// What is applied, and how.
+pub struct Applying<'a> {
+    /// The bundle in clear.
+    pub unpacked: &'a Unpacked,
+    /// The commit that it was read from, where it was one.
+    pub revision: Option<&'a str>,
+    /// The region, for people.
+    pub region: &'a Region,
+    /// The namespace of the inventory.
+    pub kept_in: &'a Namespace,
+    /// How many objects may be taken away at once.
+    pub budget: Budget,
+    /// The digests of what may be taken away beyond that.
+    pub accepted: &'a BTreeSet<String>,
+    /// The configuration's own kinds.
+    pub kinds: &'a BTreeSet<GroupKind>,
+    /// Whether the region is really changed.
+    pub trial: Trial,
+    /// Refuses a bundle that is older than the one of the commit that was applied last.
+    pub is_newer: &'a dyn Fn(&str) -> Result<(), Failure>,
+}
+
+/// What came of it.
+#[derive(Default)]
+pub struct Outcome {
+    /// What became of which object, in the order in which it happened.
+    pub changes: Vec<(Action, ObjectKey)>,
+    /// How many objects the bundle has, Namespaces not counted.
+    pub objects: usize,
+    /// How many of them were as they should be.
+    pub unchanged: usize,
+    /// What went wrong with single objects, or with several at once.
+    pub troubles: Vec<(Option<ObjectKey>, Failure)>,
+    /// What else there is to tell.
+    pub notes: Vec<String>,
+    /// Findings: kinds that the region lacks, and deletions that were held.
+    pub findings: Vec<Finding>,
+    /// Whether deletions were held.
+    pub is_held: bool,
+    /// What ended the run early.
+    pub ended_by: Option<Failure>,
+}
+
+impl Applying<'_> {
+    /// The inventory's key.
+    pub(super) fn kept(&self) -> ObjectKey {
+        let name = inventory::name(&self.unpacked.fleet, &self.unpacked.directory);
+        ObjectKey::config_map(self.kept_in.clone(), name)
+    }
+}
+
+impl Outcome {
+    /// Whether something could not be asked or done because the region does not answer.
+    pub fn is_unavailable(&self) -> bool {
+        self.troubles.iter().any(|(_, trouble)| trouble.kind == Kind::Unavailable)
+    }
+}

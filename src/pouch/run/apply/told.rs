@@ -1,0 +1,113 @@
+//! What is said of a region that a bundle was applied to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pouch_core::apply::plan::Plan;
+use pouch_core::finding::{Code, Finding};
+use pouch_core::listing::{counted, few};
+use pouch_core::name::{GroupKind, ObjectKey, Region, Version};
+use pouch_core::region::change::Action;
+
+use super::terms::Outcome;
+use crate::cluster::request::Trial;
+use crate::cluster::write::Refusal;
+use crate::error::Failure;
+
+/// What to do about a right that is missing.
+pub(super) const RIGHTS: &str = "Grant it there: `pouch rbac --apply` prints the rights that applying takes.";
+
+/// Kinds that the region does not serve, each told once.
+pub(super) fn lacking(
+    plan: &Plan<'_>,
+    served: &BTreeMap<GroupKind, BTreeSet<Version>>,
+    region: &Region,
+) -> Vec<Finding> {
+    let mut kinds: BTreeMap<&GroupKind, usize> = BTreeMap::new();
+    for key in &plan.lacking {
+        let count = kinds.entry(&key.kind).or_default();
+        *count = count.saturating_add(1);
+    }
+    let finding = |(kind, count): (&GroupKind, usize)| {
+        let objects = if count == 1 { "one object".to_owned() } else { format!("{count} objects") };
+        let versions = served.get(kind).map(|versions| few(versions, versions.len(), 5));
+        let message = match versions {
+            None => format!("the region serves no {kind}, of which its bundle has {objects}"),
+            Some(versions) => {
+                format!("the region serves {kind} in {versions}, and its bundle has {objects} in another version")
+            }
+        };
+        Finding::new(Code::KindNotOnRegion, message).in_region(region).help(
+            "Enable the provider on the region, in a release that the configuration's providerInterfaces.builtin \
+             names, and run this again.",
+        )
+    };
+    kinds.into_iter().map(finding).collect()
+}
+
+/// An object that the region refuses.
+pub(super) fn refused(key: &ObjectKey, refusal: &Refusal, fields: &BTreeSet<String>) -> Failure {
+    let place = match fields.len() {
+        0 => String::new(),
+        count => format!(", at {}", few(fields, count, 5)),
+    };
+    let message = format!("{key}: the region refuses it: {}{place}", word(refusal));
+    match refusal.status {
+        403 => Failure::failed(message, format!("If no quota or admission policy forbids it: {RIGHTS}")),
+        404 if key.namespace.is_some() => {
+            let namespace = key.namespace_text();
+            Failure::failed(
+                message,
+                format!(
+                    "Check that namespace {namespace} is on the region: a bundle does not make the system namespace."
+                ),
+            )
+        }
+        _ => Failure::failed(
+            message,
+            "The region's own message may quote values, and is not shown: `kubectl apply --server-side \
+             --dry-run=server` of what `pouch unpack` prints shows it.",
+        ),
+    }
+}
+
+/// An object that the region does not let go.
+pub(super) fn not_taken(key: &ObjectKey, refusal: &Refusal) -> Failure {
+    let message = format!("{key} left the bundle, and the region refuses to delete it: {}", word(refusal));
+    match refusal.status {
+        409 => Failure::failed(message, "Somebody wrote to it meanwhile. Run this again."),
+        403 => Failure::failed(message, RIGHTS),
+        _ => Failure::failed(message, "See the API server's own log."),
+    }
+}
+
+fn word(refusal: &Refusal) -> String {
+    match refusal.reason.as_str() {
+        "" => format!("{}", refusal.status),
+        reason => format!("{reason} ({})", refusal.status),
+    }
+}
+
+/// What became of the region: one line for it, and one for each object that changed.
+pub fn told(outcome: &Outcome, region: &Region, trial: Trial) -> String {
+    let count = |wanted: Action| outcome.changes.iter().filter(|(action, _)| *action == wanted).count();
+    let word = match (trial, &outcome.ended_by) {
+        (Trial::Dry, _) => "would be applied",
+        (Trial::Real, Some(_)) => "applied in part",
+        (Trial::Real, None) => "applied",
+    };
+    let mut line = format!("{region}  {word}  {}", counted(outcome.objects, "object", "objects"));
+    for action in [Action::Added, Action::Changed, Action::Withdrawn] {
+        match count(action) {
+            0 => {}
+            count => line.push_str(&format!(", {count} {}", action.word())),
+        }
+    }
+    if outcome.unchanged > 0 {
+        line.push_str(&format!(", {} unchanged", outcome.unchanged));
+    }
+    line.push('\n');
+    for (action, key) in &outcome.changes {
+        line.push_str(&format!("  {:<10} {key}\n", action.word()));
+    }
+    line
+}

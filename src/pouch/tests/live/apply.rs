@@ -1,0 +1,68 @@
+//! A region that neither Flux nor Argo CD brings anything: `pouch apply`, against a real API server.
+
+mod broken;
+mod fleets;
+mod rights;
+mod table;
+
+use serde_json::Value;
+
+use crate::delivered::Delivered;
+use crate::rig::http::Request;
+use crate::support::fleet::Ran;
+
+/// Where the inventory is, in a namespace that [`Delivered`] does not look at.
+const INVENTORY: &str = "/api/v1/namespaces/default/configmaps/pouch.acme.eu";
+
+/// A region without a consumer.
+fn region() -> Option<Delivered> {
+    let region = Delivered::new("none", "")?;
+    region.fleet.private("eu.agekey", Delivered::identity());
+    Some(region)
+}
+
+/// The flags of every run.
+fn flags(region: &Delivered) -> Vec<String> {
+    let origin = region.origin().path();
+    let words = [
+        "apply",
+        origin.to_str().unwrap(),
+        "--rev=main",
+        "--region=eu",
+        "--identity=eu.agekey",
+        "--kubeconfig=kubeconfig",
+        "--context=admin",
+        "--inventory-namespace=default",
+    ];
+    words.map(str::to_owned).into()
+}
+
+fn apply(region: &Delivered, more: &[&str]) -> Ran {
+    let fixed = flags(region);
+    let all: Vec<&str> = fixed.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    region.fleet.run(&all)
+}
+
+/// What a run changed: the lines below the one of the region, without blanks.
+fn changes(ran: &Ran) -> Vec<String> {
+    ran.stdout.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Changes an object of the region as its administrator.
+#[track_caller]
+fn patch(region: &Delivered, target: &str, body: &Value) {
+    let request = Request::with_json("PATCH", target, "application/merge-patch+json", body);
+    let answer = region.server.endpoint("admin").ask(&request).expect("the API server answers");
+    assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+}
+
+/// The lines of the inventory, each with its kind.
+fn inventory(region: &Delivered) -> Vec<String> {
+    let data = region.get(INVENTORY)["data"].clone();
+    let mut lines = Vec::new();
+    for (key, text) in data.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with("objects.")) {
+        let kind = key.trim_start_matches("objects.");
+        lines.extend(text.as_str().unwrap().lines().map(|line| format!("{kind} {}", line.split(' ').next().unwrap())));
+    }
+    lines
+}

@@ -515,6 +515,8 @@ pub struct Limits {
     pub deletion_objects: usize,
     /// For how long withdrawals are counted together, in seconds.
     pub deletion_window: u64,
+    /// How long what a claim has exchanged for another object stays published, in seconds; 0 for not at all.
+    pub handover: u64,
     /// The most unchanged Secrets of a region that may be sealed anew, in percent.
     pub reseal_percent: usize,
     /// Acceptances of what goes beyond these bounds.

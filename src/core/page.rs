@@ -177,12 +177,14 @@ fn sentence(summary: &Summary, loud: &[&Region]) -> String {
 }
 
 /// What is counted of a region.
-const COUNTS: [&str; 8] = ["added", "changed", "resealed", "withdrawn", "unseen", "carried", "refused", "broken"];
+const COUNTS: [&str; 9] =
+    ["added", "changed", "resealed", "withdrawn", "handover", "unseen", "carried", "refused", "broken"];
 
 fn count_of(region: &Region, what: &str) -> usize {
     match what {
         "unseen" => region.unseen,
         "carried" => region.carried,
+        "handover" => region.handover,
         "refused" | "broken" => region.stopped.iter().filter(|stopped| stopped.verdict == what).count(),
         action => region.count(action),
     }

@@ -21,6 +21,7 @@ mod compare;
 pub mod content;
 mod explain;
 pub mod fields;
+mod handover;
 pub mod history;
 pub mod input;
 mod labels;

@@ -100,10 +100,19 @@ impl<'a> Run<'a> {
         destination::all(fleet).filter(move |to| is_here(to) && selection.takes_up(to))
     }
 
-    /// What is asked of the history of a region.
+    /// What is asked of the history of a region: what counts for withdrawals.
     fn query(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
+        self.query_since(region, self.fleet.limits.deletion_window)
+    }
+
+    /// What is asked of the history of a region: which hand-overs are over.
+    fn query_over(&self, region: &'a RegionConfig) -> Result<HistoryQuery<'a>, Failure> {
+        self.query_since(region, self.fleet.limits.handover)
+    }
+
+    fn query_since(&self, region: &'a RegionConfig, window: u64) -> Result<HistoryQuery<'a>, Failure> {
         let Self { fleet, keys, allowances, session, .. } = *self;
-        let window = i64::try_from(fleet.limits.deletion_window).unwrap_or(i64::MAX);
+        let window = i64::try_from(window).unwrap_or(i64::MAX);
         Ok(HistoryQuery {
             fleet: &fleet.name,
             region: &region.name,

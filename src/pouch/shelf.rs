@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pouch_core::layout::form::MOST_BYTES;
 use pouch_core::layout::manifest::Manifest;
 use pouch_core::layout::path::{BundlePath, TOPS};
-use pouch_core::name::{Directory, FleetName, Region};
+use pouch_core::name::{Directory, FleetName, ObjectKey, Region};
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
@@ -97,6 +97,15 @@ pub trait Look: Sync {
     /// Where the history cannot be read.
     fn past(&self, _: &Directory, _: &HistoryQuery<'_>, _: &Manifest) -> Result<Vec<Past>, ShelfError> {
         Ok(Vec::new())
+    }
+
+    /// Which of the objects that `now`, what pouch published last, hands over were handed over long enough: all of them
+    /// where there is no history.
+    ///
+    /// # Errors
+    /// Where the history cannot be read.
+    fn over(&self, _: &Directory, _: &HistoryQuery<'_>, now: &Manifest) -> Result<BTreeSet<ObjectKey>, ShelfError> {
+        Ok(now.handed_over().cloned().collect())
     }
 
     /// Whether the history proves that pouch itself withdrew a region, or never published it: then what stands there

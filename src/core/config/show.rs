@@ -292,6 +292,7 @@ fn limits(limits: &Limits) -> Tree<'_> {
     let git = git.map(|(name, seconds)| (name, Tree::text(format!("{seconds}s"))));
     let fields = [
         ("deletions", Tree::map(deletions)),
+        ("handover", Tree::text(format!("{}s", limits.handover))),
         ("reseal", Tree::map([("percent", count(limits.reseal_percent))])),
         ("accept", Tree::List(limits.accept.iter().map(acceptance).collect())),
         ("sources", Tree::map(sources)),

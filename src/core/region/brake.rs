@@ -451,6 +451,7 @@ mod tests {
             deletion_percent: 20,
             deletion_objects: 10,
             deletion_window: 24 * 3600,
+            handover: 3600,
             reseal_percent: 20,
             accept: vec![],
             sources: SourceLimits::DEFAULT,

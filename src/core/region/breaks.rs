@@ -48,7 +48,9 @@ pub(super) fn break_narrowed(input: &Input<'_>, rulings: &mut [Ruling<'_>]) {
     let interface = GroupKind::new(k0rdent::GROUP, "ProviderInterface");
     let Some(source) = input.world.snapshot.unread_in(&interface, None) else { return };
     let mut published: BTreeMap<&Claimant, Vec<&ObjectKey>> = BTreeMap::new();
-    for object in input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default() {
+    let objects = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
+    // That nobody needs what is handed over is known already.
+    for object in objects.iter().filter(|object| !object.state.is_handover()) {
         for by in &object.needed_by {
             published.entry(&by.by).or_default().push(&object.key);
         }

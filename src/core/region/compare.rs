@@ -10,7 +10,7 @@ use super::content::Order;
 use super::fields::differences;
 use super::history::{History, Past, filled_entries};
 use super::input::Input;
-use super::pack::{Keep, Pack, Packed, needers};
+use super::pack::{Keep, Pack, Packed, keepers};
 use super::published::{State, document};
 use super::unsigned::{self, Evidence};
 use super::values;
@@ -215,11 +215,12 @@ pub(super) fn sharings(input: &Input<'_>, manifest: &Manifest, changes: &[Change
 /// Whether a claimant needs an object no longer that it has published, or a Secret loses an entry.
 pub(super) fn is_anything_lost(input: &Input<'_>, pack: &Pack, changes: &[Change]) -> bool {
     let is_needed = |key: &ObjectKey, before: &NeededBy| {
-        pack.objects.get(key).is_some_and(|packed| needers(packed).any(|now| now.by == before.by))
+        pack.objects.get(key).is_some_and(|packed| keepers(packed).any(|now| now.by == before.by))
     };
     let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
     changes.iter().any(|change| change.action == Action::Withdrawn || !change.lost_entries.is_empty())
-        || published.iter().any(|object| object.needed_by.iter().any(|before| !is_needed(&object.key, before)))
+        || kept_by_somebody(published)
+            .any(|object| object.needed_by.iter().any(|before| !is_needed(&object.key, before)))
 }
 
 /// What each namespace that claims loses, against what it has published and had at the baseline.
@@ -233,7 +234,7 @@ fn accounts(input: &Input<'_>, pack: &Pack, changes: &[Change], history: &Histor
     }
     let mut new = Needs::default();
     for (key, packed) in &pack.objects {
-        needers(packed).for_each(|by| new.add(key, by));
+        keepers(packed).for_each(|by| new.add(key, by));
     }
     let old = Needs::of(manifest);
     let nothing = (BTreeSet::new(), BTreeSet::new());
@@ -288,7 +289,7 @@ struct Needs<'n>(BTreeMap<&'n Namespace, (BTreeSet<&'n ObjectKey>, BTreeSet<&'n 
 impl<'n> Needs<'n> {
     fn of(manifest: &'n Manifest) -> Self {
         let mut needs = Self::default();
-        for object in &manifest.objects {
+        for object in kept_by_somebody(&manifest.objects) {
             object.needed_by.iter().for_each(|by| needs.add(&object.key, by));
         }
         needs
@@ -299,6 +300,11 @@ impl<'n> Needs<'n> {
         objects.insert(key);
         claimants.insert(&by.by);
     }
+}
+
+/// The objects that count as what somebody has. What is handed over was counted as lost when that began.
+fn kept_by_somebody(objects: &[ManifestObject]) -> impl Iterator<Item = &ManifestObject> {
+    objects.iter().filter(|object| !object.state.is_handover())
 }
 
 /// What would go of a region that nobody vouches for: all in one account.
@@ -328,11 +334,11 @@ fn shares(input: &Input<'_>, pack: &Pack, accounts: &[Account]) -> Vec<Share> {
             add(shares.entry(source).or_insert_with(|| Share { source: source.cloned(), ..Share::default() }));
         }
     };
-    for object in input.published.manifest().iter().flat_map(|manifest| &manifest.objects) {
+    for object in input.published.manifest().iter().flat_map(|manifest| kept_by_somebody(&manifest.objects)) {
         count(&mut object.needed_by.iter(), |share| share.objects = share.objects.saturating_add(1));
     }
     for (_, packed) in pack.objects.iter().filter(|(key, _)| !key.kind.is_config_map()) {
-        count(&mut needers(packed), |share| share.left = share.left.saturating_add(1));
+        count(&mut keepers(packed), |share| share.left = share.left.saturating_add(1));
     }
     for account in accounts {
         if let Some(share) = shares.get_mut(&account.source.as_ref()) {
@@ -360,7 +366,7 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
     };
     let retired = region.state == RegionState::Retired;
     let published = input.published.manifest().map(|manifest| &*manifest.objects).unwrap_or_default();
-    let published = published.iter().filter(|object| !object.key.kind.is_namespace()).count();
+    let published = kept_by_somebody(published).filter(|object| !object.key.kind.is_namespace()).count();
     let before: usize = accounts.iter().map(|account| account.lost_before).sum();
     let line = |key: &ObjectKey| brake::line(key, &input.published.sha256(key).unwrap_or_default());
     let unasked: Vec<String> = pack.unasked.iter().map(line).collect();
@@ -377,7 +383,11 @@ pub(super) fn hold(input: &Input<'_>, pack: &Pack, changes: &[Change], history: 
             .max()
             .unwrap_or_default()
             .max(published.saturating_add(before)),
-        left: pack.objects.keys().filter(|key| !key.kind.is_namespace() && !key.kind.is_config_map()).count(),
+        left: pack
+            .objects
+            .iter()
+            .filter(|(key, packed)| !key.kind.is_namespace() && !key.kind.is_config_map() && !packed.is_handover())
+            .count(),
         shares: &shares,
         added_recipients: if retired { &[] } else { &added },
         unasked_reseals: &unasked,

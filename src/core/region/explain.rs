@@ -28,7 +28,12 @@ const MOST: usize = 16;
 pub(super) fn withdrawals(input: &Input<'_>, rulings: &[Ruling<'_>], packed: &Pack) -> Vec<Finding> {
     let Some(manifest) = input.published.manifest() else { return Vec::new() };
     let mut lost: BTreeMap<&Claimant, Vec<&ManifestObject>> = BTreeMap::new();
-    for object in manifest.objects.iter().filter(|object| !packed.objects.contains_key(&object.key)) {
+    // The cause of a hand-over is told when that begins, while it can still be undone.
+    let goes = |object: &&ManifestObject| match packed.objects.get(&object.key) {
+        None => true,
+        Some(packed) => packed.is_handover() && !object.state.is_handover(),
+    };
+    for object in manifest.objects.iter().filter(goes) {
         for needed_by in &object.needed_by {
             lost.entry(&needed_by.by).or_default().push(object);
         }

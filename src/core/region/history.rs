@@ -25,6 +25,9 @@ pub struct History {
     /// acceptance, and last the newest that is older than the window, or else the oldest. Read where somebody loses
     /// something: they are large, and mostly nobody does.
     pub past: OnceCell<Vec<Past>>,
+    /// The objects whose hand-over is over, of those that are in one. Asked for only where some are; where it never was,
+    /// as for a directory, all of them.
+    pub over: OnceCell<BTreeSet<ObjectKey>>,
     /// The acceptances that commits of the branch carry; they are spent.
     pub spent: BTreeSet<Acceptance>,
 }
@@ -86,6 +89,11 @@ impl History {
     pub fn last<'p>(&'p self, standing: &'p Published) -> &'p Published {
         let is_newer = matches!(standing.state, State::Newer(_));
         self.own.as_ref().filter(|_| !is_newer).unwrap_or(standing)
+    }
+
+    /// Whether the hand-over of an object that is in one is over.
+    pub(super) fn is_over(&self, key: &ObjectKey) -> bool {
+        self.over.get().is_none_or(|over| over.contains(key))
     }
 
     /// The state since which a namespace's withdrawals from a region are counted; none if what stands there is all that

@@ -13,6 +13,8 @@ use super::brake::Held;
 use super::carry::{self, Fate, Fates};
 use super::change::{Action, Change};
 use super::content::Order;
+use super::handover::{self, Exchanged};
+use super::history::History;
 use super::input::{Input, Terms};
 use super::published::document;
 use super::resealing;
@@ -38,6 +40,13 @@ pub(super) enum Packed {
     Fresh { order: Order, needed_by: BTreeSet<NeededBy>, text: Zeroizing<String>, keep: Keep },
     Carried { object: ManifestObject, needed_by: BTreeSet<NeededBy>, state: ObjectState },
     Namespace { text: Zeroizing<String>, keep: Keep },
+}
+
+impl Packed {
+    /// Whether it stays only for a hand-over: who is named with it has another now.
+    pub(super) fn is_handover(&self) -> bool {
+        matches!(self, Packed::Carried { state, .. } if state.is_handover())
+    }
 }
 
 /// What becomes of an object's published bytes.
@@ -91,7 +100,7 @@ fn wanted(rulings: &[Ruling<'_>], selection: &Selection) -> Wanted {
 }
 
 /// Packs what the claims want, against what is published.
-pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
+pub(super) fn pack(input: &Input<'_>, history: &History, rulings: &[Ruling<'_>]) -> Pack {
     let mut pack = Pack::default();
     if input.to.region.state == RegionState::Retired {
         return pack;
@@ -101,7 +110,7 @@ pub(super) fn pack(input: &Input<'_>, rulings: &[Ruling<'_>]) -> Pack {
         stay(input, &mut wanted, &mut pack);
     } else {
         let fates = carry::fates(input, rulings);
-        carry_over(input, &fates, rulings, &mut wanted, &mut pack);
+        carry_over(input, history, (&fates, rulings), &mut wanted, &mut pack);
     }
     let mut unasked = Vec::new();
     let keep = |lands: &ObjectKey, text: &str, object: Option<&Object>| {
@@ -233,13 +242,20 @@ fn needed_by(by: &Claimant, via: &[Via]) -> NeededBy {
 }
 
 /// Carries over what broken claims have published and may still have, and adds these claims to objects that are fresh
-/// anyway.
-fn carry_over(input: &Input<'_>, fates: &Fates, rulings: &[Ruling<'_>], wanted: &mut Wanted, pack: &mut Pack) {
+/// anyway. What resolved claims exchanged for something else is handed over.
+fn carry_over(
+    input: &Input<'_>,
+    history: &History,
+    (fates, rulings): (&Fates, &[Ruling<'_>]),
+    wanted: &mut Wanted,
+    pack: &mut Pack,
+) {
     let Some(manifest) = input.published.manifest() else { return };
     let admission = Admission::of(input, rulings, manifest);
     let mut ended: BTreeMap<&Claimant, Vec<Revoked>> = BTreeMap::new();
     let mut staying: BTreeSet<&Claimant> = BTreeSet::new();
     let mut carried: BTreeMap<&ObjectKey, (&ManifestObject, BTreeSet<NeededBy>, Code)> = BTreeMap::new();
+    let mut exchanged: Vec<Exchanged<'_>> = Vec::new();
     for object in &manifest.objects {
         let mut names = BTreeSet::new();
         let mut why = None;
@@ -255,13 +271,29 @@ fn carry_over(input: &Input<'_>, fates: &Fates, rulings: &[Ruling<'_>], wanted: 
             }
         }
         match (wanted.get_mut(&object.key), why) {
-            (_, None) => {}
+            (Some(_), None) => {}
+            (None, None) => {
+                let is_left = |needed_by: &&NeededBy| {
+                    let by = &needed_by.by;
+                    fates.of(needed_by) == Fate::Fresh
+                        && !input.allowances.withdraw.contains(by)
+                        && admission.ends(object, needed_by).is_none()
+                };
+                if handover::stays(input, history, manifest, object) {
+                    exchanged.push((object, object.needed_by.iter().filter(is_left).cloned().collect()));
+                }
+            }
             (Some((_, needed_by)), _) => needed_by.extend(names),
             (None, Some(code)) => _ = carried.insert(&object.key, (object, names, code)),
         }
     }
     pack.findings.extend(fates.findings(input, rulings, &staying));
     pack.findings.extend(ended.iter().filter_map(|(by, ended)| revoked::finding(input, by, ended)));
+    exchanged.retain(|(_, names)| !names.is_empty());
+    let others = wanted.len().saturating_add(carried.len());
+    for (object, names) in handover::fitting(input, others, exchanged) {
+        carry(input, pack, manifest, object, names, ObjectState::Carried(Code::Handover));
+    }
     let holds = |key: &ObjectKey| wanted.contains_key(key) || carried.contains_key(key);
     let renewed: Wanted = carried
         .values()
@@ -319,10 +351,8 @@ fn carry(
     let mut object = object.clone();
     if key.kind.is_secret() {
         let readers = object.readers(manifest).to_vec();
-        let escrow = &input.world.fleet.escrow;
-        let is_shared = readers == *now || now.iter().any(|own| !escrow.contains(own) && readers.contains(own));
         // A user who asks for new keys is not given old ones, not even for what is broken.
-        if !is_shared || input.rekeys() {
+        if !handover::is_shared(input, &readers) || input.rekeys() {
             pack.impossible.insert(key.clone());
         } else if readers.iter().any(|reader| !now.contains(reader)) {
             pack.readable.insert(key.clone(), needed_by.iter().map(|needed_by| needed_by.by.clone()).collect());
@@ -341,11 +371,17 @@ pub(super) fn keep_held(input: &Input<'_>, pack: &mut Pack, held: &Held, changes
     let Some(manifest) = input.published.manifest() else { return };
     for object in manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
         let still: BTreeSet<Namespace> =
-            pack.objects.get(&object.key).into_iter().flat_map(needers).map(|by| by.by.namespace.clone()).collect();
-        let is_lost = |by: &&NeededBy| held.holds(&by.by.namespace) && !still.contains(&by.by.namespace);
+            pack.objects.get(&object.key).into_iter().flat_map(keepers).map(|by| by.by.namespace.clone()).collect();
+        // What goes after a hand-over was lost when that began.
+        let is_lost = |by: &&NeededBy| {
+            !object.state.is_handover() && held.holds(&by.by.namespace) && !still.contains(&by.by.namespace)
+        };
         let names: BTreeSet<NeededBy> = object.needed_by.iter().filter(is_lost).cloned().collect();
         match pack.objects.get_mut(&object.key) {
             _ if names.is_empty() => {}
+            Some(packed) if packed.is_handover() => {
+                carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld));
+            }
             Some(Packed::Fresh { needed_by, .. } | Packed::Carried { needed_by, .. }) => needed_by.extend(names),
             _ => carry(input, pack, manifest, object, names, ObjectState::Carried(Code::DeletionsHeld)),
         }
@@ -388,6 +424,11 @@ pub(super) fn needers(packed: &Packed) -> impl Iterator<Item = &NeededBy> {
     }
     .into_iter()
     .flatten()
+}
+
+/// Who needs an object and keeps it; what is handed over counts as lost.
+pub(super) fn keepers(packed: &Packed) -> impl Iterator<Item = &NeededBy> {
+    Some(packed).filter(|packed| !packed.is_handover()).into_iter().flat_map(needers)
 }
 
 /// What holds a region whose published bytes cannot stay, and what is said of those that stay readable.

@@ -16,6 +16,7 @@ use super::change::{Change, Hold, Sharing};
 use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
 use super::content::Content;
 use super::explain;
+use super::handover;
 use super::history::{History, Past};
 use super::input::{Input, Terms, empty_manifest};
 use super::odd::Odd;
@@ -100,16 +101,17 @@ fn is_manifest(bytes: &[u8], manifest: &Manifest, keys: &KeyRing) -> bool {
 /// Plans one region from its cases and what stands in its folders, which comes back examined.
 ///
 /// The history of its branch is asked for only if something changes, and what it says of the past, by what pouch
-/// published last, only if somebody loses something.
+/// published last, only if somebody loses something; `over`, which hand-overs are over, only if there are any.
 ///
 /// # Errors
-/// Those of `history` and `past`.
+/// Those of `history`, `past` and `over`.
 pub fn plan<E>(
     terms: &Terms<'_>,
     cases: &[Case],
     (files, odd): (Files, Odd),
     history: impl FnOnce() -> Result<History, E>,
     past: impl FnOnce(&Manifest) -> Result<Vec<Past>, E>,
+    over: impl FnOnce(&Manifest) -> Result<BTreeSet<ObjectKey>, E>,
 ) -> Result<(Published, History, RegionPlan), E> {
     let supposed = if odd.is_nothing() { suppose(terms, cases, &files) } else { None };
     let (published, resolved) = match supposed {
@@ -121,6 +123,12 @@ pub fn plan<E>(
     };
     let published = published.with(odd);
     let history = history()?;
+    if let Some(last) = history.last(&published).manifest()
+        && last.handed_over().next().is_some()
+    {
+        // Nothing is set there yet.
+        _ = history.over.set(over(last)?);
+    }
     // Where pouch published something else last, that is what counts.
     let resolved = resolved.filter(|_| history.own.is_none());
     let draft = resolved.and_then(|resolved| draft_changed(terms, &published, resolved));
@@ -276,10 +284,10 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
     settle(&terms.world, region, &incumbents, &mut rulings);
     break_shared_paths(&terms.layout(), &mut rulings);
     break_narrowed(input, &mut rulings);
-    let mut packed = pack(input, &rulings);
+    let mut packed = pack(input, history, &rulings);
     // Every round breaks at least one more claim, so this ends.
     while break_immutable(input, &mut rulings, &packed) {
-        packed = pack(input, &rulings);
+        packed = pack(input, history, &rulings);
     }
     // Quotas come last: what fails for another reason takes no room from others, and fails for the same reason in each
     // run.
@@ -287,7 +295,7 @@ fn draft_against<'c>(terms: &Terms<'_>, cases: &'c [Case], standing: &Published,
     let before = admitted(&rulings);
     limit(&terms.world, region, &incumbents, &mut rulings);
     if admitted(&rulings) < before {
-        packed = pack(input, &rulings);
+        packed = pack(input, history, &rulings);
     }
     Draft { resolved: Resolved { rulings, packed }, findings, holds }
 }
@@ -334,6 +342,7 @@ fn finish<E>(
     let kept = before.filter_map(|file| terms.layout().leaf_of(&file.path)).collect();
     let hash = |key: &ObjectKey, _: &BundlePath| published.sha256(key);
     let (files, manifest) = write(terms, sources(input), packed, &kept, &hash);
+    findings.extend(handover::findings(input, manifest.objects.iter()));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
     let in_the_way = standing.odd.in_the_way(listed.chain(files.keys()).map(BundlePath::as_str));

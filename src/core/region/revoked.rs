@@ -30,18 +30,19 @@ use crate::snapshot::Lookup;
 pub(super) struct Admission<'a, 'i> {
     input: &'i Input<'a>,
     claims: BTreeMap<&'i Claimant, &'i Claim>,
-    /// The objects of each claimant, by the references that lead to them.
-    reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), &'i ManifestObject>,
+    /// The objects of each claimant, by the references that lead to them. What is handed over was reached by the same
+    /// references as what took its place.
+    reached: BTreeMap<(&'i Claimant, &'i [NeededVia]), Vec<&'i ManifestObject>>,
 }
 
 impl<'a, 'i> Admission<'a, 'i> {
     /// Gets ready to judge a manifest's objects again.
     pub(super) fn of(input: &'i Input<'a>, rulings: &'i [Ruling<'_>], manifest: &'i Manifest) -> Self {
         let claims = rulings.iter().map(|ruling| (&ruling.case.claim.by, &ruling.case.claim)).collect();
-        let mut reached = BTreeMap::new();
+        let mut reached: BTreeMap<(&Claimant, &[NeededVia]), Vec<&ManifestObject>> = BTreeMap::new();
         for object in &manifest.objects {
             for needed_by in &object.needed_by {
-                reached.insert((&needed_by.by, &*needed_by.via), object);
+                reached.entry((&needed_by.by, &needed_by.via)).or_default().push(object);
             }
         }
         Self { input, claims, reached }
@@ -65,14 +66,44 @@ impl<'a, 'i> Admission<'a, 'i> {
         if read.namespace.is_none() {
             return self.shut(claim, &read).and_then(|why| revoked(Code::NotAdmitted, why));
         }
-        let referrer = needed_by.via.split_last().and_then(|(_, before)| self.reached.get(&(by, before)));
-        let referrer = referrer.and_then(|referrer| referrer.read_key());
+        let referrers = self.referrers(object, needed_by);
+        let through =
+            |referrer: Option<&ObjectKey>| revoked(Code::NotAdmitted, self.closed(claim, &read, needed_by, referrer)?);
+        if referrers.is_empty() { through(None) } else { referrers.iter().find_map(|referrer| through(Some(referrer))) }
+    }
+
+    /// What a claimant was led to an object by. What is handed over was reached through what is handed over with it, if
+    /// anything is, and else through what is still needed.
+    fn referrers(&self, object: &ManifestObject, needed_by: &NeededBy) -> Vec<ObjectKey> {
+        let Some((_, before)) = needed_by.via.split_last() else { return Vec::new() };
+        let all = self.reached.get(&(&needed_by.by, before)).map(Vec::as_slice).unwrap_or_default();
+        let leads = |referrer: &&&ManifestObject| !referrer.key.kind.is_secret() && !referrer.key.kind.is_config_map();
+        let in_state = |is_handover: bool| {
+            let those = all.iter().filter(move |referrer| referrer.state.is_handover() == is_handover);
+            those.filter(leads).filter_map(|referrer| referrer.read_key()).collect::<Vec<_>>()
+        };
+        match object.state.is_handover().then(|| in_state(true)) {
+            Some(handed_over) if !handed_over.is_empty() => handed_over,
+            _ => in_state(false),
+        }
+    }
+
+    /// Why a namespaced object is not open to a claim, if it was read because of `referrer`.
+    fn closed(
+        &self,
+        claim: &Claim,
+        read: &ObjectKey,
+        needed_by: &NeededBy,
+        referrer: Option<&ObjectKey>,
+    ) -> Option<String> {
+        let Terms { world, .. } = self.input.terms;
+        let by = &needed_by.by;
         let template = needed_by.via.last().is_some_and(|via| via.field == closure::TEMPLATE);
-        let source = referrer.as_ref().and_then(|it| world.snapshot.get(it)).map(|it| &it.origin.source);
-        let sought = Sought { read: &read, template, referrer: referrer.as_ref(), source };
+        let source = referrer.and_then(|it| world.snapshot.get(it)).map(|it| &it.origin.source);
+        let sought = Sought { read, template, referrer, source };
         let why = match admission::of_namespaced(world.fleet, claim, &sought) {
-            Some(Rule::ThroughIdentity) if world.fleet.grants(by, claim.region(), &read) => return None,
-            Some(Rule::ThroughIdentity) => self.shut(claim, referrer.as_ref()?)?,
+            Some(Rule::ThroughIdentity) if world.fleet.grants(by, claim.region(), read) => return None,
+            Some(Rule::ThroughIdentity) => self.shut(claim, referrer?)?,
             Some(_) => return None,
             None if needed_by.via.is_empty() || referrer.is_some() => {
                 format!("{read} is not open to Credentials of namespace {}", by.namespace)
@@ -82,7 +113,7 @@ impl<'a, 'i> Admission<'a, 'i> {
         };
         let is_handed_out = || by.is_credential() && world.access().makes(by) != Truth::No;
         let in_system = read.namespace.as_ref() == Some(&world.fleet.system_namespace);
-        if in_system && is_handed_out() { None } else { revoked(Code::NotAdmitted, why) }
+        if in_system && is_handed_out() { None } else { Some(why) }
     }
 
     /// Why an identity that was read is shut to a claim.

@@ -28,6 +28,8 @@ enum What {
     /// Nothing of it is carried over.
     Broken,
     Carried,
+    /// The object goes once consumers have followed.
+    Handover,
     Changed,
     Added,
     /// The object was published for others.
@@ -43,6 +45,7 @@ impl What {
             What::Refused => "refused",
             What::Broken => "broken",
             What::Carried => "carried",
+            What::Handover => "handover",
             What::Changed => "changed",
             What::Added => "added",
             What::Joined => "joined",
@@ -88,10 +91,14 @@ impl<'r> Names<'r> {
             share(What::Left, &sharing.left);
         }
         for carried in &region.carried_objects {
-            names.add(What::Carried, &carried.credentials, &carried.reason, || Item::Object(&carried.object));
+            let (what, why) = match carried.is_handover() {
+                true => (What::Handover, ""),
+                false => (What::Carried, &*carried.reason),
+            };
+            names.add(what, &carried.credentials, why, || Item::Object(&carried.object));
         }
-        let carried: BTreeSet<&String> =
-            region.carried_objects.iter().flat_map(|carried| &carried.credentials).collect();
+        let carried = region.carried_objects.iter().filter(|carried| !carried.is_handover());
+        let carried: BTreeSet<&String> = carried.flat_map(|carried| &carried.credentials).collect();
         for stopped in &region.stopped {
             let what = if stopped.verdict == What::Refused.word() { What::Refused } else { What::Broken };
             // The line of what is carried over for it says why.

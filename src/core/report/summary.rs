@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Class, Finding, Origin};
+use crate::finding::{Class, Code, Finding, Origin};
 use crate::judge::case::Verdict;
 use crate::layout::manifest::{ManifestObject, ObjectState};
 use crate::name::{Claimant, Directory, ObjectKey};
@@ -242,6 +242,9 @@ pub struct Region {
     pub unseen: usize,
     /// Objects that were carried over for broken Credentials, or because their withdrawal is held.
     pub carried: usize,
+    /// Objects that stay for a hand-over: nobody needs them, but consumers may not have followed yet.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub handover: usize,
     /// How the region's Credentials fared; absent where no source was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credentials: Option<RegionCredentials>,
@@ -256,7 +259,7 @@ pub struct Region {
     /// Objects that stay, and that other Credentials need than before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sharings: Vec<SharingRecord>,
-    /// The objects that were carried over.
+    /// The objects that were carried over, or stay for a hand-over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried_objects: Vec<CarriedRecord>,
     /// The Credentials that are refused or broken.
@@ -284,6 +287,7 @@ impl Region {
             kept: 0,
             unseen: 0,
             carried: 0,
+            handover: 0,
             credentials: None,
             recipients_added: Vec::new(),
             recipients_removed: Vec::new(),
@@ -597,6 +601,11 @@ impl CarriedRecord {
         let mut credentials: Vec<String> = object.needed_by.iter().map(|needed_by| needed_by.by.path()).collect();
         credentials.dedup();
         Some(Self { object: ObjectRecord::from(&object.key), reason: code.text().into(), credentials })
+    }
+
+    /// Whether the object stays only until consumers have followed.
+    pub fn is_handover(&self) -> bool {
+        *self.reason == *Code::Handover.text()
     }
 }
 

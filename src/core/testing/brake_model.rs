@@ -237,7 +237,7 @@ impl Bench<'_> {
             unidentified: &BTreeSet::new(),
         };
         let past = self.past.cloned().into_iter().collect::<Vec<_>>().into();
-        let history = History { own: None, past, spent: spent.iter().cloned().collect() };
+        let history = History { own: None, past, spent: spent.iter().cloned().collect(), ..History::default() };
         plan_against(&terms, self.heard, self.standing, &history)
     }
 }

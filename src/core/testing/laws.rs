@@ -346,6 +346,29 @@ proptest! {
         prop_assert!(again.is_published);
     }
 
+    /// What a claim exchanged stays for one more state, and what follows is what is published for the first time: so
+    /// nothing is kept for ever, and nobody's budget counts it twice.
+    #[test]
+    fn what_is_exchanged_goes_one_state_later(
+        mode in resolution(), before in documents(), after in documents(),
+    ) {
+        let base = published(&Desk::new(&world(mode, before)), "eu");
+        let desk = Desk::new(&world(mode, after));
+        let (_, first) = render(&desk, "eu", &base, 0);
+        let handed: BTreeSet<ObjectKey> = first.manifest.handed_over().cloned().collect();
+        if first.holds.is_empty() {
+            let withheld = first.withheld.len();
+            let config = &desk.fleet.regions["eu"];
+            let files = publish(&desk, config, first, &base);
+            let base = Published::examine(&desk.fleet.name, &config.directory, files, &keys());
+            let (_, second) = render(&desk, "eu", &base, 0);
+            prop_assert_eq!(second.manifest.handed_over().count(), 0);
+            let gone: BTreeSet<ObjectKey> = second.changes.iter().map(|change| change.key.clone()).collect();
+            prop_assert!(handed.is_subset(&gone) && second.withheld.len() <= withheld, "{:?}", second.changes);
+            prop_assert!(gone.iter().all(|key| handed.contains(key) || key.kind.is_namespace()), "{:?}", second.changes);
+        }
+    }
+
     #[test]
     fn a_tenant_reads_its_own_secrets_and_no_other_s(mode in resolution(), documents in documents()) {
         for (namespace, secret) in secrets(&world(mode, documents)) {

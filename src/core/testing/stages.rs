@@ -27,7 +27,7 @@ use crate::judge::region::{limit, settle};
 use crate::layout::manifest::{Manifest, ObjectState};
 use crate::layout::sanitise::sanitise;
 use crate::layout::{BundlePath, Style, path};
-use crate::name::{Claimant, Region};
+use crate::name::{Claimant, ObjectKey, Region};
 use crate::region::allowances::{Allowances, Selection};
 use crate::region::change::{Action, Change};
 use crate::region::content::{Content, Order};
@@ -189,11 +189,16 @@ impl Desk {
             is_past_asked.set(true);
             Ok(Vec::new())
         };
-        let (.., told) = plan(&terms, heard, (published.files.clone(), Odd::default()), history, past).unwrap();
+        // As for a directory.
+        let over = |now: &Manifest| Ok(now.handed_over().cloned().collect());
+        let (.., told) = plan(&terms, heard, (published.files.clone(), Odd::default()), history, past, over).unwrap();
         assert_eq!(shown(&told), shown(&direct));
         // The past is only read where somebody loses something.
         let is_lost = |change: &Change| change.action == Action::Withdrawn || !change.lost_entries.is_empty();
-        if published.manifest().is_some() && told.changes.iter().any(is_lost) {
+        let is_new = |key: &ObjectKey| published.object(key).is_some_and(|object| !object.state.is_handover());
+        if published.manifest().is_some()
+            && (told.changes.iter().any(is_lost) || told.manifest.handed_over().any(is_new))
+        {
             assert!(is_past_asked.get());
         } else if told.withheld.is_empty() && told.sharings.iter().all(|sharing| sharing.left.is_empty()) {
             assert!(!is_past_asked.get(), "{:?}", told.changes);
@@ -474,7 +479,8 @@ fn region(case: &Case) -> String {
 }
 
 /// What the history of a branch says: `branch` lists the states after which withdrawals are counted, newest first, and
-/// whether each was accepted; `restored` is the state that somebody put back, or null if it is gone.
+/// whether each was accepted; `restored` is the state that somebody put back, or null if it is gone; `over` lists the
+/// objects whose hand-over is over, which without it are all.
 fn history(desk: &Desk, region: &RegionConfig, states: &[Files], files: &mut Files, world: &Scene) -> History {
     let examine = |files: &Files| Published::examine(&desk.fleet.name, &region.directory, files.clone(), &keys());
     let state = |value: &Value| value.as_u64().map(|at| states[usize::try_from(at).unwrap()].clone());
@@ -482,6 +488,11 @@ fn history(desk: &Desk, region: &RegionConfig, states: &[Files], files: &mut Fil
     if let Some(restored) = world.run.get("restored") {
         history.own = Some(examine(files));
         *files = state(restored).unwrap_or_default();
+    }
+    if let Some(over) = world.run["over"].as_array() {
+        let is_named = |key: &ObjectKey| over.iter().any(|name| *name == show(key));
+        let handed = files_handed_over(&examine(files)).into_iter().filter(is_named);
+        history.over = BTreeSet::from_iter(handed).into();
     }
     let mut past = Vec::new();
     for commit in world.run["branch"].as_array().into_iter().flatten() {
@@ -499,6 +510,10 @@ fn history(desk: &Desk, region: &RegionConfig, states: &[Files], files: &mut Fil
         past.push(Past::of(manifest, accepted.into_iter().collect(), now, file).unwrap());
     }
     History { past: past.into(), ..history }
+}
+
+fn files_handed_over(published: &Published) -> Vec<ObjectKey> {
+    published.manifest().into_iter().flat_map(Manifest::handed_over).cloned().collect()
 }
 
 /// Changes one byte of, or adds, the files that `tamper` names.
@@ -543,7 +558,8 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Standing<'_>, world:
     }
     let wishes = wishes(world, desk, region, standing);
     let (published, history) = standing;
-    let (plan, heard) = match history.own.is_none() && history.past.get().is_none_or(Vec::is_empty) {
+    let is_bare = history.own.is_none() && history.over.get().is_none();
+    let (plan, heard) = match is_bare && history.past.get().is_none_or(Vec::is_empty) {
         true => desk.plan(region, published, &wishes),
         false => desk.plan_after(region, published, history, &wishes),
     };
@@ -576,14 +592,28 @@ fn one_region(desk: &Desk, region: &RegionConfig, standing: Standing<'_>, world:
     }
 }
 
-/// What was published once changes nothing when it is planned again.
+/// What was published once changes nothing when it is planned again. What is handed over waits on a branch, and goes from
+/// a directory with the second run: this is the one exception.
 fn settles(desk: &Desk, region: &RegionConfig, (before, history): Standing<'_>, plan: RegionPlan, wishes: &Wishes) {
     if !wishes.0.reseal.is_empty() {
         return;
     }
-    let files = publish(desk, region, plan, history.own.as_ref().unwrap_or(before));
-    let published = Published::examine(&desk.fleet.name, &region.directory, files, &keys());
-    let history = History { past: history.past.clone(), ..History::default() };
-    let (again, _) = desk.plan_after(region, &published, &history, &Wishes::default());
+    let examine = |files: Files| Published::examine(&desk.fleet.name, &region.directory, files, &keys());
+    let published = examine(publish(desk, region, plan, history.own.as_ref().unwrap_or(before)));
+    let past = || history.past.clone();
+    let branch = History { past: past(), over: BTreeSet::new().into(), ..History::default() };
+    let (again, _) = desk.plan_after(region, &published, &branch, &Wishes::default());
     assert!(again.is_published, "a second run changes something: {:?}", again.changes);
+    let directory = History { past: past(), ..History::default() };
+    let (then, _) = desk.plan_after(region, &published, &directory, &Wishes::default());
+    let handed = files_handed_over(&published);
+    assert_eq!(then.is_published, handed.is_empty(), "{:?}", then.changes);
+    let is_over = |change: &Change| {
+        change.action == Action::Withdrawn && (handed.contains(&change.key) || change.key.kind.is_namespace())
+    };
+    assert!(then.changes.iter().all(is_over), "a second run changes more than it hands over: {:?}", then.changes);
+    assert!(then.withheld.is_empty() || !again.withheld.is_empty(), "what was counted once is counted twice");
+    if !then.is_published {
+        settles(desk, region, (&published, &directory), then, wishes);
+    }
 }

@@ -2,7 +2,7 @@
 
 use pouch_core::config::Fleet;
 use pouch_core::finding::{Class, Code};
-use pouch_core::report::summary::Outcome;
+use pouch_core::report::summary::{CarriedRecord, Outcome};
 use pouch_core::reuse::KeyRing;
 use pouch_core::stamp::{self, SourceStamp, Stamp, ToldStamp};
 
@@ -57,6 +57,10 @@ pub fn again(surveyor: &Surveyor<'_>, keys: &KeyRing, last: &Stamp, standing: &s
 fn is_repeatable(report: &Report) -> bool {
     let Report { regions, findings, silenced, put_back, accepted, wanted, .. } = report;
     if findings.len().saturating_add(silenced.len()) > MOST_FINDINGS {
+        return false;
+    }
+    // What is handed over goes when its time has come, whatever the sources say.
+    if regions.iter().any(|region| region.carried_objects.iter().any(CarriedRecord::is_handover)) {
         return false;
     }
     let is_quiet = regions

@@ -120,7 +120,9 @@ impl Work<'_> {
         told.hold(holds);
         let record = &mut told.record;
         record.objects = manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()).count();
-        record.carried = manifest.objects.iter().filter(|object| object.state != ObjectState::Current).count();
+        record.handover = manifest.handed_over().count();
+        let carried = manifest.objects.iter().filter(|object| object.state != ObjectState::Current).count();
+        record.carried = carried.saturating_sub(record.handover);
         record.changes = changes.iter().map(summary::ChangeRecord::from).collect();
         record.carried_objects = manifest.objects.iter().filter_map(summary::CarriedRecord::of).collect();
         record.compare_recipients(&before, &region.recipients);

@@ -195,6 +195,7 @@ fn one_region<'a>(
         (files, odd),
         || Ok::<_, Failure>(published.history(to.directory(), &shared.run.query(to.region)?)?),
         |now| Ok(published.past(to.directory(), &shared.run.query(to.region)?, now)?),
+        |now| Ok(published.over(to.directory(), &shared.run.query_over(to.region)?, now)?),
     )?;
     // What pouch published last counts, whatever stands there now.
     let own = history.last(&standing);
@@ -284,7 +285,9 @@ fn outcome(region: &RegionConfig, plan: &RegionPlan) -> Outcome {
 fn count(record: &mut summary::Region, plan: &RegionPlan, is_blind: bool) {
     for object in plan.manifest.objects.iter().filter(|object| !object.key.kind.is_namespace()) {
         record.objects += 1;
-        if object.state != ObjectState::Current {
+        if object.state.is_handover() {
+            record.handover += 1;
+        } else if object.state != ObjectState::Current {
             record.carried += 1;
         } else if object.key.kind.is_secret() {
             match plan.files.get(&object.path) {

@@ -99,6 +99,9 @@ fn outcome_line(region: &summary::Region, width: usize, word: &str) -> String {
     if region.carried > 0 {
         parts.push(format!("{} carried over", region.carried));
     }
+    if region.handover > 0 {
+        parts.push(format!("{} handed over", region.handover));
+    }
     let what = match (held, parts.is_empty()) {
         (true, true) => String::from("nothing else would change"),
         (true, false) => format!("would be: {}", parts.join(", ")),

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use pouch_core::layout::form::{Form, MOST_BYTES};
 use pouch_core::layout::manifest::Manifest;
 use pouch_core::layout::path::{BundlePath, TOPS};
-use pouch_core::name::{Directory, FleetName, Region};
+use pouch_core::name::{Directory, FleetName, ObjectKey, Region};
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::odd::Odd;
 use pouch_core::region::published::{Files, Published};
@@ -433,6 +433,15 @@ impl Look for BranchShelf {
 
     fn past(&self, directory: &Directory, asked: &HistoryQuery<'_>, now: &Manifest) -> Result<Vec<Past>, ShelfError> {
         self.ask(|lineage, fetched| lineage.past(fetched, directory, asked, now))
+    }
+
+    fn over(
+        &self,
+        directory: &Directory,
+        asked: &HistoryQuery<'_>,
+        now: &Manifest,
+    ) -> Result<BTreeSet<ObjectKey>, ShelfError> {
+        self.ask(|lineage, fetched| lineage.over(fetched, directory, asked, now))
     }
 
     fn is_withdrawn(&self, directory: &Directory, fleet: &FleetName, keys: &KeyRing) -> Result<bool, ShelfError> {

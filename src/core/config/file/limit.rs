@@ -15,6 +15,9 @@ use crate::config::SourceLimits;
 pub struct LimitsFile {
     /// How much a namespace may withdraw from a region.
     pub deletions: DeletionsFile,
+    /// How long an object stays published that a Credential has just exchanged for another, so that no consumer removes it
+    /// before what pointed to it has moved: a number with `s`, `m`, `h` or `d`. With `0s` it goes at once.
+    pub handover: String,
     /// How much of a region may be sealed anew without having changed.
     pub reseal: ResealFile,
     /// What may pass beyond that, once: the digests are those that the finding's help line prints.
@@ -68,6 +71,7 @@ impl Default for LimitsFile {
     fn default() -> Self {
         Self {
             deletions: DeletionsFile::default(),
+            handover: String::from("1h"),
             reseal: ResealFile::default(),
             accept: Vec::new(),
             sources: SourceLimitsFile::default(),

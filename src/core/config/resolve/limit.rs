@@ -28,6 +28,7 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         deletion_percent: number(typed.deletions.percent, 0, 100, deletions.key("percent")),
         deletion_objects: number(typed.deletions.objects, 0, u32::MAX, deletions.key("objects")),
         deletion_window: 0,
+        handover: 0,
         reseal_percent: number(typed.reseal.percent, 0, 100, at.key("reseal").key("percent")),
         accept: Vec::new(),
         sources: SourceLimits {
@@ -55,6 +56,7 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
     let git = at.key("git");
     for (text, path, least, example, into) in [
         (&typed.deletions.window, deletions.key("window"), 0, "24h", &mut limits.deletion_window),
+        (&typed.handover, at.key("handover"), 0, "1h", &mut limits.handover),
         (&typed.git.idle, git.key("idle"), 1, "2m", &mut limits.git.idle),
         (&typed.git.total, git.key("total"), 1, "1h", &mut limits.git.total),
         (&typed.git.settle, git.key("settle"), 0, "30s", &mut limits.git.settle),

@@ -485,6 +485,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "19:31 reuseKey.previous[0]: the key is here twice\n19:41 reuseKey.previous[1]: nothing says where the key is",
     ),
     // Limits and findings.
+    ("", "limits: {handover: soon}", "20:20 limits.handover: \"soon\" is not a duration"),
     ("", "limits: {deletions: {window: 1w}}", "20:30 limits.deletions.window: \"1w\" is not a duration"),
     (
         "",

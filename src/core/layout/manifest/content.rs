@@ -59,6 +59,13 @@ pub struct ManifestObject {
     pub needed_by: Vec<NeededBy>,
 }
 
+impl Manifest {
+    /// The objects that stay only until consumers have followed.
+    pub fn handed_over(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.objects.iter().filter(|object| object.state.is_handover()).map(|object| &object.key)
+    }
+}
+
 impl ManifestObject {
     /// The object that it was read from; none for what pouch makes itself.
     pub fn read_key(&self) -> Option<ObjectKey> {
@@ -88,6 +95,13 @@ pub enum ObjectState {
     Current,
     /// It stays as published, because of a finding with this code.
     Carried(Code),
+}
+
+impl ObjectState {
+    /// Whether it stays only until consumers have followed: whoever needed it has another now.
+    pub fn is_handover(self) -> bool {
+        self == ObjectState::Carried(Code::Handover)
+    }
 }
 
 /// Someone who needs an object.

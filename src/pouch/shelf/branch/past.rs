@@ -12,7 +12,7 @@ use pouch_core::config::Acceptance;
 use pouch_core::layout::form::MOST_BYTES;
 use pouch_core::layout::manifest::Manifest;
 use pouch_core::layout::path::{self, BundlePath};
-use pouch_core::name::Directory;
+use pouch_core::name::{Directory, ObjectKey};
 use pouch_core::region::history::{History, Past};
 use pouch_core::region::published::{Files, Published, authentic};
 use pouch_core::reuse::{Made, commit_verifies};
@@ -144,6 +144,17 @@ impl Lineage {
         now: &Manifest,
     ) -> Result<Vec<Past>, ShelfError> {
         self.scope(fetched, directory, asked)?.all_past(now)
+    }
+
+    /// The objects of `now`, what pouch published last, whose hand-over began before the window that `asked` names.
+    pub(super) fn over(
+        &mut self,
+        fetched: &Fetched<'_>,
+        directory: &Directory,
+        asked: &HistoryQuery<'_>,
+        now: &Manifest,
+    ) -> Result<BTreeSet<ObjectKey>, ShelfError> {
+        self.scope(fetched, directory, asked)?.over(now)
     }
 
     /// Whether the last commit of pouch's own proves that a region had no manifest then, or one that somebody put back.
@@ -288,6 +299,36 @@ impl Scope<'_> {
             }
         }
         Ok(all)
+    }
+
+    /// The objects of `now` that were handed over when the window began, and ever since: one that was needed again in
+    /// between, or was put back by somebody, may have been applied so, and waits anew.
+    fn over(&self, now: &Manifest) -> Result<BTreeSet<ObjectKey>, ShelfError> {
+        let (known, is_proved) = self.known()?;
+        // What is squashed into a branch has no commit of pouch's own, and the wait must end there too.
+        let may_begin = |commit: &Commit| !is_proved || self.fetched.is_merged_into || commit.proves(self.directory);
+        let begins = |commit: &Commit| commit.seconds <= self.asked.since && may_begin(commit);
+        let mut over: BTreeSet<ObjectKey> = now.handed_over().cloned().collect();
+        let Some(first) = known.iter().position(begins) else { return Ok(BTreeSet::new()) };
+        // Newer than what pouch published last is what somebody put there.
+        let newer = self.commits.len().saturating_sub(known.len());
+        let since = self.commits.get(..=first.saturating_add(newer)).unwrap_or_default();
+        // Oldest first: mostly that one says already that the wait is not over.
+        for (at, commit) in since.iter().rev().enumerate() {
+            match self.manifest(commit.id)? {
+                Some(then) => {
+                    let then: BTreeSet<&ObjectKey> = then.handed_over().collect();
+                    over.retain(|key| then.contains(key));
+                }
+                None if at == 0 || commit.proves(self.directory) => over.clear(),
+                // Somebody broke it, and nothing could be applied of that.
+                None => {}
+            }
+            if over.is_empty() {
+                break;
+            }
+        }
+        Ok(over)
     }
 
     /// The newest commit of pouch's own that proves something of the region.

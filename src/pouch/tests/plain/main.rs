@@ -42,6 +42,7 @@ mod examples;
 mod explain;
 mod exposure;
 mod forgotten;
+mod handover;
 mod harden;
 mod interop;
 mod isolation;

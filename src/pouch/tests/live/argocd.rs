@@ -5,7 +5,8 @@ mod ksops;
 mod plugin;
 mod retry;
 
-use crate::delivered::Delivered;
+use crate::delivered::{Delivered, aws, odd};
+use crate::exchange::exchange;
 use crate::rig::argocd::{ArgoCd, Said};
 
 /// The Application that pouch writes for the region.
@@ -27,4 +28,17 @@ fn synced(region: &Delivered, argo: &ArgoCd) {
 #[track_caller]
 fn sync(region: &Delivered, argo: &ArgoCd) -> Said {
     argo.sync(APPLICATION, &region.origin().tip().expect("a commit"))
+}
+
+/// Argo CD prunes in the course of the same sync, before what comes is all there.
+#[test]
+fn an_identity_never_names_a_secret_that_is_gone() {
+    let Some(mut region) = Delivered::new("argocd", "") else { return };
+    // What stays, so that the region is never one Credential.
+    region.put(&aws("aws", 1));
+    region.put(&odd("odd", 1));
+    region.publish();
+    let Some(argo) = ArgoCd::start(&region.server, Delivered::collections(), &plugin::builds(&region)) else { return };
+    follow(&region);
+    exchange(&mut region, &|region| synced(region, &argo));
 }

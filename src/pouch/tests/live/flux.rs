@@ -11,7 +11,8 @@ mod takeover;
 
 use serde_json::{Value, json};
 
-use crate::delivered::Delivered;
+use crate::delivered::{Delivered, aws, odd};
+use crate::exchange::exchange;
 use crate::rig::flux::{Flux, NAMESPACE, Said};
 
 /// Gives a region's Flux the identity that opens its bundle.
@@ -33,6 +34,17 @@ fn set_up(region: &Delivered, flags: &[&str], repository: &Value) -> Option<Flux
 #[track_caller]
 fn all_ready(said: &[Said]) {
     assert!(said.len() > 2 && said.iter().all(|said| said.ready), "{said:#?}");
+}
+
+/// Secrets and identities are parts of their own, applied one after the other.
+#[test]
+fn an_identity_never_names_a_secret_that_is_gone() {
+    let Some(mut region) = Delivered::new("flux", "") else { return };
+    let Some(flux) = set_up(&region, &[], &Value::Null) else { return };
+    // What stays, so that the region is never one Credential.
+    region.put(&aws("aws", 1));
+    region.put(&odd("odd", 1));
+    exchange(&mut region, &|_| all_ready(&flux.sync()));
 }
 
 /// What one of them says, whose name ends so; fails unless it is not ready, and all others are.

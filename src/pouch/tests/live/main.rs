@@ -26,6 +26,7 @@ mod argocd;
 mod bundle;
 mod canary;
 mod delivered;
+mod exchange;
 mod explain;
 mod faults;
 mod flux;

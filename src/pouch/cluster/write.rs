@@ -138,8 +138,8 @@ impl Cluster {
         self.runtime.block_on(self.link.in_time(work)).unwrap_or_else(Written::Failed)
     }
 
-    /// Deletes objects, many at a time. One that somebody wrote to since is refused with 409; one that is gone already
-    /// counts as deleted.
+    /// Deletes objects, many at a time. One that somebody wrote to since is refused with 409, and one that is gone
+    /// already with 404.
     pub fn delete(&self, deleted: &[Deleted<'_>], trial: Trial, seen: &dyn Fn() -> bool) -> Outcomes {
         let fate = Fate::default();
         let work = deleted.iter().map(|one| {
@@ -155,7 +155,7 @@ impl Cluster {
                     conflicts_pass: false,
                 };
                 self.written(&parcel, fate, |answered| match answered.status {
-                    200 | 202 | 404 => Ok(Written::Done { is_new: false, answer: answered.node }),
+                    200 | 202 => Ok(Written::Done { is_new: false, answer: answered.node }),
                     _ => Ok(Written::Refused(Refusal::of(&answered))),
                 })
                 .await

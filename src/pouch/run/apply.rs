@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
             let (outcomes, broken) = self.cluster.delete(&[goner], Trial::Real, &|| true);
             self.ended(broken)?;
             match outcomes.into_iter().next() {
-                Some((_, Written::Done { .. })) => {
+                Some((_, Written::Done { .. } | Written::Refused(Refusal { status: 404, .. }))) => {
                     self.failed.remove(key);
                     let _ = self.known.live.insert(key.clone(), Live::Absent);
                     self.send(&[sending], &|_| resource.clone())?;
@@ -304,7 +304,7 @@ impl<'a> Run<'a> {
                 }
                 continue;
             };
-            let got = self.cluster.get(&resource, keys, Portion::Whole, &|| {});
+            let got = read::surely(self.cluster, &resource, keys, Portion::Whole, &|| {});
             for (_, got) in got.map_err(|broken| self.unreachable(&broken))? {
                 match got {
                     Got::Found(node, _) => pointers.live(&node),
@@ -357,6 +357,8 @@ impl<'a> Run<'a> {
                         self.gone.insert((*key).clone());
                     }
                 }
+                // It stays in the inventory: the next run looks whether it is really gone.
+                Written::Refused(Refusal { status: 404, .. }) => left.push((*key).clone()),
                 Written::Refused(refusal) => {
                     left.push((*key).clone());
                     self.outcome.troubles.push((Some((*key).clone()), told::not_taken(key, &refusal)));

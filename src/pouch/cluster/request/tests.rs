@@ -220,3 +220,12 @@ fn of_listed_annotations_one_is_read() {
     let annotations = read.get("items").unwrap().items()[0].at(&["metadata", "annotations"]).unwrap();
     assert_eq!((annotations.str_at(&["pouch/silence"]), annotations.entries().len()), (Some("null-entry: x"), 1));
 }
+
+#[test]
+fn a_manifest_is_applied_by_force_and_strictly() {
+    let resource = Resource::core("Secret", "secrets", Scope::Namespaced);
+    let key = ObjectKey::secret("a b".into(), "s/..".into());
+    let path = "/api/v1/namespaces/a%20b/secrets/s%2F..?fieldManager=pouch&force=true&fieldValidation=Strict";
+    assert_eq!(resource.apply_path(&key, Trial::Real), path);
+    assert_eq!(resource.apply_path(&key, Trial::Dry), format!("{path}&dryRun=All"));
+}

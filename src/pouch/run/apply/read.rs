@@ -130,24 +130,29 @@ pub(super) fn answers(
     let versions: BTreeMap<_, BTreeSet<Version>> =
         served.kinds.iter().map(|(kind, (_, versions))| (kind.clone(), versions.iter().cloned().collect())).collect();
     let silent = served.unknown.keys().cloned().collect();
-    let mut asked: Vec<(Resource, Vec<ObjectKey>)> =
-        vec![(Resource::namespaces(), questions.namespaces.iter().map(ObjectKey::namespace).collect())];
+    let mut asked: Vec<(Resource, Vec<ObjectKey>, bool)> =
+        vec![(Resource::namespaces(), questions.namespaces.iter().map(ObjectKey::namespace).collect(), false)];
     for ((kind, version), keys) in questions.objects {
         let Some(resource) = served.resource(&kind) else { continue };
         let is_served = |version: &Version| {
             core_resource(&kind).is_some() || versions.get(&kind).is_some_and(|all| all.contains(version))
         };
         match version {
-            Some(version) if is_served(&version) => asked.push((Resource { version, ..resource }, keys)),
+            Some(version) if is_served(&version) => asked.push((Resource { version, ..resource }, keys, false)),
             Some(_) => {}
-            None => asked.push((resource, keys)),
+            None => asked.push((resource, keys, true)),
         }
     }
     let mut live = BTreeMap::new();
-    for (resource, keys) in asked {
+    for (resource, keys, has_left) in asked {
         session.stop.check()?;
         let progress = session.ui.progress("reading", u64::try_from(keys.len()).unwrap_or_default());
-        let got = cluster.get(&resource, keys, Portion::Metadata, &|| progress.step());
+        let seen = || progress.step();
+        // What left the bundle and is not there is forgotten, so that must be sure.
+        let got = match has_left {
+            true => surely(cluster, &resource, keys, Portion::Metadata, &seen),
+            false => cluster.get(&resource, keys, Portion::Metadata, &seen),
+        };
         let got = got.map_err(|broken| unreadable(cluster, &resource.name(), &broken))?;
         // One word for all objects of a place that may not be read.
         let mut forbidden = BTreeSet::new();
@@ -171,6 +176,23 @@ pub(super) fn answers(
         }
     }
     Ok(Known { served, versions, silent, live, of_another_type: BTreeSet::new() })
+}
+
+/// Gets objects by name, and asks once more for what is absent: what is missing by accident is there then.
+pub(super) fn surely(
+    cluster: &Cluster,
+    resource: &Resource,
+    keys: Vec<ObjectKey>,
+    form: Portion,
+    seen: &dyn Fn(),
+) -> Result<Vec<(ObjectKey, Got)>, Broken> {
+    let (absent, mut found): (Vec<_>, Vec<_>) =
+        cluster.get(resource, keys, form, seen)?.into_iter().partition(|(_, got)| matches!(got, Got::Absent));
+    let absent: Vec<ObjectKey> = absent.into_iter().map(|(key, _)| key).collect();
+    if !absent.is_empty() {
+        found.extend(cluster.get(resource, absent, form, &|| {})?);
+    }
+    Ok(found)
 }
 
 fn unreadable(cluster: &Cluster, what: &str, broken: &Broken) -> Failure {

@@ -29,6 +29,7 @@ use crate::name::{GroupKind, Namespace, Version};
 use crate::nearest::nearest;
 use crate::node::Node;
 use crate::release::Release;
+use crate::selector::NAME_LABEL;
 
 /// Whether an object needs one of its references.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -168,12 +169,19 @@ pub fn admits(
 
 /// Whether an identity admits every namespace that there is or will be; `spec` is the identity's.
 pub fn admits_everybody(tenancy: Tenancy, spec: Option<&Node>) -> bool {
-    // A selector with any requirement leaves somebody out, though perhaps nobody who is there now.
+    // A selector with any requirement leaves somebody out, though perhaps nobody who is there now; but every namespace
+    // has its name as a label, which is how pouch itself publishes what is open to all.
+    let is_every = |node: &Node| {
+        let text = |field: &str| node.str_at(&[field]);
+        text("key") == Some(NAME_LABEL) && text("operator") == Some("Exists")
+    };
     let is_free = |path: &[&str]| {
-        let requirements = ["matchLabels", "matchExpressions"];
         let selector = spec.and_then(|spec| spec.at(path)).map(Node::entries).unwrap_or_default();
-        let holds = |node: &Node| !node.entries().is_empty() || !node.items().is_empty();
-        !selector.iter().any(|(key, node)| requirements.contains(&&**key) && holds(node))
+        !selector.iter().any(|(key, node)| match &**key {
+            "matchLabels" => !node.entries().is_empty(),
+            "matchExpressions" => node.items().iter().any(|item| !is_every(item)),
+            _ => false,
+        })
     };
     // No namespace has this name.
     let any = admits(tenancy, spec, &Namespace::from("*"), None);

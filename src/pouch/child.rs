@@ -41,7 +41,7 @@ pub struct Bounds<'a> {
     pub silence: Duration,
     /// Ends the child early when it becomes true.
     pub stop: &'a AtomicBool,
-    /// The most bytes of standard output that are kept.
+    /// The most bytes of standard output; a child that prints more is ended.
     pub output: u64,
 }
 
@@ -74,7 +74,7 @@ pub enum ChildError {
     },
     /// The user asked to stop, and it was ended.
     Stopped,
-    /// It ended, and what it said cannot be read: half of an answer is none.
+    /// What it said cannot be read, or is too much: half of an answer is none.
     Unheard(String),
 }
 
@@ -93,7 +93,7 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
     let heard = Arc::<AtomicU64>::default();
     let most = usize::try_from(bounds.output).unwrap_or(usize::MAX);
     let group = Pid::from_child(&child);
-    let collected = |pipe| collect(pipe, Kept::First { most, bytes: Vec::new() }, &heard);
+    let collected = |pipe| collect(pipe, Kept::First { most, bytes: Vec::new(), more: false }, &heard);
     let out = child.stdout.take().map(collected).transpose();
     let words = child.stderr.take().map(|pipe| collect(pipe, Kept::Words(Words::default()), &heard)).transpose();
     let (out, words) = match (out, words) {
@@ -104,7 +104,11 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
             return Err(error);
         }
     };
-    let well = wait(child, bounds, &heard)?;
+    let floods = || out.as_ref().is_some_and(Collected::is_beyond);
+    let well = wait(child, bounds, &heard, &floods)?;
+    if floods() {
+        return Err(flood(bounds));
+    }
     // ssh's control master inherits both pipes and stays: the end of the pipes is awaited for the grace only,
     // and the output is what came until the child itself ended.
     let taken = |from: Option<Collected>| from.map(|from| from.taken(&heard)).transpose();
@@ -118,7 +122,12 @@ pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, Chi
 }
 
 /// Waits for the end, and says whether it ended well.
-fn wait(mut child: Child, bounds: &Bounds<'_>, heard: &AtomicU64) -> Result<bool, ChildError> {
+fn wait(
+    mut child: Child,
+    bounds: &Bounds<'_>,
+    heard: &AtomicU64,
+    floods: &dyn Fn() -> bool,
+) -> Result<bool, ChildError> {
     let group = Pid::from_child(&child);
     let (sender, ended) = channel();
     let waits = thread(move || sender.send(child.wait().is_ok_and(|status| status.success())));
@@ -136,6 +145,10 @@ fn wait(mut child: Child, bounds: &Bounds<'_>, heard: &AtomicU64) -> Result<bool
                 end(group, &ended);
                 return Err(ChildError::Stopped);
             }
+            Err(RecvTimeoutError::Timeout) if floods() => {
+                end(group, &ended);
+                return Err(flood(bounds));
+            }
             Err(RecvTimeoutError::Timeout) => {}
         }
         let now = heard.load(Ordering::Relaxed);
@@ -148,6 +161,10 @@ fn wait(mut child: Child, bounds: &Bounds<'_>, heard: &AtomicU64) -> Result<bool
     }
     end(group, &ended);
     Err(ChildError::TimedOut { seconds: bounds.timeout.as_secs() })
+}
+
+fn flood(bounds: &Bounds<'_>) -> ChildError {
+    ChildError::Unheard(format!("it is more than {} KiB", bounds.output >> 10))
 }
 
 /// Ends a process group: asks, waits, and then kills. A process that is gone already is no error.
@@ -167,6 +184,11 @@ struct Collected {
 }
 
 impl Collected {
+    /// Whether more came than is kept.
+    fn is_beyond(&self) -> bool {
+        self.kept.lock().is_ok_and(|kept| matches!(*kept, Kept::First { more: true, .. }))
+    }
+
     /// What came until the end, or until nothing more came for the grace; for a few of them at most, as somebody else may
     /// have inherited the pipe and go on.
     ///
@@ -187,15 +209,16 @@ impl Collected {
 
 /// Which part of what comes is kept.
 enum Kept {
-    First { most: usize, bytes: Vec<u8> },
+    First { most: usize, bytes: Vec<u8>, more: bool },
     Words(Words),
 }
 
 impl Kept {
     fn add(&mut self, new: &[u8]) {
         match self {
-            Self::First { most, bytes } => {
+            Self::First { most, bytes, more } => {
                 let room = most.saturating_sub(bytes.len()).min(new.len());
+                *more |= room < new.len();
                 bytes.extend_from_slice(new.get(..room).unwrap_or_default());
             }
             Self::Words(words) => new.iter().for_each(|byte| words.add(*byte)),
@@ -317,6 +340,15 @@ mod tests {
         assert_eq!(ran(steady, 1000, 1000).err(), Some(ChildError::TimedOut { seconds: 1 }));
     }
 
+    #[test]
+    fn who_prints_too_much_is_ended_at_once() {
+        let much = Err(ChildError::Unheard(String::from("it is more than 1 KiB")));
+        for flood in ["yes", "yes | head -c 2000"] {
+            assert_eq!(ran(flood, 600_000, 600_000).map(|ended| ended.out), much, "{flood}");
+        }
+        assert_eq!(ran("yes | head -c 1024", 60_000, 60_000).unwrap().out.len(), 1024);
+    }
+
     /// A pipe that breaks after some bytes.
     struct Breaks(usize);
 
@@ -336,7 +368,7 @@ mod tests {
     #[test]
     fn half_an_answer_is_none() {
         let heard = Arc::default();
-        let kept = || Kept::First { most: 10, bytes: Vec::new() };
+        let kept = || Kept::First { most: 10, bytes: Vec::new(), more: false };
         let taken = |pipe: Box<dyn Read + Send>| collect(pipe, kept(), &heard).unwrap().taken(&heard);
         assert_eq!(taken(Box::new(Breaks(0))), Err("input/output error".to_owned()));
         assert_eq!(taken(Box::new(&b"whole"[..])), Ok(b"whole".to_vec()));

@@ -228,7 +228,7 @@ pub fn run(ambient: Ambient) -> u8 {
     let code = match ui.lost() {
         Some(why) if code == Ended::Done.code() => {
             let message = format!("all was done, and the result could not be written to standard output: {why}");
-            ui.error(&message, "Check that there is space where it goes.");
+            ui.error(&message, "Check that there is space where it goes, and somebody who reads it.");
             Kind::Failed.code()
         }
         _ => code,

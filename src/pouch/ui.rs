@@ -91,6 +91,15 @@ impl Ui {
         }
     }
 
+    /// Writes a result that a program waits for: one that went away has it only in part, which is
+    /// [remembered](Self::lost) like everything else that goes wrong.
+    pub fn hand_out(&self, text: &str) {
+        let mut out = io::stdout().lock();
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            _ = self.lost.set(said(&error));
+        }
+    }
+
     /// Why a result could not be written, such as a full disk.
     pub fn lost(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)

@@ -442,6 +442,19 @@ fn everybody_is_admitted_only_where_nothing_leaves_anybody_out() {
         (Aws, "{allowedNamespaces: {selector: {matchExpressions: [{key: a, operator: DoesNotExist}]}}}", false),
         (Nobody, "{allowedNamespaces: {}}", false),
         (All, "{}", true),
+        // As pouch publishes what is open to all; another requirement beside it leaves somebody out.
+        (
+            Aws,
+            "{allowedNamespaces: {selector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}}}",
+            true,
+        ),
+        (
+            Aws,
+            "{allowedNamespaces: {selector: {matchLabels: {a: b}, matchExpressions: [{key: kubernetes.io/metadata.name, \
+             operator: Exists}]}}}",
+            false,
+        ),
+        (Aws, "{allowedNamespaces: {selector: {matchExpressions: [{key: a, operator: Exists}]}}}", false),
     ] {
         assert_eq!(admits_everybody(tenancy, Some(&node(&yaml(spec)))), expect, "{tenancy:?} {spec}");
     }

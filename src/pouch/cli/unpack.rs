@@ -48,7 +48,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         ui.error("nothing was printed, because something is wrong with the bundle", "");
         return Ok(Ended::Fault);
     };
-    ui.result(&unpacked.text);
+    ui.hand_out(&unpacked.text);
     ui.detail(&format!("region {region}: {}", counted(unpacked.objects(), "object", "objects")));
     Ok(Ended::Done)
 }

@@ -1,14 +1,14 @@
 //! Delivery: the settings of the emitted Flux and Argo CD objects; a region's settings override the fleet's.
 
 use alloc::collections::BTreeMap;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
 
 use super::super::error::{Faults, FieldPath, quoted};
 use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord};
 use super::super::repository::filled;
-use super::super::{ArgoCd, ArgoDestination, ArgoMode, Delivery, Flux, RegionConfig};
+use super::super::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig, RegionState};
 use super::name::{namespace, object_name};
-use crate::name::{Namespace, Region};
+use crate::name::{Name, Namespace, Region};
 
 /// Resolves one region's delivery; `directory` is the region's folder, `path` the path of the region's own `delivery`.
 pub(super) fn resolve(
@@ -42,6 +42,59 @@ pub(super) fn check_unused(file: &FleetFile, regions: &BTreeMap<Region, RegionCo
     if file.delivery.argocd.is_some() && !regions.values().any(|region| matches!(region.delivery, Delivery::ArgoCd(_)))
     {
         argocd(file, "region", None, &path, faults);
+    }
+}
+
+/// Checks that no two regions are brought to one cluster, as far as that can be seen: each consumer would take away what
+/// the other applies, and what one region may hold would be in the other's reach.
+pub(super) fn check_apart(regions: &BTreeMap<Region, RegionConfig>, faults: &mut Faults) {
+    let root = FieldPath::root().key("regions");
+    let mut clusters: BTreeMap<Cluster<'_>, &Region> = BTreeMap::new();
+    let mut keys: BTreeMap<(&Namespace, &Name), &Region> = BTreeMap::new();
+    let in_use = || regions.iter().filter(|(_, region)| region.state != RegionState::Retired);
+    for (name, region) in in_use() {
+        if let Delivery::Flux(flux) = &region.delivery {
+            keys.insert((&flux.namespace, &flux.decryption_secret), name);
+        }
+        let Some((cluster, [consumer, field])) = cluster(region) else { continue };
+        let text = cluster.1.clone();
+        if let Some(other) = clusters.insert(cluster, name) {
+            let message = format!("the region {:?} goes to the same cluster: {text}", other.as_str());
+            let help =
+                "Name each region's own cluster: on one cluster, two bundles would take each other's objects away.";
+            faults.add(&root.key(name.as_str()).key("delivery").key(consumer).key(field), message, help);
+        }
+    }
+    for (name, region) in in_use() {
+        let Delivery::Flux(Flux { namespace, kube_config: Some((secret, _)), .. }) = &region.delivery else { continue };
+        if let Some(other) = keys.get(&(namespace, secret)) {
+            let message =
+                format!("{secret} is also the Secret with the age identity of the region {:?}", other.as_str());
+            let help = "Give the kubeconfig a Secret of its own.";
+            faults.add(&root.key(name.as_str()).key("delivery").key("flux").key("kubeConfig"), message, help);
+        }
+    }
+}
+
+/// A consumer's namespace, and what it calls a cluster.
+type Cluster<'a> = (&'a Namespace, String);
+
+/// The cluster that a region goes to, as its consumer names it, and the field that says so; None where each region may
+/// have a consumer of its own that means its own cluster by that.
+fn cluster(region: &RegionConfig) -> Option<(Cluster<'_>, [&'static str; 2])> {
+    match &region.delivery {
+        Delivery::None => None,
+        Delivery::Flux(flux) => {
+            let (secret, key) = flux.kube_config.as_ref()?;
+            let text = key.as_ref().map_or_else(|| secret.to_string(), |key| format!("{secret}, entry {key}"));
+            Some(((&flux.namespace, format!("Flux's Secret {text}")), ["flux", "kubeConfig"]))
+        }
+        Delivery::ArgoCd(argo) => {
+            let named = filled(argo.destination.text(), region.directory.as_str());
+            let is_own = ["in-cluster", "https://kubernetes.default.svc"].contains(&named.trim_end_matches('/'));
+            (!is_own || argo.kind == ArgoKind::ApplicationSet)
+                .then(|| ((&argo.namespace, format!("Argo CD's {named}")), ["argocd", "destination"]))
+        }
     }
 }
 
@@ -98,7 +151,7 @@ fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &Field
     let kube_config = kube_config.map(|from| {
         let name = object_name(&filled(&from.secret_ref, directory), &at.key("secretRef"), faults);
         let key = from.key.as_ref().map(|key| {
-            if key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) {
+            if !is_entry(key) {
                 let help = "Write letters, digits, `-`, `_` and `.` only, such as `value.yaml`.";
                 faults.add(&at.key("key"), format!("{} cannot name an entry of a Secret", quoted(key)), help);
             }
@@ -164,7 +217,15 @@ fn argocd(
     let (value, at) = pick(over, fleet, "destination", |f| f.destination.as_ref());
     let destination = match value.map(|destination| (&destination.name, &destination.server)) {
         Some((None, Some(server))) => {
-            super::output::url(&filled(server, directory), &at.key("server"), faults);
+            if !is_server(&filled(server, directory)) {
+                let message = format!("{} is no URL of an API server", quoted(server));
+                let help = "Write it as Argo CD knows it, such as `https://eu-west.example.com:6443`; the only \
+                            placeholder is `{region}`.";
+                match server.contains('@') {
+                    true => faults.add_secret(&at.key("server"), "the URL has a user or password in it", help),
+                    false => faults.add(&at.key("server"), message, help),
+                }
+            }
             ArgoDestination::Server(server.clone())
         }
         Some((Some(_), Some(_))) => {
@@ -212,6 +273,22 @@ fn argocd(
     }
 }
 
+/// Whether an entry of a Secret can have this name.
+///
+/// <https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data>
+fn is_entry(name: &str) -> bool {
+    let is_fit = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+    (1..=253).contains(&name.len()) && name.bytes().all(is_fit) && !name.starts_with("..") && name != "."
+}
+
+/// Whether this is the URL of an API server: a scheme of HTTP, a host, and nothing that only a browser would send.
+fn is_server(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = |rest: &str| rest.split('/').next().is_some_and(|host| !host.is_empty() && !host.starts_with(':'));
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "@?#{}<>\"\\^`|".contains(c);
+    rest.is_some_and(|rest| host(rest) && !rest.contains(is_odd))
+}
+
 /// The first release of Argo CD whose Applications have `syncPolicy.retry.refresh`.
 ///
 /// <https://argo-cd.readthedocs.io/en/stable/user-guide/auto_sync/>
@@ -234,12 +311,14 @@ fn place(text: &str, file: &FleetFile, path: &FieldPath, faults: &mut Faults) ->
     namespace(text, path, faults)
 }
 
-/// Whether Flux takes `text` as an interval: the pattern of its CRDs, and above zero.
+/// Whether Flux takes `text` as an interval: the pattern of its CRDs, above zero, and no longer than Go can tell
+/// (292 years).
 ///
 /// <https://fluxcd.io/flux/components/kustomize/api/v1/>
 fn is_duration(text: &str) -> bool {
     let mut rest = text;
     let mut above_zero = false;
+    let mut most = 0_u64;
     while !rest.is_empty() {
         let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let Some((number, unit)) = rest.split_at_checked(number_end) else { return false };
@@ -248,10 +327,14 @@ fn is_duration(text: &str) -> bool {
             return false;
         }
         above_zero |= number.bytes().any(|b| matches!(b, b'1'..=b'9'));
-        let Some(after) = ["ms", "s", "m", "h"].iter().find_map(|name| unit.strip_prefix(name)) else { return false };
+        let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000_u64)];
+        let known = units.iter().find_map(|(name, size)| Some((unit.strip_prefix(name)?, size)));
+        let Some((after, size)) = known else { return false };
+        let whole = whole.parse::<u64>().unwrap_or(u64::MAX).saturating_add(1);
+        most = most.saturating_add(whole.saturating_mul(*size));
         rest = after;
     }
-    above_zero
+    above_zero && most < i64::MAX.unsigned_abs() / 1_000_000
 }
 
 #[cfg(test)]
@@ -260,11 +343,53 @@ mod tests {
 
     #[test]
     fn intervals_are_go_durations_that_flux_takes() {
-        for good in ["10m", "1h30m", "500ms", "1.5h", "1h0m0s"] {
+        for good in ["10m", "1h30m", "500ms", "1.5h", "1h0m0s", "2562046h"] {
             assert!(is_duration(good), "{good}");
         }
-        for bad in ["", "10", "m", "0s", "10 m", "-1m", "1d", "1.m", ".5m", "1us", "10mm", "1.2.3s", "é"] {
+        for bad in [
+            "",
+            "10",
+            "m",
+            "0s",
+            "10 m",
+            "-1m",
+            "1d",
+            "1.m",
+            ".5m",
+            "1us",
+            "10mm",
+            "1.2.3s",
+            "é",
+            "2562048h",
+            "99999999999999999999h",
+        ] {
             assert!(!is_duration(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_a_url_of_http() {
+        for good in
+            ["https://a", "https://a.example.com:6443", "http://127.0.0.1:8080/k8s/clusters/c-1", "https://[::1]:6443"]
+        {
+            assert!(is_server(good), "{good}");
+        }
+        let bad =
+            ["", "x", ".", "../x", "/etc/x", "file:///x", "git@h:x", "oci://r/x", "ssh://x", "https://", "https://:1"];
+        for bad in
+            bad.iter().chain(&["https://a b", "https://{cluster}.x", "https://u:p@a", "https://a?x", "https://a\n"])
+        {
+            assert!(!is_server(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_entry_has_a_name_that_secrets_take() {
+        for good in ["value", "value.yaml", "a-b_c", ".x"] {
+            assert!(is_entry(good), "{good}");
+        }
+        for bad in ["", ".", "..", "..data", "a/b", &"x".repeat(254)] {
+            assert!(!is_entry(bad), "{bad}");
         }
     }
 }

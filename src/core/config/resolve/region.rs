@@ -77,6 +77,7 @@ pub(super) fn resolve(
         regions.insert(config.name.clone(), config);
     }
     delivery::check_unused(file, &regions, faults);
+    delivery::check_apart(&regions, faults);
     regions
 }
 

@@ -173,8 +173,8 @@ fn spec<'a>(fields: Fields<'a>, argo: &'a ArgoCd, refreshes: bool) -> Tree<'a> {
 /// The file of the fleet's ApplicationSets, if one of the layouts is delivered by one.
 ///
 /// A list of elements, not a generator that looks at folders: regions come from the configuration
-/// only. One ApplicationSet has one shape, so there is one per namespace and way of decrypting; each
-/// has a name of its own that does not depend on the others, because renaming one would recreate it.
+/// only. One ApplicationSet has one shape, so there is one per namespace, way of decrypting and field that names the
+/// cluster; each has a name of its own that does not depend on the others, because renaming one would recreate it.
 pub fn application_set(fleet: &FleetName, layouts: &[Layout<'_>]) -> Option<(BundlePath, String)> {
     let documents: Vec<String> = sets(layouts).iter().map(text).collect();
     (!documents.is_empty()).then(|| (path::application_set(fleet), documents.join("---\n")))
@@ -182,24 +182,27 @@ pub fn application_set(fleet: &FleetName, layouts: &[Layout<'_>]) -> Option<(Bun
 
 fn sets<'a>(layouts: &[Layout<'a>]) -> Vec<Tree<'a>> {
     let in_set: BTreeMap<&Directory, (&Layout<'a>, &'a ArgoCd)> = layouts.iter().filter_map(in_set).collect();
-    let mut shapes: BTreeMap<(&Namespace, String), (&'a ArgoCd, bool, Vec<Tree<'a>>)> = BTreeMap::new();
+    // One namespace has one Argo CD: what one region says of its release holds for all.
+    let older: BTreeSet<&Namespace> =
+        in_set.values().filter(|(_, argo)| !argo.refreshes).map(|(_, argo)| &argo.namespace).collect();
+    let mut shapes: BTreeMap<(&Namespace, String), (&'a ArgoCd, Vec<Tree<'a>>)> = BTreeMap::new();
     for (layout, argo) in in_set.into_values() {
-        let fleet = layout.fleet;
+        // No plugin's name makes one of these like another.
+        let by = match argo.destination {
+            ArgoDestination::Name(_) => "",
+            ArgoDestination::Server(_) => "server-",
+        };
         let shape = match (argo.mode, &argo.plugin) {
-            (ArgoMode::Ksops, _) => format!("{fleet}-ksops"),
-            (ArgoMode::Plugin, None) => format!("{fleet}-plugin"),
-            (ArgoMode::Plugin, Some(plugin)) => format!("{fleet}-plugin-{plugin}"),
+            (ArgoMode::Ksops, _) => String::from("ksops"),
+            (ArgoMode::Plugin, None) => String::from("plugin"),
+            (ArgoMode::Plugin, Some(plugin)) => format!("plugin-{plugin}"),
         };
-        let shape = match argo.destination {
-            ArgoDestination::Name(_) => shape,
-            ArgoDestination::Server(_) => format!("{shape}-server"),
-        };
-        let (_, refreshes, elements) = shapes.entry((&argo.namespace, shape)).or_insert((argo, true, Vec::new()));
-        // One namespace has one Argo CD: what one region says of its release holds for all.
-        *refreshes &= argo.refreshes;
+        let name = format!("{}-{by}{shape}", layout.fleet);
+        let (_, elements) = shapes.entry((&argo.namespace, name)).or_insert((argo, Vec::new()));
         elements.push(element(layout, argo));
     }
-    shapes.into_iter().map(|((_, name), (argo, refreshes, elements))| set(&name, (argo, refreshes), elements)).collect()
+    let refreshes = |argo: &ArgoCd| !older.contains(&argo.namespace);
+    shapes.into_iter().map(|((_, name), (argo, elements))| set(&name, (argo, refreshes(argo)), elements)).collect()
 }
 
 fn in_set<'l, 'a>(layout: &'l Layout<'a>) -> Option<(&'a Directory, (&'l Layout<'a>, &'a ArgoCd))> {
@@ -481,6 +484,42 @@ mod tests {
         let (path, text) = application_set(&fleet, &layouts).expect("a file");
         assert_eq!(path.as_str(), "argocd/acme-applicationset.yaml");
         assert_eq!(text.matches("---\n").count(), 1);
+    }
+
+    #[test]
+    fn application_sets_of_two_shapes_are_two() {
+        let fleet = FleetName::from("acme");
+        let by = |plugin: Option<&str>, server: bool, refreshes: bool| {
+            let mut argo = argo(ArgoMode::Plugin, ArgoKind::ApplicationSet);
+            argo.plugin = plugin.map(Name::from);
+            argo.refreshes = refreshes;
+            if server {
+                argo.destination = ArgoDestination::Server("https://{region}".into());
+            }
+            Delivery::ArgoCd(argo)
+        };
+        let all = [
+            by(Some("server"), false, true),
+            by(None, true, true),
+            by(Some("x-server"), false, false),
+            by(Some("x"), true, true),
+        ];
+        let directories = ["a", "b", "c", "d"].map(Directory::from);
+        let layouts: Vec<Layout<'_>> = directories
+            .iter()
+            .zip(&all)
+            .map(|(directory, delivery)| Layout { fleet: &fleet, directory, delivery, output: "bundles" })
+            .collect();
+        let sets: Vec<Value> = sets(&layouts).iter().map(json_of).collect();
+        let names: Vec<&Value> = sets.iter().map(|set| &set["metadata"]["name"]).collect();
+        assert_eq!(names, ["acme-plugin-server", "acme-plugin-x-server", "acme-server-plugin", "acme-server-plugin-x"]);
+        for set in &sets {
+            let destination = &set["spec"]["template"]["spec"]["destination"];
+            let by_server = set["metadata"]["name"].as_str().is_some_and(|name| name.contains("-server-plugin"));
+            assert_eq!(destination.get("server").is_some(), by_server, "{set}");
+            // One of them says that this Argo CD is older.
+            assert!(set["spec"]["template"]["spec"]["syncPolicy"]["retry"].get("refresh").is_none(), "{set}");
+        }
     }
 
     #[test]

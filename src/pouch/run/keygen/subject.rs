@@ -1,8 +1,8 @@
 //! Whom a key pair is for: what its file and its Secret are called, and what to do with its recipient.
 
 use clap::ValueEnum;
-use pouch_core::config::{Delivery, Fleet, RegionConfig};
-use pouch_core::name::{Name, ObjectKey, is_directory};
+use pouch_core::config::{Delivery, Fleet, Flux, RegionConfig};
+use pouch_core::name::{Name, Namespace, ObjectKey, is_directory};
 use pouch_core::recipient::Recipient;
 use pouch_core::report::{escape, shell};
 
@@ -63,12 +63,10 @@ impl<'f> Subject<'f> {
         });
         let (namespace, name) = match consumer {
             Consumer::Flux => {
-                let flux = own.into_iter().chain(others()).find_map(|delivery| match delivery {
-                    Delivery::Flux(flux) => Some((flux.namespace.clone(), flux.decryption_secret.clone())),
-                    _ => None,
-                });
+                let own =
+                    own.into_iter().find_map(flux).map(|flux| (flux.namespace.clone(), flux.decryption_secret.clone()));
                 let (namespace, name) = FLUX_SECRET;
-                flux.unwrap_or_else(|| (namespace.into(), name.into()))
+                own.or_else(|| self.as_others(fleet?)).unwrap_or_else(|| (namespace.into(), name.into()))
             }
             Consumer::Argocd => {
                 let namespace = own.into_iter().chain(others()).find_map(|delivery| match delivery {
@@ -79,6 +77,22 @@ impl<'f> Subject<'f> {
             }
         };
         ObjectKey::secret(namespace, name)
+    }
+
+    /// The Secret that a region would have whose Flux is set up as that of the others. Where each has one of its own, it
+    /// is named by the region's folder.
+    fn as_others(&self, fleet: &Fleet) -> Option<(Namespace, Name)> {
+        let mut others =
+            fleet.regions.values().filter_map(|region| Some((region.directory.as_str(), flux(&region.delivery)?)));
+        let (directory, first) = others.next()?;
+        let name = first.decryption_secret.as_str();
+        let rest: Vec<bool> = others.map(|(_, flux)| flux.decryption_secret == first.decryption_secret).collect();
+        let is_shared = match rest.is_empty() {
+            true => !name.contains(directory),
+            false => rest.iter().all(|is_same| *is_same),
+        };
+        let name = if is_shared { name.to_owned() } else { name.replace(directory, &self.file) };
+        Some((first.namespace.clone(), Name::from(name.as_str())))
     }
 
     /// What to do with the recipient: what to write, as it stands there then, and what to run.
@@ -121,5 +135,12 @@ impl<'f> Subject<'f> {
                 )
             }
         }
+    }
+}
+
+fn flux(delivery: &Delivery) -> Option<&Flux> {
+    match delivery {
+        Delivery::Flux(flux) => Some(flux),
+        _ => None,
     }
 }

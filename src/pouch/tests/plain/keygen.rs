@@ -210,3 +210,14 @@ fn the_secret_is_what_the_region_reads() {
     assert_eq!(place(&secret), "Secret sync/region-key");
     assert!(secret["stringData"]["us-2.agekey"].is_string(), "a second identity has place beside the first");
 }
+
+/// Where each region's Secret has a name of its own, a new region's is not another's.
+#[test]
+fn a_region_that_is_not_configured_yet_has_a_secret_as_others_have_theirs() {
+    for (typed, expect) in [("'age-{region}'", "age-new"), ("region-key", "region-key")] {
+        let fleet = Fleet::new();
+        fleet.configure("name: fleet}}", &format!("name: fleet}}, decryption: {{secretRef: {typed}}}}}"));
+        let ran = fleet.run(&["keygen", "new", "--for", "flux", "--manifest", "-"]).ends(0);
+        assert_eq!(manifest(&ran.stdout)["metadata"]["name"], expect);
+    }
+}

@@ -317,3 +317,17 @@ fn a_fault_is_one_wherever_the_bundles_stand() {
         nothing(unpack(&fleet, &[folder, "--region", "eu-west", "--identity", &key]), 8, "does not match");
     }
 }
+
+/// Whoever waits for the manifests has them in part, or not at all.
+#[test]
+fn a_reader_that_goes_away_is_an_error() {
+    let fleet = fleet();
+    let mut command = fleet.command(&["unpack", "bundles", "--region", "eu-west", "--identity", "keys/eu-west.txt"]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended =
+        command.stdout(writer).stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("could not be written to standard output: broken pipe"), "{said}");
+}

@@ -36,6 +36,12 @@ fn a_flux_on_a_hub_has_names_for_each_region() {
         ("3m", "soon", "\"soon\" is not a duration"),
         ("{region}-kubeconfig", "{x}", "\"{x}\""),
         ("kubeConfig: {", "kubeConfig: {key: 'a b', ", "cannot name an entry of a Secret"),
+        ("kubeConfig: {", "kubeConfig: {key: .., ", "cannot name an entry of a Secret"),
+        (
+            "{region}-kubeconfig",
+            "sops-age-eu-west",
+            "is also the Secret with the age identity of the region \"eu-west\"",
+        ),
         ("wait", "wayt", "unknown field \"wayt\""),
     ] {
         let error = load(&text.replacen(from, to, 1)).unwrap_err().to_string();
@@ -62,6 +68,9 @@ fn argo_cds_cluster_and_release_are_as_they_are_typed() {
     for (fields, says) in [
         ("destination: {name: a, server: \"https://a\"}", "named twice"),
         ("destination: {server: \"https://me:secret@a\"}", "password"),
+        ("destination: {server: \"git@a:b\"}", "user or password"),
+        ("destination: {server: a.example.com}", "is no URL of an API server"),
+        ("destination: {server: \"https://{cluster}.example.com\"}", "is no URL of an API server"),
         ("version: latest", "is no release of Argo CD"),
     ] {
         let error = argo(fields).unwrap_err().to_string();
@@ -86,4 +95,42 @@ fn a_region_holds_what_its_consumer_takes() {
         assert_eq!(fleet.limits.objects_per_region.unwrap_or(takes), expect, "{delivery} {limits}");
     }
     assert!(load(&edited("", "limits: {objectsPerRegion: 0}")).is_err());
+}
+
+/// Two bundles on one cluster would take each other's objects away.
+#[test]
+fn no_two_regions_go_to_one_cluster() {
+    let with = |delivery: &str, more: &str| {
+        let both = edited(ALLOWED, &format!("{ALLOWED}\n    delivery: {delivery}"))
+            .replace("      allowed: [team-a]\n", &format!("      allowed: [team-a]\n    delivery: {delivery}\n"));
+        load(&(both + more)).map(drop)
+    };
+    let flux =
+        |kube_config: &str| format!("delivery: {{flux: {{sourceRef: {{name: fleet}}, kubeConfig: {kube_config}}}}}\n");
+    let argo =
+        |fields: &str| format!("delivery: {{argocd: {{repoURL: \"https://git.example.com/f.git\", {fields}}}}}\n");
+    for (delivery, more, names) in [
+        ("flux", flux("{secretRef: hub}"), Some("Flux's Secret hub")),
+        ("flux", flux("{secretRef: hub, key: a}"), Some("Flux's Secret hub, entry a")),
+        ("flux", flux("{secretRef: \"{region}-hub\"}"), None),
+        ("argocd", argo("destination: {name: all}"), Some("Argo CD's all")),
+        ("argocd", argo("destination: {server: \"https://a.example.com\"}"), Some("Argo CD's https://a.example.com")),
+        ("argocd", argo("destination: {server: \"https://{region}.example.com\"}"), None),
+        // Each region may have an Argo CD of its own, but one ApplicationSet lists them all.
+        ("argocd", argo("destination: {name: in-cluster}"), None),
+        ("argocd", argo("destination: {server: \"https://kubernetes.default.svc\"}"), None),
+        ("argocd", argo("kind: ApplicationSet, destination: {name: in-cluster}"), Some("Argo CD's in-cluster")),
+    ] {
+        let said = with(delivery, &more);
+        match names {
+            None => assert_eq!(said, Ok(()), "{more}"),
+            Some(name) => {
+                let error = said.unwrap_err();
+                assert!(
+                    error.contains(&format!("the region \"eu-west\" goes to the same cluster: {name}")),
+                    "{more}: {error}"
+                );
+            }
+        }
+    }
 }

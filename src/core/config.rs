@@ -527,6 +527,8 @@ pub struct Limits {
     pub attempts: usize,
     /// The most objects of one region; none for what its consumer takes.
     pub objects_per_region: Option<usize>,
+    /// The most objects that are built and applied at once before they are split; none for any number.
+    pub objects_per_leaf: Option<usize>,
     /// The most objects of one Credential namespace in one region.
     pub objects_per_namespace: usize,
     /// The most Credentials of one namespace in one region.

@@ -17,6 +17,13 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     out
 }
 
+/// The first bytes of SHA-256 of `bytes`.
+pub fn sha256_start<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut start = [0; N];
+    start.iter_mut().zip(Sha256::digest(bytes)).for_each(|(into, byte)| *into = byte);
+    start
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,8 @@
 //! Everything here turns decisions into bytes: which objects are published, where they land and how they are delivered
 //! was settled before. The pieces:
 //!
-//! - [`path`]: where each file stands; follows from the region's folder and the object's key alone.
+//! - [`path`]: where each file stands; follows from the region's folder, the object's key and the splits alone.
+//! - [`split`]: leaves that hold too much for their consumer, in parts.
 //! - [`style`]: how objects are marked for those who apply them.
 //! - [`sanitise`]: an object rebuilt from an allow-list, with the labels and annotations that
 //!   pouch adds.
@@ -32,6 +33,7 @@ mod place;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sanitise;
+pub mod split;
 pub mod style;
 
 use alloc::collections::BTreeSet;
@@ -43,19 +45,22 @@ use crate::destination;
 pub use file::Files;
 pub use path::{BundlePath, Leaf};
 pub use place::Layout;
+pub use split::{Kept, Splits};
 pub use style::{MANAGED_BY, MANAGED_BY_LABEL, Style};
 
 impl Layout<'_> {
     /// Every open file but the manifest: the kustomizations, and what the delivery uses.
     ///
-    /// `objects` are the paths of all objects, `kept` the leaves that were published before (a leaf stays as long as
-    /// its region).
-    pub fn files(&self, objects: &BTreeSet<BundlePath>, kept: &BTreeSet<Leaf>) -> Files {
-        let leaves = objects.iter().filter_map(|path| self.leaf_of(path)).chain(kept.iter().cloned()).collect();
-        let mut files = kustomization::files(self.directory, objects, &leaves);
+    /// `objects` are the paths of all objects, `kept` what was published before (a leaf stays as long as its region).
+    pub fn files(&self, objects: &BTreeSet<BundlePath>, kept: &Kept) -> Files {
+        let of_object = |path: &BundlePath| Leaf::of_path(self.directory, path.as_str());
+        let split = self.splits.leaves().map(|(leaf, _)| leaf).filter(|leaf| leaf.is_of_kind());
+        let known = kept.leaves.iter().chain(kept.parts.iter().map(|part| &part.leaf).filter(|leaf| leaf.is_of_kind()));
+        let leaves = objects.iter().filter_map(of_object).chain(known.chain(split).cloned()).collect();
+        let mut files = kustomization::files(self, objects, &leaves);
         match self.delivery {
             Delivery::None => {}
-            Delivery::Flux(flux) => files.extend(delivery::flux::files(self, flux, &leaves)),
+            Delivery::Flux(flux) => files.extend(delivery::flux::files(self, flux, &leaves, &kept.parts)),
             Delivery::ArgoCd(argo) => files.extend(delivery::argocd::files(self, argo, objects)),
         }
         files

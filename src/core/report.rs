@@ -8,6 +8,7 @@ pub mod metrics;
 pub mod names;
 pub mod pages;
 pub mod shell;
+mod split;
 pub mod summary;
 pub mod text;
 pub mod wrap;

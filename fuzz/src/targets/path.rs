@@ -55,7 +55,7 @@ pub fn run(data: &[u8]) {
             continue;
         }
         different(path.to_string(), &format!("{group:?} {kind:?} {:?} {:?}", key.namespace, key.name));
-        if let Some(leaf) = Leaf::of_path(&directory, &path) {
+        if let Some(leaf) = Leaf::of_path(&directory, path.as_str()) {
             assert_eq!(leaf, Leaf::of(&key.kind));
         }
     }

@@ -303,7 +303,8 @@ fn limits(limits: &Limits) -> Tree<'_> {
         ("sealedBytesPerNamespace", count(limits.sealed_bytes_per_namespace)),
     ];
     let per_region = limits.objects_per_region.map(|most| ("objectsPerRegion", count(most)));
-    Tree::map(fields.into_iter().chain(per_region))
+    let per_leaf = limits.objects_per_leaf.map(|most| ("objectsPerLeaf", count(most)));
+    Tree::map(fields.into_iter().chain(per_region).chain(per_leaf))
 }
 
 fn acceptance(acceptance: &Acceptance) -> Tree<'_> {

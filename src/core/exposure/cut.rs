@@ -35,7 +35,7 @@ impl Cut {
                 }
             } else if ["apiVersion: ", "fleet: ", "kind: ", "metadata:\n"].iter().any(|key| section.starts_with(key)) {
                 head.push_str(section);
-            } else if !["#", "files:", "recipients:", "sources:", "objects: []\n"]
+            } else if !["#", "files:", "parts:", "recipients:", "sources:", "objects: []\n"]
                 .iter()
                 .any(|key| section.starts_with(key))
             {

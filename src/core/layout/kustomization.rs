@@ -10,8 +10,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::file::{Files, text};
-use super::path::{self, BundlePath, Leaf};
-use crate::name::Directory;
+use super::path::{BundlePath, Leaf};
+use super::place::Layout;
+use super::split::Part;
 use crate::yaml::emit::Tree;
 
 /// The file that kustomize looks for in a folder.
@@ -19,30 +20,46 @@ pub const FILE: &str = "kustomization.yaml";
 
 /// All kustomizations of a region except those of its delivery.
 ///
-/// `objects` are the paths of its objects, `leaves` all leaves, also those that hold nothing any
-/// more. A folder without content lists `[]`: kustomize refuses a file without `resources`, and the
-/// consumer needs the empty list to prune what the folder held.
-pub fn files(directory: &Directory, objects: &BTreeSet<BundlePath>, leaves: &BTreeSet<Leaf>) -> Files {
-    trees(directory, objects, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+/// `objects` are the paths of its objects, `leaves` those of all kinds, also of those that hold nothing any more. A
+/// folder without content lists `[]`: kustomize refuses a file without `resources`, and the consumer needs the empty
+/// list to prune what the folder held.
+pub fn files(layout: &Layout<'_>, objects: &BTreeSet<BundlePath>, leaves: &BTreeSet<Leaf>) -> Files {
+    trees(layout, objects, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
 }
 
 fn trees<'a>(
-    directory: &Directory,
+    layout: &Layout<'_>,
     objects: &'a BTreeSet<BundlePath>,
     leaves: &'a BTreeSet<Leaf>,
 ) -> BTreeMap<BundlePath, Tree<'a>> {
-    let region = path::region(directory);
+    let (region, splits) = (layout.folder(), layout.splits);
     let mut all: BTreeMap<BundlePath, Tree<'a>> = BTreeMap::new();
     let mut add = |folder: &BundlePath, resources: Vec<Cow<'a, str>>| {
         all.insert(folder.join(FILE), tree(resources));
     };
-    add(&region, borrowed(["core", "identities"]));
-    add(&region.join("core"), borrowed(["configmaps", "namespaces", "secrets"]));
-    add(&region.join("open"), open_folders().to_vec());
+    let core = splits.of(&Leaf::core()).is_none().then_some("core");
+    let parts = || splits.parts().map(|part| Cow::Owned(format!("parts/{part}")));
+    add(&region, core.into_iter().chain(["identities"]).map(Cow::Borrowed).chain(parts()).collect());
+    add(&region.join("open"), open_folders(layout));
     let identities = region.join("identities");
-    add(&identities, leaves.iter().map(|leaf| Cow::Borrowed(leaf.as_str())).collect());
-    let lists = ["core/configmaps", "core/namespaces", "core/secrets"].map(|folder| region.join(folder));
-    for folder in lists.into_iter().chain(leaves.iter().map(|leaf| identities.join(leaf.as_str()))) {
+    let whole = || leaves.iter().filter(|leaf| splits.of(leaf).is_none());
+    add(&identities, whole().map(|leaf| Cow::Borrowed(leaf.as_str())).collect());
+    let mut lists: Vec<BundlePath> = whole().map(|leaf| identities.join(leaf.as_str())).collect();
+    if core.is_some() {
+        let folders = ["configmaps", "namespaces", "secrets"];
+        add(&region.join("core"), borrowed(folders));
+        lists.extend(folders.map(|folder| region.join("core").join(folder)));
+    }
+    for part in splits.parts() {
+        let folder = part.folder(layout.directory);
+        if part.leaf == Leaf::core() {
+            add(&folder, borrowed(["configmaps", "secrets"]));
+            lists.extend(["configmaps", "secrets"].map(|list| folder.join(list)));
+        } else {
+            lists.push(folder);
+        }
+    }
+    for folder in lists {
         let files = below(objects, &folder).map(Cow::Borrowed).collect();
         add(&folder, files);
     }
@@ -50,8 +67,25 @@ fn trees<'a>(
 }
 
 /// The folders that hold no Secret, as seen from a folder beside them.
-pub(super) fn open_folders() -> [Cow<'static, str>; 3] {
-    ["../core/configmaps", "../core/namespaces", "../identities"].map(Cow::Borrowed)
+pub(super) fn open_folders(layout: &Layout<'_>) -> Vec<Cow<'static, str>> {
+    let whole = match layout.splits.of(&Leaf::core()) {
+        None => ["core/configmaps", "core/namespaces", "identities"].as_slice(),
+        Some(_) => &["identities"],
+    };
+    let open = |part: Part| match part.leaf == Leaf::core() {
+        true => format!("parts/{part}/configmaps"),
+        false => format!("parts/{part}"),
+    };
+    whole.iter().map(|folder| beside(folder)).chain(layout.splits.parts().map(|part| beside(&open(part)))).collect()
+}
+
+/// The folders that hold the Secrets.
+pub(super) fn sealed_folders(layout: &Layout<'_>) -> Vec<BundlePath> {
+    let core = Leaf::core();
+    match layout.splits.of(&core) {
+        None => [layout.folder().join("core/secrets")].into(),
+        Some(_) => layout.splits.parts_of(&core).map(|part| part.folder(layout.directory).join("secrets")).collect(),
+    }
 }
 
 /// What remains of all paths below `folder`, sorted.
@@ -83,17 +117,23 @@ pub(super) fn beside(rest: &str) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::path;
     use super::super::sample::object_paths;
+    use super::super::split::Splits;
     use super::*;
+    use crate::config::Delivery;
+    use crate::name::Directory;
     use crate::testing::json_of;
     use alloc::string::{String, ToString as _};
     use serde_json::json;
 
     fn sample(objects: &BTreeSet<BundlePath>, kept: &[&str]) -> BTreeMap<String, serde_json::Value> {
-        let directory = Directory::from("eu");
+        let (fleet, directory) = ("acme".into(), Directory::from("eu"));
         let kept = kept.iter().map(|kind| Leaf::of(&crate::name::GroupKind::new("x.io", kind)));
-        let leaves = objects.iter().filter_map(|path| Leaf::of_path(&directory, path)).chain(kept).collect();
-        trees(&directory, objects, &leaves).into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
+        let leaves = objects.iter().filter_map(|path| Leaf::of_path(&directory, path.as_str())).chain(kept).collect();
+        let (delivery, splits) = (&Delivery::None, Splits::none());
+        let layout = Layout { fleet: &fleet, directory: &directory, delivery, output: "bundles", splits };
+        trees(&layout, objects, &leaves).into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 
     #[test]

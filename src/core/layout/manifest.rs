@@ -39,8 +39,10 @@ pub fn emit(manifest: &Manifest) -> String {
         ("kind", Tree::text(KIND)),
         ("metadata", Tree::map([("name", Tree::text(manifest.directory.as_str()))])),
     ]);
-    let tail =
-        Tree::map([("recipients", Tree::List(recipients.collect())), ("sources", Tree::List(sources.collect()))]);
+    let parts = manifest.splits.listed().into_iter().map(Tree::text).collect();
+    let parts = (!manifest.splits.is_none()).then_some(("parts", Tree::List(parts)));
+    let tail = [("recipients", Tree::List(recipients.collect())), ("sources", Tree::List(sources.collect()))];
+    let tail = Tree::map(parts.into_iter().chain(tail));
     let mut objects: Vec<&ManifestObject> = manifest.objects.iter().collect();
     objects.sort_by(|a, b| a.key.cmp(&b.key));
 

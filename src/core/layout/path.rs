@@ -93,27 +93,31 @@ pub fn manifest(directory: &Directory) -> BundlePath {
     region(directory).join("bundle.yaml")
 }
 
-/// The file of the object `key` in the bundle of the region in `directory`.
+/// The file of the object `key` in the bundle of the region in `directory`, where its leaf is whole.
 pub fn of_object(directory: &Directory, key: &ObjectKey) -> BundlePath {
+    let whole = match key.kind {
+        _ if key.kind.is_secret() || key.kind.is_config_map() => "core",
+        _ if key.kind.is_namespace() => "core/namespaces",
+        _ => &format!("identities/{}", Leaf::of(&key.kind)),
+    };
+    of_object_below(directory, whole, key)
+}
+
+/// The file of an object whose leaf, or the part of it, stands in `folder`, relative to the region's.
+pub(super) fn of_object_below(directory: &Directory, folder: &str, key: &ObjectKey) -> BundlePath {
     let region = directory.as_str();
     let name = &*part(key.name.as_str(), is_plain_or_dot);
     let namespace = || part(key.namespace_text(), is_plain);
     // Put together at once: a fleet has hundreds of thousands of such paths.
     let path = |parts: &[&str]| BundlePath(Arc::from(parts.concat()));
     if key.kind.is_secret() {
-        path(&["regions/", region, "/core/secrets/", &namespace(), "/", name, ".sops.yaml"])
+        path(&["regions/", region, "/", folder, "/secrets/", &namespace(), "/", name, ".sops.yaml"])
     } else if key.kind.is_config_map() {
-        path(&["regions/", region, "/core/configmaps/", &namespace(), "/", name, ".yaml"])
-    } else if key.kind.is_namespace() {
-        path(&["regions/", region, "/core/namespaces/", name, ".yaml"])
+        path(&["regions/", region, "/", folder, "/configmaps/", &namespace(), "/", name, ".yaml"])
+    } else if key.namespace.is_some() && !key.kind.is_namespace() {
+        path(&["regions/", region, "/", folder, "/", &namespace(), "/", name, ".yaml"])
     } else {
-        let leaf = Leaf::of(&key.kind);
-        match key.namespace {
-            Some(_) => {
-                path(&["regions/", region, "/identities/", leaf.as_str(), "/", &namespace(), "/", name, ".yaml"])
-            }
-            None => path(&["regions/", region, "/identities/", leaf.as_str(), "/", name, ".yaml"]),
-        }
+        path(&["regions/", region, "/", folder, "/", name, ".yaml"])
     }
 }
 
@@ -125,7 +129,8 @@ pub fn may_be_cut(key: &ObjectKey) -> bool {
     texts.iter().any(|text| text.len() >= LONG)
 }
 
-/// A folder of one identity kind, `<kind>.<group>`: the unit that Flux applies on its own.
+/// What Flux applies on its own: the folder of one identity kind, `<kind>.<group>`, or the core, or its Namespaces where
+/// it is split.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Leaf(Arc<str>);
 
@@ -150,9 +155,39 @@ impl Leaf {
         Self(Arc::from(bounded(Cow::Owned(if left_out { joined + "_" } else { joined }))))
     }
 
-    /// The leaf that a published file stands in: the part after `identities/`.
-    pub fn of_path(directory: &Directory, path: &BundlePath) -> Option<Self> {
-        let rest = path.below(&region(directory).join("identities"))?;
+    /// The leaf of Secrets and ConfigMaps.
+    pub fn core() -> Self {
+        Self(Arc::from(CORE))
+    }
+
+    /// The leaf of Namespaces, where the core is split.
+    pub fn namespaces() -> Self {
+        Self(Arc::from(NAMESPACES))
+    }
+
+    /// The leaf that a kind's objects are in where every leaf is split.
+    pub fn home(kind: &GroupKind) -> Self {
+        match kind {
+            kind if kind.is_secret() || kind.is_config_map() => Self::core(),
+            kind if kind.is_namespace() => Self::namespaces(),
+            kind => Self::of(kind),
+        }
+    }
+
+    /// Whether it is a kind's: those have a dot in their names, or an encoded one.
+    pub fn is_of_kind(&self) -> bool {
+        !matches!(self.as_str(), CORE | NAMESPACES)
+    }
+
+    /// A leaf by its folder's name; none if no leaf is called so.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_kind = BundlePath::parse(text).is_some() && !text.contains('/') && (text.contains(['.', '_']));
+        (is_kind || matches!(text, CORE | NAMESPACES)).then(|| Self(Arc::from(text)))
+    }
+
+    /// The leaf of a kind that a published file stands in: the part after `identities/`.
+    pub fn of_path(directory: &Directory, path: &str) -> Option<Self> {
+        let rest = path.strip_prefix(region(directory).as_str())?.strip_prefix("/identities/")?;
         let (leaf, _) = rest.split_once('/')?;
         Some(Self(Arc::from(leaf)))
     }
@@ -168,6 +203,9 @@ impl fmt::Display for Leaf {
         f.write_str(&self.0)
     }
 }
+
+const CORE: &str = "core";
+const NAMESPACES: &str = "namespaces";
 
 /// The name of a delivery object: `text` where an API takes it and it has at most 63 characters,
 /// else its first 54, a dash and 8 hex digits of its SHA-256.

@@ -1,6 +1,7 @@
 //! Place: where a destination's bundle stands; every path of it is asked here.
 
-use super::path::{self, BundlePath, Leaf};
+use super::path::{self, BundlePath};
+use super::split::{Kept, Splits};
 use super::style::Style;
 use crate::config::Delivery;
 use crate::destination::Destination;
@@ -18,17 +19,29 @@ pub struct Layout<'a> {
     pub delivery: &'a Delivery,
     /// `output.path` as the repository has it.
     pub output: &'a str,
+    /// Which of its leaves are split.
+    pub splits: &'a Splits,
 }
 
 impl<'a> Layout<'a> {
-    /// The layout of a destination of the configuration.
+    /// The layout of a destination of the configuration, with every leaf whole.
     pub fn of(to: &Destination<'a>) -> Self {
         Self {
             fleet: &to.fleet.name,
             directory: to.directory(),
             delivery: to.delivery(),
             output: &to.fleet.output.path,
+            splits: Splits::none(),
         }
+    }
+
+    /// The same with some leaves split.
+    #[must_use]
+    pub fn with<'s>(self, splits: &'s Splits) -> Layout<'s>
+    where
+        'a: 's,
+    {
+        Layout { splits, ..self }
     }
 
     /// The folder of the bundle.
@@ -43,12 +56,12 @@ impl<'a> Layout<'a> {
 
     /// The file of an object.
     pub fn of_object(&self, key: &ObjectKey) -> BundlePath {
-        path::of_object(self.directory, key)
+        self.splits.of_object(self.directory, key)
     }
 
-    /// The leaf that a file stands in, if it stands in one.
-    pub fn leaf_of(&self, path: &BundlePath) -> Option<Leaf> {
-        Leaf::of_path(self.directory, path)
+    /// What was published before of leaves and parts, by the files of that.
+    pub fn kept<'p>(&self, files: impl Iterator<Item = &'p str>) -> Kept {
+        Kept::of(self.directory, files)
     }
 
     /// For which consumer objects are annotated.

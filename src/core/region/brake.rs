@@ -458,6 +458,7 @@ mod tests {
             git: GitLimits { idle: 120, total: 3600, settle: 30 },
             attempts: 5,
             objects_per_region: None,
+            objects_per_leaf: None,
             objects_per_namespace: 500,
             credentials_per_namespace: 500,
             sealed_bytes_per_namespace: 16 << 20,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::fields::FieldChange;
 use crate::config::Acceptance;
 use crate::finding::Finding;
+use crate::layout::Leaf;
 use crate::name::{Claimant, ObjectKey};
 use crate::reuse::EntryChange;
 
@@ -60,6 +61,17 @@ pub struct Sharing {
     pub joined: Vec<Claimant>,
     /// Claimants that needed it and no longer do.
     pub left: Vec<Claimant>,
+}
+
+/// A leaf that is split, or in more parts than before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Split {
+    /// The leaf.
+    pub leaf: Leaf,
+    /// In how many parts it is.
+    pub parts: u32,
+    /// How many files move, as they are.
+    pub files: usize,
 }
 
 /// An object, or an entry of a Secret, that somebody loses.

@@ -309,7 +309,7 @@ fn kept_by_somebody(objects: &[ManifestObject]) -> impl Iterator<Item = &Manifes
 
 /// What would go of a region that nobody vouches for: all in one account.
 fn unvouched_account(input: &Input<'_>, evidence: &Evidence, changes: &[Change]) -> Account {
-    let file = |key: &ObjectKey| input.published.files.get(input.layout().of_object(key).as_str());
+    let file = |key: &ObjectKey| input.published.files.get(evidence.file(key)?.as_str());
     let loss = |key: &ObjectKey| Loss {
         key: key.clone(),
         entry: None,

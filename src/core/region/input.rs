@@ -7,8 +7,8 @@ use core::ops::Deref;
 use super::allowances::{Allowances, Selection};
 use super::published::Published;
 use crate::destination::Destination;
-use crate::layout::Layout;
 use crate::layout::manifest::{Manifest, SourceIdentity};
+use crate::layout::{Layout, Splits};
 use crate::name::{ObjectKey, SourceName};
 use crate::recipient::Recipient;
 use crate::reuse::{Context, KeyRing};
@@ -64,9 +64,15 @@ impl<'a> Terms<'a> {
         self.allowances.adopts(&self.to) || self.allowances.removes_foreign(&self.to) || self.reseals()
     }
 
-    /// Where the region's bundle stands.
+    /// Where the region's bundle stands where every leaf is whole.
     pub(super) fn layout(&self) -> Layout<'a> {
         Layout::of(&self.to)
+    }
+
+    /// The splits of a bundle with these objects, that was published with some.
+    pub(super) fn splits<'k>(&self, published: &Splits, keys: impl Iterator<Item = &'k ObjectKey>) -> Splits {
+        let most = self.world.fleet.limits.objects_per_leaf;
+        published.grown(keys, most.filter(|_| self.to.delivery().is_by_leaf()))
     }
 
     /// What the tag of an object's file is made over.
@@ -82,6 +88,7 @@ pub(super) fn empty_manifest(to: &Destination<'_>) -> Manifest {
         fleet: to.fleet.name.clone(),
         recipients: to.region.recipients.clone(),
         sources: Vec::new(),
+        splits: Splits::default(),
         objects: Vec::new(),
         files: Vec::new(),
     }

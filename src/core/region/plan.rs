@@ -12,13 +12,14 @@ use core::convert::Infallible;
 
 use super::brake::Held;
 use super::breaks::{break_narrowed, break_shared_paths};
-use super::change::{Change, Hold, Sharing};
+use super::change::{Change, Hold, Sharing, Split};
 use super::compare::{break_immutable, compare, hold, is_anything_lost, sharings};
 use super::content::Content;
 use super::explain;
 use super::handover;
 use super::history::{History, Past};
 use super::input::{Input, Terms, empty_manifest};
+use super::moved;
 use super::odd::Odd;
 use super::pack::{
     Keep, Pack, Packed, judge_carried, judge_changed, keep_held, keep_values, needers, pack, pack_as_published,
@@ -31,9 +32,9 @@ use crate::hash::sha256_hex;
 use crate::judge::case::{Case, Ruling, Verdict};
 use crate::judge::incumbents::Incumbents;
 use crate::judge::region::{is_within, limit, settle};
-use crate::layout::Layout;
 use crate::layout::manifest::{self, Manifest, ManifestFile, ManifestObject, ObjectState, SourceIdentity};
-use crate::layout::path::{self, BundlePath, Leaf};
+use crate::layout::path::{self, BundlePath};
+use crate::layout::{Kept, Layout, Splits};
 use crate::name::{ObjectKey, SourceName};
 use crate::reuse::{self, KeyRing, ReuseKey};
 
@@ -47,6 +48,8 @@ pub struct RegionPlan {
     pub changes: Vec<Change>,
     /// Objects that stay, and that others need than before.
     pub sharings: Vec<Sharing>,
+    /// Leaves that are split, or in more parts than before.
+    pub splits: Vec<Split>,
     /// What holds the region; empty where it may be published.
     pub holds: Vec<Hold>,
     /// What holds withdrawals, which stay published while the rest of the region goes on.
@@ -161,12 +164,17 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
     if region.state != RegionState::Active || terms.are_special() || files.is_empty() {
         return None;
     }
-    let layout = terms.layout();
+    let splits = Splits::supposed(terms.to.directory(), files.keys().map(String::as_str));
+    let layout = terms.layout().with(&splits);
     let mut rulings = Ruling::of(cases);
     settle(&terms.world, region, &Incumbents::suppose(cases), &mut rulings);
     break_shared_paths(&layout, &mut rulings);
     let file = |lands: &ObjectKey| files.get(layout.of_object(lands).as_str()).map(Vec::as_slice);
     let packed = pack_as_published(terms, &rulings, file)?;
+    if terms.splits(&splits, packed.objects.keys()) != splits {
+        return None;
+    }
+    let kept = Kept { leaves: BTreeSet::new(), ..layout.kept(files.keys().map(String::as_str)) };
     let hash = |path: &BundlePath| files.get(path.as_str()).map(|bytes| sha256_hex(bytes));
     let sources = || terms.sources.to_vec();
     if !packed.is_kept() {
@@ -174,9 +182,9 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
         if terms.selection.refresh.is_some() {
             return None;
         }
-        let mut before = Manifest { sources: sources(), ..empty_manifest(&terms.to) };
+        let mut before = Manifest { sources: sources(), splits: splits.clone(), ..empty_manifest(&terms.to) };
         before.objects = listed(&layout, &packed, &hash);
-        let others = list_files(&layout, &mut before, &BTreeSet::new());
+        let others = list_files(&layout, &mut before, &kept);
         let all = before.objects.len().saturating_add(others.len()).saturating_add(1);
         let is_there =
             |(path, text): (&BundlePath, &String)| files.get(path.as_str()).is_some_and(|it| it == text.as_bytes());
@@ -186,7 +194,8 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
             && manifest.is_some_and(|bytes| is_manifest(bytes, &before, terms.keys));
         return is_published.then_some(Supposed::Changed(before, Resolved { rulings, packed }));
     }
-    let (made, manifest) = write(terms, sources(), packed, &BTreeSet::new(), &|_, path| hash(path));
+    let stands = |_: &ObjectKey, path: &BundlePath| (path.clone(), hash(path));
+    let (made, manifest) = write(terms, sources(), packed, (&splits, &kept), &stands);
     if !is_published(&manifest, &made, files, terms.keys) {
         return None;
     }
@@ -195,6 +204,7 @@ fn suppose<'c>(terms: &Terms<'_>, cases: &'c [Case], files: &Files) -> Option<Su
         manifest,
         changes: Vec::new(),
         sharings: Vec::new(),
+        splits: Vec::new(),
         holds: Vec::new(),
         withheld: Vec::new(),
         accepted: Vec::new(),
@@ -339,9 +349,14 @@ fn finish<E>(
     findings.append(&mut packed.findings);
     findings.extend(explain::withdrawals(input, &rulings, &packed));
     let before = published.manifest().into_iter().flat_map(|manifest| &manifest.files);
-    let kept = before.filter_map(|file| terms.layout().leaf_of(&file.path)).collect();
-    let hash = |key: &ObjectKey, _: &BundlePath| published.sha256(key);
-    let (files, manifest) = write(terms, sources(input), packed, &kept, &hash);
+    let kept = terms.layout().kept(before.map(|file| file.path.as_str()));
+    let stands = |key: &ObjectKey, path: &BundlePath| match published.object(key) {
+        Some(object) => (object.path.clone(), Some(object.sha256.clone())),
+        None => (path.clone(), None),
+    };
+    let splits = published.manifest().map_or(Splits::none(), |manifest| &manifest.splits);
+    let (files, manifest) = write(terms, sources(input), packed, (splits, &kept), &stands);
+    let splits = moved::splits(input, &manifest, &files);
     findings.extend(handover::findings(input, manifest.objects.iter()));
     holds.extend(resealing::strange(input, &manifest).into_iter().map(Hold::fast));
     let listed = published.manifest().into_iter().flat_map(|manifest| &manifest.files).map(|file| &file.path);
@@ -354,7 +369,19 @@ fn finish<E>(
         && is_published(&manifest, &files, &standing.files, terms.keys);
     let sharings = sharings(input, &manifest, &changes);
     let (accepted, rulings) = (braked.accepted, ruled(rulings));
-    Ok(RegionPlan { files, manifest, changes, sharings, holds, withheld, accepted, rulings, findings, is_published })
+    Ok(RegionPlan {
+        files,
+        manifest,
+        changes,
+        sharings,
+        splits,
+        holds,
+        withheld,
+        accepted,
+        rulings,
+        findings,
+        is_published,
+    })
 }
 
 /// Whether publishing these files would change no byte of those that stand there.
@@ -410,7 +437,7 @@ fn sources(input: &Input<'_>) -> Vec<SourceIdentity> {
 }
 
 /// Adds to a manifest the files that are no objects, and returns them: the one list of a region's files.
-pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, String> {
+pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &Kept) -> BTreeMap<BundlePath, String> {
     let paths: BTreeSet<BundlePath> = manifest.objects.iter().map(|object| object.path.clone()).collect();
     let files = layout.files(&paths, kept);
     let listed =
@@ -419,22 +446,27 @@ pub fn list_files(layout: &Layout<'_>, manifest: &mut Manifest, kept: &BTreeSet<
     files
 }
 
+/// Where the file of an object that stays as it is stands so far, and its hash; by its key and where it will stand.
+type Stands<'a> = dyn Fn(&ObjectKey, &BundlePath) -> (BundlePath, Option<String>) + 'a;
+
 /// Turns a pack into files and a manifest.
 ///
-/// `kept` are the leaves that were published before; `hash` gives the hash of an object's file that stays as it is.
+/// `before` is what was published of splits, leaves and parts; `stands` gives where an object's file that stays as it is
+/// stands so far, and its hash.
 fn write(
     terms: &Terms<'_>,
     sources: Vec<SourceIdentity>,
     pack: Pack,
-    kept: &BTreeSet<Leaf>,
-    hash: &dyn Fn(&ObjectKey, &BundlePath) -> Option<String>,
+    (splits, kept): (&Splits, &Kept),
+    stands: &Stands<'_>,
 ) -> (BTreeMap<BundlePath, Content>, Manifest) {
     let region = terms.to.region;
-    let layout = terms.layout();
     let mut manifest = Manifest { sources, ..empty_manifest(&terms.to) };
     if region.state == RegionState::Retired {
         return (BTreeMap::new(), manifest);
     }
+    let splits = terms.splits(splits, pack.objects.keys());
+    let layout = terms.layout().with(&splits);
     // In the order of their keys, objects are nearly sorted by path too, so sorting them all at once compares few of
     // the long paths.
     let mut files = Vec::with_capacity(pack.objects.len());
@@ -443,7 +475,7 @@ fn write(
         let (content, from, state, needed_by, recipients) = match packed {
             Packed::Namespace { text, keep } => {
                 let content = match keep {
-                    Keep::Kept => Content::Kept(path.clone()),
+                    Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
                 };
                 (content, None, ObjectState::Current, BTreeSet::new(), Vec::new())
@@ -455,7 +487,7 @@ fn write(
             Packed::Fresh { order, needed_by, text, keep } => {
                 let from = Some(order.origin());
                 let content = match keep {
-                    Keep::Kept => Content::Kept(path.clone()),
+                    Keep::Kept => Content::Kept(stands(&lands, &path).0),
                     Keep::Retagged(bytes) => Content::Bytes(bytes),
                     _ if lands.kind.is_secret() => Content::Seal(order),
                     _ => Content::Bytes(text.as_bytes().to_vec()),
@@ -465,7 +497,7 @@ fn write(
         };
         let sha256 = match &content {
             Content::Bytes(bytes) => sha256_hex(bytes),
-            Content::Kept(path) => hash(&lands, path).unwrap_or_default(),
+            Content::Kept(path) => stands(&lands, path).1.unwrap_or_default(),
             Content::Seal(_) => String::new(),
         };
         manifest.objects.push(ManifestObject {
@@ -482,5 +514,6 @@ fn write(
     for (path, text) in list_files(&layout, &mut manifest, kept) {
         files.push((path, Content::Bytes(text.into_bytes())));
     }
+    manifest.splits = splits;
     (files.into_iter().collect(), manifest)
 }

@@ -11,6 +11,7 @@ use super::labels::{self, SEALED};
 use super::published::{Published, document};
 use crate::config::RegionConfig;
 use crate::layout::path;
+use crate::layout::split::{Part, Splits};
 use crate::name::{Directory, GroupKind, ObjectKey, split_api_version};
 use crate::node::Node;
 use crate::recipient::Recipient;
@@ -32,7 +33,8 @@ impl Evidence {
         let mut is_whole = published.claimed().is_some();
         for (standing, bytes) in &published.files {
             let Some(told) = told(directory, standing) else { continue };
-            let key = own_key(bytes).filter(|key| path::of_object(directory, key).as_str() == standing);
+            let supposed = Splits::supposed(directory, [standing.as_str()].into_iter());
+            let key = own_key(bytes).filter(|key| supposed.of_object(directory, key).as_str() == standing);
             let key = key.unwrap_or(told);
             let place = path::BundlePath::parse(standing).unwrap_or_else(|| path::of_object(directory, &key));
             objects.entry(place).or_insert_with(|| {
@@ -43,6 +45,11 @@ impl Evidence {
         Self { objects, is_whole }
     }
 
+    /// The file that stands for an object.
+    pub(super) fn file(&self, key: &ObjectKey) -> Option<&path::BundlePath> {
+        self.objects.iter().find(|(_, other)| *other == key).map(|(path, _)| path)
+    }
+
     /// Its objects.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.objects.values()
@@ -50,7 +57,9 @@ impl Evidence {
 
     /// What would be withdrawn if only the objects with these keys were left.
     pub(super) fn gone<'k>(&self, directory: &Directory, left: impl Iterator<Item = &'k ObjectKey>) -> Vec<ObjectKey> {
-        let left: BTreeSet<_> = left.map(|key| path::of_object(directory, key)).collect();
+        let splits = Splits::supposed(directory, self.objects.keys().map(path::BundlePath::as_str));
+        let places = |key| [path::of_object(directory, key), splits.of_object(directory, key)];
+        let left: BTreeSet<_> = left.flat_map(places).collect();
         self.objects.iter().filter(|(path, _)| !left.contains(*path)).map(|(_, key)| key.clone()).collect()
     }
 }
@@ -92,6 +101,11 @@ pub(super) fn told(directory: &Directory, standing: &str) -> Option<ObjectKey> {
     if file == crate::layout::kustomization::FILE {
         return None;
     }
+    let whole = rest.strip_prefix("parts/").and_then(Part::parse).map(|(part, rest)| match part.leaf {
+        leaf if leaf.is_of_kind() => format!("identities/{leaf}/{rest}"),
+        leaf => format!("{leaf}/{rest}"),
+    });
+    let rest = whole.as_deref().unwrap_or(rest);
     let (kind, rest) = if let Some(rest) = rest.strip_prefix("core/secrets/") {
         (GroupKind::new("", "Secret"), rest)
     } else if let Some(rest) = rest.strip_prefix("core/configmaps/") {
@@ -139,6 +153,11 @@ mod tests {
         }
         check("regions/eu/core/namespaces/team.yaml", "none");
         check("regions/eu/core/secrets/a\nb/c d", "Secret a_0ab/c_20d");
+        check("regions/eu/parts/core/of-4/3/secrets/team/db.sops.yaml", "Secret team/db");
+        check("regions/eu/parts/awsidentity.infra.x/of-2/0/n/a.yaml", "awsidentity.infra.x n/a");
+        for none in ["parts/namespaces/of-1/0/team.yaml", "parts/core/of-3/0/secrets/a/b.sops.yaml"] {
+            check(&format!("regions/eu/{none}"), "none");
+        }
     }
 
     #[test]

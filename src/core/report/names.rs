@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::escape;
-use super::summary::{ChangeRecord, FieldRecord, ObjectRecord, Region, Word};
+use super::summary::{ChangeRecord, FieldRecord, ObjectRecord, Region, SplitRecord, Word};
 use crate::listing::few;
 
 /// How many objects a line names.
@@ -71,12 +71,13 @@ type Head<'r> = (What, Option<&'r str>, &'r str);
 /// What becomes of a region, by Credential.
 pub struct Names<'r> {
     lines: BTreeMap<Head<'r>, Vec<Item<'r>>>,
+    splits: &'r [SplitRecord],
 }
 
 impl<'r> Names<'r> {
     /// Gathers what is to be told of a region.
     pub fn of(region: &'r Region) -> Self {
-        let mut names = Self { lines: BTreeMap::new() };
+        let mut names = Self { lines: BTreeMap::new(), splits: &region.splits };
         for change in &region.changes {
             let Some(what) = What::of(&change.action) else { continue };
             names.add(what, &change.credentials, "", || Item::Change(change));
@@ -130,7 +131,8 @@ impl<'r> Names<'r> {
     /// The first `most` lines, and one that counts the rest, if there is one.
     pub fn lines(&self, most: usize) -> Vec<String> {
         let shown = if self.lines.len() <= most.saturating_add(1) { self.lines.len() } else { most };
-        let mut out: Vec<String> = self.lines.iter().take(shown).map(|(head, items)| line(*head, items)).collect();
+        let mut out: Vec<String> = self.splits.iter().map(|split| escape(&split.line())).collect();
+        out.extend(self.lines.iter().take(shown).map(|(head, items)| line(*head, items)));
         let rest = self.lines.len().saturating_sub(shown);
         if rest > 0 {
             let mut counts: BTreeMap<What, usize> = BTreeMap::new();

@@ -9,6 +9,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
+pub use super::split::SplitRecord;
 use crate::finding::{Class, Code, Finding, Origin};
 use crate::judge::case::Verdict;
 use crate::layout::manifest::{ManifestObject, ObjectState};
@@ -259,6 +260,9 @@ pub struct Region {
     /// Objects that stay, and that other Credentials need than before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sharings: Vec<SharingRecord>,
+    /// What is split, or in more parts than before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub splits: Vec<SplitRecord>,
     /// The objects that were carried over, or stay for a hand-over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub carried_objects: Vec<CarriedRecord>,
@@ -293,6 +297,7 @@ impl Region {
             recipients_removed: Vec::new(),
             changes: Vec::new(),
             sharings: Vec::new(),
+            splits: Vec::new(),
             carried_objects: Vec::new(),
             stopped: Vec::new(),
             holds: Vec::new(),

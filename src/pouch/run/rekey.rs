@@ -6,13 +6,13 @@
 //! all open, or do not all pass, is left alone. What may be opened and what a result must prove is decided
 //! by the core.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pouch_core::destination::Destination;
 use pouch_core::finding::Finding;
 use pouch_core::hash::sha256_hex;
 use pouch_core::layout::manifest::{Manifest, ManifestFile, ObjectState};
-use pouch_core::layout::{BundlePath, Layout, Leaf};
+use pouch_core::layout::{BundlePath, Layout};
 use pouch_core::name::ObjectKey;
 use pouch_core::recipient::Recipient;
 use pouch_core::region::history::History;
@@ -172,7 +172,8 @@ impl Work<'_> {
         before: &[Recipient],
         worth: Unproved,
     ) -> Result<Result<NewFiles, Finding>, Failure> {
-        let (run, layout) = (self.run, Layout::of(to));
+        let (run, splits) = (self.run, manifest.splits.clone());
+        let layout = Layout::of(to).with(&splits);
         let is_dry = self.shelf.is_none() && worth == Unproved::Held;
         let sealer = Sealer::new(&run.session.ambient, &to.region.recipients)?;
         let secrets: Vec<&ObjectKey> =
@@ -270,7 +271,7 @@ impl Work<'_> {
 
 /// The files of a bundle that are no objects, made anew from its layout; lists them.
 fn open_files(layout: &Layout<'_>, manifest: &mut Manifest) -> NewFiles {
-    let kept: BTreeSet<Leaf> = manifest.files.iter().filter_map(|file| layout.leaf_of(&file.path)).collect();
+    let kept = layout.kept(manifest.files.iter().map(|file| file.path.as_str()));
     let files = list_files(layout, manifest, &kept);
     files.into_iter().map(|(path, text)| (path, NewFile::Bytes(text.into_bytes()))).collect()
 }

@@ -299,6 +299,7 @@ fn count(record: &mut summary::Region, plan: &RegionPlan, is_blind: bool) {
     }
     record.changes = plan.changes.iter().map(summary::ChangeRecord::from).collect();
     record.sharings = plan.sharings.iter().map(summary::SharingRecord::from).collect();
+    record.splits = plan.splits.iter().map(summary::SplitRecord::from).collect();
     record.carried_objects = plan.manifest.objects.iter().filter_map(summary::CarriedRecord::of).collect();
 }
 

@@ -32,6 +32,10 @@ pub struct LimitsFile {
     /// The most objects of one region; by default what its consumer takes: 5000, with Argo CD 3000, with KSOPS 2000.
     #[schemars(range(min = 1))]
     pub objects_per_region: Option<u32>,
+    /// The most objects of one leaf, which is what Flux and `kubectl apply -k` build at once: a larger one is split. By
+    /// default none is. Argo CD always applies a whole region, so there this has no effect.
+    #[schemars(range(min = 1))]
+    pub objects_per_leaf: Option<u32>,
     /// The most objects of one Credential namespace in one region.
     #[schemars(range(min = 1))]
     pub objects_per_namespace: u32,
@@ -78,6 +82,7 @@ impl Default for LimitsFile {
             git: GitLimitsFile::default(),
             attempts: 5,
             objects_per_region: None,
+            objects_per_leaf: None,
             objects_per_namespace: 500,
             credentials_per_namespace: 500,
             sealed_bytes_per_namespace: BytesFile::Text(String::from("16Mi")),

@@ -40,6 +40,7 @@ pub(super) fn resolve(typed: &LimitsFile, regions: &BTreeMap<Region, RegionConfi
         git: GitLimits { idle: 0, total: 0, settle: 0 },
         attempts: number(typed.attempts, 1, 100, at.key("attempts")),
         objects_per_region: typed.objects_per_region.map(|most| number(most, 1, u32::MAX, at.key("objectsPerRegion"))),
+        objects_per_leaf: typed.objects_per_leaf.map(|most| number(most, 1, u32::MAX, at.key("objectsPerLeaf"))),
         objects_per_namespace: number(typed.objects_per_namespace, 1, u32::MAX, at.key("objectsPerNamespace")),
         credentials_per_namespace: number(
             typed.credentials_per_namespace,

@@ -14,6 +14,7 @@ use super::super::file::{Files, text};
 use super::super::kustomization;
 use super::super::path::{self, BundlePath, delivery_name};
 use super::super::place::Layout;
+use super::super::split::Splits;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
 use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Fleet, Sign};
 use crate::destination;
@@ -54,9 +55,16 @@ fn trees<'a>(
 fn ksops<'a>(layout: &Layout<'_>, objects: &'a BTreeSet<BundlePath>) -> Vec<(BundlePath, Tree<'a>)> {
     let region = layout.folder();
     let folder = region.join("argocd");
-    let beside = |rest: &str| Tree::Text(kustomization::beside(&format!("core/secrets/{rest}")));
-    let sealed: Vec<Tree<'a>> = kustomization::below(objects, &region.join("core/secrets")).map(beside).collect();
-    let mut kustomization = kustomization::tree(kustomization::open_folders());
+    let folders = kustomization::sealed_folders(layout);
+    let sealed: Vec<Tree<'a>> = folders
+        .iter()
+        .flat_map(|folder| {
+            let shown = folder.below(&region).unwrap_or_default();
+            let beside = move |rest: &str| Tree::Text(kustomization::beside(&format!("{shown}/{rest}")));
+            kustomization::below(objects, folder).map(beside)
+        })
+        .collect();
+    let mut kustomization = kustomization::tree(kustomization::open_folders(layout));
     if sealed.is_empty() {
         return vec![(folder.join(kustomization::FILE), kustomization)];
     }
@@ -255,7 +263,7 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
             regions.insert(directory, Delivery::ArgoCd(argo));
         }
         let output = output?;
-        let layout = |(directory, delivery)| Layout { fleet, directory, delivery, output };
+        let layout = |(directory, delivery)| Layout { fleet, directory, delivery, output, splits: Splits::none() };
         texts.push(application_set(fleet, &regions.iter().map(layout).collect::<Vec<_>>())?.1);
     }
     Some(texts.join("---\n"))
@@ -371,7 +379,13 @@ mod tests {
 
     fn sample(argo: &ArgoCd, objects: &BTreeSet<BundlePath>) -> BTreeMap<String, Value> {
         let (fleet, directory, delivery) = ("acme".into(), "eu".into(), Delivery::None);
-        let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output: "bundles" };
+        let layout = Layout {
+            fleet: &fleet,
+            directory: &directory,
+            delivery: &delivery,
+            output: "bundles",
+            splits: Splits::none(),
+        };
         let trees = trees(&layout, argo, objects);
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
@@ -449,7 +463,13 @@ mod tests {
         assert!(sample(&plugin, &object_paths("eu")).is_empty());
         let (plugin, ksops) = (Delivery::ArgoCd(plugin), Delivery::ArgoCd(ksops));
         let (fleet, [a, b, c]) = ("acme".into(), ["a".into(), "b".into(), "c".into()]);
-        let layout = |(directory, delivery)| Layout { fleet: &fleet, directory, delivery, output: "bundles" };
+        let layout = |(directory, delivery)| Layout {
+            fleet: &fleet,
+            directory,
+            delivery,
+            output: "bundles",
+            splits: Splits::none(),
+        };
         let layouts = [(&a, &plugin), (&b, &ksops), (&c, &plugin)].map(layout);
         let sets: Vec<Value> = sets(&layouts).iter().map(json_of).collect();
         assert_eq!(sets.len(), 2);
@@ -508,7 +528,13 @@ mod tests {
         let layouts: Vec<Layout<'_>> = directories
             .iter()
             .zip(&all)
-            .map(|(directory, delivery)| Layout { fleet: &fleet, directory, delivery, output: "bundles" })
+            .map(|(directory, delivery)| Layout {
+                fleet: &fleet,
+                directory,
+                delivery,
+                output: "bundles",
+                splits: Splits::none(),
+            })
             .collect();
         let sets: Vec<Value> = sets(&layouts).iter().map(json_of).collect();
         let names: Vec<&Value> = sets.iter().map(|set| &set["metadata"]["name"]).collect();
@@ -531,7 +557,13 @@ mod tests {
             let (eu, us) = (Directory::from("eu"), Directory::from("us"));
             let delivery = Delivery::ArgoCd(argo);
             for output in ["bundles", "a/b", ""] {
-                let layout = |directory| Layout { fleet: &fleet, directory, delivery: &delivery, output };
+                let layout = |directory| Layout {
+                    fleet: &fleet,
+                    directory,
+                    delivery: &delivery,
+                    output,
+                    splits: Splits::none(),
+                };
                 let (_, text) = application_set(&fleet, &[&eu, &us].map(layout)).unwrap();
                 let again = |text: &str| {
                     let mut interner = crate::node::Interner::new();

@@ -1,4 +1,5 @@
-//! What makes Flux apply a region's bundle: one Kustomization for the core, one per identity kind.
+//! What makes Flux apply a region's bundle: one Kustomization for the core, one per identity kind, or one for each part
+//! of what is split.
 //!
 //! They are apart so that a CRD which the region lacks stops that kind only. They are safe by default: deleting a
 //! Kustomization orphans what it applied, nothing is substituted, and each brings its own decryption, because Flux does
@@ -13,6 +14,7 @@ use super::super::file::{Files, text};
 use super::super::kustomization;
 use super::super::path::{self, BundlePath, Leaf, delivery_name};
 use super::super::place::Layout;
+use super::super::split::Part;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
 use crate::config::Flux;
 use crate::yaml::emit::Tree;
@@ -20,30 +22,82 @@ use crate::yaml::emit::Tree;
 /// How soon Flux tries again what failed; a missing CRD or key is often there a minute later.
 const RETRY_INTERVAL: &str = "1m";
 
-/// The files below `flux/<directory>`.
-pub fn files(layout: &Layout<'_>, flux: &Flux, leaves: &BTreeSet<Leaf>) -> Files {
-    trees(layout, flux, leaves).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
+/// The files below `flux/<directory>`, and the empty folder of what is split.
+///
+/// `published` are the parts that Flux applies so far.
+pub fn files(layout: &Layout<'_>, flux: &Flux, leaves: &BTreeSet<Leaf>, published: &BTreeSet<Part>) -> Files {
+    trees(layout, flux, leaves, published).into_iter().map(|(path, tree)| (path, text(&tree))).collect()
 }
 
-fn trees<'a>(layout: &Layout<'_>, flux: &'a Flux, leaves: &BTreeSet<Leaf>) -> BTreeMap<BundlePath, Tree<'a>> {
-    let (directory, region) = (layout.directory, layout.folder());
-    let folder = path::flux(directory);
-    let core = delivery_name(&format!("{directory}-core"));
+/// The names of the Kustomizations that bring a leaf: its own, or those of its parts.
+fn brought_by(layout: &Layout<'_>, leaf: &Leaf) -> Vec<String> {
+    match layout.splits.of(leaf) {
+        None => [name_of(layout, leaf)].into(),
+        Some(_) => layout.splits.parts_of(leaf).map(|part| name_of_part(layout, &part)).collect(),
+    }
+}
+
+fn name_of(layout: &Layout<'_>, leaf: &Leaf) -> String {
+    delivery_name(&format!("{}-{leaf}", layout.directory))
+}
+
+fn name_of_part(layout: &Layout<'_>, part: &Part) -> String {
+    delivery_name(&format!("{}-{}-{}-of-{}", layout.directory, part.leaf, part.number, part.of))
+}
+
+/// A Kustomization for each leaf and part.
+///
+/// What held a leaf before it was split, or before its parts were doubled, stays, to prune what leaves the bundle: it
+/// applies an empty folder, once everything that it held belongs to others. Flux prunes only what still has its label.
+fn trees<'a>(
+    layout: &Layout<'_>,
+    flux: &'a Flux,
+    leaves: &BTreeSet<Leaf>,
+    published: &BTreeSet<Part>,
+) -> BTreeMap<BundlePath, Tree<'a>> {
+    let (region, splits) = (layout.folder(), layout.splits);
+    let folder = path::flux(layout.directory);
+    let core = Leaf::core();
+    let secrets = brought_by(layout, &core);
+    let emptied = region.join("parts/emptied");
+    let applied = |folder: &BundlePath| layout.in_repository(folder);
     let mut objects = BTreeMap::new();
-    let applied = layout.in_repository(&region.join("core"));
-    objects.insert(folder.join("core.yaml"), object(flux, core.clone(), applied, None));
-    for leaf in leaves {
-        let name = delivery_name(&format!("{directory}-{leaf}"));
-        let applied = layout.in_repository(&region.join("identities").join(leaf.as_str()));
-        objects.insert(folder.join(&format!("{leaf}.yaml")), object(flux, name, applied, Some(core.clone())));
+    for leaf in [&core].into_iter().chain(leaves) {
+        let (stands, depends_on) = match splits.of(leaf) {
+            Some(_) => (emptied.clone(), brought_by(layout, leaf)),
+            None if leaf.is_of_kind() => (region.join("identities").join(leaf.as_str()), secrets.clone()),
+            None => (region.join("core"), Vec::new()),
+        };
+        let file = folder.join(&format!("{leaf}.yaml"));
+        objects.insert(file, object(flux, name_of(layout, leaf), applied(&stands), depends_on));
+    }
+    let file = |part: &Part| folder.join(&format!("parts/{part}.yaml"));
+    for part in splits.parts() {
+        let depends_on = match &part.leaf {
+            leaf if leaf.is_of_kind() => secrets.clone(),
+            leaf if *leaf == core => brought_by(layout, &Leaf::namespaces()),
+            _ => Vec::new(),
+        };
+        let stands = part.folder(layout.directory);
+        objects.insert(file(&part), object(flux, name_of_part(layout, &part), applied(&stands), depends_on));
+    }
+    for part in published.iter().filter(|part| splits.of(&part.leaf) != Some(part.of)) {
+        // Namespaces that are no leaf of their own stand in the core.
+        let now = if part.leaf.is_of_kind() || splits.of(&part.leaf).is_some() { &part.leaf } else { &core };
+        let depends_on = brought_by(layout, now);
+        objects.insert(file(part), object(flux, name_of_part(layout, part), applied(&emptied), depends_on));
     }
     // Without a kustomization, Flux would make one up from every YAML file below.
     let listed: Vec<_> = objects.keys().filter_map(|path| path.below(&folder)).map(String::from).collect();
+    let is_emptied = !splits.is_none() || !published.is_empty();
     objects.insert(folder.join(kustomization::FILE), kustomization::tree(listed.into_iter().map(Cow::Owned)));
+    if is_emptied {
+        objects.insert(emptied.join(kustomization::FILE), kustomization::tree([]));
+    }
     objects
 }
 
-fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<String>) -> Tree<'a> {
+fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Vec<String>) -> Tree<'a> {
     let decryption = Tree::map([
         ("provider", Tree::text("sops")),
         ("secretRef", Tree::map([("name", Tree::text(flux.decryption_secret.as_str()))])),
@@ -69,7 +123,8 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
     let timeout = flux.timeout.as_ref().map(|timeout| ("timeout", Tree::text(timeout.as_str())));
     let wait = flux.wait.then_some(("wait", Tree::Bool(true)));
     let more = kube_config.into_iter().chain(account).chain(timeout).chain(wait);
-    let depends_on = depends_on.map(|name| ("dependsOn", Tree::List(vec![Tree::map([("name", Tree::text(name))])])));
+    let named = depends_on.into_iter().map(|name| Tree::map([("name", Tree::text(name))])).collect::<Vec<_>>();
+    let depends_on = (!named.is_empty()).then_some(("dependsOn", Tree::List(named)));
     Tree::map([
         ("apiVersion", Tree::text("kustomize.toolkit.fluxcd.io/v1")),
         ("kind", Tree::text("Kustomization")),
@@ -87,6 +142,7 @@ fn object<'a>(flux: &'a Flux, name: String, applied: String, depends_on: Option<
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::split::Splits;
     use super::*;
     use crate::config::Delivery;
     use crate::name::GroupKind;
@@ -112,8 +168,9 @@ mod tests {
         let flux = plain();
         let leaves = kinds.iter().map(|(group, kind)| Leaf::of(&GroupKind::new(group, kind))).collect();
         let (fleet, directory, delivery) = ("acme".into(), directory.into(), Delivery::Flux(flux.clone()));
-        let layout = Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output };
-        let trees = trees(&layout, &flux, &leaves);
+        let layout =
+            Layout { fleet: &fleet, directory: &directory, delivery: &delivery, output, splits: Splits::none() };
+        let trees = trees(&layout, &flux, &leaves, &BTreeSet::new());
         trees.into_iter().map(|(path, tree)| (path.to_string(), json_of(&tree))).collect()
     }
 
@@ -157,12 +214,12 @@ mod tests {
             kube_config: Some(("eu-kubeconfig".into(), Some("value.yaml".into()))),
             ..plain()
         };
-        let spec = json_of(&object(&flux, "eu-core".into(), "b/regions/eu/core".into(), None))["spec"].take();
+        let spec = json_of(&object(&flux, "eu-core".into(), "b/regions/eu/core".into(), Vec::new()))["spec"].take();
         assert_eq!(spec["kubeConfig"], json!({"secretRef": {"name": "eu-kubeconfig", "key": "value.yaml"}}));
         assert_eq!(spec["serviceAccountName"], "pouch");
         assert_eq!((&spec["timeout"], &spec["wait"]), (&json!("2m"), &json!(true)));
         let without = Flux { kube_config: Some(("eu-kubeconfig".into(), None)), ..plain() };
-        let spec = json_of(&object(&without, "eu-core".into(), "b/regions/eu/core".into(), None))["spec"].take();
+        let spec = json_of(&object(&without, "eu-core".into(), "b/regions/eu/core".into(), Vec::new()))["spec"].take();
         assert_eq!(spec["kubeConfig"], json!({"secretRef": {"name": "eu-kubeconfig"}}));
         assert!(spec.get("wait").is_none() && spec.get("timeout").is_none());
     }

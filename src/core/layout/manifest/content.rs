@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use crate::finding::Code;
 use crate::layout::path::BundlePath;
+use crate::layout::split::Splits;
 use crate::name::{Claimant, Directory, FleetName, Name, Namespace, ObjectKey, SourceName};
 use crate::recipient::Recipient;
 
@@ -25,6 +26,8 @@ pub struct Manifest {
     pub recipients: Vec<Recipient>,
     /// The sources that can tell which cluster or repository they are.
     pub sources: Vec<SourceIdentity>,
+    /// Which leaves are split.
+    pub splits: Splits,
     /// Every object of the bundle.
     pub objects: Vec<ManifestObject>,
     /// Every other file that was written for the region, except the manifest.
@@ -47,7 +50,7 @@ pub struct ManifestObject {
     pub key: ObjectKey,
     /// What it was read from; none for what pouch makes itself.
     pub from: Option<ReadFrom>,
-    /// Its file; always what [`path::of_object`](crate::layout::path::of_object) says.
+    /// Its file; always what [`Splits::of_object`] says.
     pub path: BundlePath,
     /// SHA-256 of the file in lower-case hex.
     pub sha256: String,

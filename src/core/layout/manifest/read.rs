@@ -15,6 +15,7 @@ use super::content::{
 };
 use crate::finding::Code;
 use crate::layout::path::{self, BundlePath};
+use crate::layout::split::Splits;
 use crate::name::{Claimant, Directory, GroupKind, Name, ObjectKey, is_directory};
 use crate::node::Interner;
 use crate::recipient::Recipient;
@@ -91,8 +92,9 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     if version != API_VERSION && version.starts_with("pouch/v") {
         return Err(Unusable::Newer(version.chars().take(40).collect()));
     }
-    let fields = ["apiVersion", "kind", "metadata", "fleet", "recipients", "sources", "objects", "files"];
-    let [_, kind, metadata, fleet, recipients, sources, objects, files] = map(Some(node), "the manifest", fields)?;
+    let fields = ["apiVersion", "kind", "metadata", "fleet", "recipients", "sources", "parts", "objects", "files"];
+    let [_, kind, metadata, fleet, recipients, sources, parts, objects, files] =
+        map(Some(node), "the manifest", fields)?;
     if version != API_VERSION || text(kind, "kind")? != KIND {
         return Err(malformed("apiVersion and kind are not those of a bundle"));
     }
@@ -104,7 +106,8 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     let directory = Directory::from(directory);
     let recipients = each(recipients, "recipients", recipient)?;
     let sources = each(sources, "sources", source)?;
-    let objects = each(objects, "objects", |node| object(node, &directory))?;
+    let splits = splits(parts)?;
+    let objects = each(objects, "objects", |node| object(node, &directory, &splits))?;
     let files = each(files, "files", file)?;
 
     ascending("recipients", recipients.iter())?;
@@ -126,7 +129,21 @@ pub(super) fn of_value(node: &Value<'_>) -> Result<Manifest, Unusable> {
     }
     ascending("files", files.iter().map(|file| &file.path))?;
     let fleet = text(fleet, "fleet")?.into();
-    Ok(Manifest { directory, fleet, recipients, sources, objects, files })
+    Ok(Manifest { directory, fleet, recipients, sources, splits, objects, files })
+}
+
+fn splits(node: Option<&Value<'_>>) -> Result<Splits, Unusable> {
+    if node.is_none() {
+        return Ok(Splits::default());
+    }
+    let part = |node: &Value<'_>| {
+        let listed = text(Some(node), "an entry")?;
+        Splits::parse(listed).ok_or_else(|| malformed(format!("{listed:?} is no leaf in parts")))
+    };
+    let leaves = each(node, "parts", part)?;
+    ascending("parts", leaves.iter())?;
+    let splits = Splits::from_leaves(leaves).filter(|splits| !splits.is_none());
+    splits.ok_or_else(|| malformed("parts are not those of a split bundle"))
 }
 
 fn recipient(node: &Value<'_>) -> Result<Recipient, Unusable> {
@@ -144,7 +161,7 @@ fn file(node: &Value<'_>) -> Result<ManifestFile, Unusable> {
     Ok(ManifestFile { path, sha256: digest(sha256)? })
 }
 
-fn object(node: &Value<'_>, directory: &Directory) -> Result<ManifestObject, Unusable> {
+fn object(node: &Value<'_>, directory: &Directory, splits: &Splits) -> Result<ManifestObject, Unusable> {
     let fields = ["key", "from", "path", "sha256", "state", "reason", "neededBy", "recipients"];
     let [key, from, path, sha256, state, reason, needed, readers] = map(Some(node), "an object", fields)?;
     let [group, kind, namespace, name] = map(key, "key", ["group", "kind", "namespace", "name"])?;
@@ -159,7 +176,7 @@ fn object(node: &Value<'_>, directory: &Directory) -> Result<ManifestObject, Unu
             Some(ReadFrom { namespace, name: text(name, "from.name")?.into() })
         }
     };
-    let derived = path::of_object(directory, &key);
+    let derived = splits.of_object(directory, &key);
     if text(path, "path")? != derived.as_str() {
         return Err(malformed(format!("path of {key} is not {derived}")));
     }

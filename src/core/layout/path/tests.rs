@@ -149,12 +149,12 @@ fn leaves_are_found_again() {
     let kind = GroupKind::new("x.io", "Thing");
     for namespace in [None, Some("ns")] {
         let path = of_object(&directory, &key("x.io", "Thing", namespace, "a"));
-        assert_eq!(Leaf::of_path(&directory, &path), Some(Leaf::of(&kind)));
-        assert_eq!(Leaf::of_path(&"e".into(), &path), None);
+        assert_eq!(Leaf::of_path(&directory, path.as_str()), Some(Leaf::of(&kind)));
+        assert_eq!(Leaf::of_path(&"e".into(), path.as_str()), None);
     }
     let list = BundlePath::parse("regions/eu/identities/kustomization.yaml").expect("a path");
-    assert_eq!(Leaf::of_path(&directory, &list), None);
-    assert_eq!(Leaf::of_path(&directory, &of_object(&directory, &key("", "Secret", Some("a"), "b"))), None);
+    assert_eq!(Leaf::of_path(&directory, list.as_str()), None);
+    assert_eq!(Leaf::of_path(&directory, of_object(&directory, &key("", "Secret", Some("a"), "b")).as_str()), None);
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn manifest(names: &[&str], recipients: &[&str]) -> Manifest {
         needed_by: vec![],
     };
     Manifest {
+        splits: crate::layout::Splits::default(),
         directory: "eu".into(),
         fleet: "acme".into(),
         recipients: recipients.iter().map(|text| Recipient::parse(text).unwrap()).collect(),

@@ -64,13 +64,17 @@ pub(super) fn look(measure: &Measure<'_>, region: &ProvedRegion<'_>, tree: &Bund
 /// The open files that a region should have.
 fn files(region: &ProvedRegion<'_>, tree: &BundleTree, delivery: &Delivery, output: &str) -> Files {
     let objects: BTreeSet<BundlePath> = region.manifest.objects.iter().map(|object| object.path.clone()).collect();
-    let layout = Layout { fleet: &region.manifest.fleet, directory: &region.directory, delivery, output };
-    // A leaf that holds nothing any more stays; only the tree tells which leaves there were.
-    let folder = format!("{}/identities/", layout.folder());
-    let below = tree.range(folder.clone()..).map_while(|(path, _)| path.starts_with(&folder).then_some(path));
-    let kustomizations = below.filter(|path| path.ends_with("/kustomization.yaml"));
-    let kept: BTreeSet<Leaf> = kustomizations.filter_map(|path| layout.leaf_of(&BundlePath::parse(path)?)).collect();
-    layout.files(&objects, &kept)
+    let (fleet, directory, splits) = (&region.manifest.fleet, &region.directory, &region.manifest.splits);
+    let layout = Layout { fleet, directory, delivery, output, splits };
+    // A leaf that holds nothing any more stays; only the tree tells which leaves and parts there were.
+    let below = |folder: String| {
+        tree.range(folder.clone()..).map_while(move |(path, _)| path.starts_with(&folder).then_some(path.as_str()))
+    };
+    let leaves = below(format!("{}/identities/", layout.folder()));
+    let parts = below(format!("{}/parts/", path::flux(directory)));
+    let kustomizations = leaves.filter(|path| path.ends_with("/kustomization.yaml"));
+    let plain = kustomizations.chain(parts).filter(|path| BundlePath::parse(path).is_some());
+    layout.files(&objects, &layout.kept(plain))
 }
 
 /// Compares one open file with what it should be.
@@ -159,7 +163,8 @@ fn flux_of(region: &ProvedRegion<'_>, document: &Node) -> Option<(Delivery, Stri
             .map(|name| (name.into(), text(&["spec", "kubeConfig", "secretRef", "key"]).map(String::from))),
     };
     let applied = text(&["spec", "path"])?.strip_prefix("./")?;
-    let output = applied.strip_suffix(&format!("{}/core", path::region(&region.directory)))?;
+    let applied_there = if region.manifest.splits.of(&Leaf::core()).is_some() { "parts/emptied" } else { "core" };
+    let output = applied.strip_suffix(&format!("{}/{applied_there}", path::region(&region.directory)))?;
     Some((Delivery::Flux(flux), String::from(output)))
 }
 

@@ -191,6 +191,12 @@ impl Delivered {
         self.items().iter().map(|item| (key(item), version(item))).collect()
     }
 
+    /// The UID of every object that the region has of the bundle: another one, and it was deleted and made again.
+    pub fn uids(&self) -> BTreeMap<String, String> {
+        let uid = |item: &Value| item["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+        self.items().iter().map(|item| (key(item), uid(item))).collect()
+    }
+
     /// An object of the region; null where it is not there.
     pub fn get(&self, target: &str) -> Value {
         let answer = self.server.endpoint("admin").get(target).expect("the API server answers");

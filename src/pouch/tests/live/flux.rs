@@ -6,6 +6,7 @@ mod hostile;
 mod hub;
 mod open;
 mod signed;
+mod split;
 mod table;
 mod takeover;
 

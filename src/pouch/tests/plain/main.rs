@@ -72,6 +72,7 @@ mod samples;
 mod secrecy;
 mod silence;
 mod slips;
+mod split;
 mod stamp;
 mod sweeps;
 mod tampered;

@@ -1,6 +1,7 @@
 //! `bundles/` is what `pouch render` makes of `testdata/quickstart`, and the real programs can use it.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::fleet::Fleet;
 use crate::support::proof::{Programs, Region};
@@ -83,6 +84,22 @@ fn git_never_touches_the_line_ends() {
 #[test]
 fn the_real_programs_open_and_build_it() {
     let Some(programs) = Programs::find() else { return };
+    prove(&programs, &root().join("bundles"));
+}
+
+/// As small as parts can be.
+#[test]
+fn the_real_programs_open_and_build_it_in_parts() {
+    let Some(programs) = Programs::find() else { return };
+    let fleet = Fleet::rendered_quickstart();
+    fleet.write("pouch.yaml", fleet.read("pouch.yaml") + "limits: {objectsPerLeaf: 1}\n");
+    fleet.run(&["render"]).ends(0);
+    fleet.run(&["verify", "bundles"]).ends(0);
+    assert!(fleet.has("bundles/regions/eu-west/parts/core"));
+    prove(&programs, &fleet.path("bundles"));
+}
+
+fn prove(programs: &Programs, bundles: &Path) {
     let mut all = programs.secrets_of(&root().join("testdata/quickstart/manifests"));
     // It is for the management cluster.
     assert!(all.remove("kcm-system/gcp-lab-service-account").is_some());
@@ -99,5 +116,5 @@ fn the_real_programs_open_and_build_it() {
     ];
     // The role of another account is assumed with the access key, so its Secret goes along.
     let east = ["kcm-system/aws-main-secret", "kcm-system/vsphere-dc1-secret"];
-    programs.prove(&root().join("bundles"), &[region("eu-west", &west), region("us-east", &east)]);
+    programs.prove(bundles, &[region("eu-west", &west), region("us-east", &east)]);
 }

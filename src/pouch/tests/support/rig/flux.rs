@@ -133,7 +133,7 @@ impl Flux {
     /// If that takes too long.
     #[track_caller]
     pub fn sync(&self) -> Vec<Said> {
-        let mut all = vec![self.asked(REPOSITORIES, "fleet")];
+        let mut all = vec![self.fetch()];
         if all[0].ready {
             all.push(self.asked(KUSTOMIZATIONS, "bundle"));
             all.extend(self.reconcile());
@@ -153,15 +153,36 @@ impl Flux {
             self.poke(KUSTOMIZATIONS, name, &token);
         }
         let mut said: Vec<Said> = names.iter().map(|name| self.answer(KUSTOMIZATIONS, name, &token)).collect();
-        // What waited for the core says so until its next try.
-        let core = |said: &[Said]| said.iter().find(|said| said.name.ends_with("-core")).is_some_and(|core| core.ready);
+        // What waited for others says so until its next try.
         let began = Instant::now();
-        while core(&said) && said.iter().any(|said| said.reason == "DependencyNotReady") {
+        while is_under_way(&said) {
             assert!(began.elapsed() < SYNC, "{said:?}\n{}", self.last_words());
             thread::sleep(Duration::from_millis(100));
             said = names.iter().map(|name| self.answer(KUSTOMIZATIONS, name, &token)).collect();
         }
         said
+    }
+
+    /// Has Flux fetch the branch, and nothing else.
+    ///
+    /// # Panics
+    /// If that takes too long.
+    #[track_caller]
+    pub fn fetch(&self) -> Said {
+        self.asked(REPOSITORIES, "fleet")
+    }
+
+    /// Changes the `spec` of a Kustomization.
+    ///
+    /// # Panics
+    /// If the API server refuses it.
+    #[track_caller]
+    pub fn edit(&self, name: &str, spec: &Value) {
+        let target = format!("{KUSTOMIZATIONS}/{name}");
+        let media = "application/merge-patch+json";
+        let request = Request::with_json("PATCH", &target, media, &json!({"spec": spec}));
+        let response = self.admin.ask(&request).expect("the API server answers");
+        assert_eq!(response.status, 200, "{}", String::from_utf8_lossy(&response.body));
     }
 
     fn asked(&self, collection: &str, name: &str) -> Said {
@@ -230,6 +251,30 @@ impl Flux {
     pub fn last_words(&self) -> String {
         self.source.last_words() + &self.kustomize.last_words()
     }
+}
+
+/// Whether something waits for what has not failed: for what is ready by now, or waits itself.
+fn is_under_way(said: &[Said]) -> bool {
+    let waits_for = |said: &Said| {
+        let rest = said.message.split_once("'flux-system/").map(|(_, rest)| rest.to_owned())?;
+        Some(rest.split_once('\'')?.0.to_owned())
+    };
+    let waiting = |said: &&Said| said.reason == "DependencyNotReady";
+    let failed = |name: &str| said.iter().any(|said| said.name == name && !said.ready && !waiting(&said));
+    let is_stuck = |mut one: Said| {
+        for _ in said {
+            let Some(next) = waits_for(&one) else { return false };
+            if failed(&next) {
+                return true;
+            }
+            match said.iter().filter(waiting).find(|said| said.name == next) {
+                Some(said) => one = said.clone(),
+                None => return false,
+            }
+        }
+        false
+    };
+    said.iter().filter(waiting).any(|said| !is_stuck(said.clone()))
 }
 
 fn name(object: &Value) -> String {

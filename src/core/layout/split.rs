@@ -1,0 +1,246 @@
+//! Split: leaves that hold more than their consumer takes at once, in parts.
+//!
+//! A leaf is what a consumer builds and applies at once, and `kustomize build` takes a time that grows with the square
+//! of its objects. A leaf above `limits.objectsPerLeaf` is split by the hash of each object's key. In how many parts
+//! stands in the manifest, is a power of two and only ever doubles, so that an addition moves nothing and the order of
+//! the sources decides nothing.
+//!
+//! The folders of a leaf in eight parts are other folders than those of the same leaf in four: `of-8/3`, `of-4/3`.
+//! Whoever still applies a leaf as it was finds its folder gone, and prunes nothing. If the folder were there with
+//! fewer objects in it, an agent that reads the new revision by its old instructions would prune the others before
+//! anybody else brings them.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::path::{self, BundlePath, Leaf};
+use crate::hash::sha256_start;
+use crate::name::{Directory, ObjectKey};
+
+/// The most parts of a leaf: beyond, a part holds more than it should.
+pub const MOST_PARTS: u32 = 256;
+
+/// In how many parts each leaf is that is split; the others are whole.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Splits(BTreeMap<Leaf, u32>);
+
+/// One part of a leaf.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Part {
+    /// The leaf.
+    pub leaf: Leaf,
+    /// In how many parts it is.
+    pub of: u32,
+    /// Which of them this is, from zero.
+    pub number: u32,
+}
+
+/// What was published before, and stays for the consumer's sake.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Kept {
+    /// The leaves of kinds.
+    pub leaves: BTreeSet<Leaf>,
+    /// The parts that Flux applies, or applied.
+    pub parts: BTreeSet<Part>,
+}
+
+static NONE: Splits = Splits(BTreeMap::new());
+
+impl Splits {
+    /// Nothing is split.
+    pub fn none() -> &'static Self {
+        &NONE
+    }
+
+    /// Whether nothing is split.
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// In how many parts a leaf is, if it is split.
+    pub fn of(&self, leaf: &Leaf) -> Option<u32> {
+        self.0.get(leaf).copied()
+    }
+
+    /// The leaves that are split, and in how many parts.
+    pub fn leaves(&self) -> impl Iterator<Item = (&Leaf, u32)> {
+        self.0.iter().map(|(leaf, of)| (leaf, *of))
+    }
+
+    /// The parts of a leaf; none if it is whole.
+    pub fn parts_of(&self, leaf: &Leaf) -> impl Iterator<Item = Part> + use<> {
+        let (leaf, of) = (leaf.clone(), self.of(leaf).unwrap_or_default());
+        (0..of).map(move |number| Part { leaf: leaf.clone(), of, number })
+    }
+
+    /// All parts, of all leaves.
+    pub fn parts(&self) -> impl Iterator<Item = Part> {
+        self.0.keys().flat_map(|leaf| self.parts_of(leaf))
+    }
+
+    /// The part that an object is in; none if its leaf is whole.
+    pub fn part(&self, key: &ObjectKey) -> Option<Part> {
+        if self.is_none() {
+            return None;
+        }
+        let leaf = Leaf::home(&key.kind);
+        let of = self.of(&leaf)?;
+        Some(Part { leaf, of, number: number(key, of) })
+    }
+
+    /// The file of an object.
+    pub fn of_object(&self, directory: &Directory, key: &ObjectKey) -> BundlePath {
+        match self.part(key) {
+            None => path::of_object(directory, key),
+            Some(part) => path::of_object_below(directory, &format!("parts/{part}"), key),
+        }
+    }
+
+    /// The splits that bring every leaf to at most `most` objects where these keys are published; what is split stays so.
+    #[must_use]
+    pub fn grown<'k>(&self, keys: impl Iterator<Item = &'k ObjectKey>, most: Option<usize>) -> Self {
+        let Some(most) = most else { return self.clone() };
+        let mut objects: BTreeMap<Leaf, Vec<&ObjectKey>> = BTreeMap::new();
+        let mut homes: BTreeMap<&crate::name::GroupKind, Leaf> = BTreeMap::new();
+        for key in keys {
+            let leaf = homes.entry(&key.kind).or_insert_with(|| Leaf::home(&key.kind));
+            match objects.get_mut(leaf) {
+                Some(keys) => keys.push(key),
+                None => _ = objects.insert(leaf.clone(), vec![key]),
+            }
+        }
+        let count = |leaf: &Leaf| objects.get(leaf).map_or(0, Vec::len);
+        let mut splits = self.clone();
+        let (core, namespaces) = (Leaf::core(), Leaf::namespaces());
+        // Namespaces stand in the core as long as it is whole.
+        if splits.of(&core).is_none() && count(&core).saturating_add(count(&namespaces)) > most {
+            splits.0.insert(core, 1);
+            splits.0.insert(namespaces.clone(), 1);
+        }
+        for (leaf, keys) in &objects {
+            let before = splits.of(leaf);
+            if *leaf == namespaces && before.is_none() {
+                continue;
+            }
+            let parts = parts_for(keys, before.unwrap_or(1), most);
+            if before.is_some() || parts > 1 {
+                splits.0.insert(leaf.clone(), parts);
+            }
+        }
+        splits
+    }
+
+    /// What the files that stand in a region's folder look like: nothing that anybody may believe.
+    pub fn supposed<'p>(directory: &Directory, standing: impl Iterator<Item = &'p str>) -> Self {
+        let parts = standing.filter_map(|path| Part::of_path(directory, path));
+        Self(parts.map(|part| (part.leaf, part.of)).collect())
+    }
+
+    /// The splits as the manifest lists them, `<leaf>/of-<parts>`, sorted.
+    pub fn listed(&self) -> Vec<String> {
+        self.0.iter().map(|(leaf, of)| format!("{leaf}/of-{of}")).collect()
+    }
+
+    /// Reads what [`listed`](Self::listed) says of one leaf.
+    pub fn parse(text: &str) -> Option<(Leaf, u32)> {
+        let (leaf, of) = text.split_once("/of-")?;
+        let of = parsed(of).filter(|of| of.is_power_of_two() && *of <= MOST_PARTS)?;
+        Some((Leaf::parse(leaf)?, of))
+    }
+
+    /// The splits of leaves; none if a core without Namespaces, or Namespaces without a core, would be split.
+    pub fn from_leaves(leaves: Vec<(Leaf, u32)>) -> Option<Self> {
+        let splits = Self(leaves.into_iter().collect());
+        (splits.of(&Leaf::core()).is_some() == splits.of(&Leaf::namespaces()).is_some()).then_some(splits)
+    }
+}
+
+/// The fewest parts, doubled from `least`, of which none holds more than `most`.
+fn parts_for(keys: &[&ObjectKey], least: u32, most: usize) -> u32 {
+    let mut of = least;
+    while of < MOST_PARTS && largest(keys, of) > most {
+        of = of.saturating_mul(2);
+    }
+    of
+}
+
+/// How many objects the largest of so many parts holds.
+fn largest(keys: &[&ObjectKey], of: u32) -> usize {
+    if of == 1 {
+        return keys.len();
+    }
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for key in keys {
+        let count = counts.entry(number(key, of)).or_default();
+        *count = count.saturating_add(1);
+    }
+    counts.into_values().max().unwrap_or_default()
+}
+
+/// The part of an object where there are so many.
+///
+/// No part of a key holds a NUL that reaches a region, and whoever found two keys with one hash would gain nothing.
+fn number(key: &ObjectKey, of: u32) -> u32 {
+    let texts = [key.kind.group.as_str(), key.kind.kind.as_str(), key.namespace_text(), key.name.as_str()];
+    let hash = u32::from_be_bytes(sha256_start(texts.join("\0").as_bytes()));
+    hash & of.saturating_sub(1)
+}
+
+fn parsed(number: &str) -> Option<u32> {
+    let number_of: u32 = number.parse().ok()?;
+    // No other spelling of the same number is a folder of ours.
+    (format!("{number_of}") == number).then_some(number_of)
+}
+
+impl Part {
+    /// Its folder.
+    pub fn folder(&self, directory: &Directory) -> BundlePath {
+        path::region(directory).join(&format!("parts/{self}"))
+    }
+
+    /// The part that a file stands in, relative to the output.
+    pub fn of_path(directory: &Directory, path: &str) -> Option<Self> {
+        let below = path.strip_prefix(path::region(directory).as_str())?.strip_prefix("/parts/")?;
+        Self::parse(below).map(|(part, _)| part)
+    }
+
+    /// The part that a Flux Kustomization's file is of.
+    fn of_flux(directory: &Directory, path: &str) -> Option<Self> {
+        let below = path.strip_prefix(path::flux(directory).as_str())?.strip_prefix("/parts/")?;
+        let below = format!("{}/", below.strip_suffix(".yaml")?);
+        Self::parse(&below).filter(|(_, rest)| rest.is_empty()).map(|(part, _)| part)
+    }
+
+    /// The part at the start of a path below `parts/`, and what remains.
+    pub fn parse(text: &str) -> Option<(Self, &str)> {
+        let (leaf, rest) = text.split_once('/')?;
+        let (of, rest) = rest.split_once('/')?;
+        let (number, rest) = rest.split_once('/')?;
+        let of = parsed(of.strip_prefix("of-")?).filter(|of| of.is_power_of_two() && *of <= MOST_PARTS)?;
+        let number = parsed(number).filter(|number| *number < of)?;
+        Some((Self { leaf: Leaf::parse(leaf)?, of, number }, rest))
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/of-{}/{}", self.leaf, self.of, self.number)
+    }
+}
+
+impl Kept {
+    /// What the files of a bundle say was published of leaves and parts.
+    pub fn of<'p>(directory: &Directory, files: impl Iterator<Item = &'p str>) -> Self {
+        let mut kept = Self::default();
+        for file in files {
+            kept.leaves.extend(Leaf::of_path(directory, file));
+            kept.parts.extend(Part::of_flux(directory, file));
+        }
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests;

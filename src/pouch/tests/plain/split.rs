@@ -1,0 +1,206 @@
+//! Leaves that are split: what stands where, that nothing is sealed anew for it, and that nobody else can say so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::support::fleet::{CANARY, Fleet, Ran};
+use crate::support::origin::Origin;
+
+const MANIFEST: &str = "bundles/regions/eu/bundle.yaml";
+
+/// Two regions of twelve Credentials each, published.
+fn published() -> Fleet {
+    let fleet = Fleet::with_credentials(12);
+    let origin = Origin::new(&fleet, "");
+    origin.publish(&[]).ends(0);
+    fleet
+}
+
+/// Has leaves hold at most so many objects from now on.
+fn limited(fleet: &Fleet, most: usize) {
+    let text = fleet.read("pouch.yaml");
+    let kept: String =
+        text.lines().filter(|line| !line.starts_with("limits:")).map(|line| format!("{line}\n")).collect();
+    fleet.write("pouch.yaml", format!("{kept}limits: {{objectsPerLeaf: {most}}}\n"));
+}
+
+/// The region's sealed files, by the name of the Secret: path, and blob.
+fn sealed(origin: &Origin<'_>) -> BTreeMap<String, (String, String)> {
+    let listed = origin.git(&["ls-tree", "-r", "main", "bundles/regions/eu"]);
+    let file = |line: &str| {
+        let (blob, path) = line.split_once('\t')?;
+        let name = path.strip_suffix(".sops.yaml")?.rsplit('/').next()?;
+        Some((name.to_owned(), (path.to_owned(), blob.to_owned())))
+    };
+    listed.lines().filter_map(file).collect()
+}
+
+/// The folders of parts in which Secrets stand.
+fn parts(origin: &Origin<'_>) -> BTreeSet<String> {
+    let folder = |(path, _): (String, String)| path.split("/secrets/").next().unwrap().to_owned();
+    sealed(origin).into_values().map(folder).collect()
+}
+
+/// Fails unless the branch holds up, a further publish would change nothing, and every Secret still has its bytes.
+#[track_caller]
+fn whole(fleet: &Fleet, before: &BTreeMap<String, (String, String)>) {
+    let origin = Origin::known(fleet);
+    fleet.run(&["verify"]).ends(0);
+    let commits = origin.commits();
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    assert_eq!(origin.commits(), commits);
+    let after = sealed(&origin);
+    assert_eq!(after.len(), 12);
+    for (name, (_, blob)) in before {
+        assert_eq!(&after[name].1, blob, "{name}");
+    }
+}
+
+#[test]
+fn files_move_as_they_are() {
+    let fleet = published();
+    let origin = Origin::known(&fleet);
+    let before = sealed(&origin);
+    let us = origin.git(&["rev-parse", "main:bundles/regions/us"]);
+    let log = fleet.run(&["log", "region", "eu", "-o", "json"]).ends(0).stdout;
+    limited(&fleet, 5);
+    let planned = fleet.run(&["plan", "--detailed-exitcode"]).ends(2);
+    let line = "  split      core in 4 parts: 12 files move, nothing is sealed anew for it\n";
+    assert_eq!(planned.stdout.lines().filter(|line| line.contains("split")).count(), 1, "{}", planned.stdout);
+    assert!(planned.stdout.contains(line), "{}", planned.stdout);
+    let ran = origin.publish(&["--summary", "summary.json"]).ends(0);
+    assert!(ran.stdout.contains(line), "{}", ran.stdout);
+    let summary: serde_json::Value = serde_json::from_str(&fleet.read("summary.json")).unwrap();
+    let splits = serde_json::json!([{"leaf": "core", "parts": 4, "files": 12}]);
+    assert_eq!((&summary["regions"][0]["splits"], &summary["regions"][0]["sealed"]), (&splits, &0.into()));
+    assert!(origin.git(&["log", "-1", "--format=%B", "main"]).contains("split      core in 4 parts"));
+    whole(&fleet, &before);
+    assert!(parts(&origin).iter().all(|folder| folder.starts_with("bundles/regions/eu/parts/core/of-4/")));
+    assert!(!origin.files().iter().any(|path| path.starts_with("bundles/regions/eu/core/")));
+    // What Argo CD applies as a whole is left alone.
+    assert_eq!(origin.git(&["rev-parse", "main:bundles/regions/us"]), us);
+    // Nothing happened to any value or Credential.
+    let objects = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["objects"].take();
+    assert_eq!(objects(&fleet.run(&["log", "region", "eu", "-o", "json"]).ends(0).stdout), objects(&log));
+    // Without the configuration it is as whole.
+    std::fs::rename(fleet.path("pouch.yaml"), fleet.path("other.yaml")).unwrap();
+    fleet.run(&["verify", "repo.git"]).ends(0);
+}
+
+#[test]
+fn additions_move_nothing_until_it_doubles() {
+    let fleet = published();
+    let origin = Origin::known(&fleet);
+    limited(&fleet, 8);
+    origin.publish(&[]).ends(0);
+    let split = sealed(&origin);
+    let of = parts(&origin);
+    fleet.credential("eu", "new", &format!("{CANARY}-new"));
+    origin.publish(&[]).ends(0);
+    let after = sealed(&origin);
+    assert!(split.iter().all(|(name, file)| after[name] == *file));
+    assert_eq!(after.len(), 13);
+    fleet.delete("eu", "new");
+    origin.publish(&[]).ends(0);
+    assert_eq!(sealed(&origin), split);
+
+    limited(&fleet, 2);
+    origin.publish(&[]).ends(0);
+    whole(&fleet, &split);
+    let files = origin.files();
+    for old in of {
+        assert!(!files.iter().any(|path| path.starts_with(&format!("{old}/"))), "{old}");
+        let flux = old.replace("/regions/eu/parts/", "/flux/eu/parts/") + ".yaml";
+        let text = origin.git(&["show", &format!("main:{flux}")]);
+        assert!(text.contains("path: ./bundles/regions/eu/parts/emptied"), "{text}");
+    }
+    // What is split stays so, whatever the configuration says then.
+    let doubled = sealed(&origin);
+    limited(&fleet, 5000);
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    fleet.write("pouch.yaml", fleet.read("pouch.yaml").replace("limits: {objectsPerLeaf: 5000}\n", ""));
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+    assert_eq!(sealed(&origin), doubled);
+}
+
+#[test]
+fn nobody_else_says_what_is_split() {
+    let fleet = published();
+    let origin = Origin::known(&fleet);
+    limited(&fleet, 5);
+    origin.publish(&[]).ends(0);
+    let (before, tree) = (sealed(&origin), origin.git(&["rev-parse", "main:bundles"]));
+    let healed = |what: &str, script: &str, flags: &[&str]| {
+        origin.commit_beside(script);
+        let mut found = fleet.run(&["verify"]).ends(8).stderr;
+        if !flags.is_empty() {
+            found = origin.publish(&[]).ends(4).stderr;
+            assert!(found.contains("error[foreign-file]"), "{what}: {found}");
+        }
+        origin.publish(flags).ends(0);
+        assert_eq!(origin.git(&["rev-parse", "main:bundles"]), tree, "{what}: {found}");
+    };
+    healed("a lost manifest", &format!("rm {MANIFEST}"), &[]);
+    healed("other parts", &format!("sed -i s,core/of-4,core/of-2, {MANIFEST}"), &[]);
+    healed("no parts", &format!("sed -i '/^parts:/,/namespaces.of/d' {MANIFEST}"), &[]);
+    let folder = "bundles/regions/eu/parts/core";
+    healed("a part of less", &format!("cp -r {folder}/of-4 {folder}/of-2"), &["--remove-foreign", "eu"]);
+    healed(
+        "a part for Flux",
+        "mkdir -p bundles/flux/eu/parts/core/of-2; cp bundles/flux/eu/core.yaml bundles/flux/eu/parts/core/of-2/0.yaml",
+        &["--remove-foreign", "eu"],
+    );
+    healed("a moved Secret", &format!("mv {folder}/of-4/0/secrets {folder}/of-4/0/x"), &["--remove-foreign", "eu"]);
+    whole(&fleet, &before);
+}
+
+#[test]
+fn a_folder_without_history_is_split_alike() {
+    let fleet = Fleet::with_credentials(12);
+    limited(&fleet, 5);
+    fleet.render(&[]).ends(0);
+    let paths = || fleet.tree("bundles").into_keys().collect::<BTreeSet<String>>();
+    let before = paths();
+    fleet.remove(MANIFEST);
+    fleet.render(&[]).ends(4);
+    fleet.render(&["--adopt", "eu"]).ends(0);
+    assert_eq!(paths(), before);
+    fleet.run(&["verify", "bundles"]).ends(0);
+
+    let text = fleet.read("pouch.yaml");
+    fleet.write("pouch.yaml", text.replace("delivery: flux}", "delivery: none}"));
+    fleet.render(&[]).ends(0);
+    assert!(!paths().iter().any(|path| path.contains("flux/") || path.contains("/emptied")));
+    assert!(paths().iter().any(|path| path.contains("regions/eu/parts/core/of-4/3/kustomization.yaml")));
+    fleet.run(&["verify", "bundles"]).ends(0);
+    // Who takes over a split region takes its parts.
+    fleet.write("pouch.yaml", text.replace("delivery: flux}", "delivery: {argocd: {mode: ksops}}}"));
+    fleet.render(&[]).ends(0);
+    assert_eq!(fleet.read("bundles/regions/eu/argocd/ksops.yaml").matches("../parts/core/of-4/").count(), 12);
+    fleet.run(&["verify", "bundles"]).ends(0);
+}
+
+#[test]
+fn what_opens_and_seals_knows_the_parts() {
+    let fleet = published();
+    let origin = Origin::known(&fleet);
+    fleet.private("eu.txt", include_str!("../../../../testdata/quickstart/keys/eu-west.txt"));
+    let unpacked = || fleet.run(&["unpack", "repo.git", "--region", "eu", "--identity", "eu.txt"]).ends(0).stdout;
+    let plain = unpacked();
+    limited(&fleet, 5);
+    // A run for one Credential moves files like any other.
+    origin.publish(&["eu-team/c1"]).ends(0);
+    let before = sealed(&origin);
+    whole(&fleet, &before);
+    assert_eq!(unpacked(), plain);
+    for flags in [[].as_slice(), &["--identity", "eu.txt"]] {
+        let ran: Ran = fleet.run(&[&["rekey", "--region", "eu"], flags].concat());
+        ran.ends(0);
+        let after = sealed(&origin);
+        for (name, (path, blob)) in &before {
+            assert!(after[name].0 == *path && after[name].1 != *blob, "{name}");
+        }
+        fleet.run(&["verify"]).ends(0);
+        assert_eq!(unpacked(), plain);
+    }
+    origin.publish(&[]).ends(0).outcome("eu", "unchanged");
+}

@@ -5,6 +5,7 @@
 //! - [`writer`] keeps changing objects and knows every state that existed;
 //! - [`tunnel`] is a forward proxy;
 //! - [`guarded`] runs a program beside a test, [`flux`] the controllers of Flux, and [`argocd`] those of Argo CD;
+//! - [`registry`] is a registry for artifacts;
 //! - [`http`] and [`tls`] are what these speak with, and a small client for assertions.
 //!
 //! A test binary takes it in with `#[path = "../support/rig/mod.rs"] mod rig;` beside `mod support;`. Everything
@@ -18,6 +19,7 @@ pub mod flux;
 pub mod guarded;
 pub mod http;
 pub mod proxy;
+pub mod registry;
 pub mod tls;
 pub mod tunnel;
 pub mod writer;

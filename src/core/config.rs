@@ -32,7 +32,7 @@ use crate::object::Keep;
 use crate::recipient::Recipient;
 use crate::release::Release;
 
-pub use delivery::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux};
+pub use delivery::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, OCI_REPOSITORY, OCI_SCHEME};
 pub use grant::{Grant, GrantRegions, Granted, Grantee};
 
 /// A set of globs over namespaces or metadata keys; `*` matches any run of characters.
@@ -270,6 +270,53 @@ pub struct Output {
     pub path: String,
     /// The repository to publish to.
     pub git: Option<OutputGit>,
+    /// The registry that bundles are copied to.
+    pub oci: Option<OutputOci>,
+}
+
+impl Output {
+    /// The folder of the bundles as this delivery's consumer sees it: an artifact begins below it.
+    pub fn seen_by(&self, delivery: &Delivery) -> &str {
+        if self.oci.is_some() && delivery.takes_artifacts() { "" } else { &self.path }
+    }
+}
+
+/// A registry that bundles are copied to, one artifact a region.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutputOci {
+    /// Registry and repository, without a scheme; may have a placeholder for the region.
+    pub repository: String,
+    /// The tag that consumers follow; may have one too.
+    pub tag: String,
+    /// Whether it is asked by plain HTTP.
+    pub insecure: bool,
+}
+
+/// Where a region's artifact stands.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ArtifactPlace {
+    /// The registry: a host, and a port if need be.
+    pub registry: String,
+    /// The repository in it.
+    pub repository: String,
+    /// The tag.
+    pub tag: String,
+}
+
+impl fmt::Display for ArtifactPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}:{}", self.registry, self.repository, self.tag)
+    }
+}
+
+impl OutputOci {
+    /// Where the artifact of the bundle with this folder stands.
+    pub fn place(&self, directory: &Directory) -> ArtifactPlace {
+        let repository = repository::filled(&self.repository, directory.as_str());
+        let (registry, repository) = repository.split_once('/').unwrap_or((&repository, ""));
+        let tag = repository::filled(&self.tag, directory.as_str());
+        ArtifactPlace { registry: registry.into(), repository: repository.into(), tag }
+    }
 }
 
 /// A repository to publish to.

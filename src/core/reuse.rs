@@ -15,6 +15,7 @@
 //! Every field that goes into a tag is its length, as a big-endian u64, and its bytes; a list starts
 //! with its count. Nothing here knows how to seal, or where a file lies.
 
+mod artifact;
 mod commit;
 mod context;
 mod entry;
@@ -31,6 +32,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::Mac as _;
 use sha2::{Digest as _, Sha256};
 
+pub use artifact::{Packed, artifact_seal, artifact_verifies};
 pub use commit::{Made, commit_line, commit_verifies};
 pub use context::Context;
 use context::{add, add_context};

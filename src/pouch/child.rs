@@ -5,7 +5,7 @@
 //! its silence is bounded. What a child's words mean is not known here.
 
 use std::collections::VecDeque;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -83,13 +83,29 @@ pub enum ChildError {
 /// # Errors
 /// Where it cannot be started or heard, takes too long, or the user asks to stop.
 pub fn run(mut command: Command, bounds: &Bounds<'_>) -> Result<ChildResult, ChildError> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::null());
+    started(command, &[], bounds)
+}
+
+/// The same with this text as its standard input: a line or two, which a pipe takes at once.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_told(mut command: Command, text: &[u8], bounds: &Bounds<'_>) -> Result<ChildResult, ChildError> {
+    command.stdin(Stdio::piped());
+    started(command, text, bounds)
+}
+
+fn started(mut command: Command, text: &[u8], bounds: &Bounds<'_>) -> Result<ChildResult, ChildError> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     // A group of its own, so that what it starts ends with it: ssh, credential helpers.
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => ChildError::Missing,
         _ => ChildError::Start(said(&error)),
     })?;
+    // Whoever does not read what it is told answers without.
+    _ = child.stdin.take().map(|mut pipe| pipe.write_all(text));
     let heard = Arc::<AtomicU64>::default();
     let most = usize::try_from(bounds.output).unwrap_or(usize::MAX);
     let group = Pid::from_child(&child);

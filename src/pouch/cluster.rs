@@ -9,6 +9,7 @@
 mod exec;
 mod kubeconfig;
 mod link;
+pub mod origin;
 pub mod request;
 pub mod write;
 

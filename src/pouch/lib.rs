@@ -36,7 +36,7 @@
 //! | where documents are read from | [`survey::source`], one file per kind of source |
 //! | how encrypted sources are opened | [`survey::source::decrypt`] |
 //! | what a live cluster is asked, and when all is read again | [`survey`], [`survey::source::live`] |
-//! | how a cluster is reached, and requests to it | [`cluster`] |
+//! | how a cluster is reached, and requests to it | [`cluster`]; to another server of HTTP: [`cluster::origin`] |
 //! | rendering: each region is planned, sealed and staged at once | [`run::render`]; sealing: [`run::seal`] |
 //! | rekeying | [`run::anew`] (chooses where values come from), [`run::rekey`] (takes them from the published files) |
 //! | proofs of bundles, and comparing with a region's cluster | [`run::verify`], [`run::live`] |
@@ -49,6 +49,7 @@
 //! | how bundles are written to a folder, or pushed to a branch | [`shelf::directory`], [`shelf::branch`] |
 //! | what a branch's history says: what pouch published last, since when withdrawals count | `shelf/branch/past.rs`, [`git::ancestors`]; the line that proves a commit: core `reuse::commit` |
 //! | which branches of which repositories | [`shelf::target`], [`shelf::output`] |
+//! | which regions are copied to a registry, and when | [`run::artifacts`]; what an artifact is: [`registry::artifact`]; how it gets there: [`registry`]; its seal: core `reuse::artifact` |
 //! | how often a push is tried, and that places do not stop each other | [`shelf::rounds`] |
 //! | whether runs on one machine wait for each other | [`shelf::turn`]; its flags: [`cli::turn`] |
 //! | what a run notes of what it read, and whether a source is older than that | `shelf/branch/stamp.rs`, [`survey::last`]; whether the next run is spared: [`run::again`]; core `stamp` |
@@ -75,6 +76,7 @@ pub mod cluster;
 pub mod error;
 pub mod git;
 pub mod harden;
+pub mod registry;
 pub mod run;
 pub mod scratch;
 pub mod session;

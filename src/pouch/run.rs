@@ -3,6 +3,7 @@
 pub mod again;
 pub mod anew;
 pub mod apply;
+pub mod artifacts;
 pub mod exposure;
 pub mod init;
 pub mod keyfiles;

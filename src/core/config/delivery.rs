@@ -7,6 +7,12 @@ use serde::Deserialize;
 
 use crate::name::{Name, Namespace};
 
+/// The kind of Flux's sources that are OCI artifacts.
+pub const OCI_REPOSITORY: &str = "OCIRepository";
+
+/// How Argo CD's URLs of OCI artifacts start.
+pub const OCI_SCHEME: &str = "oci://";
+
 /// How a region's bundle reaches the region.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Delivery {
@@ -33,6 +39,15 @@ impl Delivery {
     /// what they hand over to each other.
     pub fn is_by_leaf(&self) -> bool {
         !matches!(self, Delivery::ArgoCd(_))
+    }
+
+    /// Whether the consumer reads OCI artifacts from a registry, and not a repository of git.
+    pub fn takes_artifacts(&self) -> bool {
+        match self {
+            Delivery::None => false,
+            Delivery::Flux(flux) => flux.source_kind == OCI_REPOSITORY,
+            Delivery::ArgoCd(argo) => argo.repo_url.starts_with(OCI_SCHEME),
+        }
     }
 
     /// The most objects of a region that its consumer was seen to apply.

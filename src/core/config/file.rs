@@ -348,12 +348,32 @@ pub struct OutputFile {
     pub path: String,
     /// The repository that `pouch publish` commits to.
     pub git: Option<OutputGitFile>,
+    /// The registry that each region's bundle is copied to as an OCI artifact, after it is published or rendered.
+    pub oci: Option<OutputOciFile>,
 }
 
 impl Default for OutputFile {
     fn default() -> Self {
-        Self { path: "bundles".to_string(), git: None }
+        Self { path: "bundles".to_string(), git: None, oci: None }
     }
+}
+
+/// The registry that each region's bundle is copied to as an OCI artifact.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OutputOciFile {
+    /// Registry and repository, such as `registry.example.com/fleet/{region}`, with or without `oci://` before them.
+    /// `{region}` stands for the region's folder; where there are several regions, it is needed here or in `tag`.
+    pub repository: String,
+    /// The tag that consumers follow; may have `{region}` in it.
+    #[serde(default = "latest")]
+    pub tag: String,
+    /// Whether the registry is asked by plain HTTP; by default only one on this machine is, such as `localhost:5000`.
+    pub insecure: Option<bool>,
+}
+
+fn latest() -> String {
+    "latest".to_string()
 }
 
 /// The repository that `pouch publish` commits to.

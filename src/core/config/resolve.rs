@@ -10,6 +10,7 @@ mod limit;
 mod name;
 mod output;
 mod region;
+mod registry;
 mod source;
 
 use alloc::collections::{BTreeMap, BTreeSet};

@@ -11,8 +11,8 @@ use super::file::{API_VERSION, KIND};
 use super::grant::key_of;
 use super::{
     Acceptance, ArgoCd, ArgoKind, ArgoMode, Companions, Decryption, Delivery, ExtraKind, FileGlobs, Fleet, Flux, Globs,
-    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, MessageTemplates, Output, RegionConfig,
-    RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
+    Grant, GrantRegions, Granted, Grantee, Identity, KeyPlace, Limits, MessageTemplates, Output, OutputOci,
+    RegionConfig, RegionState, Resolution, ReuseKeyPlaces, Sign, Source, SourcePlace,
 };
 use crate::name::{GroupKind, Scope};
 use crate::recipient::Recipient;
@@ -259,6 +259,14 @@ fn output(output: &Output) -> Tree<'_> {
         let switches = [("cache", git.cache), ("stamp", git.stamp)];
         git_fields.extend(switches.into_iter().filter(|(_, on)| !on).map(|(field, on)| (field, Tree::Bool(on))));
         fields.push(("git", Tree::map(git_fields)));
+    }
+    if let Some(OutputOci { repository, tag, insecure }) = &output.oci {
+        let oci = [
+            ("repository", Tree::text(repository.as_str())),
+            ("tag", Tree::text(tag.as_str())),
+            ("insecure", Tree::Bool(*insecure)),
+        ];
+        fields.push(("oci", Tree::map(oci)));
     }
     Tree::map(fields)
 }

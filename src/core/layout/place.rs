@@ -17,7 +17,7 @@ pub struct Layout<'a> {
     pub directory: &'a Directory,
     /// How it is delivered to.
     pub delivery: &'a Delivery,
-    /// `output.path` as the repository has it.
+    /// The folder of the bundles as the consumer sees it: `output.path` in a repository, nothing in an artifact.
     pub output: &'a str,
     /// Which of its leaves are split.
     pub splits: &'a Splits,
@@ -30,7 +30,7 @@ impl<'a> Layout<'a> {
             fleet: &to.fleet.name,
             directory: to.directory(),
             delivery: to.delivery(),
-            output: &to.fleet.output.path,
+            output: to.fleet.output.seen_by(to.delivery()),
             splits: Splits::none(),
         }
     }
@@ -69,7 +69,7 @@ impl<'a> Layout<'a> {
         Style::of(self.delivery)
     }
 
-    /// A path below `output.path` as the repository has it.
+    /// A path below that folder as the consumer sees it.
     pub(super) fn in_repository(&self, path: &BundlePath) -> alloc::string::String {
         path::in_repository(self.output, path)
     }

@@ -53,6 +53,9 @@ pub struct Summary {
     /// What became of each place that was published to, sorted by repository and branch; absent after other commands.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub targets: Option<Vec<Target>>,
+    /// What became of each region's artifact in the registry, sorted by region; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifacts: Option<Vec<Artifact>>,
     /// Whether no Secret was looked into (`--no-values`); absent otherwise.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub no_values: bool,
@@ -131,6 +134,38 @@ pub enum TargetState {
     /// Nothing is to be proposed, and the branch stays: it has commits that pouch did not make.
     Left,
     /// Something failed.
+    Failed,
+}
+
+/// A region's bundle in a registry.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Artifact {
+    /// The region.
+    pub region: String,
+    /// Registry, repository and tag.
+    pub reference: String,
+    /// What became of it.
+    pub state: ArtifactState,
+    /// The digest that the tag is at; absent where that is not known, or there is no such tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// Why it is not as the published bundle is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureRecord>,
+}
+
+/// What became of a region's artifact.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ArtifactState {
+    /// It was as the published bundle is, and nothing was sent.
+    Unchanged,
+    /// It is pushed, and the tag is at it.
+    Pushed,
+    /// No bundle of the region is published, or none that can be believed; a tag that is there stays.
+    Left,
+    /// Something failed, and the tag may be at what was published before.
     Failed,
 }
 

@@ -69,6 +69,7 @@ struct States {
     manifest: Keyed,
     commit: Keyed,
     stamp: Keyed,
+    artifact: Keyed,
 }
 
 impl ReuseKey {
@@ -125,6 +126,7 @@ impl ReuseKey {
             manifest: subkey(b"manifest")?,
             commit: subkey(b"commit")?,
             stamp: subkey(b"stamp")?,
+            artifact: subkey(b"artifact")?,
         };
         let digest = Sha256::new_with_prefix(b"pouch/v1 key-id").chain_update(bytes).finalize();
         let id = hash::digits(&digest).take(8).collect();
@@ -155,12 +157,23 @@ impl ReuseKey {
     pub(super) fn stamp(&self) -> Keyed {
         self.states.stamp.clone()
     }
+
+    pub(super) fn artifact(&self) -> Keyed {
+        self.states.artifact.clone()
+    }
 }
 
 impl Drop for ReuseKey {
     fn drop(&mut self) {
         let blank = || <Keyed as hmac::digest::KeyInit>::new(&hmac::digest::Key::<Keyed>::default());
-        *self.states = States { file: blank(), entry: blank(), manifest: blank(), commit: blank(), stamp: blank() };
+        *self.states = States {
+            file: blank(),
+            entry: blank(),
+            manifest: blank(),
+            commit: blank(),
+            stamp: blank(),
+            artifact: blank(),
+        };
         // The compiler may leave out writing that nobody reads.
         hint::black_box(&self.states);
     }

@@ -10,6 +10,7 @@ use super::accept::Requested;
 use super::part::Part;
 use super::reach::ReachArgs;
 use crate::error::Failure;
+use crate::run::artifacts::Copying;
 use crate::run::places::{Places, together};
 use crate::run::publish::{First, Publish};
 use crate::run::render::preview;
@@ -164,6 +165,12 @@ impl Prepared<'_> {
         let survey = self.session.timed("survey", || survey(&self.surveyor(), self.values.clone()))?;
         let report = self.session.timed("render", || preview(&run, &survey, &published))?;
         Ok((report, survey))
+    }
+
+    /// What copies to a registry.
+    pub fn copying(&self) -> Copying<'_> {
+        let Self { session, opened, keys, reach, .. } = self;
+        Copying { session, fleet: &opened.settings.fleet, keys, request: reach.patience.request }
     }
 
     /// What reads the sources.

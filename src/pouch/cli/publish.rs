@@ -73,7 +73,9 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let (run, surveyor) = (prepared.run(), prepared.surveyor());
     let first = if args.first { First::Taken } else { First::Refused };
     let work = Publish { run: &run, surveyor: &surveyor, values: &Values::Read, first, plain: prepared.is_plain };
-    let places = together(session, output.publish(session, &prepared.keys, surveyor.reads_stdin(), &work))?;
+    let done = output.publish(session, &prepared.keys, surveyor.reads_stdin(), &work);
+    let artifacts = prepared.copying().of_places(&done);
+    let places = together(session, done)?.with(artifacts);
     let lines = told::outcomes(session, &places.report);
     told::tell(session, &places.report, &lines, &args.asked.wanted.accepted.of_flags(fleet)?);
     places.tell(session);

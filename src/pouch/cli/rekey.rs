@@ -15,6 +15,7 @@ use super::reach::{self, ReachArgs};
 use super::turn::TurnArgs;
 use crate::error::{Ended, Failure};
 use crate::run::anew::{Anew, Made, Place};
+use crate::run::artifacts::Copying;
 use crate::run::places::{Places, together};
 use crate::run::rekey::Unproved;
 use crate::run::{Report, Run, told};
@@ -108,6 +109,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     };
     let outputs: Vec<PathBuf> = [opened.output()].into_iter().chain(target.clone()).collect();
     let reach = args.reach.reach(&session.ambient);
+    let copying = Copying { session, fleet, keys: &keys, request: reach.patience.request };
     let anew = Anew {
         run: &run,
         surveyor: Surveyor {
@@ -135,7 +137,11 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             let shelf = DirectoryShelf::open(&target)?;
             let made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
             session.timed("publish", || shelf.publish(session))?;
-            Places::of_folder(made.report)
+            let is_record = args.directory.is_none();
+            let artifacts = is_record.then(|| copying.of_folder(&target)).flatten();
+            let places = Places::of_folder(made.report).with(artifacts);
+            places.tell(session);
+            places
         }
         None => {
             let output = Output::of(&opened)?.waiting(args.turn.most()).about(selection.rekey.as_ref());
@@ -144,7 +150,8 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             } else {
                 told::check_message(fleet)?;
                 let done = output.publish(session, &keys, anew.reads_stdin(), &Rekey(&anew));
-                let places = together(session, done)?;
+                let artifacts = copying.of_places(&done);
+                let places = together(session, done)?.with(artifacts);
                 places.tell(session);
                 places
             }

@@ -7,8 +7,9 @@ use super::{plan, reach};
 use crate::error::{Ended, Failure};
 use crate::harden;
 use crate::run::is_first;
+use crate::run::places::Places;
 use crate::run::render::render;
-use crate::run::told::{self, Finished};
+use crate::run::told;
 use crate::session::Session;
 use crate::shelf::directory::DirectoryShelf;
 use crate::survey::source::live::Values;
@@ -70,13 +71,13 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
     let conclude = || {
         session.timed("publish", || shelf.publish(session))?;
         harden::published(target.display().to_string());
+        // What is rendered elsewhere, or beside a branch, is for looking at.
+        let is_record = args.directory.is_none() && fleet.output.git.is_none();
+        let artifacts = is_record.then(|| prepared.copying().of_folder(&target)).flatten();
         told::tell(session, &report, &told::outcomes(session, &report), &args.asked.wanted.accepted.of_flags(fleet)?);
-        let ended = report.ended(session);
-        told::finish(
-            session,
-            fleet,
-            Finished { command: "render", report: &report, commit: None, targets: None, only_looks: false, ended },
-        )
+        let places = Places::of_folder(report).with(artifacts);
+        places.tell(session);
+        places.finish(session, "render", fleet)
     };
     survey.wiped_beside(conclude)
 }

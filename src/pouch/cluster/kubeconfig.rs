@@ -236,7 +236,7 @@ fn choose(
 }
 
 /// The proxy that the environment names for a server, as Go's `http.ProxyFromEnvironment` reads it.
-fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, Failure> {
+pub(super) fn proxy(server: &http::Uri, ambient: &Ambient) -> Result<Option<http::Uri>, Failure> {
     let var = |names: [&str; 2]| names.iter().find_map(|name| ambient.var(name).filter(|value| !value.is_empty()));
     let chosen = match server.scheme_str() {
         Some("http") => var(["HTTP_PROXY", "http_proxy"]),
@@ -317,7 +317,7 @@ fn exec_failed(context: &str, why: &exec::PluginError) -> Failure {
 }
 
 /// A server's URL without user and password.
-fn shown(url: &http::Uri) -> String {
+pub(super) fn shown(url: &http::Uri) -> String {
     let host = url.host().unwrap_or_default();
     let port = url.port_u16().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{host}{port}{}", url.scheme_str().unwrap_or("https"), url.path().trim_end_matches('/'))

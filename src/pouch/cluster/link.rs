@@ -36,7 +36,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// The user agent, as the API server's audit log shows it.
-const AGENT: &str = concat!("pouch/", env!("CARGO_PKG_VERSION"));
+pub(super) const AGENT: &str = concat!("pouch/", env!("CARGO_PKG_VERSION"));
 
 /// How patient a link is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -428,7 +428,7 @@ impl Link {
 }
 
 /// Reads a body to its end, unless it is too long.
-async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
+pub(super) async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Broken::Connection("the connection was lost in the middle of an answer"))?;
@@ -443,7 +443,7 @@ async fn collected(mut body: Body, most: usize) -> Result<Vec<u8>, Broken> {
 }
 
 /// What an error of the client means. Its own words may hold what a server sent, and are dropped.
-fn broken(error: &kube::Error) -> Broken {
+pub(super) fn broken(error: &kube::Error) -> Broken {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<std::io::Error>()

@@ -285,7 +285,8 @@ fn absolute(path: &OsStr) -> Option<OsString> {
 /// here wins over them.
 pub fn is_for_children(name: &OsStr, value: &OsStr) -> bool {
     const PREFIXES: [&str; 5] = ["POUCH_", "SOPS_", "GIT_TRACE", "GIT_PROTOCOL", "GCM_TRACE"];
-    const NAMES: [&str; 22] = [
+    const NAMES: [&str; 23] = [
+        "DOCKER_AUTH_CONFIG",
         "GIT_ALLOW_PROTOCOL",
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_CEILING_DIRECTORIES",

@@ -5,6 +5,7 @@ use pouch_core::listing::counted;
 use pouch_core::report::summary::{self, FailureRecord, TargetState};
 
 use super::Report;
+use super::artifacts::Artifacts;
 use super::told::{self, Finished};
 use crate::error::{Ended, Failure, Kind};
 use crate::session::Session;
@@ -18,6 +19,7 @@ pub struct Places {
     pub report: Report,
     /// None where all of it is in one folder.
     targets: Option<Vec<summary::Target>>,
+    artifacts: Option<Artifacts>,
     failed: Option<Kind>,
 }
 
@@ -28,7 +30,7 @@ pub struct Places {
 pub fn together(session: &Session, done: Vec<Done<'_, Report>>) -> Result<Places, Failure> {
     let (is_only, mut reports, mut targets) = (done.len() < 2, Vec::new(), Vec::new());
     let mut failures: Vec<Failure> = Vec::new();
-    for Done { target, result } in done {
+    for Done { target, result, .. } in done {
         let mut record = record(target);
         match result {
             Ok((report, message, step)) => {
@@ -53,13 +55,20 @@ pub fn together(session: &Session, done: Vec<Done<'_, Report>>) -> Result<Places
         return Err(last.unwrap_or_else(|| Failure::bug("nothing is published anywhere")));
     }
     failures.iter().for_each(|failure| session.ui.error(&failure.message, &failure.help));
-    Ok(Places { report: Report::together(reports), targets: Some(targets), failed: worst })
+    Ok(Places { report: Report::together(reports), targets: Some(targets), artifacts: None, failed: worst })
 }
 
 impl Places {
     /// What a run did in a folder.
     pub fn of_folder(report: Report) -> Self {
-        Self { report, targets: None, failed: None }
+        Self { report, targets: None, artifacts: None, failed: None }
+    }
+
+    /// The same with what became of the regions' artifacts.
+    #[must_use]
+    pub fn with(self, artifacts: Option<Artifacts>) -> Self {
+        let failed = self.failed.max(artifacts.as_ref().and_then(Artifacts::failed));
+        Self { artifacts, failed, ..self }
     }
 
     /// The worst that failed at some of the places.
@@ -82,6 +91,9 @@ impl Places {
         if unchanged > 0 {
             session.ui.note(&format!("nothing changed at {}", counted(unchanged, "place", "places")));
         }
+        if let Some(artifacts) = &self.artifacts {
+            artifacts.tell(session);
+        }
     }
 
     /// How a run ended that only said what it would do.
@@ -103,19 +115,28 @@ impl Places {
     ) -> Result<Ended, Failure> {
         let ended = self.ended_plan(detailed);
         let Self { report, .. } = self;
-        let finished = Finished { command, report: &report, commit: None, targets: None, only_looks: true, ended };
+        let finished = Finished {
+            command,
+            report: &report,
+            commit: None,
+            targets: None,
+            artifacts: None,
+            only_looks: true,
+            ended,
+        };
         told::finish(session, fleet, finished)
     }
 
     /// Ends the run: writes the summary and the metrics, and says how it went.
     pub fn finish(self, session: &Session, command: &'static str, fleet: &Fleet) -> Result<Ended, Failure> {
-        let Self { report, targets, failed } = self;
+        let Self { report, targets, artifacts, failed } = self;
+        let artifacts = artifacts.map(Artifacts::records);
         let is_new = |target: &&summary::Target| matches!(target.state, TargetState::Published | TargetState::Proposed);
         let new = targets.iter().flatten().filter(is_new);
         let commits: Vec<&String> = new.filter_map(|target| target.commit.as_ref()).collect();
         let commit = if let [only] = &*commits { Some((*only).clone()) } else { None };
         let ended = failed.map_or_else(|| report.ended(session), Ended::Partway);
-        let finished = Finished { command, report: &report, commit, targets, only_looks: false, ended };
+        let finished = Finished { command, report: &report, commit, targets, artifacts, only_looks: false, ended };
         told::finish(session, fleet, finished)
     }
 }

@@ -265,6 +265,8 @@ pub struct Finished<'a> {
     pub commit: Option<String>,
     /// What became of the places that it published to.
     pub targets: Option<Vec<summary::Target>>,
+    /// What became of the regions' artifacts.
+    pub artifacts: Option<Vec<summary::Artifact>>,
     /// Whether it wrote and published nothing, because nobody wanted it to.
     pub only_looks: bool,
     /// How it ended.
@@ -273,13 +275,13 @@ pub struct Finished<'a> {
 
 /// Ends a run: writes the summary and the metrics, and says how it went.
 pub fn finish(session: &Session, fleet: &Fleet, finished: Finished<'_>) -> Result<Ended, Failure> {
-    let Finished { command, report, commit, targets, only_looks, ended } = finished;
+    let Finished { command, report, commit, targets, artifacts, only_looks, ended } = finished;
     let done = match &commit {
         Some(commit) => format!("{commit} is published"),
         None if only_looks => String::from("Nothing was to be published"),
         None => String::from("The bundles are written"),
     };
-    let summary = || Summary { targets, ..summary_of(session, report, command, commit, fleet, ended) };
+    let summary = || Summary { targets, artifacts, ..summary_of(session, report, command, commit, fleet, ended) };
     record(session, summary, &done)?;
     let Some(c) = report.credentials() else { return Ok(ended) };
     let credentials = counted(c.admitted, "Credential", "Credentials");
@@ -302,6 +304,7 @@ pub fn summary(fleet: Option<String>, command: &'static str, ended: Ended) -> Su
         failure: None,
         commit: None,
         targets: None,
+        artifacts: None,
         no_values: false,
         credentials: None,
         regions: None,

@@ -79,6 +79,21 @@ impl BranchShelf {
         Ok(Self { local, target, proposal: None, prefix, inner: Mutex::new(inner) })
     }
 
+    /// The same place as it is now, with the branch at this commit, or where it was read.
+    ///
+    /// # Errors
+    /// As [`BranchShelf::open`].
+    pub fn again_at(&self, commit: Option<&str>) -> Result<Self, ShelfError> {
+        let shelf = Self::open(&self.local, &self.target, &self.prefix)?;
+        shelf.with(|inner| {
+            if let Some(commit) = commit {
+                inner.tip = Some(inner.store.commit(commit).map_err(damaged)?);
+            }
+            Ok(())
+        })?;
+        Ok(shelf)
+    }
+
     /// Looks at what is proposed already.
     ///
     /// # Errors

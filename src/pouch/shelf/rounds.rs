@@ -86,6 +86,21 @@ pub struct Done<'t, T> {
     pub target: &'t Target,
     /// What came of it.
     pub result: Went<T>,
+    /// What stands there now, where nothing failed.
+    pub stands: Option<Stands>,
+}
+
+/// A place as it was read, and the commit that the branch of its regions was moved to since.
+pub struct Stands(BranchShelf, Option<String>);
+
+impl Stands {
+    /// What regions follow there now, to look at.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn look(&self) -> Result<BranchShelf, Failure> {
+        Ok(self.0.again_at(self.1.as_deref())?)
+    }
 }
 
 /// A place that is read.
@@ -171,6 +186,7 @@ struct Rounds<'t, 'w, W: Work> {
     work: &'w W,
     attempts: usize,
     done: BTreeMap<Key<'t>, Went<W::Made>>,
+    stands: BTreeMap<Key<'t>, Stands>,
     turns: Turns<'w>,
 }
 
@@ -184,7 +200,7 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
         (attempts, patience): (usize, Duration),
     ) -> Self {
         let turns = Turns::new(output, session, patience);
-        Self { output, session, keys, work, attempts, done: BTreeMap::new(), turns }
+        Self { output, session, keys, work, attempts, done: BTreeMap::new(), stands: BTreeMap::new(), turns }
     }
 
     fn fail(&mut self, target: &'t Target, failure: Failure) {
@@ -194,6 +210,11 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
     /// Notes what became of a place.
     fn is_done(&mut self, ready: Ready<'t, W::Made>) {
         let Ready { open, made, message, step, .. } = ready;
+        let commit = match &step {
+            Step::Push(commit) if !open.target.proposes() => Some(commit.clone()),
+            _ => None,
+        };
+        self.stands.insert(key(open.target), Stands(open.shelf, commit));
         self.done.insert(key(open.target), Ok((made, message, step)));
     }
 
@@ -226,14 +247,15 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
 
     /// What became of each place, in their order.
     fn finish(mut self) -> Vec<Done<'t, W::Made>> {
-        let results = self.output.targets().iter().map(|target| (target, self.done.remove(&key(target))));
-        results.filter_map(|(target, result)| Some(Done { target, result: result? })).collect()
+        let all = self.output.targets().iter();
+        let results = all.map(|target| (target, self.done.remove(&key(target)), self.stands.remove(&key(target))));
+        results.filter_map(|(target, result, stands)| Some(Done { target, result: result?, stands })).collect()
     }
 
     /// Opens the places and reads the sources, unless one of both fails or nothing has to be read.
     fn read(&mut self, waiting: &[&'t Target]) -> (Vec<Open<'t>>, Option<W::Read>) {
         // The branches before the sources: whoever publishes a newer reading in between makes this run lose.
-        let opened = self.open(waiting);
+        let mut opened = self.open(waiting);
         if opened.is_empty() {
             return (opened, None);
         }
@@ -241,6 +263,8 @@ impl<'t: 'w, 'w, W: Work> Rounds<'t, 'w, W> {
             && let Some(made) = self.again(only)
         {
             self.done.insert(key(only.target), Ok((made, String::new(), Step::Nothing)));
+            let stands = |open: Open<'t>| (key(open.target), Stands(open.shelf, None));
+            self.stands.extend(opened.pop().map(stands));
             return (Vec::new(), None);
         }
         let stamps = opened.iter().flat_map(|open| open.last.stamps().cloned()).collect();

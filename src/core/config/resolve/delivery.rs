@@ -6,7 +6,9 @@ use alloc::string::{String, ToString as _};
 use super::super::error::{Faults, FieldPath, quoted};
 use super::super::file::{ArgoCdFile, DeliveryWord, FleetFile, FluxFile, RegionDeliveryFile, SourceKindWord};
 use super::super::repository::filled;
-use super::super::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, RegionConfig, RegionState};
+use super::super::{
+    ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Flux, OCI_REPOSITORY, OCI_SCHEME, RegionConfig, RegionState,
+};
 use super::name::{namespace, object_name};
 use crate::name::{Name, Namespace, Region};
 
@@ -124,7 +126,7 @@ fn flux(file: &FleetFile, directory: &str, over: Option<&FluxFile>, path: &Field
         Some(source) => {
             let kind = match source.kind {
                 SourceKindWord::GitRepository => "GitRepository",
-                SourceKindWord::OciRepository => "OCIRepository",
+                SourceKindWord::OciRepository => OCI_REPOSITORY,
                 SourceKindWord::Bucket => "Bucket",
             };
             (kind, object_name(&filled(&source.name, directory), &at.key("name"), faults))
@@ -208,9 +210,14 @@ fn argocd(
 
     let (value, at) = pick(over, fleet, "targetRevision", |f| f.target_revision.as_ref());
     // What is followed is what was merged.
-    let base = || file.output.git.as_ref().map_or("HEAD", |git| git.base.as_ref().unwrap_or(&git.branch));
+    let base = || match (&file.output.oci, &file.output.git) {
+        (Some(oci), _) if repo_url.starts_with(OCI_SCHEME) => &*oci.tag,
+        (_, git) => git.as_ref().map_or("HEAD", |git| git.base.as_ref().unwrap_or(&git.branch)),
+    };
     let target_revision = &*filled(value.map_or_else(base, String::as_str), directory);
-    if value.is_some() {
+    // Whoever pins an artifact names its digest.
+    let is_digest = repo_url.starts_with(OCI_SCHEME) && is_digest(target_revision);
+    if value.is_some() && !is_digest {
         super::output::ref_name(target_revision, &at, faults);
     }
 
@@ -287,6 +294,12 @@ fn is_server(text: &str) -> bool {
     let host = |rest: &str| rest.split('/').next().is_some_and(|host| !host.is_empty() && !host.starts_with(':'));
     let is_odd = |c: char| c.is_control() || c.is_whitespace() || "@?#{}<>\"\\^`|".contains(c);
     rest.is_some_and(|rest| host(rest) && !rest.contains(is_odd))
+}
+
+/// Whether a text names an artifact by its content.
+fn is_digest(text: &str) -> bool {
+    let hex = text.strip_prefix("sha256:").unwrap_or_default();
+    hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// The first release of Argo CD whose Applications have `syncPolicy.retry.refresh`.

@@ -8,6 +8,7 @@ use super::super::error::{Faults, FieldPath, holds_secret, quoted};
 use super::super::file::{FleetFile, IdentityFile, MessageFile, OutputGitFile, ReuseKeyFile, SignWord};
 use super::super::repository::{self, PathFault, REGION, UrlFault, filled};
 use super::super::{Identity, KeyPlace, MessageTemplates, Output, OutputGit, ReuseKeyPlaces, Sign};
+use super::registry;
 
 /// Resolves `output`.
 pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Output {
@@ -47,7 +48,8 @@ pub(super) fn resolve(file: &FleetFile, faults: &mut Faults) -> Output {
             stamp: git.stamp,
         }
     });
-    Output { path, git }
+    let oci = typed.oci.as_ref().map(|typed| registry::resolve(file, typed, &at.key("oci"), faults));
+    Output { path, git, oci }
 }
 
 /// What a placeholder is taken for where only the form of a text counts.
@@ -154,7 +156,7 @@ fn message(typed: Option<&MessageFile>, path: &FieldPath, faults: &mut Faults) -
 
 fn sign(typed: &OutputGitFile, at: &FieldPath, bundles: &str, faults: &mut Faults) -> Sign {
     let path = at.key("key");
-    let output = Output { path: bundles.into(), git: None };
+    let output = Output { path: bundles.into(), git: None, oci: None };
     if let Some(key) = &typed.key {
         const LEAKED: &str = "Treat the key as leaked: make another, and write the file that holds it.";
         if holds_secret(key) || key.contains("PRIVATE KEY") {

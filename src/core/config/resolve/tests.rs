@@ -657,7 +657,10 @@ grants:
             "    namespaces: {allowed: [\"*\"], labels: {team-a: {env: prod, \"x/y\": \"1\"}}}\n    delivery: argocd\n    state: paused\n    directory: eu\n    detached: true",
         ),
         ("      allowed: [team-a]", "      allowed: [team-a]\n    delivery: {flux: {interval: 1h}}"),
-        (OUTPUT, "output: {path: b, git: {repository: x, branch: b, message: m, committer: C <c@d>, NO}}"),
+        (
+            OUTPUT,
+            "output: {path: b, oci: {repository: \"oci://r.example.com/{region}\", tag: t, insecure: true}, git: {repository: x, branch: b, message: m, committer: C <c@d>, NO}}",
+        ),
         (KEY, "reuseKey: {file: k, previous: [{env: OLD}]}"),
     ];
     let mut text = format!("{BASE}{RICH}");

@@ -16,7 +16,7 @@ use super::super::path::{self, BundlePath, delivery_name};
 use super::super::place::Layout;
 use super::super::split::Splits;
 use super::super::style::{MANAGED_BY, MANAGED_BY_LABEL};
-use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Fleet, Sign};
+use crate::config::{ArgoCd, ArgoDestination, ArgoKind, ArgoMode, Delivery, Fleet, OCI_SCHEME, Sign};
 use crate::destination;
 use crate::finding::{Code, Finding};
 use crate::listing::few;
@@ -257,13 +257,17 @@ pub fn inferred_sets(fleet: &FleetName, documents: &[Node], theirs: impl Fn(&Dir
             let (above, directory) = region.rsplit_once('/')?;
             let above = above.strip_suffix("regions")?.trim_end_matches('/');
             let directory = Directory::from(directory);
-            if !theirs(&directory) || *output.get_or_insert(above) != above {
+            // An artifact begins where a repository has the output's folder.
+            let is_artifact = above.is_empty() && argo.repo_url.starts_with(OCI_SCHEME);
+            if !theirs(&directory) || (!is_artifact && *output.get_or_insert(above) != above) {
                 return None;
             }
-            regions.insert(directory, Delivery::ArgoCd(argo));
+            regions.insert(directory, (Delivery::ArgoCd(argo), above));
         }
-        let output = output?;
-        let layout = |(directory, delivery)| Layout { fleet, directory, delivery, output, splits: Splits::none() };
+        let layout = |(directory, place)| {
+            let (delivery, output): &(Delivery, &str) = place;
+            Layout { fleet, directory, delivery, output, splits: Splits::none() }
+        };
         texts.push(application_set(fleet, &regions.iter().map(layout).collect::<Vec<_>>())?.1);
     }
     Some(texts.join("---\n"))

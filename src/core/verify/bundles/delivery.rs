@@ -36,7 +36,9 @@ const DELIVERY: &str = "A consumer would apply something other than the bundle, 
 pub(super) fn look(measure: &Measure<'_>, region: &ProvedRegion<'_>, tree: &BundleTree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let (delivery, output) = match (region.to, measure.fleet) {
-        (Some(to), Some(fleet)) if region.follows() => (to.delivery().clone(), fleet.output.path.clone()),
+        (Some(to), Some(fleet)) if region.follows() => {
+            (to.delivery().clone(), String::from(fleet.output.seen_by(to.delivery())))
+        }
         _ => match inferred(region, tree) {
             Ok(inferred) => inferred,
             Err(path) => {

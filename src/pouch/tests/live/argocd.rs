@@ -3,6 +3,7 @@
 
 mod ksops;
 mod plugin;
+mod registry;
 mod retry;
 
 use crate::delivered::{Delivered, aws, odd};

@@ -5,6 +5,7 @@ mod finalizer;
 mod hostile;
 mod hub;
 mod open;
+mod registry;
 mod signed;
 mod split;
 mod table;

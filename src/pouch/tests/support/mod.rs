@@ -12,6 +12,7 @@ pub mod origin;
 pub mod placeholders;
 pub mod pouch;
 pub mod proof;
+pub mod registry;
 pub mod spoilt;
 pub mod sshd;
 pub mod strace;

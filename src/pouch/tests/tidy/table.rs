@@ -53,8 +53,14 @@ pub const ONLY: &[Only] = &[
     Only {
         words: &["Command::new", "process::Command"],
         within: "src",
-        homes: &["src/pouch/git", "src/pouch/child", "src/pouch/cluster/exec", "src/pouch/settings/identities"],
-        why: "git, credential plugins and what prints an identity are the only programs, started with a cleaned environment",
+        homes: &[
+            "src/pouch/git",
+            "src/pouch/child",
+            "src/pouch/cluster/exec",
+            "src/pouch/registry/docker",
+            "src/pouch/settings/identities",
+        ],
+        why: "git, credential plugins, docker's credential helpers and what prints an identity are the only programs, started with a cleaned environment",
     },
     Only {
         words: &["tera"],
@@ -100,6 +106,12 @@ pub const ONLY: &[Only] = &[
         within: "src",
         homes: &["src/pouch/cluster"],
         why: "clusters are reached through cluster",
+    },
+    Only {
+        words: &["flate2"],
+        within: "src",
+        homes: &["src/pouch/registry"],
+        why: "artifacts are the only thing that is packed",
     },
     Only {
         words: &["rayon"],

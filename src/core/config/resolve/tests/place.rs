@@ -83,3 +83,75 @@ fn argo_cd_follows_what_was_merged() {
     let Delivery::ArgoCd(argo) = &fleet.regions["eu-west"].delivery else { panic!() };
     assert_eq!((argo.target_revision.as_str(), argo.repo_url.as_str()), ("live/eu-west", "https://h/eu-west.git"));
 }
+
+/// What `output.oci` says, and what is said of it.
+const WRONG_REGISTRIES: &[(&str, &str)] = &[
+    (
+        "repository: registry.example.com/fleet",
+        "18:28 output.oci.repository: the artifacts of the regions \"eu-west\" and \"us-east\" have one place",
+    ),
+    (
+        "repository: \"me:hunter2@registry.example.com/{region}\"",
+        "18:28 output.oci.repository: there is an `@` in it: neither a password nor a digest belongs here",
+    ),
+    (
+        "repository: \"https://registry.example.com/{region}\"",
+        "18:28 output.oci.repository: only `oci://` may stand before the registry",
+    ),
+    (
+        "repository: \"registry.example.com/{regoin}\", tag: \"{region}\"",
+        "18:28 output.oci.repository: the repository has a character that registries do not take, such as a capital, or is too long",
+    ),
+    ("repository: \"localhost/{region}\", tag: a/b", "18:55 output.oci.tag: \"a/b\" is no tag"),
+];
+
+#[test]
+fn each_region_has_a_place_of_its_own_in_a_registry() {
+    for (typed, expect) in WRONG_REGISTRIES {
+        let found = load(&edited(OUTPUT, &format!("output: {{oci: {{{typed}}}}}")));
+        assert_eq!(found.err().unwrap_or_else(|| String::from("nothing")), *expect, "{typed}");
+    }
+    let place = |typed: &str| {
+        let fleet = fleet(OUTPUT, &format!("output: {{oci: {{{typed}}}}}"));
+        let oci = fleet.output.oci.clone().unwrap();
+        (format!("{}", oci.place(&fleet.regions["us-east"].directory)), oci.insecure)
+    };
+    for (typed, expect, insecure) in [
+        ("repository: \"oci://r.example.com/fleet/{region}\"", "r.example.com/fleet/us-east:latest", false),
+        ("repository: r.example.com/fleet, tag: \"v1-{region}\"", "r.example.com/fleet:v1-us-east", false),
+        ("repository: \"localhost:5000/{region}\"", "localhost:5000/us-east:latest", true),
+        ("repository: \"localhost:5000/{region}\", insecure: false", "localhost:5000/us-east:latest", false),
+        ("repository: \"r.example.com/{region}\", insecure: true", "r.example.com/us-east:latest", true),
+    ] {
+        assert_eq!(place(typed), (String::from(expect), insecure), "{typed}");
+    }
+}
+
+#[test]
+fn who_takes_an_artifact_sees_it_from_its_own_root() {
+    let text = |more: &str| {
+        edited(OUTPUT, &format!("output: {{path: a/b{more}}}")).replacen(
+            "    namespaces:",
+            "    delivery: argocd\n    namespaces:",
+            1,
+        ) + "delivery: {argocd: {repoURL: \"oci://r.example.com/{region}\"}}\n"
+    };
+    let seen = |more: &str| {
+        let fleet = load(&text(more)).unwrap();
+        let delivery = &fleet.regions["eu-west"].delivery;
+        let Delivery::ArgoCd(argo) = delivery else { panic!() };
+        (String::from(fleet.output.seen_by(delivery)), argo.target_revision.clone())
+    };
+    let of = |path: &str, revision: &str| (String::from(path), String::from(revision));
+    assert_eq!(seen(""), of("a/b", "HEAD"));
+    assert_eq!(seen(", oci: {repository: \"r.example.com/{region}\", tag: t}"), of("", "t"));
+    assert_eq!(
+        seen(", git: {repository: x, branch: m}, oci: {repository: \"r.example.com/{region}\"}"),
+        of("", "latest")
+    );
+    let digest = format!("sha256:{}", "a1".repeat(32));
+    let pinned = |revision: &str| {
+        load(&text("").replace("repoURL:", &format!("targetRevision: \"{revision}\", repoURL:"))).is_ok()
+    };
+    assert!(pinned(&digest) && pinned("v1") && !pinned("sha256:a1") && !pinned("sha512:a1"));
+}

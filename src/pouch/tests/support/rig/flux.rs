@@ -21,6 +21,7 @@ const SYNC: Duration = Duration::from_secs(120);
 
 const KUSTOMIZATIONS: &str = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations";
 const REPOSITORIES: &str = "/apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/gitrepositories";
+const ARTIFACTS: &str = "/apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/ocirepositories";
 
 /// The pair of controllers.
 pub struct Flux {
@@ -110,15 +111,30 @@ impl Flux {
     /// If the API server refuses them.
     #[track_caller]
     pub fn follow(&self, url: &str, path: &str, more: &Value) {
-        let meta = |name: &str| json!({"name": name, "namespace": NAMESPACE});
         let mut repository = json!({"interval": "10m", "url": url, "ref": {"branch": "main"}});
         for (key, value) in more.as_object().into_iter().flatten() {
             repository[key] = value.clone();
         }
+        self.bring(("GitRepository", REPOSITORIES, repository), path);
+    }
+
+    /// The same with an OCIRepository `fleet` on the tag `latest` of a registry on this machine.
+    ///
+    /// # Panics
+    /// As [`Flux::follow`].
+    #[track_caller]
+    pub fn follow_artifact(&self, url: &str, path: &str) {
+        let spec = json!({"interval": "10m", "url": url, "ref": {"tag": "latest"}, "insecure": true});
+        self.bring(("OCIRepository", ARTIFACTS, spec), path);
+    }
+
+    #[track_caller]
+    fn bring(&self, (source, place, spec): (&str, &str, Value), path: &str) {
+        let meta = |name: &str| json!({"name": name, "namespace": NAMESPACE});
         let kustomization = json!({"interval": "10m", "path": path, "prune": true,
-            "sourceRef": {"kind": "GitRepository", "name": "fleet"}});
+            "sourceRef": {"kind": source, "name": "fleet"}});
         for (version, kind, name, spec, collection) in [
-            ("source.toolkit.fluxcd.io/v1", "GitRepository", "fleet", repository, REPOSITORIES),
+            ("source.toolkit.fluxcd.io/v1", source, "fleet", spec, place),
             ("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "bundle", kustomization, KUSTOMIZATIONS),
         ] {
             let object = json!({"apiVersion": version, "kind": kind, "metadata": meta(name), "spec": spec});
@@ -133,7 +149,21 @@ impl Flux {
     /// If that takes too long.
     #[track_caller]
     pub fn sync(&self) -> Vec<Said> {
-        let mut all = vec![self.fetch()];
+        self.sync_from(REPOSITORIES)
+    }
+
+    /// The same where Flux follows a registry.
+    ///
+    /// # Panics
+    /// If that takes too long.
+    #[track_caller]
+    pub fn sync_artifact(&self) -> Vec<Said> {
+        self.sync_from(ARTIFACTS)
+    }
+
+    #[track_caller]
+    fn sync_from(&self, sources: &str) -> Vec<Said> {
+        let mut all = vec![self.asked(sources, "fleet")];
         if all[0].ready {
             all.push(self.asked(KUSTOMIZATIONS, "bundle"));
             all.extend(self.reconcile());

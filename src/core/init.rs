@@ -8,6 +8,8 @@
 pub mod examine;
 mod need;
 pub mod release;
+pub mod scalar;
+pub mod setup;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +25,8 @@ use crate::recipient::Recipient;
 use crate::yaml::emit::{Tree, emit};
 pub use need::{Need, Sure};
 use release::ChosenRelease;
+use scalar::scalar;
+use setup::Consumer;
 
 /// The name of the source that the draft reads.
 pub const SOURCE: &str = "management";
@@ -48,6 +52,8 @@ pub struct Draft {
     pub regions: BTreeMap<Region, DraftRegion>,
     /// The grants, and why each is there.
     pub grants: BTreeMap<Grant, Need>,
+    /// Who applies the bundles.
+    pub consumer: Consumer,
 }
 
 /// A region in the making.
@@ -95,7 +101,12 @@ impl Draft {
                 comment(0, &self.builtin.why),
                 scalar(&self.builtin.builtin)
             ),
-            regions: self.regions.iter().map(|(name, region)| entry(name, region)).collect::<Vec<_>>().join("\n"),
+            regions: self
+                .regions
+                .iter()
+                .map(|(name, region)| entry(name, region, self.consumer))
+                .collect::<Vec<_>>()
+                .join("\n"),
             grants: self.write_grants(),
         }
     }
@@ -166,7 +177,7 @@ const GRANTS: &str = "\
 # is not in force.";
 
 /// One entry of `regions`.
-fn entry(name: &Region, region: &DraftRegion) -> String {
+fn entry(name: &Region, region: &DraftRegion, consumer: Consumer) -> String {
     let mut out = format!("  {}:\n", scalar(name.as_str()));
     if region.directory != *name.as_str() {
         let _ = writeln!(out, "    # The region's name cannot name a folder; this one is as near as it gets.");
@@ -203,7 +214,7 @@ fn entry(name: &Region, region: &DraftRegion) -> String {
             let _ = writeln!(out, "        {line}");
         }
     }
-    let _ = write!(out, "    # none, flux or argocd.\n    delivery: none");
+    let _ = write!(out, "    # none, flux or argocd.\n    delivery: {}", consumer.word());
     out
 }
 
@@ -214,13 +225,6 @@ fn listed(names: &BTreeSet<Name>) -> String {
         _ => {}
     }
     format!("{}: {}", if names.len() == 1 { "Credential" } else { "Credentials" }, shown.join(", "))
-}
-
-/// Text as a YAML scalar on one line.
-fn scalar(text: &str) -> String {
-    // A line feed would make the text a block; names that may have line feeds are refused before.
-    let line: String = text.chars().filter(|c| *c != '\n').collect();
-    emit(&Tree::text(line)).trim_end_matches('\n').to_string()
 }
 
 /// A comment line without its line feed. Only printable ASCII stands as it is: nothing else is sure to

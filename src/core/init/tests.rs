@@ -29,6 +29,7 @@ fn drafted(names: &[&str]) -> Draft {
         builtin: choose(Some(Numbers { major: 1, minor: 11 }), Interfaces::Some),
         regions: entries.collect(),
         grants: BTreeMap::new(),
+        consumer: Consumer::None,
     }
 }
 

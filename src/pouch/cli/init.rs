@@ -1,6 +1,9 @@
 //! `pouch init`: a configuration to start from, with its keys.
 
+use clap::ValueEnum;
+use pouch_core::config::ArgoMode;
 use pouch_core::init::SYSTEM_NAMESPACE;
+use pouch_core::init::setup::Consumer;
 
 use super::reach::ReachArgs;
 use crate::error::{Ended, Failure};
@@ -13,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   pouch init --fleet acme --region eu-west --region us-east
   pouch init --context mgmt                   drafted from what a management cluster has
+  pouch init --with flux --repository https://git.example.com/acme/fleet.git --region eu-west
 
 Exit codes: 0 written; 5 the cluster cannot be read; 64 usage, or something that would be written is there
 already.";
@@ -22,7 +26,8 @@ already.";
 /// With --context, or --kubeconfig, the regions are those of a k0rdent management cluster, and what its
 /// Credentials need today is granted, each use by itself and with the Credential's name. Secrets are not
 /// read. Keys go to the folder keys/, which first gets a .gitignore that keeps all of it out of git.
-/// Nothing that exists is overwritten.
+/// With --with, the folder setup/ gets what Flux, Argo CD or `pouch apply` needs beside the bundles, without any
+/// key, and the configuration delivers by it. Nothing that exists is overwritten.
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
@@ -35,8 +40,37 @@ pub struct Args {
     /// The namespace that k0rdent runs in.
     #[arg(long, value_name = "NAME", default_value = SYSTEM_NAMESPACE)]
     system_namespace: String,
+    /// Who applies the bundles: writes to setup/ what that needs beside them
+    #[arg(long, value_name = "CONSUMER")]
+    with: Option<ConsumerWord>,
+    /// How Argo CD opens the bundles
+    #[arg(long, value_name = "MODE", default_value = "plugin")]
+    mode: ModeWord,
+    /// The repository that bundles are published to, by the URL that clusters read it by
+    #[arg(long, value_name = "URL")]
+    repository: Option<String>,
     #[command(flatten)]
     reach: ReachArgs,
+}
+
+/// Who applies the bundles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum ConsumerWord {
+    /// Flux, on each region
+    Flux,
+    /// Argo CD, one for all regions
+    Argocd,
+    /// Neither: `pouch apply`, by hand, in CI or in a CronJob
+    None,
+}
+
+/// How Argo CD opens the bundles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum ModeWord {
+    /// A plugin runs `pouch unpack`
+    Plugin,
+    /// KSOPS, run by kustomize
+    Ksops,
 }
 
 /// Runs the command.
@@ -45,8 +79,24 @@ pub struct Args {
 /// Where a name is no name, a file is there already or the cluster cannot be read (then nothing is
 /// written), or a file cannot be written.
 pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
-    let Args { regions, fleet, system_namespace, reach } = args;
-    let names = Names { regions: regions.clone(), fleet: fleet.clone(), system_namespace: system_namespace.clone() };
+    let Args { regions, fleet, system_namespace, with, mode, repository, reach } = args;
+    let with = match (with, mode) {
+        (Some(ConsumerWord::Argocd), ModeWord::Plugin) => Some(Consumer::ArgoCd(ArgoMode::Plugin)),
+        (Some(ConsumerWord::Argocd), ModeWord::Ksops) => Some(Consumer::ArgoCd(ArgoMode::Ksops)),
+        (_, ModeWord::Ksops) => {
+            return Err(Failure::usage("--mode is for Argo CD only", "Leave it out, or pass --with argocd."));
+        }
+        (Some(ConsumerWord::Flux), _) => Some(Consumer::Flux),
+        (Some(ConsumerWord::None), _) => Some(Consumer::None),
+        (None, _) => None,
+    };
+    let names = Names {
+        regions: regions.clone(),
+        fleet: fleet.clone(),
+        system_namespace: system_namespace.clone(),
+        with,
+        repository: repository.clone(),
+    };
     session.ui.result(&draft(session, &names, &reach.reach(&session.ambient))?);
     Ok(Ended::Done)
 }

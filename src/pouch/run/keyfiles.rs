@@ -5,6 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use pouch_core::init::setup::{RepositoryFault, SetupFile};
 use pouch_core::name::is_data_key;
 use pouch_core::recipient::Recipient;
 use pouch_core::reuse::ReuseKey;
@@ -26,6 +27,12 @@ pub enum MakeError {
     /// A region was named twice.
     #[error("the region {0} was named twice")]
     Twice(String),
+    /// A consumer cannot read the repository.
+    #[error("{}", .0.told().0)]
+    Repository(RepositoryFault),
+    /// Nobody says what the consumer is to read.
+    #[error("--with {0} needs the repository that the bundles are published to")]
+    NoRepository(&'static str),
     /// Files are there already.
     #[error("nothing is overwritten, and these are there already: {}", .0.join(", "))]
     Exists(Vec<String>),
@@ -57,7 +64,14 @@ impl MakeError {
 
 impl From<MakeError> for Failure {
     fn from(error: MakeError) -> Self {
-        if error.is_usage() { Failure::usage(error.to_string(), "") } else { Failure::failed(error.to_string(), "") }
+        let help = match &error {
+            MakeError::Repository(fault) => fault.told().1,
+            MakeError::NoRepository(_) => {
+                "Name it by the URL that clusters read it by: --repository https://git.example.com/acme/fleet.git."
+            }
+            _ => "",
+        };
+        if error.is_usage() { Failure::usage(error.to_string(), help) } else { Failure::failed(error.to_string(), "") }
     }
 }
 
@@ -112,8 +126,8 @@ impl KeyFolder {
     }
 
     /// Looks whether the files can be new.
-    pub fn check(&self, key_files: &[String]) -> Result<(), MakeError> {
-        let targets = key_files.iter().map(String::as_str).chain([REUSE_KEY]);
+    pub fn check<'a>(&self, files: impl Iterator<Item = &'a String>) -> Result<(), MakeError> {
+        let targets = files.map(String::as_str).chain([REUSE_KEY]);
         let mut existing: Vec<String> =
             targets.filter(|file| is_there(&self.base.join(file))).map(|file| self.shown(file)).collect();
         if is_there(&self.config) {
@@ -140,7 +154,13 @@ impl KeyFolder {
     }
 
     /// Writes everything, and says what.
-    pub fn write(&self, ambient: &Ambient, keys: &[KeyPair], text: &str) -> Result<String, MakeError> {
+    pub fn write(
+        &self,
+        ambient: &Ambient,
+        keys: &[KeyPair],
+        files: &[SetupFile],
+        text: &str,
+    ) -> Result<String, MakeError> {
         let mut out = String::new();
         let mut wrote = |file: &str, what: &str| {
             let _ = writeln!(out, "wrote {file}: {what}");
@@ -155,6 +175,13 @@ impl KeyFolder {
             let shown = self.shown(&key.file);
             write_new(&self.base.join(&key.file), &shown, key.text.as_bytes(), 0o600)?;
             wrote(&shown, "opens the region's bundle; the region needs it, and you need a copy elsewhere");
+        }
+        for file in files {
+            let (path, shown) = (self.base.join(&file.path), self.shown(&file.path));
+            let fault = |error| MakeError::Write { path: shown.clone(), error };
+            path.parent().map_or(Ok(()), fs::create_dir_all).map_err(fault)?;
+            write_new(&path, &shown, file.text.as_bytes(), 0o644)?;
+            wrote(&shown, &file.is_for);
         }
         // The configuration comes last: where it stands, all that it names stands too.
         write_new(&self.config, &self.shown, text.as_bytes(), 0o644)?;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use pouch_core::config::{Fleet, Globs, resolve, shape};
 use pouch_core::init::examine::{Examined, examine};
 use pouch_core::init::release::{Interfaces, choose};
+use pouch_core::init::setup::Setup;
 use pouch_core::init::{Draft, DraftRegion, directories};
 use pouch_core::name::{GroupKind, Namespace, ObjectKey, Region};
 use pouch_core::report::escape;
@@ -40,7 +41,7 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     check_fleet(names)?;
     let place = KeyFolder::new(&global.file, ambient);
     // Before anything is asked that would be of no use.
-    place.check(&[])?;
+    place.check(std::iter::empty())?;
     let kubeconfig = reach.wanted.kubeconfig.as_deref().map(|path| written(path, &place)).transpose()?;
     let asker = Asker::connect(session, reach)?;
     if asker.cluster.context.chars().any(char::is_control) {
@@ -55,7 +56,9 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
     let directories = directories(listed.iter());
     let files: BTreeMap<&Region, String> =
         directories.iter().map(|(region, directory)| (region, key_file(directory.as_str()))).collect();
-    place.check(&files.values().cloned().collect::<Vec<_>>())?;
+    let setup = names.setup(directories.iter().map(|(region, directory)| (region.as_str(), directory.as_str())));
+    let setup_files = names.files(&setup);
+    place.check(files.values().chain(setup_files.iter().map(|file| &file.path)))?;
     let release = asker.release()?;
     let interfaces = if release.is_none() { asker.interfaces()? } else { Interfaces::None };
     let mut keys = Vec::new();
@@ -80,16 +83,19 @@ pub(super) fn draft(session: &Session, names: &Names, reach: &Reach) -> Result<S
         builtin: choose(release, interfaces),
         regions,
         grants: BTreeMap::new(),
+        consumer: setup.consumer,
     };
-    let drafter = Drafter { names, session, reach, asker: &asker };
+    let drafter = Drafter { setup: &setup, session, reach, asker: &asker };
     let examined = drafter.complete(&mut draft)?;
-    let text = filled(&names.fleet, &draft.blocks());
+    let text = filled(&draft.blocks(), &setup);
     // What is written has to be what was examined.
     fleet_of(&text)?;
-    let mut out = place.write(ambient, &keys, &text)?;
+    let mut out = place.write(ambient, &keys, &setup_files, &text)?;
     report(&mut out, &draft, &examined);
-    let _ = write!(out, "\nNext, once the grants are as you want them:\n  pouch render{}\n\n", file_flag(&place.shown));
-    hand_over(&mut out, &place, files.iter().map(|(region, file)| (region.as_str(), file.clone())));
+    let first = if setup.repository.is_some() { "publish --first" } else { "render" };
+    let flag = file_flag(&place.shown);
+    let _ = write!(out, "\nNext, once the grants are as you want them:\n  pouch {first}{flag}\n\n");
+    hand_over(&mut out, names, &place, &setup);
     Ok(out)
 }
 
@@ -114,7 +120,7 @@ fn fleet_of(text: &str) -> Result<Fleet, Failure> {
 
 /// What brings a draft to its end.
 struct Drafter<'a> {
-    names: &'a Names,
+    setup: &'a Setup,
     session: &'a Session,
     reach: &'a Reach,
     asker: &'a Asker,
@@ -172,7 +178,7 @@ impl Drafter<'_> {
     }
 
     fn look(&self, session: &Session, draft: &Draft, absent: &BTreeSet<ObjectKey>) -> Result<Examined, Failure> {
-        let mut fleet = fleet_of(&filled(&self.names.fleet, &draft.in_force().blocks()))?;
+        let mut fleet = fleet_of(&filled(&draft.in_force().blocks(), self.setup))?;
         for region in fleet.regions.values_mut() {
             // Which namespaces have Credentials is what is to be found out.
             region.allowed = Globs::everything();

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use pouch_core::config::ArgoMode;
+use pouch_core::init::scalar::scalar;
+use pouch_core::init::setup::{Consumer, FOLDER, Setup, SetupFile, SetupRegion, check_repository};
 use pouch_core::init::{Blocks, SYSTEM_NAMESPACE};
 use pouch_core::name::{is_directory, is_dns_label};
 use pouch_core::recipient::Recipient;
@@ -22,6 +25,36 @@ pub struct Names {
     pub fleet: String,
     /// The namespace that k0rdent runs in.
     pub system_namespace: String,
+    /// Who applies the bundles, where what that needs is to be written too.
+    pub with: Option<Consumer>,
+    /// The repository of the bundles.
+    pub repository: Option<String>,
+}
+
+impl Names {
+    /// What the consumer needs, for these regions by their names and folders.
+    pub(super) fn setup<'a>(&self, regions: impl Iterator<Item = (&'a str, &'a str)>) -> Setup {
+        let region = |(context, directory): (&str, &str)| {
+            let file = key_file(directory);
+            SetupRegion {
+                context: context.to_owned(),
+                directory: directory.to_owned(),
+                entry: entry(Path::new(&file), directory),
+                key_file: file,
+            }
+        };
+        Setup {
+            consumer: self.with.unwrap_or(Consumer::None),
+            fleet: self.fleet.clone(),
+            repository: self.repository.clone(),
+            regions: regions.map(region).collect(),
+        }
+    }
+
+    /// The files of the consumer, where they are wanted.
+    pub(super) fn files(&self, setup: &Setup) -> Vec<SetupFile> {
+        if self.with.is_some() { setup.files() } else { Vec::new() }
+    }
 }
 
 /// Writes the files beside the configuration `path` and makes what goes to standard output.
@@ -31,21 +64,23 @@ pub struct Names {
 pub fn draft(names: &Names, path: &Path, ambient: &Ambient) -> Result<String, MakeError> {
     check_names(names)?;
     let place = KeyFolder::new(path, ambient);
-    let files: Vec<String> = names.regions.iter().map(|region| key_file(region)).collect();
-    place.check(&files)?;
-    let keys: Vec<KeyPair> = files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
+    let key_files: Vec<String> = names.regions.iter().map(|region| key_file(region)).collect();
+    let setup = names.setup(names.regions.iter().map(|region| (region.as_str(), region.as_str())));
+    let files = names.files(&setup);
+    place.check(key_files.iter().chain(files.iter().map(|file| &file.path)))?;
+    let keys: Vec<KeyPair> = key_files.into_iter().map(KeyPair::generate).collect::<Result<_, _>>()?;
     let recipients: Vec<(&str, Recipient)> =
         names.regions.iter().zip(&keys).map(|(region, key)| (region.as_str(), key.recipient.clone())).collect();
-    let mut blocks = blocks(&recipients);
+    let mut blocks = blocks(&recipients, setup.consumer);
     if names.system_namespace != SYSTEM_NAMESPACE {
         blocks.system_namespace = format!("systemNamespace: {:?}", names.system_namespace);
     }
-    let mut out = place.write(ambient, &keys, &filled(&names.fleet, &blocks))?;
-    next_steps(&mut out, names, &place);
+    let mut out = place.write(ambient, &keys, &files, &filled(&blocks, &setup))?;
+    next_steps(&mut out, names, &place, &setup);
     Ok(out)
 }
 
-/// Looks whether the fleet and the system namespace have names.
+/// Looks whether the fleet and the system namespace have names, and whether the consumer can read the repository.
 pub(super) fn check_fleet(names: &Names) -> Result<(), MakeError> {
     if !is_dns_label(&names.fleet) {
         return Err(MakeError::Name(names.fleet.clone(), "fleet"));
@@ -53,7 +88,12 @@ pub(super) fn check_fleet(names: &Names) -> Result<(), MakeError> {
     if !is_dns_label(&names.system_namespace) {
         return Err(MakeError::Namespace(names.system_namespace.clone()));
     }
-    Ok(())
+    let consumer = names.with.unwrap_or(Consumer::None);
+    match &names.repository {
+        Some(url) => check_repository(url, consumer).map_err(MakeError::Repository),
+        None if consumer == Consumer::None => Ok(()),
+        None => Err(MakeError::NoRepository(consumer.word())),
+    }
 }
 
 fn check_names(names: &Names) -> Result<(), MakeError> {
@@ -70,14 +110,15 @@ fn check_names(names: &Names) -> Result<(), MakeError> {
     Ok(())
 }
 
-fn next_steps(out: &mut String, names: &Names, place: &KeyFolder) {
+fn next_steps(out: &mut String, names: &Names, place: &KeyFolder, setup: &Setup) {
     let (flag, sources) = (file_flag(&place.shown), shell::word(&place.shown("manifests")));
+    let first = if setup.repository.is_some() { "publish --first" } else { "render" };
     let _ = write!(
         out,
         "\nNext:\n  mkdir -p {sources}    # and put Credentials, identities and Secrets there, or edit `sources`\n  pouch \
-         render{flag}\n\n"
+         {first}{flag}\n\n"
     );
-    hand_over(out, place, names.regions.iter().map(|region| (region.as_str(), key_file(region))));
+    hand_over(out, names, place, setup);
 }
 
 /// The flag that names the configuration, where it has not its usual name.
@@ -85,17 +126,40 @@ pub(super) fn file_flag(config: &str) -> String {
     if config == "pouch.yaml" { String::new() } else { format!(" -f {}", shell::word(config)) }
 }
 
-/// How each region gets its key: in the Secret that `pouch keygen` would make for it. Who delivers there is
-/// not decided yet, so it is said for both.
-pub(super) fn hand_over<'a>(out: &mut String, place: &KeyFolder, regions: impl Iterator<Item = (&'a str, String)>) {
+/// How each region gets its key: in the Secret that `pouch keygen` would make for it. Where it is not decided who
+/// delivers, it is said for both.
+pub(super) fn hand_over(out: &mut String, names: &Names, place: &KeyFolder, setup: &Setup) {
+    let shown = |file: &str| shell::word(&place.shown(file));
+    if let Some(consumer) = names.with {
+        let page = match consumer {
+            Consumer::Flux => "flux",
+            Consumer::ArgoCd(ArgoMode::Plugin) => "argocd-plugin",
+            Consumer::ArgoCd(ArgoMode::Ksops) => "argocd-ksops",
+            Consumer::None => "kubectl",
+        };
+        let more = match setup.regions.len().saturating_sub(1) {
+            0 => String::new(),
+            _ if matches!(consumer, Consumer::ArgoCd(_)) => String::new(),
+            more => format!(" (and for {more} more likewise)"),
+        };
+        let told = if matches!(consumer, Consumer::ArgoCd(_)) { "argocd" } else { "REGION" };
+        let _ = writeln!(
+            out,
+            "Then, once{more}, as {} and docs/getting-started/{page}.md say:",
+            shown(&format!("{FOLDER}/{told}.yaml"))
+        );
+        for command in setup.next(&shown) {
+            let _ = writeln!(out, "  {command}");
+        }
+        return;
+    }
     let (mut flux, mut argocd) = (String::new(), String::new());
-    for (region, file) in regions {
-        let entry = entry(Path::new(&file), region);
-        let from = shell::word(&format!("{entry}={}", place.shown(&file)));
+    for SetupRegion { context, directory, key_file, entry } in &setup.regions {
+        let from = shell::word(&format!("{entry}={}", place.shown(key_file)));
         let (namespace, name) = FLUX_SECRET;
         let create = "create secret generic";
-        let _ = writeln!(flux, "  kubectl --context {region} -n {namespace} {create} {name} --from-file={from}");
-        let (namespace, name) = (ARGOCD_NAMESPACE, argocd_secret(region));
+        let _ = writeln!(flux, "  kubectl --context {context} -n {namespace} {create} {name} --from-file={from}");
+        let (namespace, name) = (ARGOCD_NAMESPACE, argocd_secret(directory));
         let _ = writeln!(argocd, "  kubectl -n {namespace} {create} {name} --from-file={from}");
     }
     let _ = write!(
@@ -106,13 +170,14 @@ pub(super) fn hand_over<'a>(out: &mut String, place: &KeyFolder, regions: impl I
 }
 
 /// What stands in the template's blanks where no cluster says anything.
-fn blocks(regions: &[(&str, Recipient)]) -> Blocks {
+fn blocks(regions: &[(&str, Recipient)], consumer: Consumer) -> Blocks {
     let entry = |(region, recipient): &(&str, Recipient)| {
         format!(
             "  \"{region}\":\n    # Who can open the region's bundle. Its secret half is in {}.\n    recipients:\n      - \
              {recipient}\n    # Whose Credentials may go there; globs.\n    namespaces:\n      allowed: [\"*\"]\n    # none, \
-             flux or argocd.\n    delivery: none",
-            key_file(region)
+             flux or argocd.\n    delivery: {}",
+            key_file(region),
+            consumer.word()
         )
     };
     Blocks {
@@ -131,9 +196,14 @@ const GRANTS: &str = "\
 #@ grants:
 #@   - {from: {namespace: team-a}, to: {namespace: shared, kind: Secret, name: dns}, regions: [\"*\"]}";
 
+const DELIVERY: &str = "\
+#@ delivery:
+#@   flux: {namespace: flux-system, sourceRef: {kind: GitRepository, name: fleet}, decryption: {secretRef: sops-age}, interval: 10m}
+#@   argocd: {namespace: argocd, project: default, repoURL: \"https://git.example.com/fleet.git\", mode: plugin}";
+
 /// The commented configuration. Each blank is a line of its own and is filled once, so that nothing that
 /// is filled in can look like a blank.
-pub(super) fn filled(fleet: &str, blocks: &Blocks) -> String {
+pub(super) fn filled(blocks: &Blocks, setup: &Setup) -> String {
     let mut out = String::new();
     for line in TEMPLATE.lines() {
         match line {
@@ -142,7 +212,9 @@ pub(super) fn filled(fleet: &str, blocks: &Blocks) -> String {
             "{providerInterfaces}" => out.push_str(&blocks.provider_interfaces),
             "{regions}" => out.push_str(&blocks.regions),
             "{grants}" => out.push_str(&blocks.grants),
-            "  name: {fleet}" => _ = write!(out, "  name: {fleet}"),
+            "{output}" => out.push_str(&setup.output()),
+            "{delivery}" => out.push_str(setup.delivery().as_deref().unwrap_or(DELIVERY)),
+            "  name: {fleet}" => _ = write!(out, "  name: {}", scalar(&setup.fleet)),
             line => out.push_str(line),
         }
         out.push('\n');
@@ -166,6 +238,8 @@ mod tests {
                 regions: names.iter().map(|name| (*name).to_owned()).collect(),
                 fleet: "fleet".to_owned(),
                 system_namespace: SYSTEM_NAMESPACE.to_owned(),
+                with: None,
+                repository: None,
             }
         }
     }
@@ -270,7 +344,8 @@ mod tests {
     fn what_is_commented_out_is_right_too() {
         let recipient = |seed: &str| (seed.to_owned(), age::generate_identity().unwrap().1);
         let (name, recipient) = recipient("eu-west");
-        let text = filled("acme", &blocks(&[(&name, recipient)]));
+        let setup = Names::regions(&[]).setup(std::iter::empty());
+        let text = filled(&blocks(&[(&name, recipient)], setup.consumer), &setup);
         let all: String = text.lines().map(|line| line.replacen("#@ ", "", 1) + "\n").collect();
         assert_ne!(all, text);
         let folder = tempfile::tempdir().unwrap();

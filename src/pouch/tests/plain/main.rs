@@ -71,6 +71,7 @@ mod rekey;
 mod render;
 mod samples;
 mod secrecy;
+mod setup;
 mod silence;
 mod slips;
 mod split;

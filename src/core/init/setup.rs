@@ -1,0 +1,495 @@
+//! What a consumer needs beside a bundle, as manifests that are applied once, and the parts of `pouch.yaml` that go
+//! with them.
+//!
+//! No file here has a key or a password: where one is needed, the head of the file says by which command it gets to
+//! its cluster. Names and URLs were checked before; URLs are written by the YAML emitter all the same.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use super::scalar::scalar;
+use crate::config::ArgoMode;
+use crate::config::repository::{UrlFault, check_url};
+use crate::kinds;
+use crate::name::{GroupKind, Scope};
+
+/// The folder of the files, from the configuration's folder.
+pub const FOLDER: &str = "setup";
+
+/// Where the bundles are, from the repository's top.
+const OUTPUT: &str = "bundles";
+
+/// The branch that consumers follow.
+const BRANCH: &str = "main";
+
+/// The Secret and its entry that hold the identities for Argo CD: one process reads one file.
+const ARGOCD_KEYS: (&str, &str) = ("sops-age", "regions.agekey");
+
+/// Who applies the bundles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Consumer {
+    /// Flux on each region.
+    Flux,
+    /// One Argo CD for all regions.
+    ArgoCd(ArgoMode),
+    /// Neither; `pouch apply` does.
+    None,
+}
+
+impl Consumer {
+    /// How a region's `delivery` names it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Consumer::Flux => "flux",
+            Consumer::ArgoCd(_) => "argocd",
+            Consumer::None => "none",
+        }
+    }
+}
+
+/// One region, as far as its consumer knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetupRegion {
+    /// The context of its cluster, as far as that can be guessed: its name.
+    pub context: String,
+    /// Its folder.
+    pub directory: String,
+    /// The file of its identity, from the configuration's folder.
+    pub key_file: String,
+    /// What that is called in the region's Secret.
+    pub entry: String,
+}
+
+/// What is set up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// Who applies the bundles.
+    pub consumer: Consumer,
+    /// The fleet's name.
+    pub fleet: String,
+    /// The repository of the bundles; always there with a consumer that reads it.
+    pub repository: Option<String>,
+    /// The regions.
+    pub regions: Vec<SetupRegion>,
+}
+
+/// One file of the set-up.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetupFile {
+    /// Its path from the configuration's folder.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// What it is for.
+    pub is_for: String,
+}
+
+/// Why a repository cannot be what consumers read; no message quotes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RepositoryFault {
+    /// As in the configuration.
+    Url(UrlFault),
+    /// It is a path, which only this machine knows.
+    Path,
+    /// It has a scheme that Flux does not read.
+    Scheme,
+}
+
+impl RepositoryFault {
+    /// What is wrong, and what to do about it.
+    pub fn told(self) -> (&'static str, &'static str) {
+        match self {
+            RepositoryFault::Url(fault) => (fault.message(), fault.help()),
+            RepositoryFault::Path => (
+                "--repository is a path, which nobody but this machine knows",
+                "Name the URL by which clusters read the repository, such as https://git.example.com/acme/fleet.git.",
+            ),
+            RepositoryFault::Scheme => {
+                ("Flux does not read the scheme of --repository", "Name it by https://, http:// or ssh://.")
+            }
+        }
+    }
+}
+
+/// Looks whether a consumer can read a repository by this URL.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_repository(url: &str, consumer: Consumer) -> Result<(), RepositoryFault> {
+    check_url(url).map_err(RepositoryFault::Url)?;
+    match (consumer, url.split_once("://")) {
+        (Consumer::None, _) => Ok(()),
+        (_, None) if scp(url).is_none() => Err(RepositoryFault::Path),
+        (Consumer::Flux, Some((scheme, _))) if !["https", "http", "ssh"].contains(&scheme) => {
+            Err(RepositoryFault::Scheme)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The host and the path of ssh's short form, `user@host:path`.
+fn scp(url: &str) -> Option<(&str, &str)> {
+    let (host, path) = url.split_once(':')?;
+    (!host.contains('/') && !path.is_empty() && !url.contains("://")).then_some((host, path))
+}
+
+/// The URL as Flux takes it: it knows no short form of ssh's.
+fn for_flux(url: &str) -> Cow<'_, str> {
+    match scp(url) {
+        Some((host, path)) => Cow::Owned(format!("ssh://{host}/{}", path.trim_start_matches('/'))),
+        None => Cow::Borrowed(url),
+    }
+}
+
+impl Setup {
+    /// `output` of the configuration, without the last line feed.
+    pub fn output(&self) -> String {
+        match &self.repository {
+            None => OUTPUT_ONLY.to_string(),
+            Some(url) => format!(
+                "output:\n  path: {OUTPUT}\n  # Where `pouch publish` commits to, and consumers read. Your git has to be able to push there.\n  \
+                 git:\n    repository: {}\n    branch: {BRANCH}\n    #@ author: \"pouch <pouch@example.com>\"",
+                scalar(url)
+            ),
+        }
+    }
+
+    /// `delivery` of the configuration, without the last line feed; none where nothing is in force.
+    pub fn delivery(&self) -> Option<String> {
+        let url = scalar(self.repository.as_deref().unwrap_or_default());
+        // A name may look like a number.
+        let name = scalar(&self.fleet);
+        match self.consumer {
+            Consumer::None => None,
+            Consumer::Flux => Some(format!(
+                "delivery:\n  flux:\n    namespace: flux-system\n    # Of the GitRepository in {FOLDER}/.\n    sourceRef:\n      kind: \
+                 GitRepository\n      name: {name}\n    # The Secret with the region's age identity.\n    decryption:\n      secretRef: \
+                 sops-age\n    interval: 10m"
+            )),
+            Consumer::ArgoCd(mode) => Some(format!(
+                "delivery:\n  argocd:\n    namespace: argocd\n    # The AppProject in {FOLDER}/argocd.yaml.\n    project: {name}\n    \
+                 # As Argo CD reads the repository.\n    repoURL: {url}\n    # The cluster's name in Argo CD; where Argo CD runs on the \
+                 region itself, that is in-cluster.\n    destination:\n      name: \"{{region}}\"\n    mode: {}",
+                match mode {
+                    ArgoMode::Plugin => "plugin",
+                    ArgoMode::Ksops => "ksops",
+                }
+            )),
+        }
+    }
+
+    /// The files.
+    pub fn files(&self) -> Vec<SetupFile> {
+        match self.consumer {
+            Consumer::Flux => self.regions.iter().map(|region| self.flux(region)).collect(),
+            Consumer::None => self.regions.iter().map(|region| self.by_hand(region)).collect(),
+            Consumer::ArgoCd(mode) => self.argocd(mode),
+        }
+    }
+
+    /// The command that gives a region, or Argo CD, the identity; `shown` makes a path for whoever types it, and
+    /// `indent` starts its further lines.
+    pub fn key_command(&self, region: &SetupRegion, indent: &str, shown: &dyn Fn(&str) -> String) -> String {
+        match self.consumer {
+            Consumer::ArgoCd(_) => {
+                let (name, entry) = ARGOCD_KEYS;
+                let files: Vec<String> = self.regions.iter().map(|region| shown(&region.key_file)).collect();
+                format!(
+                    "cat {} | kubectl --context argocd -n argocd create secret generic {name} \\\n{indent}  \
+                     --from-file={entry}=/dev/stdin",
+                    files.join(" ")
+                )
+            }
+            Consumer::Flux | Consumer::None => format!(
+                "kubectl --context {} -n flux-system create secret generic sops-age --from-file={}={}",
+                region.context,
+                region.entry,
+                shown(&region.key_file)
+            ),
+        }
+    }
+
+    /// What to type once there is something to deliver, in order; the heads of the files say the rest.
+    pub fn next(&self, shown: &dyn Fn(&str) -> String) -> Vec<String> {
+        let Some(region) = self.regions.first() else { return Vec::new() };
+        let own = shown(&format!("{FOLDER}/{}.yaml", region.directory));
+        match self.consumer {
+            Consumer::Flux => vec![
+                self.key_command(region, "  ", shown),
+                format!("kubectl --context {} apply --server-side -f {own}", region.context),
+            ],
+            Consumer::ArgoCd(_) => vec![
+                self.key_command(region, "  ", shown),
+                format!("kubectl --context argocd apply --server-side -f {}", shown(&format!("{FOLDER}/argocd.yaml"))),
+            ],
+            Consumer::None => vec![
+                format!("kubectl --context {} apply --server-side -f {own}", region.context),
+                format!(
+                    "pouch apply --region {} --identity {} --context {}",
+                    region.context,
+                    shown(&region.key_file),
+                    region.context
+                ),
+            ],
+        }
+    }
+
+    /// The command that gives a consumer the right to read the repository.
+    fn reads(&self, context: &str, url: &str) -> String {
+        let name = format!("{}-read", self.fleet);
+        let create = format!("kubectl --context {context} -n flux-system create secret generic {name}");
+        match url.starts_with("ssh://") {
+            true => format!("{create} \\\n#     --from-file=identity=DEPLOY_KEY --from-file=known_hosts=KNOWN_HOSTS"),
+            false => format!(
+                "{create} \\\n#     --from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\""
+            ),
+        }
+    }
+
+    fn flux(&self, region: &SetupRegion) -> SetupFile {
+        let SetupRegion { context, directory, .. } = region;
+        let fleet = &self.fleet;
+        let path = format!("{FOLDER}/{directory}.yaml");
+        let url = for_flux(self.repository.as_deref().unwrap_or_default());
+        let plain = |file: &str| file.to_string();
+        let text = format!(
+            "# What Flux needs on region {context} beside the bundle. Flux itself is there (`flux install`), and so is k0rdent's
+# namespace, which no bundle makes. There is no key in this file: commit it where you like.
+#
+# Once, from the folder of pouch.yaml. The key that opens the bundle:
+#   {key}
+# The right to read the repository (leave it out for a public one, and `secretRef` below):
+#   {read}
+# And what stands below:
+#   kubectl --context {context} apply --server-side -f {path}
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata:
+  name: {name}
+  namespace: flux-system
+spec:
+  interval: 1m
+  url: {url}
+  ref:
+    branch: {BRANCH}
+  secretRef:
+    name: {fleet}-read
+  # Flux checks no MAC: who may write to the branch may change what is sealed. Where commits are signed
+  # (`output.git.sign`), this holds everybody else; {fleet}-signers has the public keys, in entries *.sshpub or *.asc.
+  # verify:
+  #   mode: HEAD
+  #   secretRef:
+  #     name: {fleet}-signers
+---
+# Brings the Kustomizations that pouch writes for the region: one for the core, one for each kind of identity.
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: {name}
+  namespace: flux-system
+spec:
+  interval: 10m
+  retryInterval: 1m
+  path: ./{OUTPUT}/flux/{directory}
+  prune: true
+  # Whoever deletes this object leaves what it brought.
+  deletionPolicy: Orphan
+  sourceRef:
+    kind: GitRepository
+    name: {name}
+",
+            key = self.key_command(region, "#   ", &plain),
+            read = self.reads(context, &url),
+            url = scalar(&url),
+            name = scalar(fleet),
+        );
+        SetupFile { path, text, is_for: format!("what Flux needs on {context}; its head says how") }
+    }
+
+    fn argocd(&self, mode: ArgoMode) -> Vec<SetupFile> {
+        let mut files = vec![self.project(mode), self.clusters()];
+        let patch = match mode {
+            ArgoMode::Plugin => include_str!("setup/repo-server-plugin.yaml"),
+            ArgoMode::Ksops => include_str!("setup/repo-server-ksops.yaml"),
+        };
+        files.push(SetupFile {
+            path: format!("{FOLDER}/repo-server-patch.yaml"),
+            text: patch.to_string(),
+            is_for: "what the repo-server opens the bundles with".to_string(),
+        });
+        let (name, text, is_for) = match mode {
+            ArgoMode::Plugin => ("plugin.yaml", include_str!("setup/plugin.yaml"), "the plugin that it runs"),
+            ArgoMode::Ksops => {
+                ("argocd-cm-patch.yaml", include_str!("setup/argocd-cm-patch.yaml"), "lets kustomize run KSOPS")
+            }
+        };
+        files.push(SetupFile { path: format!("{FOLDER}/{name}"), text: text.to_string(), is_for: is_for.to_string() });
+        files
+    }
+
+    fn project(&self, mode: ArgoMode) -> SetupFile {
+        let fleet = &self.fleet;
+        let url = scalar(self.repository.as_deref().unwrap_or_default());
+        let path = format!("{FOLDER}/argocd.yaml");
+        let plain = |file: &str| file.to_string();
+        let key = self.regions.first().map(|region| self.key_command(region, "#   ", &plain)).unwrap_or_default();
+        let more = match mode {
+            ArgoMode::Plugin => "kubectl --context argocd apply --server-side -f setup/plugin.yaml",
+            ArgoMode::Ksops => {
+                "kubectl --context argocd -n argocd patch configmap argocd-cm --patch-file setup/argocd-cm-patch.yaml"
+            }
+        };
+        let login = match self.repository.as_deref().map(for_flux) {
+            Some(url) if url.starts_with("ssh://") => "--from-file=sshPrivateKey=DEPLOY_KEY",
+            _ => "--from-literal=username=\"$READER\" --from-literal=password=\"$READER_PASSWORD\"",
+        };
+        let name = scalar(fleet);
+        let mut text = format!(
+            "# What Argo CD needs beside the bundles, on the cluster that it runs on; `argocd` stands for that cluster's context.
+# There is no key and no password in this file: commit it where you like.
+#
+# Once, from the folder of pouch.yaml. The keys that open the bundles, all in one entry:
+#   {key}
+# What stands below, and, unless the repository is public, the right to read it:
+#   kubectl --context argocd apply --server-side -f {path}
+#   kubectl --context argocd -n argocd create secret generic {fleet}-repository --dry-run=client -o yaml \\
+#     {login} \\
+#     | kubectl --context argocd apply --server-side --field-manager=login -f -
+# The regions' clusters: see {FOLDER}/clusters.yaml. And what opens the bundles:
+#   {more}
+#   kubectl --context argocd -n argocd patch deployment argocd-repo-server --patch-file {FOLDER}/repo-server-patch.yaml
+# Then, once bundles are published, each region's Application, from a clone of the repository:
+#   kubectl --context argocd apply --server-side -f {OUTPUT}/argocd/REGION/application.yaml
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata:
+  name: {name}
+  namespace: argocd
+spec:
+  description: What pouch publishes of fleet {fleet}
+  sourceRepos:
+    - {url}
+  destinations:
+"
+        );
+        for region in &self.regions {
+            let _ = writeln!(text, "    - name: {}\n      namespace: \"*\"", scalar(&region.directory));
+        }
+        text.push_str("  # What bundles can hold, and nothing else; add the `kinds` of your configuration.\n");
+        for (field, scope) in
+            [("clusterResourceWhitelist", Scope::Cluster), ("namespaceResourceWhitelist", Scope::Namespaced)]
+        {
+            let _ = writeln!(text, "  {field}:");
+            for kind in published().filter(|(_, known)| *known == scope).map(|(kind, _)| kind) {
+                let _ = writeln!(text, "    - group: {}\n      kind: {}", scalar(kind.group.as_str()), kind.kind);
+            }
+        }
+        let _ = write!(
+            text,
+            "---
+# The repository as Argo CD knows it.
+apiVersion: v1
+kind: Secret
+metadata:
+  name: {fleet}-repository
+  namespace: argocd
+  labels:
+    argocd.argoproj.io/secret-type: repository
+stringData:
+  type: git
+  url: {url}
+"
+        );
+        SetupFile { path, text, is_for: "what Argo CD needs; its head says how, step by step".to_string() }
+    }
+
+    fn clusters(&self) -> SetupFile {
+        let mut text = String::from(
+            "# The regions' clusters as Argo CD knows them. `argocd cluster add CONTEXT --name REGION` makes the same, with a
+# ServiceAccount for Argo CD on the region and its token. By hand: put in the URL of each region's API server, apply
+# this where Argo CD runs, and give each the credential apart, so that it stands in no file:
+#   kubectl --context argocd apply --server-side -f setup/clusters.yaml
+#   printf '{\"bearerToken\": \"%s\", \"tlsClientConfig\": {\"caData\": \"%s\"}}' \"$TOKEN\" \"$CA\" \\
+#     | kubectl --context argocd -n argocd create secret generic cluster-REGION --dry-run=client -o yaml \\
+#       --from-file=config=/dev/stdin | kubectl --context argocd apply --server-side --field-manager=login -f -
+# $TOKEN is a token on the region, and $CA its API server's authority (PEM) in base64. A region that Argo CD runs on
+# itself needs none of this: it is `in-cluster`.
+",
+        );
+        for (index, SetupRegion { directory, .. }) in self.regions.iter().enumerate() {
+            if index > 0 {
+                text.push_str("---\n");
+            }
+            let name = scalar(directory);
+            let _ = write!(
+                text,
+                "apiVersion: v1
+kind: Secret
+metadata:
+  name: cluster-{directory}
+  namespace: argocd
+  labels:
+    argocd.argoproj.io/secret-type: cluster
+stringData:
+  name: {name}
+  server: https://{directory}.invalid
+"
+            );
+        }
+        SetupFile {
+            path: format!("{FOLDER}/clusters.yaml"),
+            text,
+            is_for: "the regions' clusters, without URL and credential".to_string(),
+        }
+    }
+
+    fn by_hand(&self, region: &SetupRegion) -> SetupFile {
+        let SetupRegion { context, directory, key_file, .. } = region;
+        let (fleet, name) = (&self.fleet, scalar(&self.fleet));
+        let path = format!("{FOLDER}/{directory}.yaml");
+        let text = format!(
+            "# As whom bundles are applied on region {context}. k0rdent's namespace, which no bundle makes, is there already.
+# There is no key in this file: commit it where you like.
+#
+# Once, from the folder of pouch.yaml, and once there is a bundle the rights that it takes, and no others:
+#   kubectl --context {context} apply --server-side -f {path}
+#   pouch rbac --apply --region {context} --service-account pouch/{fleet} \\
+#     | kubectl --context {context} apply --server-side -f -
+# Then, as often as you publish, from here, from CI, or from a CronJob on the region (examples/apply-cronjob.yaml):
+#   pouch apply --region {context} --identity {key_file} --context {context} \\
+#     --as system:serviceaccount:pouch:{fleet}
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: pouch
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {name}
+  namespace: pouch
+# A Job that applies bundles asks for its token; nothing else that runs here gets it.
+automountServiceAccountToken: false
+"
+        );
+        SetupFile { path, text, is_for: format!("as whom bundles are applied on {context}; its head says how") }
+    }
+}
+
+/// `output` without a repository.
+pub const OUTPUT_ONLY: &str = "\
+output:
+  path: bundles
+  #@ git: {repository: \"git@git.example.com:fleet.git\", branch: main, author: \"pouch <pouch@example.com>\"}";
+
+/// What bundles can hold, and its scope.
+fn published() -> impl Iterator<Item = (GroupKind, Scope)> {
+    let all = core::iter::once(GroupKind::new("", "Namespace")).chain(kinds::published());
+    all.filter_map(|kind| kinds::Scopes::new().of(&kind).map(|scope| (kind, scope)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+use alloc::collections::BTreeMap;
+
+use super::*;
+use crate::config::{Delivery, resolve, shape};
+use crate::node::{Interner, Node};
+use crate::yaml::{read, stream};
+
+fn setup(consumer: Consumer, repository: &str) -> Setup {
+    let region = |name: &str| SetupRegion {
+        context: name.to_string(),
+        directory: name.to_string(),
+        key_file: format!("keys/{name}.txt"),
+        entry: format!("{name}.agekey"),
+    };
+    Setup {
+        consumer,
+        fleet: "123".to_string(),
+        repository: Some(repository.to_string()),
+        regions: ["eu-west", "123"].map(region).into(),
+    }
+}
+
+const ALL: [Consumer; 4] =
+    [Consumer::Flux, Consumer::ArgoCd(ArgoMode::Plugin), Consumer::ArgoCd(ArgoMode::Ksops), Consumer::None];
+
+fn documents(text: &str) -> Vec<Node> {
+    let mut interner = Interner::new();
+    stream::documents(text).map(|part| read::read(&part, &mut interner).unwrap_or_else(|_| panic!("{text}"))).collect()
+}
+
+fn project() -> (Node, Setup) {
+    let setup = setup(Consumer::ArgoCd(ArgoMode::Plugin), "https://git.example.com/acme/fleet.git");
+    let file = setup.files().into_iter().find(|file| file.path == "setup/argocd.yaml").unwrap();
+    (documents(&file.text).remove(0), setup)
+}
+
+#[test]
+fn a_project_allows_what_is_published_and_nothing_else() {
+    let (project, _) = project();
+    let allowed = |field: &str| -> Vec<GroupKind> {
+        let items = project.at(&["spec", field]).unwrap().items();
+        items.iter().map(|it| GroupKind::new(it.str_at(&["group"]).unwrap(), it.str_at(&["kind"]).unwrap())).collect()
+    };
+    let (cluster, namespaced) = (allowed("clusterResourceWhitelist"), allowed("namespaceResourceWhitelist"));
+    let mut all: Vec<GroupKind> = cluster.iter().chain(&namespaced).cloned().collect();
+    all.sort();
+    let mut wanted: Vec<GroupKind> = kinds::published().chain([GroupKind::new("", "Namespace")]).collect();
+    wanted.sort();
+    assert_eq!(all, wanted);
+    assert!(cluster.contains(&GroupKind::new("", "Namespace")) && namespaced.contains(&GroupKind::new("", "Secret")));
+    let destinations = project.at(&["spec", "destinations"]).unwrap().items();
+    let names: Vec<&str> = destinations.iter().filter_map(|it| it.str_at(&["name"])).collect();
+    assert_eq!(names, ["eu-west", "123"], "a name of digits stays a text");
+}
+
+#[test]
+fn every_file_is_yaml_and_holds_no_key() {
+    for consumer in ALL {
+        let files = setup(consumer, "git@git.example.com:acme/fleet.git").files();
+        assert!(files.len() > 1, "{consumer:?}");
+        for file in files {
+            assert!(file.text.starts_with("# ") && file.text.ends_with('\n') && !file.is_for.is_empty());
+            let long = file.text.lines().find(|line| line.ends_with(' ') || line.len() > 130);
+            assert_eq!(long, None, "{}", file.path);
+            for document in documents(&file.text) {
+                let secret = document.str_at(&["kind"]) == Some("Secret");
+                let data = document.at(&["stringData"]).map(Node::entries).unwrap_or_default();
+                let harmless = data.iter().all(|(key, _)| ["type", "url", "name", "server"].contains(&key.as_ref()));
+                assert!(harmless && (!secret || document.at(&["data"]).is_none()), "{}", file.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_configuration_delivers_by_what_is_set_up() {
+    for consumer in ALL {
+        let setup = setup(consumer, "https://git.example.com/acme/fleet.git");
+        let delivery = setup.delivery().unwrap_or_default();
+        let text = format!(
+            "apiVersion: pouch/v1alpha1\nkind: Fleet\nmetadata: {{name: acme}}\nsources: [{{name: a, directory: {{path: \
+             m}}}}]\nregions: {{eu-west: {{recipients: \
+             [age1hwgm5s760fwcasprk22wc0a8a5lcwm22s32e2484ju7egnueyptsul368q], namespaces: {{allowed: ['*']}}, delivery: \
+             {}}}}}\nreuseKey: {{file: k}}\n{}\n{delivery}\n",
+            consumer.word(),
+            setup.output()
+        );
+        let (file, _) = shape::read(&text).unwrap_or_else(|_| panic!("unfit:\n{text}"));
+        let fleet = resolve::resolve(&file, &BTreeMap::new()).unwrap_or_else(|_| panic!("{text}"));
+        let region = fleet.regions.values().next().unwrap();
+        let files = setup.files();
+        match (&region.delivery, consumer) {
+            (Delivery::Flux(flux), Consumer::Flux) => {
+                let objects = documents(&files[0].text);
+                assert_eq!(objects[0].str_at(&["metadata", "name"]), Some(flux.source_name.as_str()));
+                assert_eq!(objects[0].str_at(&["metadata", "namespace"]), Some(flux.namespace.as_str()));
+                assert!(
+                    files[0]
+                        .text
+                        .contains(&format!("-n {} create secret generic {} ", flux.namespace, flux.decryption_secret))
+                );
+            }
+            (Delivery::ArgoCd(argo), Consumer::ArgoCd(mode)) => {
+                assert_eq!((argo.mode, argo.project.as_str()), (mode, "123"));
+                assert!(files[0].text.contains(&format!("\n    - {}\n", argo.repo_url)));
+            }
+            (Delivery::None, Consumer::None) => {}
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(fleet.output.git.unwrap().branch, BRANCH);
+    }
+}
+
+#[test]
+fn a_repository_is_one_that_the_consumer_can_read() {
+    let flux = |url: &str| check_repository(url, Consumer::Flux);
+    for good in ["https://a/b.git", "ssh://git@a/b", "git@a.example.com:b/c.git", "http://a/b"] {
+        assert_eq!(flux(good), Ok(()), "{good}");
+    }
+    assert_eq!(flux("../fleet.git"), Err(RepositoryFault::Path));
+    assert_eq!(flux("/srv/a:b"), Err(RepositoryFault::Path));
+    assert_eq!(flux("file:///srv/fleet.git"), Err(RepositoryFault::Scheme));
+    assert_eq!(flux("https://me:secret@a/b"), Err(RepositoryFault::Url(UrlFault::Password)));
+    assert_eq!(check_repository("file:///srv/a.git", Consumer::ArgoCd(ArgoMode::Plugin)), Ok(()));
+    assert_eq!(check_repository("../fleet.git", Consumer::None), Ok(()));
+    // Flux knows no short form.
+    assert_eq!(for_flux("git@a:b/c.git"), "ssh://git@a/b/c.git");
+    assert_eq!(for_flux("https://a/b"), "https://a/b");
+}

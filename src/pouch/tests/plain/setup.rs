@@ -1,0 +1,145 @@
+//! `pouch init --with`: what is written for a consumer, in a fresh folder and by people who mistype.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use crate::support::fleet::{Fleet, Ran};
+use crate::support::root;
+
+const URL: &str = "https://git.example.com/acme/fleet.git";
+
+fn init<'a>(with: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["init", "--fleet", "acme", "--region", "eu-west", "--with", with], more].concat()
+}
+
+/// Every way, with its flags, and the files that it writes to `setup`.
+const WAYS: [(&str, &[&str], &[&str]); 4] = [
+    ("flux", &["--repository", URL], &["eu-west.yaml"]),
+    ("argocd", &["--repository", URL], &["argocd.yaml", "clusters.yaml", "plugin.yaml", "repo-server-patch.yaml"]),
+    (
+        "argocd",
+        &["--repository", URL, "--mode", "ksops"],
+        &["argocd-cm-patch.yaml", "argocd.yaml", "clusters.yaml", "repo-server-patch.yaml"],
+    ),
+    ("none", &[], &["eu-west.yaml"]),
+];
+
+#[test]
+fn what_is_written_loads_and_renders_and_is_told_shortly() {
+    for (with, flags, files) in WAYS {
+        let fleet = Fleet::empty();
+        let ran = fleet.run(&init(with, flags)).ends(0);
+        let written: Vec<String> = fleet.tree("setup").into_keys().collect();
+        assert_eq!(written, files, "{with} {flags:?}");
+        let (_, next) = ran.stdout.split_once("\nNext:\n").expect("it says what is next");
+        assert!(next.lines().count() <= 10, "{next}");
+        // The configuration delivers by it, and nothing of the set-up is taken for a source.
+        fleet.write("manifests/none.yaml", "# none\n");
+        fleet.render(&[]).ends(0);
+        let config = fleet.run(&["config"]).ends(0).stdout;
+        assert!(with == "none" || config.contains(&format!("    delivery:\n      {with}:\n")), "{config}");
+        assert_eq!(config.contains("repository: "), with != "none", "{config}");
+        // No key is in what is to be committed.
+        let recipient = fleet.read("keys/eu-west.txt");
+        let key = recipient.lines().find(|line| line.starts_with("AGE-SECRET-KEY-1")).unwrap();
+        for (name, bytes) in fleet.tree("setup") {
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(!text.contains(key) && !text.contains("AGE-SECRET-KEY-1Q"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn keys_are_private_and_the_rest_is_as_the_umask_says() {
+    for (umask, open) in [(0o022, 0o644), (0o077, 0o600), (0o002, 0o644)] {
+        let fleet = Fleet::empty();
+        let command = fleet.command(&init("flux", &["--repository", URL]));
+        let program = command.get_program().to_owned();
+        let arguments: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+        // The shell sets the mask, as a reader does.
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("umask {umask:03o}; exec \"$0\" \"$@\"")]).arg(program).args(arguments);
+        shell.current_dir(fleet.path(".")).env_clear();
+        shell.envs(command.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+        Ran::from(shell.output().unwrap()).ends(0);
+        let mode = |path: &str| std::fs::metadata(fleet.path(path)).unwrap().permissions().mode() & 0o777;
+        for (path, wanted) in [("keys/eu-west.txt", 0o600), ("keys/reuse.key", 0o600), ("keys", 0o700)] {
+            assert_eq!(mode(path), wanted, "{path} under {umask:03o}");
+        }
+        for path in ["setup/eu-west.yaml", "pouch.yaml"] {
+            assert_eq!(mode(path), open, "{path} under {umask:03o}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_and_then_nothing_is_written() {
+    for (with, flags, files) in WAYS {
+        for file in files {
+            let fleet = Fleet::empty();
+            fleet.write(&format!("setup/{file}"), "mine\n");
+            fleet.run(&init(with, flags)).ends(64).says(&format!("these are there already: setup/{file}"));
+            assert_eq!(fleet.read(&format!("setup/{file}")), "mine\n");
+            assert!(!fleet.has("pouch.yaml") && !fleet.has("keys"), "{file}");
+        }
+    }
+    // Somebody else's file beside it is nobody's business.
+    let fleet = Fleet::empty();
+    fleet.write("setup/README.md", "mine\n");
+    fleet.run(&init("flux", &["--repository", URL])).ends(0);
+    // What has no set-up of its own looks at none.
+    let fleet = Fleet::empty();
+    fleet.write("setup/eu-west.yaml", "mine\n");
+    fleet.run(&["init", "--region", "eu-west"]).ends(0);
+}
+
+#[test]
+fn what_is_mistyped_is_told_and_writes_nothing() {
+    for (flags, said) in [
+        (init("flux", &[]), "--with flux needs the repository"),
+        (init("argocd", &[]), "--repository https://"),
+        (init("fluxcd", &[]), "similar value exists: 'flux'"),
+        (init("flux", &["--repository", "../fleet.git"]), "is a path, which nobody but this machine knows"),
+        (init("flux", &["--repository", "file:///srv/fleet.git"]), "Flux does not read the scheme"),
+        (
+            init("flux", &["--repository", "https://me:hush-hush@git.example.com/a.git"]),
+            "the command line holds a key or a password",
+        ),
+        (init("argocd", &["--repository", "ext::sh"]), "remote helper"),
+        (init("flux", &["--repository", URL, "--mode", "ksops"]), "--mode is for Argo CD only"),
+        (init("none", &["--repositori", URL]), "--repository"),
+    ] {
+        let fleet = Fleet::empty();
+        let ran = fleet.run(&flags).ends(64).says(said);
+        assert!(!ran.stderr.contains("hush-hush"), "a password is shown");
+        assert!(["pouch.yaml", "keys", "setup"].iter().all(|path| !fleet.has(path)), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_fleet_may_be_called_like_a_number() {
+    let fleet = Fleet::empty();
+    fleet.run(&["init", "--fleet", "123", "--region", "456", "--with", "flux", "--repository", URL]).ends(0);
+    let config = fleet.run(&["config"]).ends(0).stdout;
+    assert!(config.contains("name: \"123\""), "{config}");
+}
+
+#[test]
+fn the_repository_alone_is_published_to() {
+    let fleet = Fleet::empty();
+    fleet.run(&["init", "--region", "eu", "--repository", "../fleet.git"]).ends(0);
+    assert!(!fleet.has("setup"));
+    let config = fleet.run(&["config"]).ends(0).stdout;
+    assert!(config.contains("repository: ../fleet.git") && config.contains("delivery: none"), "{config}");
+}
+
+/// The examples and what `init` writes are one.
+#[test]
+fn the_examples_of_argocd_are_what_init_writes() {
+    let fleet = Fleet::empty();
+    fleet.run(&init("argocd", &["--repository", URL])).ends(0);
+    for name in ["plugin.yaml", "repo-server-patch.yaml"] {
+        let example = std::fs::read_to_string(root().join("examples/argocd-plugin").join(name)).unwrap();
+        assert!(fleet.read(&format!("setup/{name}")) == example, "{name}: copy it");
+    }
+}

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::delivered::{Delivered, aws, azure_in, openstack, vsphere};
 use crate::objects::{K0RDENT, SYSTEM, path};
+use crate::rig::apiserver::ApiServer;
 use crate::rig::http::{Request, Response};
 
 /// k0rdent's label on what it copied, and on what it will replace and delete.
@@ -11,13 +12,18 @@ const MANAGED: &str = "k0rdent.mirantis.com/managed";
 
 /// k0rdent's Credential controller as far as it writes to a region: `ensureClusterIdentityObject`, `copyClusterIdentity`
 /// and `ReleaseClusterIdentities` of its release 1.11.
-pub struct K0rdent<'a>(pub &'a Delivered);
+pub struct K0rdent<'a>(pub &'a ApiServer);
 
 impl K0rdent<'_> {
     fn ask(&self, method: &str, target: &str, body: &Value) -> Response {
         // Its binary is called so, and the API server notes that name.
         let request = Request::with_json(method, &format!("{target}?fieldManager=manager"), "application/json", body);
-        self.0.server.endpoint("admin").ask(&request).expect("the API server answers")
+        self.0.endpoint("admin").ask(&request).expect("the API server answers")
+    }
+
+    fn get(&self, target: &str) -> Value {
+        let answer = self.0.endpoint("admin").get(target).expect("the API server answers");
+        if answer.status == 404 { Value::Null } else { answer.value() }
     }
 
     /// Copies what a Credential needs, its identity last.
@@ -27,7 +33,7 @@ impl K0rdent<'_> {
             let target = path(object);
             let mut copy = object.clone();
             let mut labels = json!({MANAGED: "true", label(credential): "true"});
-            let there = self.0.get(&target);
+            let there = self.get(&target);
             if there.is_null() {
                 copy["metadata"]["labels"] = labels;
                 let place = target.rsplit_once('/').expect("a collection").0;
@@ -50,7 +56,7 @@ impl K0rdent<'_> {
         let credential = closure.iter().find(|object| object["kind"] == "Credential").expect("it has one");
         let identity = closure.last().expect("it has one");
         let is_ours = |target: &str| {
-            let labels = &self.0.get(target)["metadata"]["labels"];
+            let labels = &self.get(target)["metadata"]["labels"];
             labels[MANAGED] == "true" && labels[label(credential)] == "true"
         };
         if !is_ours(&path(identity)) {
@@ -103,7 +109,7 @@ pub fn old_copies() -> Vec<Vec<Value>> {
 #[track_caller]
 pub fn again(region: &Delivered) {
     let before = region.versions();
-    let k0rdent = K0rdent(region);
+    let k0rdent = K0rdent(&region.server);
     for closure in closures(3) {
         k0rdent.push(&closure);
         assert_eq!(k0rdent.release(&closure), Vec::<String>::new());

@@ -50,7 +50,7 @@ fn kubectl_brings_a_region_without_a_consumer_everything() {
 #[test]
 fn kubectl_takes_copies_of_k0rdent_over() {
     let Some(mut region) = Delivered::new("none", "") else { return };
-    old_copies().iter().for_each(|closure| K0rdent(&region).push(closure));
+    old_copies().iter().for_each(|closure| K0rdent(&region.server).push(closure));
     let uids = kcm::uids(&region);
     region.put(&closures(2).concat());
     region.publish();

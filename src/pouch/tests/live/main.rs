@@ -45,5 +45,6 @@ mod requests;
 mod retries;
 mod rig_itself;
 mod samples;
+mod started;
 mod verify;
 mod writer;

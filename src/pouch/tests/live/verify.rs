@@ -3,9 +3,6 @@
 //!
 //! The texts in `docs/findings.md` that are marked `live` must have been printed on the way.
 
-#[path = "../plain/docs/block.rs"]
-mod block;
-
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -18,7 +15,7 @@ use crate::rig::apiserver::ApiServer;
 use crate::rig::fault::Fault;
 use crate::rig::proxy::{Proxy, When};
 use crate::support::fleet::{self, Fleet, Ran, copy};
-use crate::support::{printed, root, tool};
+use crate::support::{block, printed, root, tool};
 
 /// A value of the region that is in no bundle, and must not be shown either.
 const FOREIGN: &str = fleet::CANARY;

@@ -2,8 +2,6 @@
 //!
 //! What kinds of blocks there are in README.md and docs/ is told in CONTRIBUTING.md.
 
-mod block;
-mod console;
 mod findings;
 mod threats;
 
@@ -12,7 +10,8 @@ use std::process::{Command, Stdio};
 
 use pouch::error::{Ended, Kind};
 
-use crate::support::{printed, root, run, tool_on_path};
+use crate::support::block::fits;
+use crate::support::{printed, reader, root, run, tool_on_path};
 
 /// A file of the repository.
 pub fn text_of(path: &str) -> String {
@@ -22,7 +21,7 @@ pub fn text_of(path: &str) -> String {
 /// All pages for readers.
 fn documents() -> Vec<String> {
     let mut documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(str::to_owned).to_vec();
-    for folder in ["docs", "docs/findings"] {
+    for folder in ["docs", "docs/findings", "docs/getting-started"] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             documents.extend(name.ends_with(".md").then(|| format!("{folder}/{name}")));
@@ -35,7 +34,7 @@ fn documents() -> Vec<String> {
 #[test]
 fn every_command_in_readme_and_docs_does_what_is_shown() {
     for document in documents() {
-        console::follow(&document, &text_of(&document));
+        reader::follow(&document, &text_of(&document));
     }
 }
 
@@ -133,4 +132,12 @@ fn the_order_of_exit_codes_is_complete() {
     let mut told: Vec<u8> = order.split(',').map(|code| code.trim().parse().unwrap()).collect();
     told.sort_unstable();
     assert_eq!(told, exit_codes());
+}
+
+#[test]
+fn dots_stand_for_anything_and_nothing_else_does() {
+    assert!(fits("a\n…\nd\n", "a\nb\nc\nd\n") && fits("a\n…\nd\n", "a\nd\n") && fits("x=…, y=…\n", "x=1, y=2\n"));
+    assert!(
+        !fits("a\n…\nd\n", "a\nb\n") && !fits("a\n", "a\nb\n") && !fits("x=….\n", "x=1\n") && !fits("a b\n", "a  b\n")
+    );
 }

@@ -4,6 +4,7 @@
 //! `true` it fails instead, so that nothing is skipped where work is judged.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod block;
 pub mod choir;
 pub mod chromium;
 pub mod fleet;
@@ -12,6 +13,7 @@ pub mod origin;
 pub mod placeholders;
 pub mod pouch;
 pub mod proof;
+pub mod reader;
 pub mod registry;
 pub mod spoilt;
 pub mod sshd;

@@ -200,7 +200,7 @@ fn publish_all(region: &Delivered) {
 #[test]
 fn copies_of_k0rdent_are_taken_over_in_place() {
     let Some(mut region) = region() else { return };
-    old_copies().iter().for_each(|closure| K0rdent(&region).push(closure));
+    old_copies().iter().for_each(|closure| K0rdent(&region.server).push(closure));
     let uids = kcm::uids(&region);
     region.put(&closures(2).concat());
     region.publish();

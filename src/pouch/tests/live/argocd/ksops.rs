@@ -4,7 +4,7 @@
 //! the real sops decrypt: KSOPS builds from a checkout only, so CI has none.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{APPLICATION, sync, synced};
 use crate::delivered::{Delivered, aws, azure, odd};
@@ -16,19 +16,21 @@ use crate::support::{PyYaml, find, tool};
 fn builds(region: &Delivered) -> Option<Builds> {
     let (sops, kustomize, python) = (tool("sops")?, tool("kustomize")?, PyYaml::find()?);
     region.fleet.private("eu.agekey", Delivered::identity());
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folder = match find("ksops", &path) {
-        Some(real) => real.parent().expect("a folder").to_owned(),
-        None => {
-            eprintln!("NOTE no ksops in PATH: a stand-in speaks its protocol, and sops decrypts");
-            std::fs::create_dir(region.fleet.path("programs")).unwrap();
-            python.program(&region.fleet.path("programs/ksops"), KSOPS);
-            region.fleet.path("programs")
-        }
-    };
+    let folder = ksops(&python, &region.fleet.path("programs"));
     let programs = vec![folder, kustomize.parent().map(Path::to_owned).expect("a folder")];
     let key = OsString::from(region.fleet.path("eu.agekey"));
     Some(Builds { plugin: None, programs, environment: vec![("SOPS", sops.into()), ("SOPS_AGE_KEY_FILE", key)] })
+}
+
+/// The folder of a real ksops, or of a stand-in.
+pub fn ksops(python: &PyYaml, programs: &Path) -> PathBuf {
+    if let Some(real) = find("ksops", &std::env::var_os("PATH").unwrap_or_default()) {
+        return real.parent().expect("a folder").to_owned();
+    }
+    eprintln!("NOTE no ksops in PATH: a stand-in speaks its protocol, and sops decrypts");
+    std::fs::create_dir(programs).unwrap();
+    python.program(&programs.join("ksops"), KSOPS);
+    programs.to_owned()
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::rig::http::Request;
 #[test]
 fn copies_of_k0rdent_are_taken_over_in_place() {
     let Some(mut region) = Delivered::new("flux", "") else { return };
-    old_copies().iter().for_each(|closure| K0rdent(&region).push(closure));
+    old_copies().iter().for_each(|closure| K0rdent(&region.server).push(closure));
     let uids = kcm::uids(&region);
     assert_eq!(uids.len(), 8, "four identities and four Secrets");
 

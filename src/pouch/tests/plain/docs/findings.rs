@@ -12,9 +12,9 @@ use std::fs;
 
 use pouch_core::finding::{Class, Code};
 
-use super::block::{Block, blocks, fits_line};
-use super::console::{Session, lacking};
 use super::text_of;
+use crate::support::block::{Block, blocks, fits_line};
+use crate::support::reader::{Session, lacking};
 use crate::support::{self, root};
 
 const INDEX: &str = "docs/findings.md";

@@ -67,13 +67,32 @@ impl ArgoCd {
     /// # Panics
     /// If it does not get ready, and where a program is absent and `CI` is `true`.
     pub fn start(server: &ApiServer, collections: Vec<String>, builds: &Builds) -> Option<Self> {
-        let (argocd, redis) = (tool("argocd")?, tool("redis-server")?);
-        server.install_folder(&crds_beside(&argocd));
+        Self::install(server)?;
         server.apply(&settings(server).to_string());
+        Some(Self::begin(server, collections, builds))
+    }
+
+    /// Installs its CRDs, and what its own installation has of settings; None, after saying so, where a program is absent.
+    ///
+    /// # Panics
+    /// If the server refuses, and where a program is absent and `CI` is `true`.
+    pub fn install(server: &ApiServer) -> Option<()> {
+        let (argocd, _) = (tool("argocd")?, tool("redis-server")?);
+        server.install_folder(&crds_beside(&argocd));
+        server.apply(&installation().to_string());
+        Some(())
+    }
+
+    /// Starts it where it is installed.
+    ///
+    /// # Panics
+    /// If it does not get ready.
+    pub fn begin(server: &ApiServer, collections: Vec<String>, builds: &Builds) -> Self {
+        let [argocd, redis] = ["argocd", "redis-server"].map(|name| tool(name).expect("it is installed"));
         let mut last = String::new();
         for _ in 0..3 {
             match Self::launch(server, (&argocd, &redis), collections.clone(), builds) {
-                Ok(started) => return Some(started),
+                Ok(started) => return started,
                 Err(why) if why.contains("ddress already in use") => last = why,
                 Err(why) => panic!("no Argo CD: {why}"),
             }
@@ -122,7 +141,10 @@ impl ArgoCd {
             }
             all.push(("ARGOCD_PLUGINSOCKFILEPATH", sockets.clone().into()));
             let path = std::env::var_os("PATH").unwrap_or_default();
-            let path = builds.programs.iter().cloned().chain(std::env::split_paths(&path));
+            // It asks itself for passwords, by the name of the program, and a socket that must be its own.
+            all.push(("ARGOCD_ASK_PASS_SOCK", folder.join("ask-pass").into()));
+            let own = argocd.parent().map(Path::to_owned);
+            let path = builds.programs.iter().cloned().chain(own).chain(std::env::split_paths(&path));
             all.push(("PATH", std::env::join_paths(path).expect("a PATH")));
             all.extend(builds.environment.iter().cloned());
             let flags = vec![
@@ -214,7 +236,7 @@ impl ArgoCd {
 
     /// What an Application says now.
     pub fn said(&self, name: &str) -> Said {
-        self.collect_garbage();
+        collect_garbage(&self.admin, &self.collections);
         said(&self.get(&format!("{APPLICATIONS}/{name}")))
     }
 
@@ -274,7 +296,7 @@ impl ArgoCd {
     fn wait(&self, name: &str, is_over: impl Fn(&Value, &Said) -> bool) -> Said {
         let (began, target) = (Instant::now(), format!("{APPLICATIONS}/{name}"));
         loop {
-            self.collect_garbage();
+            collect_garbage(&self.admin, &self.collections);
             let application = self.get(&target);
             let said = said(&application);
             if is_over(&application, &said) {
@@ -286,35 +308,11 @@ impl ArgoCd {
     }
 
     fn merge(&self, target: &str, patch: &Value) {
-        let request = Request::with_json("PATCH", target, "application/merge-patch+json", patch);
-        let response = self.admin.ask(&request).expect("the API server answers");
-        assert_eq!(response.status, 200, "{}", String::from_utf8_lossy(&response.body));
+        merge(&self.admin, target, patch);
     }
 
     fn get(&self, target: &str) -> Value {
         self.admin.get(target).expect("the API server answers").value()
-    }
-
-    /// What the garbage collector does with an object that nothing hangs on: no controller manager runs here.
-    fn collect_garbage(&self) {
-        for collection in &self.collections {
-            let list = self.get(collection);
-            let items = list["items"].as_array().into_iter().flatten();
-            for meta in items.map(|item| &item["metadata"]).filter(|meta| meta["deletionTimestamp"].is_string()) {
-                let finalizers = meta["finalizers"].as_array().into_iter().flatten();
-                if finalizers.clone().any(|finalizer| finalizer == "foregroundDeletion") {
-                    let left: Vec<&Value> = finalizers.filter(|finalizer| *finalizer != "foregroundDeletion").collect();
-                    let name = meta["name"].as_str().expect("a name");
-                    let target = match (meta["namespace"].as_str(), collection.rsplit_once('/')) {
-                        (Some(namespace), Some((group, plural))) => {
-                            format!("{group}/namespaces/{namespace}/{plural}/{name}")
-                        }
-                        _ => format!("{collection}/{name}"),
-                    };
-                    self.merge(&target, &json!({"metadata": {"finalizers": left}}));
-                }
-            }
-        }
     }
 
     /// Everything that all of them said.
@@ -341,6 +339,34 @@ impl ArgoCd {
     }
 }
 
+/// What the garbage collector does with an object that nothing hangs on: no controller manager runs here.
+pub fn collect_garbage(admin: &Endpoint, collections: &[String]) {
+    for collection in collections {
+        let list = admin.get(collection).expect("the API server answers").value();
+        let items = list["items"].as_array().into_iter().flatten();
+        for meta in items.map(|item| &item["metadata"]).filter(|meta| meta["deletionTimestamp"].is_string()) {
+            let finalizers = meta["finalizers"].as_array().into_iter().flatten();
+            if finalizers.clone().any(|finalizer| finalizer == "foregroundDeletion") {
+                let left: Vec<&Value> = finalizers.filter(|finalizer| *finalizer != "foregroundDeletion").collect();
+                let name = meta["name"].as_str().expect("a name");
+                let target = match (meta["namespace"].as_str(), collection.rsplit_once('/')) {
+                    (Some(namespace), Some((group, plural))) => {
+                        format!("{group}/namespaces/{namespace}/{plural}/{name}")
+                    }
+                    _ => format!("{collection}/{name}"),
+                };
+                merge(admin, &target, &json!({"metadata": {"finalizers": left}}));
+            }
+        }
+    }
+}
+
+fn merge(admin: &Endpoint, target: &str, patch: &Value) {
+    let request = Request::with_json("PATCH", target, "application/merge-patch+json", patch);
+    let response = admin.ask(&request).expect("the API server answers");
+    assert_eq!(response.status, 200, "{}", String::from_utf8_lossy(&response.body));
+}
+
 /// Chooses what the one program is, in place of its file's name.
 fn role(name: &str) -> (&'static str, OsString) {
     ("ARGOCD_BINARY_NAME", OsString::from(name))
@@ -361,20 +387,37 @@ fn said(application: &Value) -> Said {
     }
 }
 
-/// What Argo CD reads of its namespace; the cluster `eu` is the API server itself.
+/// What the installation of Argo CD makes, as far as it matters here: the Deployment is for patches of it.
+fn installation() -> Value {
+    let part =
+        |name: &str| json!({"name": name, "namespace": NAMESPACE, "labels": {"app.kubernetes.io/part-of": "argocd"}});
+    let label = json!({"app.kubernetes.io/name": "argocd-repo-server"});
+    let mounts = json!([{"name": "plugins", "mountPath": "/home/argocd/cmp-server/plugins"}, {"name": "tmp", "mountPath": "/tmp"}]);
+    let copy = json!([{"name": "var-files", "mountPath": "/var/run/argocd"}]);
+    let pod = json!({
+        "initContainers": [{"name": "copyutil", "image": "argocd", "volumeMounts": copy}],
+        "containers": [{"name": "argocd-repo-server", "image": "argocd", "volumeMounts": mounts}],
+        "volumes": [{"name": "var-files", "emptyDir": {}}, {"name": "plugins", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}],
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": part("argocd-cm")},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": part("argocd-rbac-cm")},
+        {"apiVersion": "v1", "kind": "Secret", "metadata": part("argocd-secret"), "stringData": {"server.secretkey": "x"}},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": part("argocd-repo-server"),
+            "spec": {"selector": {"matchLabels": label}, "template": {"metadata": {"labels": label}, "spec": pod}}},
+    ]})
+}
+
+/// What its user makes; the cluster `eu` is the API server itself.
 fn settings(server: &ApiServer) -> Value {
-    let meta =
-        |name: &str, label: &str, value: &str| json!({"name": name, "namespace": NAMESPACE, "labels": {label: value}});
-    let part = |name: &str| meta(name, "app.kubernetes.io/part-of", "argocd");
+    let meta = |name: &str, labels: Value| json!({"name": name, "namespace": NAMESPACE, "labels": labels});
     let login = json!({"bearerToken": token("admin"), "tlsClientConfig": {"insecure": true}});
     let any = json!([{"group": "*", "kind": "*"}]);
     json!({"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": part("argocd-cm"),
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("argocd-cm", json!({"app.kubernetes.io/part-of": "argocd"})),
             "data": {"kustomize.buildOptions": "--enable-alpha-plugins --enable-exec"}},
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": part("argocd-rbac-cm")},
-        {"apiVersion": "v1", "kind": "Secret", "metadata": part("argocd-secret"), "stringData": {"server.secretkey": "x"}},
-        {"apiVersion": "v1", "kind": "Secret", "metadata": meta("eu", "argocd.argoproj.io/secret-type", "cluster"),
+        {"apiVersion": "v1", "kind": "Secret", "metadata": meta("eu", json!({"argocd.argoproj.io/secret-type": "cluster"})),
             "stringData": {"name": "eu", "server": server.url(), "config": login.to_string()}},
         {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": {"name": "default", "namespace": NAMESPACE},
             "spec": {"sourceRepos": ["*"], "destinations": [{"namespace": "*", "server": "*"}],

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::block::{Block, blocks, fits};
-use crate::support::{self, root};
+use super::{find, root, skipped};
 
 /// Programs that a document may use and that not every machine has.
 const TOOLS: [&str; 4] = ["git", "sops", "age", "kustomize"];
@@ -15,10 +15,16 @@ const TOOLS: [&str; 4] = ["git", "sops", "age", "kustomize"];
 /// Commands of cargo that a reader types and that are not run again from inside the tests.
 const CARGO: [&str; 2] = ["cargo test", "cargo install --locked --path src/pouch"];
 
+/// The mark of blocks that need a cluster.
+const LIVE: &str = "live";
+
 /// A reader's shell.
 pub struct Session {
     folder: tempfile::TempDir,
     now: PathBuf,
+    /// What its reader has set.
+    environment: Vec<(&'static str, OsString)>,
+    umask: &'static str,
 }
 
 /// One command of a block and what is shown below it.
@@ -35,7 +41,7 @@ struct Step {
 /// Where the two differ.
 pub fn follow(document: &str, text: &str) {
     let blocks = blocks(text);
-    if !blocks.iter().any(|block| block.language == "console") {
+    if !blocks.iter().any(|block| block.language == "console" && block.rest != LIVE) {
         return;
     }
     let mut session = Session::new();
@@ -44,16 +50,14 @@ pub fn follow(document: &str, text: &str) {
         if let Some(path) = block.rest.strip_prefix("file=") {
             session.write(path, block.text);
         }
+        if block.language != "console" || block.rest == LIVE {
+            continue;
+        }
         for step in steps(block) {
             match lacking(&step.command) {
                 Some(tool) if step.optional => eprintln!("SKIPPED {at}: no program {tool} for `{}`", step.command),
-                Some(tool) => return support::skipped(&format!("{at} and all after it: no program {tool}")),
-                None => {
-                    let (output, code) = session.run(&step.command);
-                    assert_eq!(code, step.code, "{at}: exit code of `{}`, which printed\n{output}", step.command);
-                    let silent = step.shown.is_empty();
-                    assert!(silent || fits(&step.shown, &output), "{at}: `{}` printed\n{output}", step.command);
-                }
+                Some(tool) => return skipped(&format!("{at} and all after it: no program {tool}")),
+                None => session.take(&step, &at),
             }
         }
     }
@@ -68,11 +72,51 @@ pub fn follow(document: &str, text: &str) {
     }
 }
 
+/// Does what the blocks of a document say that are marked `live`: those below the heading `from`, or all. After each command `after` gets to know it.
+///
+/// # Panics
+/// Where what comes out differs from what the document shows, and where no block is marked.
+pub fn follow_live(session: &mut Session, (document, text): (&str, &str), from: &str, after: &mut dyn FnMut(&str)) {
+    let (first, last) = section(text, from).unwrap_or_else(|| panic!("{document} has no line {from}"));
+    let mut seen = 0;
+    for block in blocks(text).iter().filter(|block| (first..last).contains(&block.line)) {
+        let Some(rest) = block.rest.strip_prefix(LIVE) else { continue };
+        let at = format!("{document}:{}", block.line);
+        if let Some(path) = rest.strip_prefix(" file=") {
+            session.write(path, block.text);
+            continue;
+        }
+        for step in steps(block) {
+            session.take(&step, &at);
+            after(&step.command);
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "{document} {from}: no block is marked {LIVE}");
+}
+
+/// The lines of a section, from one: from its heading to the next of its rank or a higher one.
+fn section(text: &str, heading: &str) -> Option<(usize, usize)> {
+    if heading.is_empty() {
+        return Some((1, usize::MAX));
+    }
+    let rank = |line: &str| line.find(|c| c != '#').filter(|at| *at > 0 && line[*at..].starts_with(' '));
+    let (mut first, mut is_code) = (None, false);
+    for (index, line) in text.lines().enumerate() {
+        is_code ^= line.starts_with("```");
+        match first {
+            None if line == heading => first = Some(index + 1),
+            Some(first) if !is_code && rank(line).is_some_and(|found| Some(found) <= rank(heading)) => {
+                return Some((first, index + 1));
+            }
+            _ => {}
+        }
+    }
+    first.map(|first| (first, usize::MAX))
+}
+
 fn steps(block: &Block<'_>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    if block.language != "console" {
-        return steps;
-    }
     let mut lines = block.text.lines();
     while let Some(line) = lines.next() {
         let Some(typed) = line.strip_prefix("$ ") else {
@@ -101,7 +145,7 @@ pub fn lacking(command: &str) -> Option<&'static str> {
         let head = at_head;
         at_head = matches!(word, "|" | "&&" | "||" | ";") || (head && word.contains('='));
         if head && let Some(tool) = TOOLS.into_iter().find(|tool| *tool == word) {
-            return support::find(tool, &path()).is_none().then_some(tool);
+            return find(tool, &path()).is_none().then_some(tool);
         }
     }
     None
@@ -121,7 +165,32 @@ impl Session {
         let folder = tempfile::tempdir().unwrap();
         copy(&root().join("testdata/quickstart"), &folder.path().join("testdata/quickstart"));
         let now = folder.path().to_owned();
-        Self { folder, now }
+        Self { folder, now, environment: Vec::new(), umask: "022" }
+    }
+
+    /// A shell in an empty folder, whose reader has set variables and a umask.
+    pub fn with(umask: &'static str, environment: Vec<(&'static str, OsString)>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let now = folder.path().to_owned();
+        Self { folder, now, environment, umask }
+    }
+
+    /// The folder that it began in.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The home of its reader.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join(".home")
+    }
+
+    /// Runs a command, which must end and print as is shown.
+    fn take(&mut self, step: &Step, at: &str) {
+        let (output, code) = self.run(&step.command);
+        assert_eq!(code, step.code, "{at}: exit code of `{}`, which printed\n{output}", step.command);
+        let silent = step.shown.is_empty();
+        assert!(silent || fits(&step.shown, &output), "{at}: `{}` printed\n{output}", step.command);
     }
 
     /// Writes a file, as a reader saves it.
@@ -150,8 +219,9 @@ impl Session {
             None => command.to_owned(),
         };
         let state = self.folder.path().join(".now");
-        let script = format!("exec 2>&1\n{script}\ncode=$?\npwd > '{}'\nexit $code", state.display());
-        let home = self.folder.path().join(".home");
+        let script =
+            format!("exec 2>&1\numask {}\n{script}\ncode=$?\npwd > '{}'\nexit $code", self.umask, state.display());
+        let home = self.home();
         let output = Command::new("sh")
             .args(["-c", &script])
             .current_dir(&self.now)
@@ -162,6 +232,7 @@ impl Session {
             .envs([("LC_ALL", "C"), ("GIT_CONFIG_NOSYSTEM", "1"), ("SOPS_DISABLE_VERSION_CHECK", "1")])
             .envs([("GIT_AUTHOR_NAME", "Reader"), ("GIT_AUTHOR_EMAIL", "reader@example.com")])
             .envs([("GIT_COMMITTER_NAME", "Reader"), ("GIT_COMMITTER_EMAIL", "reader@example.com")])
+            .envs(self.environment.iter().map(|(name, value)| (*name, value)))
             .output()
             .expect("there is a shell");
         if let Ok(now) = fs::read_to_string(&state) {

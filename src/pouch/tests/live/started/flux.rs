@@ -1,0 +1,88 @@
+//! With the real Flux.
+
+use super::{ADOPTION, OPERATIONS, Reader, found_behind, k0rdent_is_back, k0rdent_lets_go, pushed, uids, watched};
+use crate::rig::apiserver::ApiServer;
+use crate::rig::flux::Flux;
+
+const PAGE: &str = "docs/getting-started/flux.md";
+
+const KUSTOMIZATIONS: &str = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations";
+
+/// What a Kustomization complains of.
+fn complaint(server: &ApiServer) -> Option<String> {
+    let list = server.endpoint("admin").get(KUSTOMIZATIONS).unwrap().value();
+    let all = list["items"].as_array().cloned().unwrap_or_default();
+    all.iter().find_map(|item| {
+        let conditions = item["status"]["conditions"].as_array()?;
+        let ready = conditions.iter().find(|condition| condition["type"] == "Ready")?;
+        // One that waits for another says so, and changes nothing meanwhile.
+        let is_bad = ready["status"] == "False" && ready["reason"] != "DependencyNotReady";
+        is_bad.then(|| ready["message"].to_string())
+    })
+}
+
+#[test]
+fn from_nothing_to_the_last_object() {
+    let Some(mut reader) = Reader::new("022") else { return };
+    let Some(_flux) = Flux::start(&reader.server, &[]) else { return };
+    reader.follow(PAGE, "");
+    exchange(&mut reader);
+    reader.follow(OPERATIONS, "### Retiring with Flux");
+    reader.is_empty();
+}
+
+/// At no moment is there a bundle that the region cannot open.
+fn exchange(reader: &mut Reader) {
+    let Reader { server, session, .. } = reader;
+    let text = std::fs::read_to_string(crate::support::root().join(OPERATIONS)).unwrap();
+    let page = (OPERATIONS, &*text);
+    let looked = watched(
+        || complaint(server),
+        || crate::support::reader::follow_live(session, page, "#### Exchanging with Flux", &mut |_| {}),
+    );
+    assert!(looked > 20, "{looked}");
+    // The watcher would have seen it: without its key the region complains.
+    let hide = r#"[{"op": "move", "from": "/data/eu-west-2.agekey", "path": "/data/hidden"}]"#;
+    let show = r#"[{"op": "move", "from": "/data/hidden", "path": "/data/eu-west-2.agekey"}]"#;
+    let patch = |patch: &str| {
+        server.kubectl_prints(["-n", "flux-system", "patch", "secret", "sops-age", "--type=json", "-p", patch], "");
+        let now = format!("reconcile.fluxcd.io/requestedAt={:?}", std::time::Instant::now());
+        server.kubectl_prints(
+            ["-n", "flux-system", "annotate", "--overwrite", "kustomization", "eu-west-core", &now],
+            "",
+        );
+    };
+    let wait = |is_over: &dyn Fn() -> bool| {
+        let began = std::time::Instant::now();
+        while !is_over() {
+            assert!(began.elapsed().as_secs() < 60, "{:?}", complaint(server));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    };
+    patch(hide);
+    wait(&|| complaint(server).is_some_and(|said| said.contains("decrypt")));
+    patch(show);
+    wait(&|| complaint(server).is_none());
+}
+
+#[test]
+fn from_k0rdent_and_back_again() {
+    let Some(mut reader) = Reader::new("077") else { return };
+    let Some(_flux) = Flux::start(&reader.server, &[]) else { return };
+    let before = pushed(&reader.server);
+    reader.follow(ADOPTION, "## What k0rdent pushed");
+    for part in [
+        "## 1. The configuration, the keys, and what Flux needs",
+        "## 2. The first publish",
+        "## 3. Once on the region",
+    ] {
+        reader.follow(PAGE, part);
+    }
+    reader.follow(ADOPTION, "## What stays behind");
+    found_behind(&reader.session, &["stale-entry", "k0rdent-leftover"]);
+    assert_eq!(uids(&reader.server), before);
+    k0rdent_lets_go(&reader.server);
+    reader.follow(ADOPTION, "### Back again with Flux");
+    assert_eq!(uids(&reader.server), before);
+    k0rdent_is_back(&reader.server);
+}

@@ -10,6 +10,7 @@ pub mod pages;
 pub mod shell;
 mod split;
 pub mod summary;
+mod target;
 pub mod text;
 pub mod wrap;
 

@@ -120,15 +120,17 @@ fn started(mut command: Command, text: &[u8], bounds: &Bounds<'_>) -> Result<Chi
             return Err(error);
         }
     };
-    let floods = || out.as_ref().is_some_and(Collected::is_beyond);
+    let kept = out.as_ref().map(|out| out.kept.clone());
+    let floods = || kept.as_ref().is_some_and(is_beyond);
     let well = wait(child, bounds, &heard, &floods)?;
-    if floods() {
-        return Err(flood(bounds));
-    }
     // ssh's control master inherits both pipes and stays: the end of the pipes is awaited for the grace only,
     // and the output is what came until the child itself ended.
     let taken = |from: Option<Collected>| from.map(|from| from.taken(&heard)).transpose();
     let (out, words) = (taken(out), taken(words));
+    // What a child printed last is read after its end.
+    if floods() {
+        return Err(flood(bounds));
+    }
     let unheard = |why: String| match well {
         true => Vec::new(),
         false => format!("what it said cannot be read: {why}").into_bytes(),
@@ -200,11 +202,6 @@ struct Collected {
 }
 
 impl Collected {
-    /// Whether more came than is kept.
-    fn is_beyond(&self) -> bool {
-        self.kept.lock().is_ok_and(|kept| matches!(*kept, Kept::First { more: true, .. }))
-    }
-
     /// What came until the end, or until nothing more came for the grace; for a few of them at most, as somebody else may
     /// have inherited the pipe and go on.
     ///
@@ -221,6 +218,11 @@ impl Collected {
         }
         Ok(self.kept.lock().map(|mut kept| kept.take()).unwrap_or_default())
     }
+}
+
+/// Whether more came than is kept.
+fn is_beyond(kept: &Arc<Mutex<Kept>>) -> bool {
+    kept.lock().is_ok_and(|kept| matches!(*kept, Kept::First { more: true, .. }))
 }
 
 /// Which part of what comes is kept.

@@ -66,7 +66,7 @@ fn what_is_no_credential_is_said_and_never_quoted() {
         "printed a token with a control character in it",
     );
     says("echo CANARY >&2; exit 1", "failed: \"sh\" ended with an error");
-    says("head -c 3000000 /dev/zero", "printed something that is not JSON");
+    says("head -c 3000000 /dev/zero", "printed what cannot be read: \"sh\": it is more than 1024 KiB");
     says("printf '\\377'", "printed something that is not text");
 }
 

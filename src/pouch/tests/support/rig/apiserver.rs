@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::http::{Endpoint, PATIENCE, Request};
+use super::http::{Connection, Endpoint, PATIENCE, Request};
 use super::tls::{self, Authority};
 use super::{USERS, token, write_kubeconfig};
 use crate::support::{printed, shared, tool};
@@ -370,8 +370,28 @@ impl ApiServer {
                 assert!(began.elapsed() < START, "{target} is not served");
                 thread::sleep(Duration::from_millis(20));
             }
+            while !is_discovered(&mut connection, (&group, &text(&version["name"]), &plural)) {
+                assert!(began.elapsed() < START, "{target} is not discovered");
+                thread::sleep(Duration::from_millis(20));
+            }
         }
     }
+}
+
+/// Whether kubectl would find a collection: what is served is discovered a moment later.
+///
+/// <https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery>
+fn is_discovered(connection: &mut Connection, (group, version, plural): (&str, &str, &str)) -> bool {
+    let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let headers = vec![(String::from("Accept"), String::from(accept))];
+    let request = Request { headers, ..Request::get("/apis") };
+    let found = connection.send(&request).expect("the API server answers").value();
+    let groups = found["items"].as_array().into_iter().flatten().filter(|item| item["metadata"]["name"] == group);
+    let versions = groups.flat_map(|item| item["versions"].as_array().into_iter().flatten());
+    let resources = versions
+        .filter(|item| item["version"] == version)
+        .flat_map(|item| item["resources"].as_array().into_iter().flatten());
+    resources.into_iter().any(|item| item["resource"] == plural)
 }
 
 impl Drop for ApiServer {

@@ -138,7 +138,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
             let made = anew.make(anew.read(None)?.as_ref(), (&shelf, Some(&shelf)), Place::Folder(&target))?;
             session.timed("publish", || shelf.publish(session))?;
             let is_record = args.directory.is_none();
-            let artifacts = is_record.then(|| copying.of_folder(&target)).flatten();
+            let artifacts = is_record.then(|| copying.of_folder(&made.report, &target)).flatten();
             let places = Places::of_folder(made.report).with(artifacts);
             places.tell(session);
             places

@@ -73,7 +73,7 @@ pub fn run(session: &Session, args: &Args) -> Result<Ended, Failure> {
         harden::published(target.display().to_string());
         // What is rendered elsewhere, or beside a branch, is for looking at.
         let is_record = args.directory.is_none() && fleet.output.git.is_none();
-        let artifacts = is_record.then(|| prepared.copying().of_folder(&target)).flatten();
+        let artifacts = is_record.then(|| prepared.copying().of_folder(&report, &target)).flatten();
         told::tell(session, &report, &told::outcomes(session, &report), &args.asked.wanted.accepted.of_flags(fleet)?);
         let places = Places::of_folder(report).with(artifacts);
         places.tell(session);

@@ -172,7 +172,9 @@ impl<'a> Exchange<'a> {
             (Challenge::Bearer { realm, service }, _) => (realm, service),
         };
         let Some((scheme, host, path)) = parts(realm) else { return Err(self.no_registry()) };
-        if scheme != "https" && !self.means.insecure {
+        // Where the registry needs no TLS, neither does a service beside it; one on another machine does.
+        let is_beside = self.means.insecure && machine(host) == machine(&self.place.registry);
+        if scheme != "https" && !is_beside {
             return Err(self.unsafe_place("wants credentials sent to", host));
         }
         let scope = encoded(&format!("repository:{repository}:pull,push"));
@@ -351,4 +353,12 @@ fn parts(url: &str) -> Option<(&str, &str, &str)> {
     let is_host = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte);
     let is_fine = !host.is_empty() && host.bytes().all(is_host) && path.bytes().all(|byte| byte.is_ascii_graphic());
     is_fine.then_some((scheme, host, if path.is_empty() { "/" } else { path }))
+}
+
+/// A host without its port.
+fn machine(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => host,
+    }
 }

@@ -15,7 +15,7 @@ use pouch_core::hash::sha256_hex;
 use pouch_core::layout::{attributes, path};
 use pouch_core::listing::counted;
 use pouch_core::region::published::{Files, Published};
-use pouch_core::report::summary::{Artifact, ArtifactState, FailureRecord};
+use pouch_core::report::summary::{Artifact, ArtifactState, FailureRecord, Outcome};
 use pouch_core::reuse::{KeyRing, Packed, manifest_verifies};
 
 use super::Report;
@@ -96,22 +96,28 @@ impl Copying<'_> {
     /// Copies what stands at the places where nothing failed; none where no registry is configured.
     pub fn of_places(&self, done: &[Done<'_, Report>]) -> Option<Artifacts> {
         let oci = self.fleet.output.oci.as_ref()?;
-        let went = done.iter().filter(|done| done.result.is_ok());
-        let looks: Vec<(_, Result<BranchShelf, Failure>)> =
-            went.filter_map(|done| Some((done.target, done.stands.as_ref()?.look()))).collect();
-        let regions = looks.iter().flat_map(|(target, look)| {
+        let looks: Vec<(_, &Report, Result<BranchShelf, Failure>)> = done
+            .iter()
+            .filter_map(|done| {
+                let (report, ..) = done.result.as_ref().ok()?;
+                Some((done.target, report, done.stands.as_ref()?.look()))
+            })
+            .collect();
+        let regions = looks.iter().flat_map(|(target, report, look)| {
             let look = look.as_ref().map(|look| -> &dyn Look { look });
-            target.regions.iter().filter_map(move |name| Some((self.fleet.regions.get(name)?, look)))
+            let regions = target.regions.iter().filter_map(|name| self.fleet.regions.get(name));
+            regions.filter(|region| is_answered_for(report, region)).map(move |region| (region, look))
         });
         Some(self.all(oci, regions.collect()))
     }
 
     /// Copies what stands in a folder; none where no registry is configured.
-    pub fn of_folder(&self, root: &Path) -> Option<Artifacts> {
+    pub fn of_folder(&self, report: &Report, root: &Path) -> Option<Artifacts> {
         let oci = self.fleet.output.oci.as_ref()?;
         let look = LookedAt::open(root).map_err(Failure::from);
         let look = look.as_ref().map(|look| -> &dyn Look { look });
-        Some(self.all(oci, self.fleet.regions.values().map(|region| (region, look)).collect()))
+        let regions = self.fleet.regions.values().filter(|region| is_answered_for(report, region));
+        Some(self.all(oci, regions.map(|region| (region, look)).collect()))
     }
 
     fn all(&self, oci: &OutputOci, regions: Vec<(&RegionConfig, Looked<'_>)>) -> Artifacts {
@@ -249,6 +255,16 @@ impl Copying<'_> {
         let packed = layer(&found).map_err(|error| Why(format!("it cannot be packed: {error}"), String::new()))?;
         Ok(of(own.as_str()).map(|manifest| Layer { manifest: manifest.to_vec(), layer: packed }))
     }
+}
+
+/// Whether a run can answer for what stands of a region: a state that was published once and put back since proves itself,
+/// and only whoever compared it with the last one knows. A run that an earlier one answers for looked at nothing.
+fn is_answered_for(report: &Report, region: &RegionConfig) -> bool {
+    let record = report.regions.iter().find(|record| *record.name == *region.name.as_str());
+    let is_sure = |outcome| matches!(outcome, Outcome::Unchanged | Outcome::Published | Outcome::Withdrawn);
+    report.regions.is_empty()
+        || region.state == RegionState::Retired
+        || record.is_some_and(|record| is_sure(record.outcome))
 }
 
 /// A bundle's own manifest, and the layer of what it lists.

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 
 use super::cut::{Cut, new_items};
 use crate::layout::manifest::{API_VERSION, KIND};
-use crate::name::{Claimant, Directory, FleetName, is_directory, is_dns_label};
+use crate::name::{Claimant, Directory, FleetName, is_directory};
 use crate::node::{Interner, Node};
 use crate::yaml::read::{Document, documents, read, text_of};
 
@@ -148,12 +148,7 @@ pub fn home(node: &Node) -> Result<Home, &'static str> {
     if text(&["apiVersion"])? != API_VERSION || text(&["kind"])? != KIND || !is_directory(directory) {
         return Err(MISSHAPEN);
     }
-    let fleet = text(&["fleet"])?;
-    // What no fleet is called would read, in a line about it, like words of that line.
-    if !is_dns_label(fleet) {
-        return Err(MISSHAPEN);
-    }
-    Ok(Home { fleet: fleet.into(), directory: directory.into() })
+    Ok(Home { fleet: text(&["fleet"])?.into(), directory: directory.into() })
 }
 
 impl Before {
